@@ -1,0 +1,127 @@
+//! What a workload was measured on: the host, its clock, its personalities, the target and the device below it.
+//!
+//! Whatever the system does not tell is absent, never guessed.
+
+use crate::units::{Bytes, BytesPerSecond};
+use crate::workload::Personality;
+use serde::{Deserialize, Serialize};
+
+/// A testbed describing itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Host name, or the simulated machine's.
+    pub host: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processors that may be used.
+    pub cpus: u32,
+    /// The processor's name.
+    pub cpu_model: Option<String>,
+    /// Memory of the host.
+    pub memory_bytes: Bytes,
+    /// The clock latencies are taken with.
+    pub clock: ClockFacts,
+    /// The ways to do I/O, each with whether it works here.
+    pub personalities: Vec<PersonalityFacts>,
+    /// What the requests go to.
+    pub target: TargetFacts,
+}
+
+/// A clock, as measured on the spot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockFacts {
+    /// Where the time is from: `tsc`, `monotonic`, `virtual`.
+    pub source: String,
+    /// The smallest step that was seen.
+    pub resolution_ns: f64,
+    /// What reading it once costs.
+    pub cost_ns: f64,
+}
+
+/// Whether a personality works here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonalityFacts {
+    /// Which.
+    pub personality: Personality,
+    /// Why it does not; none when it does.
+    pub unavailable: Option<String>,
+}
+
+/// What kind of thing a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A regular file.
+    File,
+    /// A block device.
+    BlockDevice,
+    /// Nothing: requests complete at once.
+    Null,
+    /// A volume of a simulated machine.
+    Simulated,
+}
+
+/// The target and the device below it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetFacts {
+    /// As it was named.
+    pub path: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// Bytes that can be addressed.
+    pub size_bytes: Bytes,
+    /// Bytes that are backed by the medium; less than the size for a sparse file. None where it does not apply.
+    pub allocated_bytes: Option<Bytes>,
+    /// Multiple that offsets, sizes and buffers must keep to for direct I/O; none where O_DIRECT is refused.
+    pub direct_alignment_bytes: Option<Bytes>,
+    /// The file system's type.
+    pub filesystem: Option<String>,
+    /// Its mount options.
+    pub mount_options: Option<String>,
+    /// The whole disk's kernel name, `vda`.
+    pub device: Option<String>,
+    /// How it is attached: nvme, sata, scsi, virtio, usb, loop, ram, network.
+    pub transport: Option<String>,
+    /// The device's model.
+    pub model: Option<String>,
+    /// Whether the kernel takes it for a spinning disk.
+    pub rotational: Option<bool>,
+    /// The I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// Read-ahead of the file cache.
+    pub read_ahead_bytes: Option<Bytes>,
+    /// Logical block of the device.
+    pub logical_block_bytes: Option<Bytes>,
+    /// Peak advertised performance, where it was given.
+    pub pap_bytes_per_s: Option<BytesPerSecond>,
+}
+
+impl Environment {
+    /// Whether a personality works here.
+    pub fn supports(&self, personality: Personality) -> bool {
+        self.personalities.iter().any(|facts| facts.personality == personality && facts.unavailable.is_none())
+    }
+}
+
+impl TargetFacts {
+    /// Facts of something that has a size and nothing else.
+    pub fn bare(path: impl Into<String>, kind: TargetKind, size: Bytes) -> Self {
+        TargetFacts {
+            path: path.into(),
+            kind,
+            size_bytes: size,
+            allocated_bytes: None,
+            direct_alignment_bytes: None,
+            filesystem: None,
+            mount_options: None,
+            device: None,
+            transport: None,
+            model: None,
+            rotational: None,
+            scheduler: None,
+            read_ahead_bytes: None,
+            logical_block_bytes: None,
+            pap_bytes_per_s: None,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The vocabulary every part of Halfpower speaks: units, workloads, request streams, samples, testbeds, findings.
+//!
+//! This crate does no I/O, reads no clock and has no `unsafe`. Words mean what `docs/ARCHITECTURE.md` says they mean.
+
+pub mod environment;
+pub mod finding;
+pub mod histogram;
+pub mod random;
+pub mod sample;
+pub mod spec;
+pub mod stream;
+pub mod testbed;
+pub mod units;
+pub mod workload;
+
+pub use environment::{Environment, TargetFacts, TargetKind};
+pub use finding::{Estimate, Finding, FindingCode, Quantity};
+pub use histogram::Histogram;
+pub use sample::Sample;
+pub use spec::{ResolveError, WorkloadSpec};
+pub use stream::{Direction, Request, RequestStream};
+pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
+pub use units::{Bytes, BytesPerSecond, Nanoseconds};
+pub use workload::{Buffering, CachePolicy, Durability, Limits, Operation, Pattern, Personality, Workload};

@@ -1,0 +1,275 @@
+//! The sample record: what one measured run of one workload gave. `docs/FORMAT.md` describes it for readers.
+//!
+//! Fields are only ever added. A figure nobody measured is null with a reason beside it, or absent.
+
+use crate::environment::Environment;
+use crate::histogram::Histogram;
+use crate::units::{BytesPerSecond, Nanoseconds};
+use crate::workload::Workload;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The name of this record's form.
+pub const SCHEMA: &str = "halfpower.sample/1";
+
+/// One sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What measured it.
+    pub program: Program,
+    /// What was run.
+    pub workload: Workload,
+    /// What it was run on.
+    pub environment: Environment,
+    /// When the measured part began.
+    pub started_at: jiff::Timestamp,
+    /// Length of the measured part, the flush included where it counts.
+    pub elapsed_s: f64,
+    /// Time of the flush at the end, part of `elapsed_s`; none when there was none.
+    pub flush_s: Option<f64>,
+    /// Both operations together.
+    pub total: Totals,
+    /// Reads; none when the workload has none.
+    pub read: Option<Totals>,
+    /// Writes; none when the workload has none.
+    pub write: Option<Totals>,
+    /// Service times, submit to reap.
+    pub latency_histogram: Histograms,
+    /// The course of the sample.
+    pub intervals: Vec<Interval>,
+    /// Requests outstanding, as achieved.
+    pub depth_mean: DepthMean,
+    /// Processor time.
+    pub cpu: Cpu,
+    /// What the block layer did; none where the kernel does not tell or nobody asked.
+    pub block: Option<Block>,
+    /// The instrument's own cost.
+    pub instrument: Instrument,
+    /// True when the program, not the storage, set the pace.
+    pub generator_bound: bool,
+    /// Share of the span that was in the file cache when the measurement began; none where nobody looked.
+    pub cached_share_before: Option<f64>,
+    /// Why it ended before its limits; none when it did not.
+    pub failure: Option<Failure>,
+    /// What could make the figures wrong.
+    pub warnings: Vec<Warning>,
+    /// Whatever the user wants remembered.
+    pub note: Option<String>,
+}
+
+/// What measured a sample.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Version of the program.
+    pub version: String,
+    /// Commit it was built from; none for a build outside a repository.
+    pub commit: Option<String>,
+    /// Optional features it was built with.
+    pub features: Vec<String>,
+}
+
+/// Counts, rates and latencies of one operation or both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Completed requests.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Requests over `elapsed_s`.
+    pub requests_per_s: f64,
+    /// Bytes over `elapsed_s`.
+    pub bytes_per_s: BytesPerSecond,
+    /// Latencies.
+    pub latency_ns: Latency,
+    /// Transfers that moved fewer bytes than asked and were continued.
+    pub short_transfers: u64,
+    /// Failed requests by the name of the error: `EIO`, `ENOSPC`.
+    pub errors: BTreeMap<String, u64>,
+}
+
+/// A summary of a latency histogram. A percentile with fewer than ten requests beyond it is null.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Smallest.
+    pub min: Option<u64>,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Standard deviation.
+    pub stddev: Option<f64>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p99_9: Option<u64>,
+    /// 99.99th percentile.
+    pub p99_99: Option<u64>,
+    /// Largest.
+    pub max: Option<u64>,
+}
+
+/// Histograms by operation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Histograms {
+    /// Of reads.
+    pub read: Option<Histogram>,
+    /// Of writes.
+    pub write: Option<Histogram>,
+}
+
+/// One stretch of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Its end, from the start of the measured part.
+    pub at_s: f64,
+    /// Requests completed in it.
+    pub requests: u64,
+    /// Bytes completed in it.
+    pub bytes: u64,
+    /// Median latency in it.
+    pub latency_p50_ns: Option<u64>,
+    /// 99th percentile in it.
+    pub latency_p99_ns: Option<u64>,
+}
+
+/// Mean number of requests outstanding over all workers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DepthMean {
+    /// Throughput times mean latency (Little, 1961).
+    pub little: f64,
+    /// Counted and weighted by time.
+    pub counted: f64,
+}
+
+/// Processor time of the sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// The workers' own threads by getrusage: what the program surely used.
+    pub lower: CpuTime,
+    /// The most it can have cost, by `upper_method`; none when not measured.
+    pub upper_s: Option<f64>,
+    /// How the upper bound was measured.
+    pub upper_method: Option<String>,
+    /// Time the hypervisor took from this machine.
+    pub steal_s: Option<f64>,
+    /// Lower bound over requests.
+    pub lower_us_per_request: Option<f64>,
+    /// Upper bound over requests.
+    pub upper_us_per_request: Option<f64>,
+    /// Processor clocks over bytes; none where they cannot be counted.
+    pub clocks_per_byte: Option<f64>,
+}
+
+/// User and system time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In the program.
+    pub user_s: f64,
+    /// In the kernel on its behalf.
+    pub system_s: f64,
+}
+
+/// What the block layer did during the sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Requests the device completed.
+    pub requests: u64,
+    /// Bytes it moved.
+    pub bytes: u64,
+    /// Requests merged into others.
+    pub merges: u64,
+    /// Share of the time the device had something to do.
+    pub busy_fraction: f64,
+}
+
+/// What measuring costs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// Time the loop itself needs a request, storage left out, measured just before; none where not measured.
+    pub loop_ns_per_request: Option<f64>,
+    /// Options of the personality that the kernel granted.
+    pub obtained: Vec<String>,
+}
+
+/// Why a sample ended early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// `interrupted`, or the error's name: `EIO`.
+    pub code: String,
+    /// In a sentence.
+    pub message: String,
+}
+
+/// Something that could make the figures wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// A stable word for it.
+    pub code: String,
+    /// What it is.
+    pub message: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Program {
+    /// This program.
+    pub fn this() -> Self {
+        Program {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: option_env!("HALFPOWER_COMMIT").map(str::to_owned),
+            features: Vec::new(),
+        }
+    }
+}
+
+impl Latency {
+    /// From a histogram.
+    pub fn of(histogram: &Histogram) -> Self {
+        Latency {
+            min: histogram.min(),
+            mean: histogram.mean(),
+            stddev: histogram.stddev(),
+            p50: histogram.quantile(0.50),
+            p90: histogram.quantile(0.90),
+            p95: histogram.quantile(0.95),
+            p99: histogram.quantile(0.99),
+            p99_9: histogram.quantile(0.999),
+            p99_99: histogram.quantile(0.9999),
+            max: histogram.max(),
+        }
+    }
+}
+
+impl Histograms {
+    /// Both operations in one.
+    pub fn total(&self) -> Histogram {
+        let mut total = Histogram::default();
+        [&self.read, &self.write].into_iter().flatten().for_each(|histogram| total.merge(histogram));
+        total
+    }
+}
+
+impl Sample {
+    /// The measured part as a span.
+    pub fn elapsed(&self) -> Nanoseconds {
+        Nanoseconds::from_seconds(self.elapsed_s)
+    }
+
+    /// True when the sample ran to its limits and can be used for claims.
+    pub fn is_complete(&self) -> bool {
+        self.failure.is_none()
+    }
+}
+
+impl Warning {
+    /// A warning.
+    pub fn new(code: &str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Warning { code: code.to_owned(), message: message.into(), remedy: remedy.into() }
+    }
+}

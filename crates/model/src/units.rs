@@ -1,0 +1,362 @@
+//! Units as types: bytes, nanoseconds, bytes per second.
+//!
+//! Sizes of requests and files are binary (KiB, MiB, GiB), rates are decimal (MB/s, GB/s), as hardware is sold. What a
+//! person types is read here and nowhere else, so that a size means the same on the command line and in a study.
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::fmt;
+use std::str::FromStr;
+
+/// A number of bytes: of a request, a file, a device.
+///
+/// In records it is a plain number. Read from text it takes `64KiB`, `64k`, `64K` (binary) and `64KB` (decimal).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A span of time in nanoseconds.
+///
+/// Read from text it takes `500ms`, `3s`, `2min`, `1h`; a bare number is seconds, as fio's `--runtime` has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanoseconds(pub u64);
+
+/// A rate in bytes per second, shown in decimal units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BytesPerSecond(pub f64);
+
+/// Why a text is not a size or a duration. The message names the text and what would do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// The text does not start with a number.
+    #[error("`{0}` has no number; write a size like 64KiB or a duration like 3s")]
+    NoNumber(String),
+    /// The unit is not one of ours.
+    #[error("`{unit}` in `{text}` is no unit; use {expected}")]
+    UnknownUnit {
+        /// What was written.
+        text: String,
+        /// The part that is no unit.
+        unit: String,
+        /// The units that would do.
+        expected: &'static str,
+    },
+    /// A fraction that does not come to a whole number of bytes or nanoseconds.
+    #[error("`{0}` is not a whole number of {1}")]
+    NotWhole(String, &'static str),
+    /// More than 2^63 - 1.
+    #[error("`{0}` is too large")]
+    TooLarge(String),
+}
+
+const SIZE_UNITS: &str = "B, KiB, MiB, GiB, TiB (or k, M, G, T) for powers of 1024, KB, MB, GB, TB for powers of 1000";
+const TIME_UNITS: &str = "ns, us, ms, s, min, h";
+
+impl Bytes {
+    /// One KiB.
+    pub const KIB: Bytes = Bytes(1 << 10);
+    /// One MiB.
+    pub const MIB: Bytes = Bytes(1 << 20);
+    /// One GiB.
+    pub const GIB: Bytes = Bytes(1 << 30);
+
+    /// In KiB, for models whose marginal cost is per KB of 2^10.
+    pub fn kib(self) -> f64 {
+        self.0 as f64 / 1024.0
+    }
+}
+
+impl Nanoseconds {
+    /// From seconds; negative and not-a-number become zero, too large becomes the largest.
+    pub fn from_seconds(seconds: f64) -> Self {
+        Nanoseconds((seconds * 1e9).round() as u64)
+    }
+
+    /// In seconds.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// Splits `12.5KiB` into its number's digits and its unit.
+fn split_number(text: &str) -> Result<(&str, &str), UnitError> {
+    let trimmed = text.trim();
+    let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(end);
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    if digits == 0 || number.bytes().filter(|b| *b == b'.').count() > 1 {
+        return Err(UnitError::NoNumber(text.to_owned()));
+    }
+    Ok((number, unit.trim()))
+}
+
+/// `number` times `factor` in whole units, exact: no floating point on the way.
+fn scale(text: &str, number: &str, factor: u64, of: &'static str) -> Result<u64, UnitError> {
+    let too_large = || UnitError::TooLarge(text.to_owned());
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > 18 {
+        return Err(UnitError::NotWhole(text.to_owned(), of));
+    }
+    let parse = |digits: &str| -> Result<u128, UnitError> {
+        if digits.is_empty() { Ok(0) } else { digits.parse().map_err(|_| too_large()) }
+    };
+    let divisor = 10_u128.pow(fraction.len() as u32);
+    let units = parse(whole)?
+        .checked_mul(divisor)
+        .and_then(|value| value.checked_add(parse(fraction).ok()?))
+        .and_then(|value| value.checked_mul(u128::from(factor)))
+        .ok_or_else(too_large)?;
+    if units % divisor != 0 {
+        return Err(UnitError::NotWhole(text.to_owned(), of));
+    }
+    u64::try_from(units / divisor).ok().filter(|value| *value <= i64::MAX as u64).ok_or_else(too_large)
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (number, unit) = split_number(text)?;
+        let factor = match unit {
+            "" | "B" | "b" => 1,
+            "k" | "K" | "KiB" | "Ki" | "kiB" | "kib" => 1 << 10,
+            "m" | "M" | "MiB" | "Mi" | "mib" => 1 << 20,
+            "g" | "G" | "GiB" | "Gi" | "gib" => 1 << 30,
+            "t" | "T" | "TiB" | "Ti" | "tib" => 1 << 40,
+            "KB" | "kB" => 1_000,
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            "TB" => 1_000_000_000_000,
+            other => {
+                return Err(UnitError::UnknownUnit {
+                    text: text.to_owned(),
+                    unit: other.to_owned(),
+                    expected: SIZE_UNITS,
+                });
+            }
+        };
+        scale(text, number, factor, "bytes").map(Bytes)
+    }
+}
+
+impl FromStr for Nanoseconds {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (number, unit) = split_number(text)?;
+        let factor = match unit {
+            "ns" => 1,
+            "us" | "µs" => 1_000,
+            "ms" => 1_000_000,
+            "" | "s" => 1_000_000_000,
+            "min" | "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            other => {
+                return Err(UnitError::UnknownUnit {
+                    text: text.to_owned(),
+                    unit: other.to_owned(),
+                    expected: TIME_UNITS,
+                });
+            }
+        };
+        scale(text, number, factor, "nanoseconds").map(Nanoseconds)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// Exact where a binary unit divides it (`64 KiB`), else with one decimal (`1.5 GiB`).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        match UNITS.iter().find(|(unit, _)| self.0 >= *unit) {
+            None => write!(f, "{} B", self.0),
+            Some((unit, name)) if self.0.is_multiple_of(*unit) => write!(f, "{} {name}", self.0 / unit),
+            Some((unit, name)) => write!(f, "{:.1} {name}", self.0 as f64 / *unit as f64),
+        }
+    }
+}
+
+impl fmt::Display for Nanoseconds {
+    /// Three significant digits in the unit that fits: `850 ns`, `12.3 µs`, `4.56 ms`, `3 s`, `2 min`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.0 as f64;
+        match self.0 {
+            0..1_000 => write!(f, "{} ns", self.0),
+            1_000..1_000_000 => write!(f, "{} µs", significant(value / 1e3)),
+            1_000_000..1_000_000_000 => write!(f, "{} ms", significant(value / 1e6)),
+            1_000_000_000..120_000_000_000 => write!(f, "{} s", significant(value / 1e9)),
+            _ => write!(f, "{} min", significant(value / 60e9)),
+        }
+    }
+}
+
+impl fmt::Display for BytesPerSecond {
+    /// Three significant digits: `850 kB/s`, `96.6 MB/s`, `1.65 GB/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            rate if rate >= 1e9 => write!(f, "{} GB/s", significant(rate / 1e9)),
+            rate if rate >= 1e6 => write!(f, "{} MB/s", significant(rate / 1e6)),
+            rate if rate >= 1e3 => write!(f, "{} kB/s", significant(rate / 1e3)),
+            rate => write!(f, "{} B/s", significant(rate)),
+        }
+    }
+}
+
+/// A number to three significant digits, without trailing zeros: `1.65`, `96.6`, `3`, `1650`, `12300`.
+pub fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".to_owned() } else { "not available".to_owned() };
+    }
+    let digits_before = value.abs().log10().floor() as i32 + 1;
+    let scale = 10_f64.powi(3 - digits_before);
+    let rounded = if digits_before > 3 { value.round() } else { (value * scale).round() / scale };
+    let decimals = (3 - digits_before).clamp(0, 12) as usize;
+    let text = format!("{rounded:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of bytes or a size such as \"64KiB\"")
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Bytes, E> {
+                Ok(Bytes(value))
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Bytes, E> {
+                u64::try_from(value).map(Bytes).map_err(|_| E::custom("a size cannot be negative"))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// `#[serde(with = "units::seconds")]`: nanoseconds inside, seconds as a number in records.
+pub mod seconds {
+    use super::Nanoseconds;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes seconds.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(value: &Nanoseconds, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(value.seconds())
+    }
+
+    /// Reads seconds.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanoseconds, D::Error> {
+        f64::deserialize(deserializer).map(Nanoseconds::from_seconds)
+    }
+
+    /// The same for an optional span.
+    pub mod optional {
+        use super::Nanoseconds;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        /// Writes seconds or null.
+        ///
+        /// # Errors
+        /// Those of the serializer.
+        pub fn serialize<S: Serializer>(value: &Option<Nanoseconds>, serializer: S) -> Result<S::Ok, S::Error> {
+            value.map(Nanoseconds::seconds).serialize(serializer)
+        }
+
+        /// Reads seconds or null.
+        ///
+        /// # Errors
+        /// Those of the deserializer.
+        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Nanoseconds>, D::Error> {
+            Ok(Option::<f64>::deserialize(deserializer)?.map(Nanoseconds::from_seconds))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_read_as_documented() {
+        for (text, bytes) in [
+            ("64KiB", 65_536),
+            ("64k", 65_536),
+            ("64K", 65_536),
+            ("64KB", 64_000),
+            ("64kB", 64_000),
+            ("1.5GiB", 1_610_612_736),
+            ("512", 512),
+            ("512B", 512),
+            (" 4 KiB ", 4_096),
+            ("0.5k", 512),
+            ("1TB", 1_000_000_000_000),
+        ] {
+            assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_says_why() {
+        for text in ["", "KiB", "-4k", "4XB", "1.0001k", "99999999999T", "1.2.3k", ".", "4kk", "∞"] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+        let message = "4XB".parse::<Bytes>().unwrap_err().to_string();
+        assert!(message.contains("`XB`") && message.contains("KiB"), "{message}");
+    }
+
+    #[test]
+    fn durations_read_as_documented() {
+        for (text, nanoseconds) in
+            [("3s", 3_000_000_000), ("3", 3_000_000_000), ("250ms", 250_000_000), ("1.5min", 90_000_000_000)]
+        {
+            assert_eq!(text.parse(), Ok(Nanoseconds(nanoseconds)), "{text}");
+        }
+        assert!("3 fortnights".parse::<Nanoseconds>().is_err());
+    }
+
+    #[test]
+    fn people_read_three_digits() {
+        assert_eq!(BytesPerSecond(1.6537e9).to_string(), "1.65 GB/s");
+        assert_eq!(BytesPerSecond(96_600_000.0).to_string(), "96.6 MB/s");
+        assert_eq!(Nanoseconds(12_345).to_string(), "12.3 µs");
+        assert_eq!(Nanoseconds(180_000_000_000).to_string(), "3 min");
+        assert_eq!(Bytes(65_536).to_string(), "64 KiB");
+        assert_eq!(Bytes(1_610_612_736).to_string(), "1.5 GiB");
+        assert_eq!(significant(0.004_567), "0.00457");
+        assert_eq!(significant(123_456.0), "123456");
+    }
+
+    proptest! {
+        #[test]
+        fn reading_a_size_never_panics(text in ".{0,24}") {
+            let _ = text.parse::<Bytes>();
+            let _ = text.parse::<Nanoseconds>();
+        }
+
+        #[test]
+        fn a_size_written_in_whole_units_reads_back(count in 0_u64..1 << 20, unit in 0_usize..4) {
+            let (name, factor) = [("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("KB", 1_000)][unit];
+            prop_assert_eq!(format!("{count}{name}").parse(), Ok(Bytes(count * factor)));
+        }
+
+        #[test]
+        fn what_is_displayed_exactly_reads_back(count in 1_u64..1024, shift in 0_u32..4) {
+            let bytes = Bytes(count << (10 * shift));
+            prop_assert_eq!(bytes.to_string().parse(), Ok(bytes));
+        }
+    }
+}
