@@ -1,1 +1,22 @@
-//! The real testbed.
+//! The real testbed: measures workloads on this host.
+//!
+//! The road: [`Target`] (what the requests go to, opened and guarded) → [`Host`] (prepares, runs the workers, watches)
+//! → a worker's loop, compiled for each personality → the [`Sample`](halfpower_model::Sample). This is the only crate
+//! with `unsafe`; every block says why it is sound.
+
+mod errno;
+mod host;
+mod instrument;
+mod personality;
+mod record;
+mod run;
+mod target;
+mod worker;
+
+pub use host::{Host, environment};
+pub use instrument::cache;
+pub use instrument::clock::Clock;
+pub use personality::personalities;
+pub use target::filesystem;
+pub use target::test_file;
+pub use target::{Access, NULL_TARGET, Target, TargetError};

@@ -1,0 +1,30 @@
+//! Names and remedies of the errors that storage gives.
+
+/// The name of an error number, `EIO`; `errno 123` where it has none here.
+pub(crate) fn name(errno: i32) -> String {
+    let known = KNOWN.iter().find(|(number, ..)| *number == errno);
+    known.map_or_else(|| format!("errno {errno}"), |(_, name, _)| (*name).to_owned())
+}
+
+/// What it means for the user, and what to do.
+pub(crate) fn explanation(errno: i32) -> String {
+    let known = KNOWN.iter().find(|(number, ..)| *number == errno);
+    known.map_or_else(|| std::io::Error::from_raw_os_error(errno).to_string(), |(.., text)| (*text).to_owned())
+}
+
+const KNOWN: [(i32, &str, &str); 14] = [
+    (libc::EIO, "EIO", "the device reports an error; look at the kernel's log (dmesg)"),
+    (libc::ENOSPC, "ENOSPC", "no space left on the file system; free some, or write less with --size"),
+    (libc::EDQUOT, "EDQUOT", "the disk quota is used up; free some space, or write less with --size"),
+    (libc::EFBIG, "EFBIG", "the file would grow past the largest allowed; write less with --size"),
+    (libc::EAGAIN, "EAGAIN", "the kernel had no resources for the request; try a smaller depth"),
+    (libc::EINVAL, "EINVAL", "the target refuses requests of this size or place; try --buffering buffered"),
+    (libc::ENODEV, "ENODEV", "the device is gone; was it removed?"),
+    (libc::ENXIO, "ENXIO", "the device is gone; was it removed?"),
+    (libc::EBADF, "EBADF", "the target was closed under us, or does not allow this operation"),
+    (libc::EROFS, "EROFS", "the file system became read-only; look at the kernel's log (dmesg)"),
+    (libc::ESTALE, "ESTALE", "the network file system lost the file; mount it anew"),
+    (libc::ETIMEDOUT, "ETIMEDOUT", "the device or server did not answer in time"),
+    (libc::ENOMEM, "ENOMEM", "the kernel had no memory for the request; try smaller requests or a smaller depth"),
+    (libc::EPERM, "EPERM", "the target does not allow this operation"),
+];

@@ -1,0 +1,233 @@
+//! This host as a testbed: prepares the target, runs the workload, makes the sample.
+
+use crate::instrument::clock::{Clock, Ticks};
+use crate::instrument::{cache, cpu, disk};
+use crate::personality::{null::Null, personalities, sync::Sync, uring::Uring};
+use crate::record::{self, Context};
+use crate::run::{self, RawRun};
+use crate::target::{Access, Target};
+use halfpower_model::sample::CpuTime;
+use halfpower_model::{
+    Bytes, CachePolicy, Cancel, Durability, Environment, Limits, MeasureError, Nanoseconds, Observer,
+    Personality as Name, Sample, TargetFacts, Testbed, Workload,
+};
+use std::fs::File;
+use std::io;
+
+/// Share of holes above which a read measures memory rather than storage.
+const MAX_HOLE_SHARE: f64 = 0.01;
+/// Requests that the loop's own cost is measured over; some 0.1 ms.
+const CALIBRATION_REQUESTS: u64 = 10_000;
+
+/// This host with a target.
+#[derive(Debug)]
+pub struct Host {
+    target: Target,
+    environment: Environment,
+    clock: Clock,
+}
+
+/// This host with a target that need not exist yet, for planning.
+pub fn environment(target: TargetFacts) -> Environment {
+    let system = rustix::system::uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let memory = rustix::system::sysinfo();
+    let allowed = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    Environment {
+        host: text(system.nodename()),
+        kernel: text(system.release()),
+        cpus: allowed,
+        cpu_model: cpu_model(),
+        memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
+        clock: Clock::host().facts(),
+        personalities: personalities(),
+        target,
+    }
+}
+
+fn cpu_model() -> Option<String> {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+impl Host {
+    /// This host with an open target.
+    pub fn new(target: Target) -> Host {
+        let environment = environment(target.facts().clone());
+        Host { target, environment, clock: Clock::host() }
+    }
+
+    /// Refuses what would destroy data, measure memory for storage, or use up the host's memory.
+    fn check(&self, workload: &Workload) -> Result<f64, MeasureError> {
+        let path = &self.target.facts().path;
+        if workload.operation.writes() && self.target.access() == Access::Read {
+            return Err(MeasureError::Unsupported(format!(
+                "{path} was opened for reading only; say --overwrite to lose what it holds"
+            )));
+        }
+        let hole_share = self.target.hole_share(workload.span);
+        if workload.operation.reads() && hole_share > MAX_HOLE_SHARE {
+            return Err(MeasureError::Unsupported(format!(
+                "{path} is sparse: nothing is stored for {:.0} % of what would be read, so it would measure memory; \
+                 write it first (`halfpower io {path} --op write --pattern sequential --bytes {} --overwrite`), \
+                 or name another file",
+                hole_share * 100.0,
+                workload.span.0,
+            )));
+        }
+        if workload.personality != Name::Null {
+            let stride = workload.request_size.0.next_multiple_of(4096);
+            let needed = Bytes(stride * u64::from(workload.depth) * u64::from(workload.workers));
+            if let Some(available) = available_memory()
+                && needed.0 > available.0 / 2
+            {
+                return Err(MeasureError::Unsupported(format!(
+                    "the buffers would take {needed} of the {available} of memory that are free; \
+                     use smaller requests, a smaller depth or fewer workers"
+                )));
+            }
+        }
+        Ok(hole_share)
+    }
+
+    /// Brings the file cache into the state the workload asks for; gives the share it then holds.
+    fn prepare_cache(&self, workload: &Workload, cancel: &Cancel) -> Result<Option<f64>, MeasureError> {
+        let Some(file) = self.target.file() else { return Ok(None) };
+        let failed = |source: io::Error| MeasureError::System {
+            action: "prepare the cache for",
+            subject: self.target.facts().path.clone(),
+            source,
+        };
+        match workload.cache {
+            CachePolicy::Keep => cache::settle(file).map_err(failed)?,
+            CachePolicy::Cold => cache::make_cold(file, workload.span).map_err(failed)?,
+            CachePolicy::Warm => cache::make_warm(file, workload.span, cancel).map_err(failed)?,
+        }
+        let looks = workload.cache != CachePolicy::Keep && !workload.buffering.is_direct();
+        Ok(if looks { cache::cached_share(file, workload.span) } else { None })
+    }
+
+    fn measure_with<T: Ticks>(
+        &self,
+        ticks: T,
+        workload: &Workload,
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+    ) -> Result<Sample, MeasureError> {
+        let hole_share = self.check(workload)?;
+        let file = self.target.reopen(workload)?;
+        let cached_share_before = self.prepare_cache(workload, cancel)?;
+        let loop_ns_per_request = loop_cost_ns(workload, ticks)?;
+        let counters = self.target.counters();
+        let before = counters.as_ref().and_then(|counters| counters.read());
+        let stolen_before = cpu::stolen_s();
+        let raw = run_personality(workload, file.as_ref(), ticks, observer, cancel)?;
+        let flush = self.flush(workload, ticks, &raw)?;
+        let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
+        let after = counters.as_ref().and_then(|counters| counters.read());
+        let elapsed_s = flush.as_ref().map_or(raw.elapsed.seconds(), |flush| flush.elapsed.seconds());
+        if cancel.is_cancelled() && raw.read.requests() + raw.write.requests() == 0 {
+            return Err(MeasureError::Cancelled);
+        }
+        let wall_s = elapsed_s + workload.warmup.seconds();
+        let context = Context {
+            environment: self.environment.clone(),
+            loop_ns_per_request,
+            cached_share_before,
+            hole_share,
+            flush_s: flush.as_ref().map(|flush| flush.took.seconds()),
+            elapsed_s,
+            flush_cpu: flush.map_or_else(CpuTime::default, |flush| flush.cpu),
+            stolen_s,
+            block: before.zip(after).map(|(before, after)| disk::between(before, after, wall_s)),
+            cancelled: cancel.is_cancelled(),
+        };
+        Ok(record::sample(workload, &raw, context))
+    }
+
+    /// The flush that counts, after the last write.
+    fn flush<T: Ticks>(&self, workload: &Workload, ticks: T, raw: &RawRun) -> Result<Option<Flush>, MeasureError> {
+        let Some(file) = self.target.file().filter(|_| workload.durability == Durability::FlushAtEnd) else {
+            return Ok(None);
+        };
+        let cpu_before = cpu::thread_time();
+        let from = ticks.now();
+        file.sync_all().map_err(|source| MeasureError::System {
+            action: "flush",
+            subject: self.target.facts().path.clone(),
+            source,
+        })?;
+        let now = ticks.now();
+        Ok(Some(Flush {
+            took: Nanoseconds(ticks.nanoseconds(now - from)),
+            elapsed: Nanoseconds(ticks.nanoseconds(now.saturating_sub(raw.measure_from))),
+            cpu: cpu::since(cpu::thread_time(), cpu_before),
+        }))
+    }
+}
+
+/// A flush inside the timing.
+struct Flush {
+    took: Nanoseconds,
+    /// From the start of the measured part to its end.
+    elapsed: Nanoseconds,
+    cpu: CpuTime,
+}
+
+impl Testbed for Host {
+    fn describe(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn measure(
+        &mut self,
+        workload: &Workload,
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+    ) -> Result<Sample, MeasureError> {
+        match self.clock {
+            Clock::Tsc(tsc) => self.measure_with(tsc, workload, observer, cancel),
+            Clock::Monotonic(monotonic) => self.measure_with(monotonic, workload, observer, cancel),
+        }
+    }
+}
+
+fn run_personality<T: Ticks>(
+    workload: &Workload,
+    file: Option<&File>,
+    ticks: T,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RawRun, MeasureError> {
+    match workload.personality {
+        Name::Sync => run::run::<Sync, T>(workload, file, ticks, observer, cancel),
+        Name::IoUring => run::run::<Uring, T>(workload, file, ticks, observer, cancel),
+        Name::Null => run::run::<Null, T>(workload, file, ticks, observer, cancel),
+    }
+}
+
+/// What the loop itself costs a request: the same stream, depth and record keeping, with requests that do nothing.
+fn loop_cost_ns<T: Ticks>(workload: &Workload, ticks: T) -> Result<f64, MeasureError> {
+    let empty = Workload {
+        personality: Name::Null,
+        workers: 1,
+        warmup: Nanoseconds(0),
+        limits: Limits { duration: None, requests: Some(CALIBRATION_REQUESTS), bytes: None },
+        durability: Durability::None,
+        ..workload.clone()
+    };
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let raw = run::run::<Null, T>(&empty, None, ticks, &mut (), &Cancel::default())?;
+        best = best.min(raw.elapsed.0 as f64 / CALIBRATION_REQUESTS as f64);
+    }
+    Ok(best)
+}
+
+fn available_memory() -> Option<Bytes> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = meminfo.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(Bytes(kib * 1024))
+}

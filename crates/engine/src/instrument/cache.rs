@@ -1,0 +1,115 @@
+//! The file cache: empties it for a target, fills it, and looks what share of the target it holds.
+//!
+//! The share is from mincore(2) over windows spread evenly, never from belief in posix_fadvise. The kernel tells it
+//! only to who may write the file; for others it is unknown.
+
+use halfpower_model::{Bytes, Cancel};
+use rustix::fs::{Access, Advice, AtFlags, fadvise, fdatasync};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+/// Bytes looked at in one go, and the most windows looked at.
+const WINDOW: u64 = 256 << 20;
+const WINDOWS: u64 = 64;
+
+/// Writes out what is dirty and puts the first `span` bytes of a file or device out of the cache.
+///
+/// # Errors
+/// The kernel's; a device that cannot write out what is dirty says so here.
+pub fn make_cold(file: &File, span: Bytes) -> io::Result<()> {
+    settle(file)?;
+    fadvise(file, 0, NonZeroU64::new(span.0), Advice::DontNeed)?;
+    Ok(())
+}
+
+/// Writes out what is dirty, so that the next measurement does not pay for the last.
+///
+/// # Errors
+/// The kernel's.
+pub fn settle(file: &File) -> io::Result<()> {
+    match fdatasync(file) {
+        // Some special files cannot be synced; then nothing is dirty.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::ROFS) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Reads the first `span` bytes into the cache; stops when cancelled.
+///
+/// # Errors
+/// The kernel's.
+pub fn make_warm(file: &File, span: Bytes, cancel: &Cancel) -> io::Result<()> {
+    let mut buffer = vec![0_u8; 1 << 20];
+    let mut at = 0;
+    while at < span.0 && !cancel.is_cancelled() {
+        let length = (span.0 - at).min(buffer.len() as u64) as usize;
+        match rustix::io::pread(file, &mut buffer[..length], at) {
+            Ok(0) => break,
+            Ok(moved) => at += moved as u64,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The share of the first `span` bytes that the cache holds; none where the kernel does not tell.
+pub fn cached_share(file: &File, span: Bytes) -> Option<f64> {
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::accessat(rustix::fs::CWD, own.as_str(), Access::WRITE_OK, AtFlags::empty()).ok()?;
+    let windows = span.0.div_ceil(WINDOW).clamp(1, WINDOWS);
+    let stride = span.0 / windows;
+    let page = rustix::param::page_size() as u64;
+    let mut pages = 0;
+    let mut cached = 0;
+    for window in 0..windows {
+        let start = window * stride / page * page;
+        let length = WINDOW.min(span.0 - start);
+        let residency = residency(file, start, length as usize)?;
+        pages += residency.len();
+        cached += residency.iter().filter(|byte| **byte & 1 == 1).count();
+    }
+    (pages > 0).then(|| cached as f64 / pages as f64)
+}
+
+/// mincore's byte for each page of a range.
+fn residency(file: &File, start: u64, length: usize) -> Option<Vec<u8>> {
+    if length == 0 {
+        return Some(Vec::new());
+    }
+    // SAFETY: a new mapping at a place the kernel chooses; it is never read through, so a file cut short does no harm.
+    let address = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, start) }.ok()?;
+    let mut bytes = vec![0_u8; length.div_ceil(rustix::param::page_size())];
+    // SAFETY: the range is the mapping just made, and there is a byte for each of its pages.
+    let result = unsafe { libc::mincore(address, length, bytes.as_mut_ptr()) };
+    // SAFETY: the mapping just made, not used any more.
+    let _ = unsafe { munmap(address, length) };
+    (result == 0).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn cold_and_warm_are_seen() {
+        // The build directory is on a real disk more often than the temporary one.
+        let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.write_all(&vec![1; 8 << 20]).unwrap();
+        let span = Bytes(8 << 20);
+        make_cold(file.as_file(), span).unwrap();
+        let cold = cached_share(file.as_file(), span).unwrap();
+        if cold == 1.0 {
+            eprintln!("skipped: the file system below the build directory keeps files in memory");
+            return;
+        }
+        assert!(cold < 0.01, "{cold}");
+        make_warm(file.as_file(), span, &Cancel::default()).unwrap();
+        assert!(cached_share(file.as_file(), span).unwrap() > 0.99);
+    }
+}

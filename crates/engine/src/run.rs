@@ -1,0 +1,348 @@
+//! Runs a workload's workers, each on its own thread, and watches them: progress, intervals, cancellation.
+
+use crate::instrument::clock::Ticks;
+use crate::personality::{Personality, Setup};
+use crate::worker::buffers::Buffers;
+use crate::worker::recorder::{Recorder, Snapshot};
+use crate::worker::{Outcome, READ, Schedule, WRITE, Worker};
+use halfpower_model::random::derive_seed;
+use halfpower_model::sample::Interval;
+use halfpower_model::stream::RequestStream;
+use halfpower_model::{
+    Bytes, BytesPerSecond, Cancel, Durability, MeasureError, Nanoseconds, Observer, Progress, Workload,
+};
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often the watching thread looks up.
+const LOOK: Duration = Duration::from_millis(50);
+/// Part of a workload's seed that draws the data written.
+const DATA_SEED: u64 = 1 << 40;
+
+/// What the workers gave, before it becomes a sample.
+#[derive(Debug)]
+pub(crate) struct RawRun {
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) read: Snapshot,
+    pub(crate) write: Snapshot,
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) started_at: jiff::Timestamp,
+    /// The longest of the workers' measured parts.
+    pub(crate) elapsed: Nanoseconds,
+    /// Tick at which the measured part began.
+    pub(crate) measure_from: u64,
+    pub(crate) obtained: Vec<String>,
+}
+
+/// What a worker tells the watching thread.
+enum Event {
+    /// It is ready to start, with the options obtained, or cannot be.
+    Ready(io::Result<Vec<String>>),
+    /// It has ended.
+    Done,
+}
+
+/// Whether and when to start.
+#[derive(Clone, Copy)]
+enum Start {
+    At(u64),
+    Never,
+}
+
+/// Sends [`Event::Done`] when a worker ends, by a panic too, and then stops the others.
+struct DoneGuard<'a> {
+    events: Sender<Event>,
+    stop: &'a AtomicBool,
+}
+
+impl Drop for DoneGuard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.stop.store(true, Relaxed);
+        }
+        // The receiver outlives the workers; were it gone, nobody would be waiting.
+        let _ = self.events.send(Event::Done);
+    }
+}
+
+/// Where all workers wait until everybody is ready.
+#[derive(Default)]
+struct Gate {
+    start: Mutex<Option<Start>>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn open(&self, start: Start) {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) -> Start {
+        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(start) = *start {
+                return start;
+            }
+            start = self.opened.wait(start).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// What the threads of a run share.
+struct Shared<'a> {
+    workload: &'a Workload,
+    file: Option<&'a File>,
+    recorders: Vec<[Recorder; 2]>,
+    stop: AtomicBool,
+    gate: Gate,
+}
+
+/// Runs the workload with the personality `P` and the clock `ticks`.
+pub(crate) fn run<P: Personality, T: Ticks>(
+    workload: &Workload,
+    file: Option<&File>,
+    ticks: T,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RawRun, MeasureError> {
+    let shared = Shared {
+        workload,
+        file,
+        recorders: (0..workload.workers).map(|_| Default::default()).collect(),
+        stop: AtomicBool::new(false),
+        gate: Gate::default(),
+    };
+    std::thread::scope(|scope| {
+        let (sender, events) = channel();
+        let handles: Vec<_> = (0..workload.workers)
+            .map(|worker| {
+                let guard = DoneGuard { events: sender.clone(), stop: &shared.stop };
+                let shared = &shared;
+                scope.spawn(move || work::<P, T>(shared, worker, ticks, &guard))
+            })
+            .collect();
+        drop(sender);
+        let ready = await_ready(&events, workload.workers);
+        let measure_from = ticks.now() + ticks.ticks(workload.warmup.0);
+        shared.gate.open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
+        let intervals = match &ready {
+            Ok(_) => watch(&shared, &events, ticks, measure_from, observer, cancel),
+            Err(_) => Vec::new(),
+        };
+        let results: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+        let obtained = ready.map_err(setup_failed)?;
+        let started_at = jiff::Timestamp::now() - since(ticks, measure_from);
+        let outcomes = results
+            .into_iter()
+            .map(|result| match result {
+                Ok(outcome) => outcome.map_err(|error| MeasureError::Worker(error.to_string())),
+                Err(panic) => Err(MeasureError::Worker(panic_message(panic.as_ref()))),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let elapsed_ticks = outcomes.iter().map(|outcome| outcome.elapsed_ticks).max().unwrap_or(0);
+        let [read, write] = snapshots(&shared.recorders);
+        Ok(RawRun {
+            outcomes,
+            read,
+            write,
+            intervals,
+            started_at,
+            elapsed: Nanoseconds(ticks.nanoseconds(elapsed_ticks)),
+            measure_from,
+            obtained,
+        })
+    })
+}
+
+fn since<T: Ticks>(ticks: T, from: u64) -> jiff::SignedDuration {
+    let elapsed = ticks.nanoseconds(ticks.now().saturating_sub(from));
+    jiff::SignedDuration::from_nanos(i64::try_from(elapsed).unwrap_or(i64::MAX))
+}
+
+fn setup_failed(source: io::Error) -> MeasureError {
+    MeasureError::System { action: "prepare", subject: "a worker".to_owned(), source }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Waits until every worker is ready; gives the options the first one obtained.
+fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Vec<String>> {
+    let mut obtained = Vec::new();
+    for _ in 0..workers {
+        match events.recv() {
+            Ok(Event::Ready(Ok(options))) => obtained = options,
+            Ok(Event::Ready(Err(error))) => return Err(error),
+            // Ended without being ready: it panicked, which joining it will tell.
+            Ok(Event::Done) | Err(_) => return Err(io::Error::other("a worker ended before it was ready")),
+        }
+    }
+    Ok(obtained)
+}
+
+/// A worker's thread.
+fn work<P: Personality, T: Ticks>(
+    shared: &Shared<'_>,
+    index: u32,
+    ticks: T,
+    guard: &DoneGuard<'_>,
+) -> io::Result<Outcome> {
+    let (worker, told) = match prepare::<P, T>(shared, index, ticks) {
+        Ok(worker) => {
+            let obtained = worker.obtained();
+            (Some(worker), Ok(obtained))
+        }
+        Err(error) => (None, Err(error)),
+    };
+    // As in the guard's drop: nobody waits when the receiver is gone.
+    let _ = guard.events.send(Event::Ready(told));
+    match (worker, shared.gate.wait()) {
+        (Some(worker), Start::At(measure_from)) => {
+            let outcome = worker.run(schedule(shared.workload, index, ticks, measure_from));
+            if outcome.is_err() {
+                shared.stop.store(true, Relaxed);
+            }
+            outcome
+        }
+        _ => Ok(Outcome::default()),
+    }
+}
+
+fn prepare<'a, P: Personality, T: Ticks>(shared: &'a Shared<'_>, index: u32, ticks: T) -> io::Result<Worker<'a, P, T>> {
+    let workload = shared.workload;
+    pin(workload, index)?;
+    let (slots, slot_bytes) =
+        if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
+    let seed = derive_seed(workload.seed, DATA_SEED + u64::from(index));
+    let buffers = Buffers::new(slots, slot_bytes, workload.operation.writes().then_some(seed))?;
+    let personality = P::open(Setup { file: shared.file, buffers, workload })?;
+    let stream = RequestStream::new(workload, index);
+    let recorders = &shared.recorders[index as usize];
+    Ok(Worker::new(personality, ticks, recorders, &shared.stop, stream, workload.depth))
+}
+
+/// Pins the calling thread as the workload asks.
+fn pin(workload: &Workload, index: u32) -> io::Result<()> {
+    let Some(cpu) = workload.cpus.get(index as usize % workload.cpus.len().max(1)) else { return Ok(()) };
+    let mut set = rustix::thread::CpuSet::new();
+    if *cpu as usize >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(io::Error::other(format!("there is no processor {cpu}; use a smaller number in --cpus")));
+    }
+    set.set(*cpu as usize);
+    rustix::thread::sched_setaffinity(None, &set).map_err(|error| {
+        io::Error::other(format!("cannot pin a worker to processor {cpu} ({error}); use one this host has in --cpus"))
+    })
+}
+
+/// Worker `index`'s part of the limits.
+fn schedule<T: Ticks>(workload: &Workload, index: u32, ticks: T, measure_from: u64) -> Schedule {
+    let limits = &workload.limits;
+    let by_bytes = limits.bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
+    let requests = [limits.requests, by_bytes].into_iter().flatten().min();
+    let workers = u64::from(workload.workers);
+    let share = requests.map(|all| all / workers + u64::from(u64::from(index) < all % workers));
+    Schedule {
+        measure_from,
+        measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(ticks.ticks(span.0))),
+        requests: share.unwrap_or(u64::MAX),
+        count_drain: workload.durability == Durability::FlushAtEnd,
+    }
+}
+
+fn snapshots(recorders: &[[Recorder; 2]]) -> [Snapshot; 2] {
+    [READ, WRITE].map(|direction| {
+        let mut snapshot = Snapshot::default();
+        recorders.iter().for_each(|pair| snapshot.add(&pair[direction]));
+        snapshot
+    })
+}
+
+/// Watches until every worker has ended; gives the intervals.
+fn watch<T: Ticks>(
+    shared: &Shared<'_>,
+    events: &Receiver<Event>,
+    ticks: T,
+    measure_from: u64,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Vec<Interval> {
+    let interval_ns = shared.workload.interval.0;
+    let mut intervals = Vec::new();
+    let mut last = Moment::default();
+    let mut last_shown = Moment::default();
+    let mut done = 0;
+    while done < shared.workload.workers {
+        let elapsed_ns = ticks.nanoseconds(ticks.now().saturating_sub(measure_from));
+        let next_ns = (last.at_ns / interval_ns + 1) * interval_ns;
+        let wait = Duration::from_nanos(next_ns.saturating_sub(elapsed_ns)).clamp(Duration::from_micros(100), LOOK);
+        match events.recv_timeout(wait) {
+            Ok(_) => done += 1,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if cancel.is_cancelled() {
+            shared.stop.store(true, Relaxed);
+        }
+        let at_ns = ticks.nanoseconds(ticks.now().saturating_sub(measure_from));
+        let interval_is_over = at_ns >= next_ns;
+        let show = at_ns.saturating_sub(last_shown.at_ns) >= LOOK.as_nanos() as u64;
+        if done < shared.workload.workers && (interval_is_over || show) {
+            let moment = Moment::of(shared, at_ns);
+            if show {
+                observer.progress(&moment.progress(&last_shown));
+                last_shown = moment.clone();
+            }
+            if interval_is_over {
+                intervals.push(moment.interval(&last));
+                last = moment;
+            }
+        }
+    }
+    let end = Moment::of(shared, ticks.nanoseconds(ticks.now().saturating_sub(measure_from)));
+    let rest = end.interval(&last);
+    intervals.extend((rest.requests > 0).then_some(rest));
+    intervals
+}
+
+/// The counts of all workers and both directions at some moment.
+#[derive(Clone, Default)]
+struct Moment {
+    at_ns: u64,
+    counts: Snapshot,
+}
+
+impl Moment {
+    fn of(shared: &Shared<'_>, at_ns: u64) -> Self {
+        let mut counts = Snapshot::default();
+        shared.recorders.iter().flatten().for_each(|recorder| counts.add(recorder));
+        Moment { at_ns, counts }
+    }
+
+    fn interval(&self, since: &Moment) -> Interval {
+        let histogram = self.counts.since(&since.counts);
+        Interval {
+            at_s: self.at_ns as f64 / 1e9,
+            requests: histogram.count(),
+            bytes: self.counts.bytes - since.counts.bytes,
+            latency_p50_ns: histogram.quantile(0.50),
+            latency_p99_ns: histogram.quantile(0.99),
+        }
+    }
+
+    fn progress(&self, since: &Moment) -> Progress {
+        let span_s = (self.at_ns - since.at_ns) as f64 / 1e9;
+        Progress {
+            elapsed: Nanoseconds(self.at_ns),
+            requests: self.counts.requests(),
+            bytes: Bytes(self.counts.bytes),
+            rate: BytesPerSecond((self.counts.bytes - since.counts.bytes) as f64 / span_s),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Refuses to write to a block device that is in use: itself, its partitions, what is stacked on it, or what it is
+//! stacked on. The exclusive open that follows is the kernel's own check; this one can say who uses it.
+
+use super::TargetError;
+use super::filesystem::{self, Mount, sysfs_device, whole_disk};
+use rustix::fs::{major, minor};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Refuses a block device somebody uses.
+///
+/// # Errors
+/// [`TargetError::InUse`] naming the user, or that it cannot be told.
+pub(super) fn refuse_if_in_use(path: &Path) -> Result<(), TargetError> {
+    let refuse = |reason: String| TargetError::InUse { path: path.display().to_string(), reason };
+    let number = fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?.rdev();
+    let Some(device) = sysfs_device((major(number), minor(number))) else {
+        return Err(refuse("sysfs does not know it, so nobody can tell whether it is in use; mount /sys".to_owned()));
+    };
+    let users = Users { mounts: filesystem::mounts(), swaps: swap_devices() };
+    match users.of_family(&device) {
+        None => Ok(()),
+        Some(reason) => Err(refuse(reason)),
+    }
+}
+
+/// What uses devices on this host.
+struct Users {
+    mounts: Vec<Mount>,
+    swaps: Vec<PathBuf>,
+}
+
+impl Users {
+    /// Who uses the device, its partitions, its parents or what it is stacked on.
+    fn of_family(&self, device: &Path) -> Option<String> {
+        self.of_device(device)
+            .or_else(|| partitions(device).iter().find_map(|partition| self.of_device(partition)))
+            .or_else(|| self.of_parents(device, 0))
+    }
+
+    /// A partition's disk, and the devices a stacked one lies on: they must not be mounted themselves. (Their other
+    /// partitions and their being held by `device` are no harm.)
+    fn of_parents(&self, device: &Path, level: u32) -> Option<String> {
+        let mut parents = links(&device.join("slaves"));
+        let disk = whole_disk(device);
+        if disk != device {
+            parents.push(disk);
+        }
+        parents.iter().find_map(|parent| {
+            // Deeper stacks than this do not exist; a loop in sysfs must not hang us.
+            let above = (level < 16).then(|| self.of_parents(parent, level + 1)).flatten();
+            self.mounted_or_swap(parent).or(above)
+        })
+    }
+
+    fn of_device(&self, device: &Path) -> Option<String> {
+        if let Some(holder) = links(&device.join("holders")).first() {
+            return Some(format!("{} is part of {}; stop that first", name(device), name(holder)));
+        }
+        self.mounted_or_swap(device)
+    }
+
+    fn mounted_or_swap(&self, device: &Path) -> Option<String> {
+        let node = Path::new("/dev").join(device.file_name()?);
+        let number = fs::read_to_string(device.join("dev")).ok();
+        let is_it = |mount: &&Mount| {
+            let (major, minor) = mount.device;
+            number.as_deref().map(str::trim) == Some(&format!("{major}:{minor}"))
+                || fs::canonicalize(&mount.source).is_ok_and(|source| source == node)
+        };
+        if let Some(mount) = self.mounts.iter().find(is_it) {
+            return Some(format!("{} is mounted on {}; unmount it first", name(device), mount.point.display()));
+        }
+        self.swaps.contains(&node).then(|| format!("{} is swap space; run swapoff first", name(device)))
+    }
+}
+
+fn name(device: &Path) -> String {
+    device.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The devices a sysfs directory of links leads to.
+fn links(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| fs::canonicalize(entry.path()).ok()).collect()
+}
+
+fn partitions(device: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(device) else { return Vec::new() };
+    entries.flatten().map(|entry| entry.path()).filter(|path| path.join("partition").exists()).collect()
+}
+
+fn swap_devices() -> Vec<PathBuf> {
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let devices = swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    devices.filter_map(|device| fs::canonicalize(device).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_below_root_is_refused() {
+        let root = filesystem::mounts().into_iter().rfind(|mount| mount.point == Path::new("/"));
+        let Some(root) = root.filter(|mount| sysfs_device(mount.device).is_some()) else {
+            eprintln!("skipped: the root file system is not on a block device");
+            return;
+        };
+        let device = sysfs_device(root.device).unwrap();
+        let users = Users { mounts: filesystem::mounts(), swaps: swap_devices() };
+        for device in [&device, &whole_disk(&device)] {
+            let reason = users.of_family(device).unwrap_or_default();
+            assert!(reason.contains("mounted on") || reason.contains("part of"), "{device:?}: {reason}");
+        }
+    }
+}

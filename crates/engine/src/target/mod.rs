@@ -1,0 +1,326 @@
+//! Targets: what the requests go to. Opens them, finds out what they are, and guards devices that are in use.
+
+pub mod filesystem;
+mod guard;
+pub mod test_file;
+
+use crate::instrument::disk::DiskCounters;
+use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
+use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The name of the target that takes no I/O.
+pub const NULL_TARGET: &str = "null:";
+/// What the null target pretends to hold.
+const NULL_SIZE: Bytes = Bytes(1 << 40);
+
+/// Whether requests may change what the target holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads only.
+    Read,
+    /// Reads and writes: what it holds is lost.
+    Overwrite,
+}
+
+/// A target, open. Workers reopen it through its descriptor, so that nobody can put another file under its name.
+#[derive(Debug)]
+pub struct Target {
+    facts: TargetFacts,
+    file: Option<File>,
+    access: Access,
+    device: Option<(u32, u32)>,
+}
+
+/// Why a target cannot be used. Each message ends with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// Nothing of that name.
+    #[error("{path} does not exist; name an existing file, device or directory")]
+    Missing {
+        /// The name.
+        path: String,
+    },
+    /// Not for this user.
+    #[error("no permission to {action} {path}; run as a user who may, or name another target")]
+    Permission {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The name.
+        path: String,
+    },
+    /// Mounted read-only.
+    #[error("{path} is on a read-only file system; use reads only, or mount it writable")]
+    ReadOnly {
+        /// The name.
+        path: String,
+    },
+    /// A directory where a file was wanted.
+    #[error(
+        "{path} is a directory; name a file or device, or use `halfpower run {path}`, which makes its own test file"
+    )]
+    Directory {
+        /// The name.
+        path: String,
+    },
+    /// A socket, a pipe, a terminal.
+    #[error("{path} is {kind}; name a regular file or a block device")]
+    Kind {
+        /// The name.
+        path: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A block device that somebody uses.
+    #[error("{path} is not written: {reason}")]
+    InUse {
+        /// The name.
+        path: String,
+        /// By whom, and the remedy.
+        reason: String,
+    },
+    /// Anything else the system said.
+    #[error("cannot {action} {path}")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: String,
+        /// What it said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl TargetError {
+    /// What the system said about opening or examining a path, as one of the cases people meet.
+    pub(crate) fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.display().to_string();
+        match source.raw_os_error() {
+            Some(libc::ENOENT) => TargetError::Missing { path },
+            Some(libc::EACCES | libc::EPERM) => TargetError::Permission { action, path },
+            Some(libc::EROFS) => TargetError::ReadOnly { path },
+            Some(libc::EISDIR) => TargetError::Directory { path },
+            Some(libc::EBUSY) => TargetError::InUse {
+                path,
+                reason: "the kernel says it is in use; unmount it or stop what uses it".to_owned(),
+            },
+            _ => TargetError::System { action, path, source },
+        }
+    }
+}
+
+impl Target {
+    /// Opens a file, a block device or `null:`.
+    ///
+    /// # Errors
+    /// When it cannot be used as asked; a block device in use is never opened for writing.
+    pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
+        if path.as_os_str() == NULL_TARGET {
+            let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
+            return Ok(Target { facts, file: None, access, device: None });
+        }
+        let action = if access == Access::Overwrite { "write" } else { "read" };
+        let fail = |error: io::Error| TargetError::from_io(action, path, error);
+        let kind = kind_of(path, &std::fs::metadata(path).map_err(fail)?)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::Overwrite);
+        if kind == TargetKind::BlockDevice && access == Access::Overwrite {
+            guard::refuse_if_in_use(path)?;
+            // The kernel's own word on it: an exclusive open fails while anything mounted or stacked claims it.
+            options.custom_flags(libc::O_EXCL);
+        }
+        let file = options.open(path).map_err(fail)?;
+        // What was opened counts, not what the name meant a moment ago.
+        let metadata = file.metadata().map_err(fail)?;
+        if kind_of(path, &metadata)? != kind {
+            return Err(fail(io::Error::other("it was replaced while it was being opened")));
+        }
+        Self::examine(path, file, access, kind, &metadata)
+    }
+
+    fn examine(
+        path: &Path,
+        file: File,
+        access: Access,
+        kind: TargetKind,
+        metadata: &std::fs::Metadata,
+    ) -> Result<Target, TargetError> {
+        let fail = |error: io::Error| TargetError::from_io("examine", path, error);
+        let size = match kind {
+            TargetKind::BlockDevice => rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).map_err(io::Error::from),
+            _ => Ok(metadata.len()),
+        };
+        let mut facts = TargetFacts::bare(path.display().to_string(), kind, Bytes(size.map_err(fail)?));
+        let device_number = match kind {
+            TargetKind::BlockDevice => metadata.rdev(),
+            _ => {
+                facts.allocated_bytes = Some(Bytes(metadata.blocks() * 512));
+                metadata.dev()
+            }
+        };
+        let number = (rustix::fs::major(device_number), rustix::fs::minor(device_number));
+        let device = filesystem::describe(&mut facts, path, number);
+        facts.direct_alignment_bytes = direct_alignment(&file, &facts);
+        Ok(Target { facts, file: Some(file), access, device })
+    }
+
+    /// What it is and what it lies on.
+    pub fn facts(&self) -> &TargetFacts {
+        &self.facts
+    }
+
+    /// The open target; none for `null:`.
+    pub fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+
+    /// Whether it may be written.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The counters of the device below; none where there are none.
+    pub(crate) fn counters(&self) -> Option<DiskCounters> {
+        self.device.and_then(|(major, minor)| DiskCounters::of(major, minor))
+    }
+
+    /// Opens it once more, as the workload's buffering asks.
+    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<File>, MeasureError> {
+        let Some(file) = &self.file else { return Ok(None) };
+        reopen(file, workload.operation.writes(), workload.buffering).map(Some).map_err(|source| MeasureError::System {
+            action: "open",
+            subject: self.facts.path.clone(),
+            source,
+        })
+    }
+
+    /// The share of the first `span` bytes that nothing is stored for: holes and extents never written. Reading those
+    /// measures memory, not storage.
+    pub(crate) fn hole_share(&self, span: Bytes) -> f64 {
+        let Some(file) = &self.file else { return 0.0 };
+        if self.facts.kind != TargetKind::File || span.0 == 0 {
+            return 0.0;
+        }
+        // A file cut short since it was opened is for the requests to find out, not a hole.
+        let end = file.metadata().map_or(span.0, |metadata| metadata.len().min(span.0));
+        hole_bytes(file, end) as f64 / span.0 as f64
+    }
+}
+
+/// Bytes of holes before `end`. A file with very many is taken to go on as it began.
+fn hole_bytes(file: &File, end: u64) -> u64 {
+    const SEGMENTS: usize = 10_000;
+    let seek = |place| rustix::fs::seek(file, place).ok();
+    let mut at = 0;
+    let mut holes = 0;
+    for _ in 0..SEGMENTS {
+        if at >= end {
+            return holes;
+        }
+        // No data from here on is an error (ENXIO): the rest is a hole.
+        let data = seek(rustix::fs::SeekFrom::Data(at)).unwrap_or(end).min(end);
+        holes += data - at;
+        if data == end {
+            return holes;
+        }
+        // A file system that knows no holes says the end.
+        at = seek(rustix::fs::SeekFrom::Hole(data)).unwrap_or(end);
+    }
+    (holes as f64 / at as f64 * end as f64) as u64
+}
+
+fn reopen(file: &File, write: bool, buffering: Buffering) -> io::Result<File> {
+    let mut flags = OFlags::CLOEXEC;
+    flags |= if write { OFlags::RDWR } else { OFlags::RDONLY };
+    if buffering.is_direct() {
+        flags |= OFlags::DIRECT;
+    }
+    if buffering.is_through() {
+        flags |= OFlags::DSYNC;
+    }
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    Ok(File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?))
+}
+
+fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, TargetError> {
+    let path = || path.display().to_string();
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        Ok(TargetKind::File)
+    } else if kind.is_block_device() {
+        Ok(TargetKind::BlockDevice)
+    } else if kind.is_dir() {
+        Err(TargetError::Directory { path: path() })
+    } else {
+        let kind = match FileType::from_raw_mode(metadata.mode()) {
+            FileType::CharacterDevice => "a character device",
+            FileType::Fifo => "a pipe",
+            FileType::Socket => "a socket",
+            _ => "neither a file nor a device",
+        };
+        Err(TargetError::Kind { path: path(), kind })
+    }
+}
+
+/// The multiple direct I/O must keep to; none where it is refused. The kernel says (statx, Linux 6.1), else a device's
+/// logical block, else what a read of the file shows.
+fn direct_alignment(file: &File, facts: &TargetFacts) -> Option<Bytes> {
+    // tmpfs takes O_DIRECT since Linux 6.6 and still reads from memory.
+    if facts.filesystem.as_deref() == Some("tmpfs") {
+        return None;
+    }
+    let direct = reopen(file, false, Buffering::Direct).ok()?;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    if let Ok(told) = rustix::fs::statx(CWD, path.as_str(), AtFlags::empty(), StatxFlags::DIOALIGN)
+        && told.stx_mask & StatxFlags::DIOALIGN.bits() != 0
+    {
+        return (told.stx_dio_offset_align > 0).then_some(Bytes(u64::from(told.stx_dio_offset_align)));
+    }
+    if facts.kind == TargetKind::BlockDevice {
+        return facts.logical_block_bytes;
+    }
+    let mut memory = vec![0_u8; 8192];
+    let aligned = memory.as_ptr().align_offset(4096);
+    [512, 4096]
+        .into_iter()
+        .find(|size| rustix::io::pread(&direct, &mut memory[aligned..aligned + size], 0).is_ok())
+        .map(|size| Bytes(size as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn holes_are_counted() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&vec![1; 1 << 20]).unwrap();
+        file.as_file().set_len(4 << 20).unwrap();
+        file.as_file().sync_all().unwrap();
+        let target = Target::open(file.path(), Access::Read).unwrap();
+        assert_eq!(target.facts().size_bytes, Bytes(4 << 20));
+        assert!((target.hole_share(Bytes(4 << 20)) - 0.75).abs() < 0.01);
+        assert!(target.hole_share(Bytes(1 << 20)) < 0.01);
+    }
+
+    #[test]
+    fn what_is_no_target_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let message = |path: &Path| Target::open(path, Access::Read).unwrap_err().to_string();
+        assert!(message(directory.path()).contains("is a directory"));
+        assert!(message(&directory.path().join("none")).contains("does not exist"));
+        assert!(message(Path::new("/dev/zero")).contains("character device"));
+    }
+
+    #[test]
+    fn null_holds_a_tebibyte_of_nothing() {
+        let target = Target::open(Path::new(NULL_TARGET), Access::Overwrite).unwrap();
+        assert_eq!((target.facts().kind, target.file().is_none()), (TargetKind::Null, true));
+    }
+}

@@ -1,0 +1,228 @@
+//! The test file a run makes in a directory, and takes away again.
+//!
+//! It is made under a new name (never over an existing file, never through a link), filled with incompressible bytes
+//! so that no layer below can store it as nothing, and removed only while its name still leads to the very file made.
+
+use super::TargetError;
+use crate::worker::buffers::{Buffers, fill_random};
+use halfpower_model::random::Random;
+use halfpower_model::{Bytes, Cancel};
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, fstat, openat, statat, unlinkat};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Bytes written at a time.
+const CHUNK: usize = 4 << 20;
+
+/// A file of our own.
+#[derive(Debug)]
+pub struct TestFile {
+    path: PathBuf,
+    identity: Identity,
+}
+
+/// What tells a file from any other that comes to bear its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the file system.
+    pub device: u64,
+    /// Number of the file on it.
+    pub inode: u64,
+}
+
+impl TestFile {
+    /// Makes an empty file `name` in `directory`, for this user only. It is removed when the value is dropped.
+    ///
+    /// # Errors
+    /// When the directory cannot be written or the name is taken.
+    pub fn create(directory: &Path, name: &str) -> Result<TestFile, TargetError> {
+        let fail = |error: rustix::io::Errno| TargetError::from_io("write", directory, error.into());
+        let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(fail)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
+        let status = fstat(&file).map_err(fail)?;
+        Ok(TestFile { path: directory.join(name), identity: Identity { device: status.st_dev, inode: status.st_ino } })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What tells it from another file of its name.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Fills it with `size` bytes drawn from `seed` and puts them on the medium; tells `progress` how many are written.
+    ///
+    /// # Errors
+    /// When the file system is full or fails, or `cancel` says so (an error of kind `Interrupted`).
+    pub fn fill(
+        &self,
+        size: Bytes,
+        seed: u64,
+        cancel: &Cancel,
+        mut progress: impl FnMut(Bytes),
+    ) -> Result<(), TargetError> {
+        let fail = |error: io::Error| TargetError::from_io("write", &self.path, error);
+        let file = self.open_for_filling().map_err(fail)?;
+        // Space is set aside first, so that a full file system says so at once. Not every file system can.
+        match fallocate(&file, FallocateFlags::empty(), 0, size.0) {
+            Err(rustix::io::Errno::NOSPC) => return Err(fail(rustix::io::Errno::NOSPC.into())),
+            Ok(()) | Err(_) => {}
+        }
+        let mut chunk = Buffers::new(1, CHUNK, None).map_err(fail)?;
+        let mut random = Random::new(seed);
+        let mut written = 0;
+        while written < size.0 {
+            if cancel.is_cancelled() {
+                return Err(fail(io::ErrorKind::Interrupted.into()));
+            }
+            let length = (size.0 - written).min(CHUNK as u64) as usize;
+            let bytes = &mut chunk.slot_mut(0, 0)[..length];
+            fill_random(bytes, &mut random);
+            write_all(&file, bytes, written).map_err(fail)?;
+            written += length as u64;
+            progress(Bytes(written));
+        }
+        file.sync_all().map_err(fail)
+    }
+
+    /// Direct where it can be, so that filling does not leave the cache full; buffered otherwise.
+    fn open_for_filling(&self) -> io::Result<File> {
+        let open = |flags: OFlags| {
+            rustix::fs::open(&self.path, OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags, Mode::empty())
+        };
+        let file = File::from(open(OFlags::DIRECT).or_else(|_| open(OFlags::empty()))?);
+        let status = fstat(&file)?;
+        if (Identity { device: status.st_dev, inode: status.st_ino }) != self.identity {
+            return Err(io::Error::other("another file has taken its name"));
+        }
+        Ok(file)
+    }
+
+    /// Removes it now.
+    ///
+    /// # Errors
+    /// When it cannot be removed, or another file has taken its name.
+    pub fn remove(self) -> Result<(), TargetError> {
+        let result = remove_if_same(&self.path, self.identity);
+        std::mem::forget(self);
+        result
+    }
+
+    /// Leaves it where it is.
+    pub fn keep(self) -> PathBuf {
+        let path = self.path.clone();
+        std::mem::forget(self);
+        path
+    }
+}
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        // A failure leaves the file, which the store knows of and the next start offers to remove.
+        let _ = remove_if_same(&self.path, self.identity);
+    }
+}
+
+/// Whether the file of this identity is still there under this name. Links are not followed.
+pub fn is_there(path: &Path, identity: Identity) -> bool {
+    rustix::fs::lstat(path).is_ok_and(|status| identity == Identity { device: status.st_dev, inode: status.st_ino })
+}
+
+/// Removes a file if it is the one meant; one that is gone already is no error.
+///
+/// # Errors
+/// When another file has taken its name, or the system refuses.
+pub fn remove_if_same(path: &Path, identity: Identity) -> Result<(), TargetError> {
+    let fail = |error: io::Error| TargetError::from_io("remove", path, error);
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(fail(io::ErrorKind::InvalidInput.into()));
+    };
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let gone =
+        |error: rustix::io::Errno| if error == rustix::io::Errno::NOENT { Ok(()) } else { Err(fail(error.into())) };
+    let folder = match rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(folder) => folder,
+        Err(error) => return gone(error),
+    };
+    match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(error) => gone(error),
+        Ok(status) if (Identity { device: status.st_dev, inode: status.st_ino }) == identity => {
+            unlinkat(&folder, name, AtFlags::empty()).or_else(gone)
+        }
+        Ok(_) => Err(fail(io::Error::other("another file has taken its name"))),
+    }
+}
+
+fn write_all(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::pwrite(file, bytes, at) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(moved) => {
+                bytes = &bytes[moved..];
+                at += moved as u64;
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            // The last piece of a direct file may not be a whole block: it goes through the cache.
+            Err(rustix::io::Errno::INVAL) if rustix::fs::fcntl_getfl(file)?.contains(OFlags::DIRECT) => {
+                let flags = rustix::fs::fcntl_getfl(file)?;
+                rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_made_filled_and_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = TestFile::create(directory.path(), "t").unwrap();
+        let size = Bytes(CHUNK as u64 + 1000);
+        let mut seen = Vec::new();
+        file.fill(size, 1, &Cancel::default(), |written| seen.push(written)).unwrap();
+        assert_eq!(seen.last(), Some(&size));
+        let bytes = std::fs::read(file.path()).unwrap();
+        assert_eq!(bytes.len() as u64, size.0);
+        let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+        assert!(zeros < bytes.len() / 200, "random bytes are seldom zero: {zeros}");
+        assert!(TestFile::create(directory.path(), "t").is_err(), "an existing file is never taken");
+        drop(file);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_took_its_name_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = TestFile::create(directory.path(), "t").unwrap();
+        let path = file.path().to_owned();
+        std::fs::rename(&path, directory.path().join("moved")).unwrap();
+        std::fs::write(&path, "somebody's").unwrap();
+        assert!(file.remove().unwrap_err().to_string().contains("cannot remove"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's");
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/nowhere", directory.path().join("t")).unwrap();
+        assert!(TestFile::create(directory.path(), "t").is_err());
+    }
+
+    #[test]
+    fn cancelling_ends_the_filling() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = TestFile::create(directory.path(), "t").unwrap();
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert!(file.fill(Bytes(CHUNK as u64), 1, &cancel, |_| {}).is_err());
+    }
+}

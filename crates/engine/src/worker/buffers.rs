@@ -1,0 +1,115 @@
+//! The memory that requests read into and write from: one region a worker, a page-aligned slot for each request that
+//! can be outstanding, filled before the measurement.
+
+use halfpower_model::random::Random;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::ptr::NonNull;
+
+/// What every slot starts at a multiple of; enough for any O_DIRECT.
+const SLOT_ALIGNMENT: usize = 4096;
+
+/// A worker's buffers.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    base: NonNull<u8>,
+    slot_bytes: usize,
+    stride: usize,
+    slots: usize,
+}
+
+// SAFETY: the region belongs to this value alone; moving it to the worker's thread moves the only owner.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    /// A region of `slots` buffers of `slot_bytes` each, mapped and touched, filled with incompressible bytes from
+    /// `seed` when one is given.
+    ///
+    /// # Errors
+    /// The kernel's, when there is not enough memory.
+    pub(crate) fn new(slots: usize, slot_bytes: usize, fill_seed: Option<u64>) -> io::Result<Self> {
+        let too_much = || io::Error::new(io::ErrorKind::OutOfMemory, "more buffer memory than an address can name");
+        let stride = slot_bytes.checked_next_multiple_of(SLOT_ALIGNMENT).ok_or_else(too_much)?;
+        let bytes = stride.checked_mul(slots).ok_or_else(too_much)?;
+        // SAFETY: a new private mapping at a place the kernel chooses touches nobody's memory.
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )?
+        };
+        let base = NonNull::new(base.cast::<u8>()).ok_or_else(too_much)?;
+        let mut buffers = Buffers { base, slot_bytes, stride, slots };
+        // SAFETY: the range is the mapping just made. Huge pages are a wish; a refusal changes nothing but speed.
+        let _ = unsafe { madvise(base.as_ptr().cast::<c_void>(), bytes, Advice::LinuxHugepage) };
+        buffers.fill(fill_seed);
+        Ok(buffers)
+    }
+
+    fn fill(&mut self, seed: Option<u64>) {
+        let mut random = seed.map(Random::new);
+        for slot in 0..self.slots {
+            let buffer = self.slot_mut(slot, 0);
+            match &mut random {
+                Some(random) => fill_random(buffer, random),
+                None => buffer.fill(0),
+            }
+        }
+    }
+
+    /// Address of byte `from` of a slot.
+    #[inline]
+    pub(crate) fn address(&self, slot: usize, from: usize) -> *mut u8 {
+        debug_assert!(slot < self.slots && from < self.slot_bytes);
+        // SAFETY: callers name a slot below `slots` and a byte below `slot_bytes`, so it stays inside the mapping.
+        unsafe { self.base.as_ptr().add(slot * self.stride + from) }
+    }
+
+    /// The bytes of a slot from byte `from` on.
+    #[inline]
+    pub(crate) fn slot_mut(&mut self, slot: usize, from: usize) -> &mut [u8] {
+        assert!(slot < self.slots && from < self.slot_bytes, "inside a slot");
+        // SAFETY: the range is inside the mapping, initialised by the kernel, and borrowed mutably with `self`.
+        unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
+    }
+
+    /// The whole region, for registering with io_uring.
+    pub(crate) fn region(&self) -> libc::iovec {
+        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.stride * self.slots }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, unmapped once. The personality that uses it is closed first.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.stride * self.slots) };
+    }
+}
+
+/// Fills a buffer with incompressible bytes.
+pub(crate) fn fill_random(buffer: &mut [u8], random: &mut Random) {
+    for chunk in buffer.chunks_mut(8) {
+        chunk.copy_from_slice(&random.next().to_le_bytes()[..chunk.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_apart_aligned_and_filled() {
+        let mut buffers = Buffers::new(3, 5000, Some(1)).unwrap();
+        for slot in 0..3 {
+            assert_eq!(buffers.address(slot, 0) as usize % SLOT_ALIGNMENT, 0);
+            let zeros = buffers.slot_mut(slot, 0).iter().filter(|byte| **byte == 0).count();
+            assert!(zeros < 60, "random bytes are seldom zero: {zeros} of 5000");
+        }
+        buffers.slot_mut(0, 0).fill(7);
+        assert!(buffers.slot_mut(1, 0).iter().any(|byte| *byte != 7));
+        assert_eq!(buffers.slot_mut(2, 4990).len(), 10);
+    }
+}

@@ -1,0 +1,134 @@
+//! What a worker records, shared with the thread that watches.
+//!
+//! Only the worker writes: plain loads and stores, no locked instruction in the hot loop. The watching thread reads the
+//! same counters for progress and intervals; a reading may be a few requests behind, never torn.
+
+use halfpower_model::Histogram;
+use halfpower_model::histogram::{BUCKETS, bucket_of};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counts of one direction of one worker.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    counts: Box<[AtomicU64]>,
+    bytes: AtomicU64,
+    sum_ns: AtomicU64,
+    min_ns: AtomicU64,
+    max_ns: AtomicU64,
+    short_transfers: AtomicU64,
+}
+
+/// A copy of the counts at some moment, of as many workers as were added.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) counts: Vec<u64>,
+    pub(crate) bytes: u64,
+    pub(crate) short_transfers: u64,
+    sum_ns: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+#[inline]
+fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Recorder {
+            counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
+            bytes: AtomicU64::new(0),
+            sum_ns: AtomicU64::new(0),
+            min_ns: AtomicU64::new(u64::MAX),
+            max_ns: AtomicU64::new(0),
+            short_transfers: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Recorder {
+    /// Counts a completed request.
+    #[inline]
+    pub(crate) fn record(&self, latency_ns: u64, bytes: u64) {
+        if let Some(count) = self.counts.get(bucket_of(latency_ns)) {
+            add(count, 1);
+        }
+        add(&self.bytes, bytes);
+        add(&self.sum_ns, latency_ns);
+        if latency_ns < self.min_ns.load(Relaxed) {
+            self.min_ns.store(latency_ns, Relaxed);
+        }
+        if latency_ns > self.max_ns.load(Relaxed) {
+            self.max_ns.store(latency_ns, Relaxed);
+        }
+    }
+
+    /// Whether nothing was counted yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.load(Relaxed) == 0
+    }
+
+    /// Counts a transfer that moved less than was asked.
+    #[cold]
+    pub(crate) fn record_short(&self) {
+        add(&self.short_transfers, 1);
+    }
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Snapshot { counts: vec![0; BUCKETS], bytes: 0, short_transfers: 0, sum_ns: 0.0, min_ns: u64::MAX, max_ns: 0 }
+    }
+}
+
+impl Snapshot {
+    /// Adds a worker's present counts.
+    pub(crate) fn add(&mut self, recorder: &Recorder) {
+        for (into, from) in self.counts.iter_mut().zip(&recorder.counts) {
+            *into += from.load(Relaxed);
+        }
+        self.bytes += recorder.bytes.load(Relaxed);
+        self.short_transfers += recorder.short_transfers.load(Relaxed);
+        self.sum_ns += recorder.sum_ns.load(Relaxed) as f64;
+        self.min_ns = self.min_ns.min(recorder.min_ns.load(Relaxed));
+        self.max_ns = self.max_ns.max(recorder.max_ns.load(Relaxed));
+    }
+
+    /// Requests counted.
+    pub(crate) fn requests(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// All of it as a histogram.
+    pub(crate) fn histogram(&self) -> Histogram {
+        Histogram::from_counts(self.counts.clone(), self.sum_ns, self.min_ns, self.max_ns)
+    }
+
+    /// What came since `earlier`, as a histogram good for percentiles; its extremes are those of the whole.
+    pub(crate) fn since(&self, earlier: &Snapshot) -> Histogram {
+        let counts = self.counts.iter().zip(&earlier.counts).map(|(now, then)| now.saturating_sub(*then)).collect();
+        Histogram::from_counts(counts, self.sum_ns - earlier.sum_ns, self.min_ns, self.max_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshots_add_workers_and_subtract_moments() {
+        let (one, two) = (Recorder::default(), Recorder::default());
+        (1..=100).for_each(|value| one.record(value * 1000, 512));
+        let mut first = Snapshot::default();
+        first.add(&one);
+        (1..=50).for_each(|value| two.record(value, 512));
+        let mut second = Snapshot::default();
+        second.add(&one);
+        second.add(&two);
+        assert_eq!((first.requests(), second.requests(), second.bytes), (100, 150, 150 * 512));
+        let both = second.histogram();
+        assert_eq!((both.min(), both.max(), both.sum()), (Some(1), Some(100_000), 5_050_000.0 + 1275.0));
+        assert_eq!(second.since(&first).quantile(0.5), Some(25));
+    }
+}

@@ -1,0 +1,279 @@
+//! The engine on real files: every personality does the same work, limits are exact, ends are clean.
+
+use halfpower_engine::{Access, Host, NULL_TARGET, Target};
+use halfpower_model::{
+    Buffering, Bytes, CachePolicy, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality,
+    Progress, Sample, Testbed, WorkloadSpec,
+};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A directory on the disk the build is on, with a file of `size` bytes that are not zero.
+fn file(size: usize) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = directory.path().join("target");
+    let mut file = File::create(&path).unwrap();
+    file.write_all(&vec![7; size]).unwrap();
+    file.sync_all().unwrap();
+    (directory, path)
+}
+
+fn host(path: &Path, access: Access) -> Host {
+    Host::new(Target::open(path, access).unwrap())
+}
+
+fn measure(host: &mut Host, spec: &WorkloadSpec) -> Sample {
+    let workload = spec.resolve(host.describe()).unwrap();
+    host.measure(&workload, &mut (), &Cancel::default()).unwrap()
+}
+
+/// The personalities that move data here; the others are named as skipped.
+fn personalities(host: &Host) -> Vec<Personality> {
+    let moving = [Personality::Sync, Personality::IoUring];
+    for personality in moving.iter().filter(|personality| !host.describe().supports(**personality)) {
+        eprintln!("skipped: {personality} does not work on this machine");
+    }
+    moving.into_iter().filter(|personality| host.describe().supports(*personality)).collect()
+}
+
+#[test]
+fn every_personality_does_as_many_requests_as_asked() {
+    let (_directory, path) = file(4 << 20);
+    for operation in [Operation::Read, Operation::Write, Operation::Mix { read_percent: 50 }] {
+        let mut host = host(&path, Access::Overwrite);
+        for personality in personalities(&host) {
+            let spec = WorkloadSpec {
+                operation: Some(operation),
+                pattern: Some(Pattern::Random),
+                personality: Some(personality),
+                depth: (personality == Personality::IoUring).then_some(8),
+                workers: Some(3),
+                requests: Some(1000),
+                buffering: Some(Buffering::Buffered),
+                ..Default::default()
+            };
+            let sample = measure(&mut host, &spec);
+            assert_eq!(sample.total.requests, 1000, "{personality} {operation}");
+            assert_eq!(sample.total.bytes, 1000 * 4096);
+            let parts = [&sample.read, &sample.write].into_iter().flatten().map(|totals| totals.requests);
+            assert_eq!(parts.sum::<u64>(), 1000);
+            assert_eq!(sample.latency_histogram.total().count(), 1000);
+            assert!(sample.is_complete(), "{:?}", sample.failure);
+            assert!(sample.elapsed_s > 0.0 && sample.total.bytes_per_s.0 > 0.0);
+        }
+    }
+}
+
+#[test]
+fn what_is_written_is_what_a_direct_read_finds_changed() {
+    let (_directory, path) = file(1 << 20);
+    for personality in personalities(&host(&path, Access::Read)) {
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let mut host = host(&path, Access::Overwrite);
+        let spec = WorkloadSpec {
+            operation: Some(Operation::Write),
+            request_size: Some(Bytes(64 << 10)),
+            bytes: Some(Bytes(1 << 20)),
+            personality: Some(personality),
+            durability: Some(Durability::FlushAtEnd),
+            ..Default::default()
+        };
+        let sample = measure(&mut host, &spec);
+        assert_eq!(sample.total.requests, 16);
+        assert!(sample.flush_s.is_some_and(|flush_s| flush_s > 0.0 && flush_s <= sample.elapsed_s));
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(bytes.len(), 1 << 20);
+        let sevens = bytes.iter().filter(|byte| **byte == 7).count();
+        assert!(sevens < (1 << 20) / 100, "{personality}: {sevens} bytes were not written over");
+    }
+}
+
+#[test]
+fn the_window_is_the_duration() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Read);
+    let spec = WorkloadSpec {
+        duration: Some(Nanoseconds(100_000_000)),
+        warmup: Some(Nanoseconds(20_000_000)),
+        interval: Some(Nanoseconds(20_000_000)),
+        buffering: Some(Buffering::Buffered),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    assert!((sample.elapsed_s - 0.1).abs() < 1e-6, "{}", sample.elapsed_s);
+    let counted: u64 = sample.intervals.iter().map(|interval| interval.requests).sum();
+    assert_eq!(counted, sample.total.requests, "the intervals are the whole");
+    assert!((sample.depth_mean.counted - 1.0).abs() < 0.05, "{:?}", sample.depth_mean);
+    assert!((sample.depth_mean.little - 1.0).abs() < 0.1, "{:?}", sample.depth_mean);
+}
+
+#[test]
+fn the_ring_reaches_its_depth() {
+    let (_directory, path) = file(16 << 20);
+    let mut host = host(&path, Access::Read);
+    if !host.describe().supports(Personality::IoUring) || host.describe().target.direct_alignment_bytes.is_none() {
+        eprintln!("skipped: needs io_uring and direct I/O");
+        return;
+    }
+    let spec = WorkloadSpec {
+        pattern: Some(Pattern::Random),
+        depth: Some(16),
+        requests: Some(20_000),
+        buffering: Some(Buffering::Direct),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    assert!(sample.depth_mean.counted > 14.0, "{:?}", sample.depth_mean);
+    assert!((sample.depth_mean.little / sample.depth_mean.counted - 1.0).abs() < 0.1, "{:?}", sample.depth_mean);
+    let block = sample.block.expect("a direct read reaches a device with counters");
+    assert!(block.bytes >= sample.total.bytes, "{block:?}");
+}
+
+#[test]
+fn null_completes_everything_and_says_the_program_set_the_pace() {
+    let mut host = host(Path::new(NULL_TARGET), Access::Read);
+    let spec = WorkloadSpec { depth: Some(32), requests: Some(100_000), ..Default::default() };
+    let sample = measure(&mut host, &spec);
+    assert_eq!(sample.total.requests, 100_000);
+    assert!(sample.generator_bound);
+    assert!(sample.warnings.iter().any(|warning| warning.code == "generator_bound"));
+    assert!(sample.instrument.loop_ns_per_request.is_some_and(|cost_ns| cost_ns > 0.0));
+}
+
+#[test]
+fn a_target_cut_short_ends_the_sample_with_what_was_measured() {
+    let (_directory, path) = file(4 << 20);
+    for personality in personalities(&host(&path, Access::Read)) {
+        std::fs::write(&path, vec![7; 4 << 20]).unwrap();
+        let mut host = host(&path, Access::Read);
+        let spec = WorkloadSpec {
+            personality: Some(personality),
+            request_size: Some(Bytes(4096)),
+            requests: Some(2048),
+            buffering: Some(Buffering::Buffered),
+            ..Default::default()
+        };
+        let workload = spec.resolve(host.describe()).unwrap();
+        // Half a block is left at the end: a short transfer first, then the end.
+        File::options().write(true).open(&path).unwrap().set_len((2 << 20) + 2048).unwrap();
+        let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();
+        let failure = sample.failure.as_ref().expect("it failed");
+        assert_eq!(failure.code, "end_of_target");
+        assert_eq!(sample.total.errors.get("end_of_target"), Some(&1));
+        assert!(sample.total.requests < 2048);
+    }
+}
+
+#[test]
+fn a_device_that_is_full_is_counted_by_name() {
+    let path = Path::new("/dev/full");
+    assert!(Target::open(path, Access::Overwrite).is_err(), "a character device is no target");
+    let Some((_mount, path)) = small_filesystem() else { return };
+    let mut host = host(&path, Access::Overwrite);
+    let spec = WorkloadSpec {
+        operation: Some(Operation::Write),
+        request_size: Some(Bytes(64 << 10)),
+        bytes: Some(Bytes(8 << 20)),
+        buffering: Some(Buffering::Buffered),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    assert_eq!(sample.failure.as_ref().map(|failure| failure.code.as_str()), Some("ENOSPC"));
+    assert_eq!(sample.total.errors.get("ENOSPC"), Some(&1));
+    assert!(sample.total.requests > 0, "what was written before is counted");
+}
+
+/// Unmounts when dropped.
+struct Mount(tempfile::TempDir);
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
+    }
+}
+
+/// A tmpfs of 1 MiB with a sparse file of 8 MiB on it; none, saying so, where it cannot be mounted.
+fn small_filesystem() -> Option<(Mount, PathBuf)> {
+    let directory = tempfile::tempdir().unwrap();
+    let flags = rustix::mount::MountFlags::empty();
+    if let Err(error) = rustix::mount::mount("tmpfs", directory.path(), "tmpfs", flags, Some(c"size=1m")) {
+        eprintln!("skipped: cannot mount a tmpfs ({error})");
+        return None;
+    }
+    let path = directory.path().join("target");
+    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    Some((Mount(directory), path))
+}
+
+#[test]
+fn a_sparse_file_is_not_read() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = directory.path().join("sparse");
+    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    let mut host = host(&path, Access::Read);
+    let workload = WorkloadSpec::default().resolve(host.describe()).unwrap();
+    let error = host.measure(&workload, &mut (), &Cancel::default()).unwrap_err().to_string();
+    assert!(error.contains("sparse") && error.contains("--op write"), "{error}");
+}
+
+#[test]
+fn reading_access_never_writes() {
+    let (_directory, path) = file(1 << 20);
+    let mut host = host(&path, Access::Read);
+    let spec = WorkloadSpec { operation: Some(Operation::Write), ..Default::default() };
+    let workload = spec.resolve(host.describe()).unwrap();
+    let error = host.measure(&workload, &mut (), &Cancel::default()).unwrap_err().to_string();
+    assert!(error.contains("--overwrite"), "{error}");
+    assert!(std::fs::read(&path).unwrap().iter().all(|byte| *byte == 7));
+}
+
+/// Cancels at the first progress it is told.
+struct CancelSoon(Cancel);
+
+impl Observer for CancelSoon {
+    fn progress(&mut self, _: &Progress) {
+        self.0.cancel();
+    }
+}
+
+#[test]
+fn cancelling_keeps_what_was_measured() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Read);
+    let spec = WorkloadSpec {
+        duration: Some(Nanoseconds(60_000_000_000)),
+        buffering: Some(Buffering::Buffered),
+        workers: Some(2),
+        ..Default::default()
+    };
+    let workload = spec.resolve(host.describe()).unwrap();
+    let cancel = Cancel::default();
+    let sample = host.measure(&workload, &mut CancelSoon(cancel.clone()), &cancel).unwrap();
+    assert!(sample.elapsed_s < 30.0);
+    assert!(sample.total.requests > 0);
+    assert_eq!(sample.failure.map(|failure| failure.code), Some("interrupted".to_owned()));
+}
+
+#[test]
+fn a_cold_read_comes_from_the_device() {
+    let (_directory, path) = file(16 << 20);
+    let mut host = host(&path, Access::Read);
+    let spec = |cache| WorkloadSpec {
+        buffering: Some(Buffering::Buffered),
+        bytes: Some(Bytes(16 << 20)),
+        cache: Some(cache),
+        ..Default::default()
+    };
+    let cold = measure(&mut host, &spec(CachePolicy::Cold));
+    if cold.cached_share_before == Some(1.0) {
+        eprintln!("skipped: the file system keeps files in memory");
+        return;
+    }
+    assert!(cold.cached_share_before.is_some_and(|share| share < 0.01), "{:?}", cold.cached_share_before);
+    if let Some(block) = &cold.block {
+        assert!(block.bytes >= 16 << 20, "{block:?}");
+    }
+    let warm = measure(&mut host, &spec(CachePolicy::Warm));
+    assert!(warm.cached_share_before.is_some_and(|share| share > 0.99), "{:?}", warm.cached_share_before);
+}
