@@ -9,7 +9,7 @@ use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{Buffering, CachePolicy, Durability, Limits, Operation, Pattern, Personality, Workload};
 
 /// What was said of a workload.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WorkloadSpec {
     /// Default: read.
     pub operation: Option<Operation>,
@@ -121,7 +121,12 @@ pub enum ResolveError {
     Contradiction(String),
 }
 
-const MAX_REQUEST: Bytes = Bytes(1 << 30);
+/// Largest request.
+pub const MAX_REQUEST: Bytes = Bytes(1 << 30);
+/// Most requests outstanding a worker.
+pub const MAX_DEPTH: u32 = 16_384;
+/// Most workers.
+pub const MAX_WORKERS: u32 = 1024;
 
 impl WorkloadSpec {
     /// What this spec says, and where it says nothing, what `below` says.
@@ -160,8 +165,8 @@ impl WorkloadSpec {
         let depth = self.depth.unwrap_or(1);
         let workers = self.workers.unwrap_or(1);
         check_range("request size", request_size.0, 1, MAX_REQUEST.0)?;
-        check_range("depth", u64::from(depth), 1, 16_384)?;
-        check_range("workers", u64::from(workers), 1, 1024)?;
+        check_range("depth", u64::from(depth), 1, u64::from(MAX_DEPTH))?;
+        check_range("workers", u64::from(workers), 1, u64::from(MAX_WORKERS))?;
         let buffering = self.resolve_buffering(environment, request_size)?;
         let limits = self.resolve_limits()?;
         let workload = Workload {

@@ -1,1 +1,176 @@
-//! plan
+//! Plans: what a study comes to on one testbed, cell by cell, before anything is measured.
+//!
+//! A plan is complete: run again from its stored form it does the same work in the same order. It leaves out what the
+//! testbed cannot do, and says so; it never changes a workload into another that would work. Writing is bounded before
+//! it starts (`budget`), and the order is that of randomised complete blocks (Fisher, 1926): every cell once a block,
+//! so that whatever drifts during the run drifts for all of them alike.
+
+mod budget;
+mod describe;
+mod make;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use make::{Overrides, PlanError};
+
+use crate::study::{Order, Repetitions};
+use halfpower_model::random::{Random, derive_seed};
+use halfpower_model::units::seconds;
+use halfpower_model::{Buffering, Bytes, Nanoseconds, Workload};
+use serde::{Deserialize, Serialize};
+
+/// The name of the stored form.
+pub(crate) const SCHEMA: &str = "halfpower.plan/1";
+/// What a run may write when nobody said: flash wears.
+pub(crate) const DEFAULT_WRITE_BUDGET: Bytes = Bytes(32 << 30);
+
+/// What a trial takes beyond its warm-up and its duration: opening, calibrating, keeping the sample. An estimate.
+const TRIAL_OVERHEAD: Nanoseconds = Nanoseconds(25_000_000);
+/// What a buffered trial takes on top of that: the cache before it, the flush after it. An estimate.
+const BUFFERED_OVERHEAD: Nanoseconds = Nanoseconds(60_000_000);
+/// At what rate a test file is made. An estimate, on the low side for anything but spinning disks.
+const FILL_BYTES_PER_S: f64 = 200e6;
+
+/// A study on one testbed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The study's name.
+    pub study: String,
+    /// The study's question.
+    pub question: Option<String>,
+    /// The target as the testbed names it.
+    pub target: String,
+    /// Size of the test file that is made for the run; none when the target is there already.
+    pub test_file_bytes: Option<Bytes>,
+    /// Draws the order and the requests.
+    pub seed: u64,
+    /// The order of the trials.
+    pub order: Order,
+    /// How often each cell is measured.
+    pub repetitions: Repetitions,
+    /// No repetition beyond the least is started after this time, counted from the start of the run.
+    #[serde(rename = "time_limit_s", with = "seconds::optional")]
+    pub time_limit: Option<Nanoseconds>,
+    /// Bytes that the run may write, the test file included.
+    pub write_budget: Bytes,
+    /// What is measured.
+    pub cells: Vec<Cell>,
+    /// What is not, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A point of a sweep, resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    /// Its place in `cells`, and its number in the store.
+    pub index: usize,
+    /// The sweep it is from.
+    pub label: String,
+    /// What is run, but for the seed of the repetition; see [`Plan::workload`].
+    pub workload: Workload,
+}
+
+/// Cells of one sweep left out for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Skipped {
+    /// The sweep.
+    pub label: String,
+    /// Why, in a sentence with the remedy where there is one.
+    pub reason: String,
+    /// How many.
+    pub cells: usize,
+}
+
+impl Plan {
+    /// The cells of a block (from 0) in the order they are run. A runner that is done with a cell passes it over.
+    pub(crate) fn order_of_block(&self, block: u32) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.cells.len()).collect();
+        if self.order == Order::Blocks {
+            // The part of the seed that no cell has, so that orders and requests are drawn apart.
+            let orders = derive_seed(self.seed, u64::MAX);
+            Random::new(derive_seed(orders, u64::from(block))).shuffle(&mut order);
+        }
+        order
+    }
+
+    /// What is run for a cell in a block: the same places again only when the very repetition is run again.
+    ///
+    /// # Panics
+    /// When the plan has no such cell.
+    pub(crate) fn workload(&self, cell: usize, block: u32) -> Workload {
+        let workload = &self.cells[cell].workload;
+        Workload { seed: derive_seed(workload.seed, u64::from(block)), ..workload.clone() }
+    }
+
+    /// Whether one more repetition of a cell stays within the write budget once `written` was written. The least
+    /// repetitions always do; those beyond are for the runner to ask about.
+    ///
+    /// # Panics
+    /// When the plan has no such cell.
+    pub(crate) fn affords(&self, written: Bytes, cell: usize) -> bool {
+        let most = bytes_written_by(&self.cells[cell].workload);
+        u128::from(written.0) + u128::from(most.0) <= u128::from(self.write_budget.0)
+    }
+
+    /// What one trial of a cell takes; none where nothing limits its time. An estimate.
+    pub(crate) fn trial_duration(workload: &Workload) -> Option<Nanoseconds> {
+        let buffered = !workload.buffering.is_direct();
+        let overhead = TRIAL_OVERHEAD.0 + if buffered { BUFFERED_OVERHEAD.0 } else { 0 };
+        Some(Nanoseconds(workload.limits.duration?.0.saturating_add(workload.warmup.0).saturating_add(overhead)))
+    }
+
+    /// What the run takes when every cell needs the repetitions it is sure to get; none where nothing limits the time
+    /// of a cell. An estimate.
+    pub(crate) fn expected_duration(&self) -> Option<Nanoseconds> {
+        match self.repetitions.precision {
+            Some(_) => self.duration_of(self.repetitions.min),
+            None => self.longest_duration(),
+        }
+    }
+
+    /// What the run takes when every cell needs all the repetitions it may have. An estimate.
+    pub(crate) fn longest_duration(&self) -> Option<Nanoseconds> {
+        let least = self.duration_of(self.repetitions.min)?;
+        let most = self.duration_of(self.repetitions.max)?;
+        let last = self.cells.iter().filter_map(|cell| Plan::trial_duration(&cell.workload)).max()?;
+        let limit = self.time_limit.map_or(u64::MAX, |limit| limit.0.saturating_add(last.0));
+        Some(Nanoseconds(most.0.min(limit).max(least.0)))
+    }
+
+    fn duration_of(&self, repetitions: u32) -> Option<Nanoseconds> {
+        let fill = Nanoseconds::from_seconds(self.test_file_bytes.unwrap_or_default().0 as f64 / FILL_BYTES_PER_S);
+        let block = self
+            .cells
+            .iter()
+            .try_fold(0_u64, |sum, cell| Some(sum.saturating_add(Plan::trial_duration(&cell.workload)?.0)))?;
+        Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0)))
+    }
+
+    /// The most the run can write, the test file included.
+    pub(crate) fn bytes_written_at_most(&self) -> Bytes {
+        let block: u128 = self.cells.iter().map(|cell| u128::from(bytes_written_by(&cell.workload).0)).sum();
+        let fill = self.test_file_bytes.unwrap_or_default();
+        let all = block * u128::from(self.repetitions.max) + u128::from(fill.0);
+        Bytes(u64::try_from(all).unwrap_or(u64::MAX).min(self.write_budget.0))
+    }
+}
+
+/// The most one trial can write. A cell that writes has a limit in bytes: `budget` gave it one.
+fn bytes_written_by(workload: &Workload) -> Bytes {
+    if !workload.operation.writes() {
+        return Bytes(0);
+    }
+    workload.limits.bytes.unwrap_or(Bytes(u64::MAX))
+}
+
+/// Whether the workload reads each place at most once from a cache that was emptied: beyond its span it would find
+/// what it just put there.
+fn reads_a_cold_cache_in_order(workload: &Workload) -> bool {
+    use halfpower_model::{CachePolicy, Pattern};
+    workload.cache == CachePolicy::Cold
+        && workload.pattern == Pattern::Sequential
+        && matches!(workload.buffering, Buffering::Buffered | Buffering::Through)
+        && workload.operation.reads()
+}

@@ -1,1 +1,119 @@
-//! study
+//! Studies: a question, a target and a sweep, as a TOML file.
+//!
+//! A study says what is to be measured; what that comes to on a machine is a [`Plan`](crate::plan::Plan). Nothing is
+//! guessed: an unknown key, a value out of range or a repeated cell is a mistake, and every mistake of a file is
+//! reported at once. `docs/FORMAT.md` describes the form; the built-in studies are its examples.
+
+mod diagnostic;
+mod near;
+mod read;
+mod setting;
+mod sweep;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub(crate) use diagnostic::{Diagnostic, StudyErrors};
+
+use halfpower_model::{Bytes, Nanoseconds, WorkloadSpec};
+use serde::{Deserialize, Serialize};
+
+/// The studies in the binary: name and text.
+const BUILTINS: &[(&str, &str)] = &[
+    ("survey", include_str!("../../../../studies/survey.toml")),
+    ("survey-quick", include_str!("../../../../studies/survey-quick.toml")),
+    ("survey-thorough", include_str!("../../../../studies/survey-thorough.toml")),
+];
+
+/// A study as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Study {
+    /// One word for it.
+    pub name: String,
+    /// What it is to find out.
+    pub question: Option<String>,
+    /// Size of the test file to make where the target is a directory; none: whoever makes it chooses.
+    pub test_file: Option<Bytes>,
+    /// How each cell is measured.
+    pub trial: Trial,
+    /// The sweeps, in the order of the file; never empty.
+    pub sweeps: Vec<Sweep>,
+    /// The text it was read from.
+    pub text: String,
+}
+
+/// How each cell is measured. Warm-up and duration are in the workloads.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Trial {
+    /// How often.
+    pub repetitions: Repetitions,
+    /// No repetition beyond the least is started after this time, counted from the start of the run.
+    pub time_limit: Option<Nanoseconds>,
+    /// Bytes that all trials may write, the test file included.
+    pub write_budget: Option<Bytes>,
+    /// In which order.
+    pub order: Order,
+    /// Draws the order and the requests.
+    pub seed: u64,
+}
+
+/// How often a cell is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Repetitions {
+    /// At least.
+    pub min: u32,
+    /// At most.
+    pub max: u32,
+    /// A cell stops, once it has the least, at this half-width of the 95 % interval relative to the mean; none: every
+    /// cell gets the most.
+    pub precision: Option<f64>,
+}
+
+/// The order of the trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// Randomised complete blocks: every cell once, in an order of its own, then every cell again.
+    Blocks,
+    /// Every cell once in the order of the file, then every cell again.
+    Listed,
+}
+
+/// One sweep: a name and the workloads it crosses to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sweep {
+    /// Its name, or `sweep 3`.
+    pub name: String,
+    /// Its cells; never empty.
+    pub cells: Vec<WorkloadSpec>,
+}
+
+impl Study {
+    /// Reads a study; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// Every mistake in the text.
+    pub(crate) fn parse(file: &str, text: &str) -> Result<Study, StudyErrors> {
+        read::study(file, text)
+    }
+
+    /// The built-in study of a name; none when there is none.
+    ///
+    /// # Panics
+    /// When a study that is part of the program has a mistake, which the tests make sure of.
+    pub(crate) fn builtin(name: &str) -> Option<Study> {
+        let (name, text) = BUILTINS.iter().find(|(builtin, _)| *builtin == name)?;
+        Some(Study::parse(&format!("{name}.toml"), text).expect("built-in studies are right"))
+    }
+
+    /// Every built-in study.
+    pub(crate) fn builtins() -> impl Iterator<Item = Study> {
+        BUILTINS.iter().filter_map(|(name, _)| Study::builtin(name))
+    }
+
+    /// Cells of all sweeps.
+    pub(crate) fn cells(&self) -> usize {
+        self.sweeps.iter().map(|sweep| sweep.cells.len()).sum()
+    }
+}

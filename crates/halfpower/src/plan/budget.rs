@@ -1,0 +1,151 @@
+//! The write budget: how much each trial that writes may write, so that the run as a whole keeps to its limit.
+//!
+//! A fast disk writes gigabytes a second; time alone would let a run of minutes wear flash that was meant to last
+//! years. So every cell that writes gets a limit in bytes for which the least repetitions of all cells, and the test
+//! file, stay within the budget even if every one of them reaches it. Shares go by the square root of the request
+//! size: by requests alone large ones would take everything, by bytes alone they would be over in a few requests.
+//! Such a trial has no warm-up, because what is written during one is not counted.
+
+use super::{Plan, PlanError};
+use halfpower_model::{Bytes, Nanoseconds, Workload};
+
+/// Every request that can be outstanding, this often at least: fewer measure the start and the end.
+const LEAST_ROUNDS: u64 = 4;
+
+/// What one cell may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Claim {
+    /// Its share goes by this.
+    weight: u64,
+    /// Its share is a multiple of this.
+    unit: u64,
+    /// It needs this.
+    least: u64,
+    /// It was told not to take more.
+    most: Option<u64>,
+}
+
+/// Gives every cell that writes a limit in bytes and takes its warm-up away.
+pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
+    let fill = plan.test_file_bytes.unwrap_or_default();
+    let repetitions = plan.repetitions.min;
+    let budget = plan.write_budget;
+    let mut workloads: Vec<&mut Workload> =
+        plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(|workload| workload.operation.writes()).collect();
+    let claims: Vec<Claim> = workloads.iter().map(|workload| Claim::of(workload)).collect();
+    let least: u128 = claims.iter().map(|claim| u128::from(claim.least)).sum();
+    let needed = least * u128::from(repetitions) + u128::from(fill.0);
+    if needed > u128::from(budget.0) {
+        let needed = Bytes(u64::try_from(needed).unwrap_or(u64::MAX));
+        return Err(PlanError::Budget { study: plan.study.clone(), budget, needed });
+    }
+    let a_block = (budget.0 - fill.0) / u64::from(repetitions);
+    for (workload, share) in workloads.iter_mut().zip(shares(a_block, &claims)) {
+        workload.limits.bytes = Some(Bytes(share));
+        workload.warmup = Nanoseconds(0);
+    }
+    Ok(())
+}
+
+impl Claim {
+    fn of(workload: &Workload) -> Claim {
+        let unit = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers);
+        let most = workload.limits.bytes.map(|bytes| bytes.0);
+        let least = (unit * LEAST_ROUNDS).min(most.unwrap_or(u64::MAX));
+        Claim { weight: workload.request_size.0.isqrt(), unit, least, most }
+    }
+
+    /// Its part of what is left over for claims that weigh `weights` together.
+    fn share(&self, left: u64, weights: u128) -> u64 {
+        (u128::from(left) * u128::from(self.weight) / weights.max(1)) as u64
+    }
+}
+
+/// Divides `pool`, which covers what the claims need at least. Those that would get too little are served first; then
+/// those that want no more than they would get; the rest share what is left.
+fn shares(pool: u64, claims: &[Claim]) -> Vec<u64> {
+    let mut settled: Vec<Option<u64>> = vec![None; claims.len()];
+    settle(pool, claims, &mut settled, |claim, share| (share < claim.least).then_some(claim.least));
+    let (left, weights) = settle(pool, claims, &mut settled, |claim, share| claim.most.filter(|most| *most <= share));
+    let open = |claim: &Claim| {
+        let share = claim.share(left, weights);
+        share - share % claim.unit
+    };
+    settled.iter().zip(claims).map(|(settled, claim)| settled.unwrap_or_else(|| open(claim))).collect()
+}
+
+/// Settles claims that `decide` has an answer for, given their share of what the settled ones leave, until it has no
+/// more. Gives what is left then, and what the open claims weigh together.
+fn settle(
+    pool: u64,
+    claims: &[Claim],
+    settled: &mut [Option<u64>],
+    decide: impl Fn(&Claim, u64) -> Option<u64>,
+) -> (u64, u128) {
+    loop {
+        let left = pool - settled.iter().flatten().sum::<u64>();
+        let open = settled.iter().zip(claims).filter(|(settled, _)| settled.is_none());
+        let weights = open.map(|(_, claim)| u128::from(claim.weight)).sum();
+        let mut changed = false;
+        for (place, claim) in settled.iter_mut().zip(claims).filter(|(settled, _)| settled.is_none()) {
+            *place = decide(claim, claim.share(left, weights));
+            changed |= place.is_some();
+        }
+        if !changed {
+            return (left, weights);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn claim(request_size: u64, most: Option<u64>) -> Claim {
+        Claim {
+            weight: request_size.isqrt(),
+            unit: request_size,
+            least: (request_size * LEAST_ROUNDS).min(most.unwrap_or(u64::MAX)),
+            most,
+        }
+    }
+
+    #[test]
+    fn shares_go_by_the_square_root_of_the_size() {
+        let claims = [claim(4096, None), claim(16_384, None), claim(65_536, None)];
+        // 64 : 128 : 256 of 7 000 000, each down to a whole request.
+        assert_eq!(
+            shares(7_000_000, &claims),
+            [999_424, 1_999_872 - 1_999_872 % 16_384, 3_997_696 - 3_997_696 % 65_536]
+        );
+    }
+
+    #[test]
+    fn what_one_does_not_want_the_others_get() {
+        let claims = [claim(4096, Some(10_000)), claim(4096, None), claim(1 << 20, None)];
+        // 64 : 1024 of 5 MiB less 10 000, each down to a whole request.
+        assert_eq!(shares(5 << 20, &claims), [10_000, 307_200, 4 << 20]);
+    }
+
+    proptest! {
+        #[test]
+        fn shares_cover_the_least_and_keep_to_the_pool(
+            sizes in prop::collection::vec((0_u32..21, 1_u64..64, prop::option::of(1_u64..1 << 28)), 1..60),
+            spare in 0_u64..1 << 36,
+        ) {
+            let claims: Vec<Claim> = sizes.iter().map(|(shift, depth, most)| {
+                let unit = (512_u64 << shift) * depth;
+                let least = (unit * LEAST_ROUNDS).min(most.unwrap_or(u64::MAX));
+                Claim { weight: (512_u64 << shift).isqrt(), unit, least, most: *most }
+            }).collect();
+            let pool = claims.iter().map(|claim| claim.least).sum::<u64>() + spare;
+            let shares = shares(pool, &claims);
+            prop_assert!(shares.iter().sum::<u64>() <= pool);
+            for (share, claim) in shares.iter().zip(&claims) {
+                prop_assert!(*share >= claim.least && claim.most.is_none_or(|most| *share <= most));
+                prop_assert!(share.is_multiple_of(claim.unit) || Some(*share) == claim.most);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A plan in words: a paragraph before it is run, a table for who asks.
+
+use super::{Plan, reads_a_cold_cache_in_order};
+use crate::study::Order;
+use halfpower_model::{Nanoseconds, Workload};
+use std::fmt::Write;
+
+impl Plan {
+    /// One paragraph: what is measured on what, how often, how long it takes, what it writes, what is left out.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = format!(
+            "{} of {}: {}, {} in {}, {}.",
+            self.study,
+            self.target,
+            counted(self.cells.len(), "workload"),
+            self.repetitions_in_words(),
+            match self.order {
+                Order::Blocks => "randomised blocks",
+                Order::Listed => "the order of the study",
+            },
+            self.duration_in_words(),
+        );
+        text.push_str(&match (self.bytes_written_at_most().0, self.test_file_bytes) {
+            (0, _) => " It writes nothing.".to_owned(),
+            (_, None) => format!(" It writes at most {}.", self.bytes_written_at_most()),
+            (_, Some(size)) => {
+                let most = self.bytes_written_at_most();
+                format!(" It makes a test file of {size}, writes at most {most} with it, and removes it afterwards.")
+            }
+        });
+        if !self.skipped.is_empty() {
+            let left_out = counted(self.skipped.iter().map(|skipped| skipped.cells).sum(), "workload");
+            let _ = write!(text, " Left out: {left_out} ({}).", self.reasons().join("; "));
+        }
+        text
+    }
+
+    /// Every cell and every omission, in columns.
+    pub(crate) fn table(&self) -> String {
+        let header = ["cell", "sweep", "workload", "cache", "personality", "trial", "bytes at most"];
+        let mut rows = vec![header.map(str::to_owned)];
+        rows.extend(self.cells.iter().map(|cell| {
+            let workload = &cell.workload;
+            [
+                cell.index.to_string(),
+                cell.label.clone(),
+                workload.to_string(),
+                workload.cache.to_string(),
+                workload.personality.to_string(),
+                trial(workload),
+                workload.limits.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
+            ]
+        }));
+        let mut text = columns(&rows);
+        for skipped in &self.skipped {
+            let _ = writeln!(
+                text,
+                "left out of {}: {}: {}",
+                skipped.label,
+                counted(skipped.cells, "workload"),
+                skipped.reason
+            );
+        }
+        text
+    }
+
+    fn repetitions_in_words(&self) -> String {
+        let repetitions = self.repetitions;
+        if repetitions.min == repetitions.max {
+            return format!("{} each", counted(repetitions.min as usize, "repetition"));
+        }
+        format!("{} to {} repetitions each", repetitions.min, repetitions.max)
+    }
+
+    fn duration_in_words(&self) -> String {
+        match (self.expected_duration(), self.longest_duration()) {
+            (Some(expected), Some(longest)) if expected == longest => format!("about {}", spoken(expected)),
+            (Some(expected), Some(longest)) => format!("about {}, at most {}", spoken(expected), spoken(longest)),
+            _ => "for as long as it takes, since nothing limits the time of a trial".to_owned(),
+        }
+    }
+
+    /// Each reason for leaving something out, once.
+    fn reasons(&self) -> Vec<&str> {
+        let mut reasons: Vec<&str> = Vec::new();
+        for skipped in &self.skipped {
+            if !reasons.contains(&skipped.reason.as_str()) {
+                reasons.push(&skipped.reason);
+            }
+        }
+        reasons
+    }
+}
+
+/// How a trial is limited, in the width of a column.
+fn trial(workload: &Workload) -> String {
+    let mut parts = Vec::new();
+    if workload.warmup.0 > 0 {
+        parts.push(format!("{} +", workload.warmup));
+    }
+    parts.extend(workload.limits.duration.map(|duration| duration.to_string()));
+    parts.extend(workload.limits.requests.map(|requests| counted(requests as usize, "request")));
+    if reads_a_cold_cache_in_order(workload) {
+        parts.push("once over".to_owned());
+    }
+    parts.join(" ")
+}
+
+fn counted(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A duration as one says it: `40 s`, `2 min 25 s`, `3 h 5 min`.
+pub(crate) fn spoken(duration: Nanoseconds) -> String {
+    let seconds = duration.0.div_ceil(1_000_000_000);
+    let two = |high: u64, high_name: &str, low: u64, low_name: &str| match low {
+        0 => format!("{high} {high_name}"),
+        low => format!("{high} {high_name} {low} {low_name}"),
+    };
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
+        _ => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+    }
+}
+
+/// Rows as text, each column as wide as its widest cell.
+fn columns(rows: &[[String; 7]]) -> String {
+    let mut widths = [0; 7];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |row: &[String; 7]| {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        cells.join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}

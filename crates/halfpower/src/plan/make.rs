@@ -1,0 +1,132 @@
+//! From study to plan: every cell resolved against the testbed, or left out with the reason.
+
+use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, budget, reads_a_cold_cache_in_order};
+use crate::study::Study;
+use halfpower_model::random::derive_seed;
+use halfpower_model::{Bytes, Environment, Nanoseconds, Workload, WorkloadSpec};
+use std::collections::HashMap;
+
+/// What was said beside the study, on the command line say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Laid over every cell.
+    pub workload: WorkloadSpec,
+    /// In place of the study's.
+    pub seed: Option<u64>,
+    /// In place of the study's.
+    pub write_budget: Option<Bytes>,
+    /// Why cells that write are left out: `--no-writes`, or a target that must not be written; none: they are not.
+    pub no_writes: Option<String>,
+    /// Size of the test file that is made for the run; it counts against the write budget.
+    pub test_file: Option<Bytes>,
+}
+
+/// Why there is no plan. Each message ends with the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PlanError {
+    /// Every cell was left out.
+    #[error("nothing of the study {study} can be measured on {target}: {reasons}")]
+    NothingLeft {
+        /// The study.
+        study: String,
+        /// The target.
+        target: String,
+        /// Each reason once.
+        reasons: String,
+    },
+    /// The budget does not cover the least repetitions of the shortest trials.
+    #[error(
+        "the write budget of {budget} is too small: the study {study} writes at least {needed}, the test file included; \
+         raise it with --write-budget, or leave writes out with --no-writes"
+    )]
+    Budget {
+        /// The study.
+        study: String,
+        /// What may be written.
+        budget: Bytes,
+        /// What must be.
+        needed: Bytes,
+    },
+}
+
+impl Plan {
+    /// The plan of a study on the testbed that `environment` describes.
+    ///
+    /// # Errors
+    /// When no cell can be measured there, or the write budget is too small.
+    pub(crate) fn make(study: &Study, overrides: &Overrides, environment: &Environment) -> Result<Plan, PlanError> {
+        let seed = overrides.seed.unwrap_or(study.trial.seed);
+        let (workloads, skipped) = resolve(study, overrides, environment);
+        if workloads.is_empty() {
+            let mut reasons: Vec<&str> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
+            reasons.sort_unstable();
+            reasons.dedup();
+            return Err(PlanError::NothingLeft {
+                study: study.name.clone(),
+                target: environment.target.path.clone(),
+                reasons: reasons.join("; "),
+            });
+        }
+        let cells = workloads.into_iter().enumerate().map(|(index, (label, workload))| {
+            let workload = Workload { seed: derive_seed(seed, index as u64), ..workload };
+            Cell { index, label, workload }
+        });
+        let mut plan = Plan {
+            schema: SCHEMA.to_owned(),
+            study: study.name.clone(),
+            question: study.question.clone(),
+            target: environment.target.path.clone(),
+            test_file_bytes: overrides.test_file,
+            seed,
+            order: study.trial.order,
+            repetitions: study.trial.repetitions,
+            time_limit: study.trial.time_limit,
+            write_budget: overrides.write_budget.or(study.trial.write_budget).unwrap_or(DEFAULT_WRITE_BUDGET),
+            cells: cells.collect(),
+            skipped,
+        };
+        bound_cold_reads(&mut plan.cells);
+        budget::bound_writes(&mut plan)?;
+        Ok(plan)
+    }
+}
+
+/// What can be run, with its sweep, and what cannot, with the reason.
+fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> (Vec<(String, Workload)>, Vec<Skipped>) {
+    let mut workloads: Vec<(String, Workload)> = Vec::new();
+    let mut first_of: HashMap<Workload, usize> = HashMap::new();
+    let mut skipped: Vec<Skipped> = Vec::new();
+    for sweep in &study.sweeps {
+        for spec in &sweep.cells {
+            let workload = overrides.workload.clone().or(spec).resolve(environment).map_err(|error| error.to_string());
+            let outcome = workload.and_then(|workload| match (&overrides.no_writes, first_of.get(&workload)) {
+                (Some(reason), _) if workload.operation.writes() => Err(reason.clone()),
+                (_, Some(first)) => Err(format!("here it is the same as workload {first}")),
+                _ => Ok(workload),
+            });
+            match outcome {
+                Ok(workload) => {
+                    first_of.insert(workload.clone(), workloads.len());
+                    workloads.push((sweep.name.clone(), workload));
+                }
+                Err(reason) => leave_out(&mut skipped, &sweep.name, reason),
+            }
+        }
+    }
+    (workloads, skipped)
+}
+
+fn leave_out(skipped: &mut Vec<Skipped>, label: &str, reason: String) {
+    match skipped.iter_mut().rev().find(|skipped| skipped.label == label && skipped.reason == reason) {
+        Some(same) => same.cells += 1,
+        None => skipped.push(Skipped { label: label.to_owned(), reason, cells: 1 }),
+    }
+}
+
+/// A sequential read of a cold cache ends where it began. It has no warm-up, whose reads would not be counted.
+fn bound_cold_reads(cells: &mut [Cell]) {
+    for workload in cells.iter_mut().map(|cell| &mut cell.workload).filter(|w| reads_a_cold_cache_in_order(w)) {
+        workload.warmup = Nanoseconds(0);
+        workload.limits.bytes = Some(workload.limits.bytes.unwrap_or(workload.span).min(workload.span));
+    }
+}

@@ -1,0 +1,195 @@
+use super::describe::spoken;
+use super::*;
+use crate::study::Study;
+use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::{CachePolicy, Environment, Operation, Personality, TargetFacts, TargetKind, WorkloadSpec};
+use proptest::prelude::*;
+
+/// A host that can do everything, and a file on it.
+fn environment(size: Bytes) -> Environment {
+    let mut target = TargetFacts::bare("/data/test", TargetKind::File, size);
+    target.direct_alignment_bytes = Some(Bytes(512));
+    target.filesystem = Some("ext4".to_owned());
+    Environment {
+        host: "test".to_owned(),
+        kernel: "6".to_owned(),
+        cpus: 2,
+        cpu_model: None,
+        memory_bytes: Bytes(1 << 34),
+        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
+        personalities: Personality::ALL
+            .iter()
+            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
+            .collect(),
+        target,
+    }
+}
+
+fn survey(name: &str) -> (Study, Plan) {
+    let study = Study::builtin(name).unwrap();
+    let size = study.test_file.unwrap();
+    let overrides = Overrides { test_file: Some(size), ..Overrides::default() };
+    let plan = Plan::make(&study, &overrides, &environment(size)).unwrap();
+    (study, plan)
+}
+
+fn study(sweep: &str) -> Study {
+    Study::parse("x.toml", &format!("name = \"x\"\n[trial]\nduration = \"100ms\"\n[[sweep]]\nname = \"s\"\n{sweep}\n"))
+        .unwrap()
+}
+
+#[test]
+fn every_built_in_study_plans_in_its_time_and_budget() {
+    for study in Study::builtins() {
+        let (_, plan) = survey(&study.name);
+        assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);
+        assert_eq!(plan.cells.len(), study.cells());
+        let limit = study.trial.time_limit.unwrap();
+        let expected = plan.expected_duration().unwrap();
+        let share = expected.seconds() / limit.seconds();
+        assert!((0.75..=0.87).contains(&share), "{}: {share} of its time without extra repetitions", study.name);
+        assert!(plan.longest_duration().unwrap().0 < limit.0 + 1_000_000_000);
+        assert!(plan.bytes_written_at_most() <= study.trial.write_budget.unwrap());
+        for workload in plan.cells.iter().map(|cell| &cell.workload).filter(|workload| workload.operation.writes()) {
+            let bytes = workload.limits.bytes.unwrap();
+            assert!(bytes.0 >= workload.request_size.0 * u64::from(workload.depth) * 4, "{workload}: {bytes}");
+        }
+    }
+    assert!(survey("survey").1.longest_duration().unwrap().seconds() < 180.0);
+}
+
+#[test]
+fn the_survey_measures_what_it_is_for() {
+    let (_, plan) = survey("survey");
+    let count = |test: fn(&Workload) -> bool| plan.cells.iter().filter(|cell| test(&cell.workload)).count();
+    assert_eq!(count(|workload| workload.buffering == Buffering::Direct && workload.depth == 8), 22);
+    assert_eq!(count(|workload| workload.cache == CachePolicy::Cold), 11);
+    assert_eq!(count(|workload| workload.durability == halfpower_model::Durability::FlushAtEnd), 11);
+    assert_eq!(plan.cells.len(), 85);
+    insta::assert_snapshot!(plan.describe());
+    insta::assert_snapshot!("survey_quick_table", survey("survey-quick").1.table());
+}
+
+#[test]
+fn cold_sequential_reads_never_come_around() {
+    let (_, plan) = survey("survey");
+    for workload in plan.cells.iter().map(|cell| &cell.workload).filter(|w| w.cache == CachePolicy::Cold) {
+        let sequential = workload.pattern == halfpower_model::Pattern::Sequential;
+        assert_eq!(workload.limits.bytes, sequential.then_some(workload.span));
+        assert_eq!(workload.warmup.0 == 0, sequential);
+    }
+}
+
+#[test]
+fn a_stored_plan_replays() {
+    let (_, plan) = survey("survey-quick");
+    let json = serde_json::to_string(&plan).unwrap();
+    let again: Plan = serde_json::from_str(&json).unwrap();
+    assert_eq!(plan, again);
+    for block in 0..20 {
+        assert_eq!(plan.order_of_block(block), again.order_of_block(block));
+        assert_eq!(plan.workload(3, block), again.workload(3, block));
+    }
+    assert_ne!(plan.order_of_block(0), plan.order_of_block(1));
+    assert_ne!(plan.workload(3, 0).seed, plan.workload(3, 1).seed);
+    assert_ne!(plan.workload(3, 0).seed, plan.workload(4, 0).seed);
+}
+
+#[test]
+fn what_cannot_be_done_here_is_left_out_with_the_reason() {
+    let mut environment = environment(Bytes(1 << 30));
+    environment.target.direct_alignment_bytes = Some(Bytes(4096));
+    let study = study(
+        "buffering = [\"direct\", \"buffered\"]\nrequest_size = [512, 1024, 4096]\noperation = [\"read\", \"write\"]",
+    );
+    let plan = Plan::make(&study, &Overrides::default(), &environment).unwrap();
+    assert_eq!((plan.cells.len(), plan.skipped.len()), (8, 2));
+    assert!(plan.skipped.iter().all(|skipped| skipped.cells == 2 && skipped.reason.contains("multiples of 4 KiB")));
+    assert!(plan.describe().contains("Left out: 4 workloads"), "{}", plan.describe());
+    let readonly = Overrides { no_writes: Some("--no-writes".to_owned()), ..Overrides::default() };
+    let plan = Plan::make(&study, &readonly, &environment).unwrap();
+    assert!(plan.cells.iter().all(|cell| cell.workload.operation == Operation::Read));
+    assert!(plan.describe().contains("writes nothing"), "{}", plan.describe());
+    environment.target.size_bytes = Bytes(0);
+    let message = Plan::make(&study, &Overrides::default(), &environment).unwrap_err().to_string();
+    assert!(
+        message.starts_with("nothing of the study x can be measured on /data/test: /data/test is empty"),
+        "{message}"
+    );
+}
+
+#[test]
+fn cells_that_come_to_the_same_are_run_once() {
+    let study = study("personality = [\"auto\", \"io_uring\"]\nbuffering = \"direct\"");
+    let plan = Plan::make(&study, &Overrides::default(), &environment(Bytes(1 << 30))).unwrap();
+    assert_eq!((plan.cells.len(), plan.skipped[0].reason.as_str()), (1, "here it is the same as workload 0"));
+    let overrides = Overrides {
+        workload: WorkloadSpec { personality: Some(Personality::Sync), ..WorkloadSpec::default() },
+        seed: Some(9),
+        ..Overrides::default()
+    };
+    let plan = Plan::make(&study, &overrides, &environment(Bytes(1 << 30))).unwrap();
+    assert_eq!((plan.cells[0].workload.personality, plan.seed), (Personality::Sync, 9));
+}
+
+#[test]
+fn a_budget_too_small_says_what_it_takes() {
+    let study = study("operation = \"write\"\nrequest_size = \"1MiB\"\nbuffering = \"direct\"");
+    let budget = |mib: u64| Overrides {
+        write_budget: Some(Bytes(mib << 20)),
+        test_file: Some(Bytes(64 << 20)),
+        ..Overrides::default()
+    };
+    let message = Plan::make(&study, &budget(83), &environment(Bytes(64 << 20))).unwrap_err().to_string();
+    assert!(message.contains("at least 84 MiB") && message.contains("--no-writes"), "{message}");
+    let plan = Plan::make(&study, &budget(84), &environment(Bytes(64 << 20))).unwrap();
+    assert_eq!(plan.cells[0].workload.limits.bytes, Some(Bytes(4 << 20)));
+    assert!(plan.affords(Bytes(80 << 20), 0) && !plan.affords(Bytes(81 << 20), 0));
+    let small = Overrides { write_budget: Some(Bytes(1)), test_file: Some(Bytes(64 << 20)), ..Overrides::default() };
+    assert!(matches!(Plan::make(&study, &small, &environment(Bytes(64 << 20))), Err(PlanError::Budget { .. })));
+}
+
+#[test]
+fn durations_are_said_as_people_say_them() {
+    let said = [40, 60, 145, 3600, 11_100].map(|seconds| spoken(Nanoseconds(seconds * 1_000_000_000)));
+    assert_eq!(said, ["40 s", "1 min", "2 min 25 s", "1 h", "3 h 5 min"]);
+    let endless = Study::parse("x.toml", "name = \"x\"\n[[sweep]]\nrequests = 100").unwrap();
+    let plan = Plan::make(&endless, &Overrides::default(), &environment(Bytes(1 << 30))).unwrap();
+    assert_eq!(plan.expected_duration(), None);
+    assert!(plan.describe().contains("for as long as it takes"), "{}", plan.describe());
+}
+
+proptest! {
+    #[test]
+    fn blocks_are_complete_and_seeded(seed in 0_u64..1 << 62, block in any::<u32>()) {
+        let (study, _) = survey("survey-quick");
+        let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
+        let plan = Plan::make(&study, &overrides, &environment(Bytes(1 << 29))).unwrap();
+        let mut order = plan.order_of_block(block);
+        prop_assert_eq!(&order, &plan.clone().order_of_block(block));
+        order.sort_unstable();
+        prop_assert_eq!(order, (0..plan.cells.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_least_repetitions_keep_to_any_budget(budget in 0_u64..1 << 36, fill_mib in 0_u64..2048, name in 0_usize..3) {
+        let study = Study::builtins().nth(name).unwrap();
+        let overrides = Overrides {
+            write_budget: Some(Bytes(budget)),
+            test_file: Some(Bytes(fill_mib << 20)),
+            ..Overrides::default()
+        };
+        match Plan::make(&study, &overrides, &environment(Bytes(1 << 31))) {
+            Err(error) => {
+                let small = matches!(error, PlanError::Budget { needed, .. } if needed > Bytes(budget));
+                prop_assert!(small, "{}", error);
+            }
+            Ok(plan) => {
+                let block: u64 = plan.cells.iter().map(|cell| bytes_written_by(&cell.workload).0).sum();
+                let worst = block * u64::from(plan.repetitions.min) + (fill_mib << 20);
+                prop_assert!(worst <= budget, "{worst} of {budget}");
+                prop_assert!(plan.bytes_written_at_most().0 <= budget);
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Mistakes in a study file: where each is, what is there and what was expected.
+//!
+//! All of them are collected and shown at once. Lines and columns count from 1, columns in characters, as editors do;
+//! what is shown is made safe for a terminal: tabs become spaces, control characters a mark.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+/// More than these are counted, not kept: the rest of a file that is no study at all tells nobody anything.
+const MOST_KEPT: usize = 100;
+/// Longest part of a source line that is shown.
+const EXCERPT_CHARACTERS: usize = 100;
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Diagnostic {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1, in characters.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected, or the remedy.
+    pub help: String,
+    /// The source line and the carets under it.
+    excerpt: [String; 2],
+}
+
+/// Every mistake of a study file, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) struct StudyErrors {
+    /// The file as it was named.
+    pub file: String,
+    /// The mistakes; never empty.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+/// What is wrong with one value, before anybody knows where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub message: String,
+    pub help: String,
+}
+
+impl Problem {
+    pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Problem { message: message.into(), help: help.into() }
+    }
+}
+
+/// What kind of mistake it is: a mistake in the syntax makes others look wrong that are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Syntax,
+    Value,
+    Missing,
+}
+
+/// Collects mistakes while a text is read.
+pub(super) struct Diagnostics<'t> {
+    text: &'t str,
+    /// Where each line starts.
+    line_starts: Vec<usize>,
+    found: Vec<(Kind, Range<usize>, Problem)>,
+}
+
+impl<'t> Diagnostics<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Diagnostics { text, line_starts, found: Vec::new() }
+    }
+
+    /// The text is no TOML here.
+    pub(super) fn syntax(&mut self, span: Range<usize>, problem: Problem) {
+        self.found.push((Kind::Syntax, span, problem));
+    }
+
+    /// A key or value is not what was expected.
+    pub(super) fn wrong(&mut self, span: Range<usize>, problem: Problem) {
+        self.found.push((Kind::Value, span, problem));
+    }
+
+    /// Something that has to be there is not.
+    pub(super) fn missing(&mut self, span: Range<usize>, problem: Problem) {
+        self.found.push((Kind::Missing, span, problem));
+    }
+
+    /// What a leaf gave, its problem noted at `span`.
+    pub(super) fn keep<T>(&mut self, span: Range<usize>, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.wrong(span, problem)).ok()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Line of a place, from 1.
+    pub(super) fn line_of(&self, at: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= at)
+    }
+
+    /// Everything found, without what only follows from a mistake in the syntax.
+    pub(super) fn into_errors(mut self, file: &str) -> StudyErrors {
+        let broken: BTreeSet<usize> = self
+            .found
+            .iter()
+            .filter(|(kind, ..)| *kind == Kind::Syntax)
+            .map(|(_, span, _)| self.line_of(span.start))
+            .collect();
+        let mut found = std::mem::take(&mut self.found);
+        found.retain(|(kind, span, _)| match kind {
+            Kind::Syntax => true,
+            Kind::Missing => broken.is_empty(),
+            Kind::Value => !broken.contains(&self.line_of(span.start)),
+        });
+        found.sort_by_key(|(_, span, _)| span.start);
+        let left_out = found.len().saturating_sub(MOST_KEPT);
+        let diagnostics =
+            found.into_iter().take(MOST_KEPT).map(|(_, span, problem)| self.locate(span, problem)).collect();
+        StudyErrors { file: file.to_owned(), diagnostics, left_out }
+    }
+
+    fn locate(&self, span: Range<usize>, problem: Problem) -> Diagnostic {
+        let start = floor_boundary(self.text, span.start);
+        let end = floor_boundary(self.text, span.end).max(start);
+        let line = self.line_of(start);
+        let line_start = self.line_starts[line - 1];
+        let line_end = self.line_starts.get(line).map_or(self.text.len(), |next| next - 1);
+        let source = self.text[line_start..line_end.max(line_start)].trim_end_matches('\r');
+        let first = self.text[line_start..start].chars().count();
+        let marked = self.text[start..end.min(line_end).max(start)].trim_end_matches('\r').chars().count();
+        Diagnostic {
+            line,
+            column: first + 1,
+            message: problem.message,
+            help: problem.help,
+            excerpt: excerpt(source, first, marked.max(1)),
+        }
+    }
+}
+
+/// The nearest place at or before `at` where a character starts.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The part of a line around the marked characters, and carets under them.
+fn excerpt(source: &str, first: usize, marked: usize) -> [String; 2] {
+    let from = if first < EXCERPT_CHARACTERS - 20 { 0 } else { first - 20 };
+    let mut line = if from > 0 { "… ".to_owned() } else { String::new() };
+    let mut carets = " ".repeat(line.chars().count());
+    for (place, character) in source.chars().enumerate().skip(from).take(EXCERPT_CHARACTERS) {
+        let width = if character == '\t' { 4 } else { 1 };
+        match character {
+            '\t' => line.push_str("    "),
+            control if control.is_control() => line.push('\u{fffd}'),
+            plain => line.push(plain),
+        }
+        if place < first {
+            carets.extend(std::iter::repeat_n(' ', width));
+        } else if place < first + marked {
+            carets.extend(std::iter::repeat_n('^', width));
+        }
+    }
+    if !carets.ends_with('^') {
+        carets.push('^');
+    }
+    [line, carets]
+}
+
+/// Text of a study, safe to show: short, without control characters.
+pub(super) fn shown(text: &str) -> String {
+    let mut short: String = text.chars().take(60).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(60).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+impl fmt::Display for StudyErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, diagnostic) in self.diagnostics.iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            let Diagnostic { line, column, message, help, excerpt } = diagnostic;
+            let gutter = " ".repeat(line.to_string().len());
+            writeln!(f, "{}:{line}:{column}: {message}", self.file)?;
+            writeln!(f, " {line} | {}", excerpt[0])?;
+            writeln!(f, " {gutter} | {}", excerpt[1])?;
+            write!(f, " {gutter} = {help}")?;
+        }
+        if self.left_out > 0 {
+            write!(f, "\nand {} more mistakes", self.left_out)?;
+        }
+        Ok(())
+    }
+}

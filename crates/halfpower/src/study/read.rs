@@ -1,0 +1,187 @@
+//! From text to study: walks the TOML document and notes every mistake on the way.
+
+use super::diagnostic::{Diagnostics, Problem, StudyErrors};
+use super::setting::KEYS;
+use super::sweep::{self, Axis, MOST_CELLS};
+use super::table::{Found, Keys, keys_of, sort_out};
+use super::value::{self, LARGEST};
+use super::{Order, Repetitions, Study, Sweep, Trial};
+use halfpower_model::{Bytes, Nanoseconds, WorkloadSpec};
+use std::collections::HashMap;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+
+/// Longest text that is read at all.
+const MOST_TEXT: usize = 1 << 20;
+const STUDY: &[&str] = &["name", "question", "target", "trial", "workload", "sweep"];
+const TARGET: &[&str] = &["size"];
+const TRIAL: &[&str] = &["warmup", "duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
+const REPETITIONS: &[&str] = &["min", "max", "precision"];
+const MOST_REPETITIONS: u64 = 10_000;
+
+/// See [`Study::parse`].
+pub(super) fn study(file: &str, text: &str) -> Result<Study, StudyErrors> {
+    let mut diagnostics = Diagnostics::new(text);
+    if text.len() > MOST_TEXT {
+        let help = format!("a study file has at most {}; is this one?", Bytes(MOST_TEXT as u64));
+        diagnostics.syntax(0..0, Problem::new(format!("this file has {}", Bytes(text.len() as u64)), help));
+        return Err(diagnostics.into_errors(file));
+    }
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let problem = Problem::new(error.message(), "this is not TOML; https://toml.io shows how it is written");
+        diagnostics.syntax(error.span().unwrap_or(0..0), problem);
+    }
+    let keys = sort_out(document.get_ref(), "a study", STUDY, &mut diagnostics);
+    let name = keys.get("name").and_then(|name| name.read(&mut diagnostics, value::text));
+    let question = keys.get("question").and_then(|question| question.read(&mut diagnostics, value::text));
+    if !keys.contains_key("name") {
+        diagnostics.missing(0..0, Problem::new("this study has no `name`", "begin with name = \"one word for it\""));
+    }
+    let test_file = table_at(&keys, "target", TARGET, &mut diagnostics).and_then(|target| {
+        target.get("size").and_then(|size| size.read(&mut diagnostics, |v| value::size(v, LARGEST)))
+    });
+    let trial_keys = table_at(&keys, "trial", TRIAL, &mut diagnostics).unwrap_or_default();
+    let (trial, timing) = trial(&trial_keys, &mut diagnostics);
+    let sweeps = sweeps(&keys, &timing, &mut diagnostics);
+    match name {
+        Some(name) if diagnostics.is_empty() => {
+            Ok(Study { name, question, test_file: test_file.map(Bytes), trial, sweeps, text: text.to_owned() })
+        }
+        _ => Err(diagnostics.into_errors(file)),
+    }
+}
+
+/// The keys of a table that may be there.
+fn table_at<'d, 't>(
+    keys: &Keys<'d, 't>,
+    name: &str,
+    known: &[&'static str],
+    diagnostics: &mut Diagnostics<'_>,
+) -> Option<Keys<'d, 't>> {
+    keys.get(name).and_then(|found| table_of(found, &format!("`{name}`"), known, diagnostics))
+}
+
+fn table_of<'d, 't>(
+    found: &Found<'d, 't>,
+    what: &str,
+    known: &[&'static str],
+    diagnostics: &mut Diagnostics<'_>,
+) -> Option<Keys<'d, 't>> {
+    keys_of(found.value, found.span.clone(), what, known, diagnostics)
+}
+
+/// How cells are measured, and the part of it that is said of every workload.
+fn trial(keys: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> (Trial, WorkloadSpec) {
+    let mut timing = WorkloadSpec::default();
+    for key in KEYS.iter().filter(|key| ["warmup", "duration"].contains(&key.name)) {
+        if let Some(spec) = keys.get(key.name).and_then(|found| found.read(diagnostics, |v| key.read(v))) {
+            timing = spec.or(&timing);
+        }
+    }
+    let second = Nanoseconds(1_000_000_000);
+    let trial = Trial {
+        repetitions: keys.get("repetitions").map_or_else(Repetitions::default, |found| repetitions(found, diagnostics)),
+        time_limit: keys.get("time_limit").and_then(|found| found.read(diagnostics, |v| value::duration(v, second))),
+        write_budget: keys
+            .get("write_budget")
+            .and_then(|found| found.read(diagnostics, |v| value::size(v, LARGEST)))
+            .map(Bytes),
+        order: keys.get("order").and_then(|found| found.read(diagnostics, order)).unwrap_or(Order::Blocks),
+        seed: keys.get("seed").and_then(|found| found.read(diagnostics, |v| value::count(v, 0, LARGEST))).unwrap_or(1),
+    };
+    (trial, timing)
+}
+
+fn order(value: &DeValue<'_>) -> Result<Order, Problem> {
+    value::word(value, &["blocks", "listed"], |word| match word {
+        "blocks" => Some(Order::Blocks),
+        "listed" => Some(Order::Listed),
+        _ => None,
+    })
+}
+
+/// A number of repetitions, or `{ min, max, precision }`.
+fn repetitions(found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Repetitions {
+    let number = |value: &DeValue<'_>| value::count(value, 1, MOST_REPETITIONS).map(|number| number as u32);
+    let default = Repetitions::default();
+    if found.value.is_integer() {
+        return found.read(diagnostics, number).map_or(default, |times| Repetitions {
+            min: times,
+            max: times,
+            precision: None,
+        });
+    }
+    let Some(keys) = table_of(found, "a number, or a table", REPETITIONS, diagnostics) else { return default };
+    let min = keys.get("min").and_then(|min| min.read(diagnostics, number));
+    let max = keys.get("max").and_then(|max| max.read(diagnostics, number));
+    let precision = keys.get("precision").and_then(|precision| precision.read(diagnostics, value::fraction));
+    let least = min.unwrap_or(default.min.min(max.unwrap_or(default.min)));
+    if max.is_some_and(|max| max < least) {
+        let problem = Problem::new("`max` is below `min`", "raise `max`, lower `min`, or write one number for both");
+        diagnostics.wrong(keys.get("max").map_or(found.span.clone(), |max| max.span.clone()), problem);
+    }
+    Repetitions { min: least, max: max.unwrap_or(least), precision }
+}
+
+impl Default for Repetitions {
+    /// Exploration takes five.
+    fn default() -> Self {
+        Repetitions { min: 5, max: 5, precision: None }
+    }
+}
+
+/// Every `[[sweep]]`, over the values of `[workload]`, over the trial's timing.
+fn sweeps(keys: &Keys<'_, '_>, timing: &WorkloadSpec, diagnostics: &mut Diagnostics<'_>) -> Vec<Sweep> {
+    let settings: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
+    let common = table_at(keys, "workload", &settings, diagnostics).unwrap_or_default();
+    let common = sweep::axes(&common, diagnostics);
+    let Some(found) = keys.get("sweep") else {
+        diagnostics.missing(0..0, Problem::new("this study has no sweep", "add [[sweep]] and the keys it varies"));
+        return Vec::new();
+    };
+    let list = found.value.as_array().map(Vec::from_iter);
+    let Some(list) = list.filter(|list| !list.is_empty()) else {
+        diagnostics.wrong(found.key.clone(), Problem::new("this is no list of sweeps", "write [[sweep]] above each"));
+        return Vec::new();
+    };
+    let mut known = vec!["name"];
+    known.extend(&settings);
+    let mut cells_left = MOST_CELLS;
+    let mut sweeps = Vec::new();
+    for (number, item) in list.into_iter().enumerate() {
+        let Some(keys) = keys_of(item.get_ref(), item.span(), "a sweep", &known, diagnostics) else { continue };
+        let name = keys.get("name").and_then(|name| name.read(diagnostics, value::text));
+        let own = sweep::axes(&keys, diagnostics);
+        let axes: Vec<Axis> =
+            own.into_iter().zip(&common).filter_map(|(own, common)| own.or_else(|| common.clone())).collect();
+        let place = keys.get("name").map_or(item.span(), |name| name.span.clone());
+        match sweep::count(&axes).filter(|cells| *cells <= cells_left) {
+            Some(cells) => {
+                cells_left -= cells;
+                let name = name.unwrap_or_else(|| format!("sweep {}", number + 1));
+                sweeps.push((place, Sweep { name, cells: sweep::cross(&axes, timing) }));
+            }
+            None => {
+                let message = format!("with this sweep the study has more than {MOST_CELLS} cells");
+                diagnostics.wrong(place, Problem::new(message, "give some keys fewer values"));
+            }
+        }
+    }
+    refuse_repeated_cells(&sweeps, diagnostics);
+    sweeps.into_iter().map(|(_, sweep)| sweep).collect()
+}
+
+/// A cell in two sweeps would be measured twice and be told apart by nobody.
+fn refuse_repeated_cells(sweeps: &[(Range<usize>, Sweep)], diagnostics: &mut Diagnostics<'_>) {
+    let mut first_sweep: HashMap<&WorkloadSpec, usize> = HashMap::new();
+    for (number, (place, sweep)) in sweeps.iter().enumerate() {
+        let firsts = sweep.cells.iter().map(|cell| *first_sweep.entry(cell).or_insert(number));
+        let repeated: Vec<usize> = firsts.filter(|first| *first != number).collect();
+        if let Some(first) = repeated.first() {
+            let line = diagnostics.line_of(sweeps[*first].0.start);
+            let message = format!("{} of this sweep's cells are in the sweep at line {line} as well", repeated.len());
+            diagnostics.wrong(place.clone(), Problem::new(message, "leave them out of one of the two"));
+        }
+    }
+}

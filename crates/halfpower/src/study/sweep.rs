@@ -1,0 +1,96 @@
+//! Sweeps: every key a list of values, the lists crossed into workloads.
+//!
+//! The number of cells is known before any is made, so that no range, however long, costs memory or time.
+
+use super::diagnostic::{Diagnostics, Problem};
+use super::setting::{KEYS, Key};
+use super::table::{Found, Keys, sort_out};
+use super::value;
+use halfpower_model::WorkloadSpec;
+use std::collections::HashSet;
+use toml::de::DeValue;
+
+/// Most cells of a study: at a quarter of a second and five repetitions, a day and a half.
+pub(super) const MOST_CELLS: usize = 100_000;
+/// Most values of one key.
+const MOST_VALUES: usize = 1_000;
+
+/// The values of one key; one spec each.
+pub(super) type Axis = Vec<WorkloadSpec>;
+
+/// The axes that a table says: one for each key of [`KEYS`], none where the table does not have it.
+pub(super) fn axes(keys: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Vec<Option<Axis>> {
+    KEYS.iter().map(|key| keys.get(key.name).map(|found| axis(key, found, diagnostics))).collect()
+}
+
+/// The values of a key: one, a list, or a range.
+fn axis(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Axis {
+    match found.value {
+        // Processors are a list that is one value.
+        DeValue::Array(list) if key.name != "cpus" => {
+            if list.is_empty() || list.len() > MOST_VALUES {
+                let problem = Problem::new(
+                    format!("`{}` has {} values", key.name, list.len()),
+                    format!("give from 1 to {MOST_VALUES} values"),
+                );
+                diagnostics.wrong(found.span.clone(), problem);
+                return Axis::new();
+            }
+            let mut seen = HashSet::new();
+            let mut axis = Axis::new();
+            for item in list {
+                let Some(spec) = diagnostics.keep(item.span(), key.read(item.get_ref())) else { continue };
+                if seen.insert(spec.clone()) {
+                    axis.push(spec);
+                } else {
+                    diagnostics.wrong(item.span(), Problem::new("this value is in the list twice", "leave it out"));
+                }
+            }
+            axis
+        }
+        DeValue::Table(_) => range(key, found, diagnostics),
+        single => diagnostics.keep(found.span.clone(), key.read(single)).into_iter().collect(),
+    }
+}
+
+/// `{ from, to, factor }`: from, from × factor, and so on up to `to`.
+fn range(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Axis {
+    let (Some(table), Some(numeric)) = (found.value.as_table(), key.numeric()) else {
+        let problem = Problem::new(format!("`{}` has no ranges", key.name), "give one value or a list");
+        diagnostics.wrong(found.span.clone(), problem);
+        return Axis::new();
+    };
+    let keys = sort_out(table, "a range", &["from", "to", "factor"], diagnostics);
+    let [from, to] = ["from", "to"]
+        .map(|name| keys.get(name).and_then(|end| end.read(diagnostics, |value| (numeric.read)(value, numeric.most))));
+    let factor = keys.get("factor").and_then(|factor| factor.read(diagnostics, |v| value::count(v, 2, 1 << 20)));
+    if let Some(missing) = ["from", "to", "factor"].iter().find(|name| !keys.contains_key(*name)) {
+        let problem = Problem::new(
+            format!("this range has no `{missing}`"),
+            "a range looks like { from = 1, to = 32, factor = 2 }",
+        );
+        diagnostics.missing(found.span.clone(), problem);
+    }
+    let (Some(from), Some(to)) = (from, to) else { return Axis::new() };
+    if from > to {
+        let problem = Problem::new("`from` is above `to`", "a range goes up: from the smaller value");
+        diagnostics.wrong(found.span.clone(), problem);
+    }
+    let Some(factor) = factor else { return Axis::new() };
+    std::iter::successors(Some(from), |number| number.checked_mul(factor))
+        .take_while(|number| *number <= to)
+        .map(numeric.say)
+        .collect()
+}
+
+/// How many workloads the axes cross to; none when more than can be counted.
+pub(super) fn count(axes: &[Axis]) -> Option<usize> {
+    axes.iter().try_fold(1_usize, |product, axis| product.checked_mul(axis.len()))
+}
+
+/// Every combination; the last axis varies fastest.
+pub(super) fn cross(axes: &[Axis], defaults: &WorkloadSpec) -> Vec<WorkloadSpec> {
+    axes.iter().rev().fold(vec![defaults.clone()], |below, axis| {
+        axis.iter().flat_map(|value| below.iter().map(|spec| value.clone().or(spec))).collect()
+    })
+}

@@ -1,0 +1,217 @@
+use super::*;
+use halfpower_model::{Buffering, Operation, Personality};
+use proptest::prelude::*;
+
+const SMALL: &str = r#"
+name = "small"
+[trial]
+duration = "100ms"
+repetitions = 3
+[workload]
+buffering = "direct"
+personality = "sync"
+[[sweep]]
+operation = ["read", "write"]
+request_size = { from = "4KiB", to = "16KiB", factor = 2 }
+[[sweep]]
+name = "deep"
+depth = [2, 4]
+personality = "auto"
+request_size = 4096
+"#;
+
+fn errors(text: &str) -> StudyErrors {
+    Study::parse("x.toml", text).expect_err("a study with a mistake")
+}
+
+/// The only mistake of a text.
+fn only(text: &str) -> Diagnostic {
+    let errors = errors(text);
+    assert_eq!(errors.diagnostics.len(), 1, "{errors}");
+    errors.diagnostics[0].clone()
+}
+
+#[test]
+fn a_study_crosses_its_lists_over_the_defaults() {
+    let study = Study::parse("small.toml", SMALL).unwrap();
+    assert_eq!((study.name.as_str(), study.cells()), ("small", 8));
+    assert_eq!(study.trial.repetitions, Repetitions { min: 3, max: 3, precision: None });
+    let first = &study.sweeps[0].cells;
+    let sizes: Vec<_> = first.iter().map(|cell| (cell.operation.unwrap(), cell.request_size.unwrap().0)).collect();
+    let (read, write) = (Operation::Read, Operation::Write);
+    assert_eq!(sizes, [(read, 4096), (read, 8192), (read, 16384), (write, 4096), (write, 8192), (write, 16384)]);
+    assert_eq!(study.sweeps[0].name, "sweep 1");
+    for cell in first {
+        assert_eq!((cell.buffering, cell.personality), (Some(Buffering::Direct), Some(Personality::Sync)));
+        assert_eq!(cell.duration, Some(Nanoseconds(100_000_000)));
+    }
+    let deep = &study.sweeps[1];
+    assert_eq!((deep.name.as_str(), deep.cells.len(), deep.cells[1].depth), ("deep", 2, Some(4)));
+    assert!(deep.cells.iter().all(|cell| cell.personality.is_none() && cell.buffering == Some(Buffering::Direct)));
+}
+
+#[test]
+fn every_mistake_is_reported_at_once_with_its_place() {
+    let text = "nam = \"x\"\n[trial]\nduration = \"3 fortnights\"\nrepetitions = { min = 5, max = 2, precision = nan }\n\
+                [workload]\nbuffering = \"buffred\"\n[[sweep]]\niodepth = 4\ndepth = [1, 0, 1]\n\
+                request_size = { from = \"1MiB\", to = \"2KiB\", factor = 1 }\n";
+    let shown = errors(text).to_string();
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn columns_count_characters_and_carets_stand_below() {
+    let error = only("name = \"x\"\r\n[[sweep]]\r\n\t\"größe\" = 1 # ü\r\n");
+    assert_eq!((error.line, error.column), (3, 2));
+    let text = errors("name = \"x\"\r\n[[sweep]]\r\n\t\"größe\" = 1 # ü\r\n").to_string();
+    assert!(text.contains(" 3 |     \"größe\" = 1 # ü\n   |     ^^^^^^^\n"), "{text}");
+    let long = format!("name = \"x\"\n[[sweep]]\ndepth = [{} 0]\n", "1,".repeat(300).replace("1,", "     "));
+    let text = errors(&long).to_string();
+    assert!(text.lines().all(|line| line.chars().count() < 130) && text.contains("0]"), "{text}");
+}
+
+#[test]
+fn a_syntax_error_hides_only_what_follows_from_it() {
+    let text = errors("[trial]\nseed = -1\nduration = \"1s\n[[sweep]]\ndepth = 0\n").to_string();
+    assert!(text.contains("x.toml:2:8: this number is out of range"), "{text}");
+    assert!(text.contains("x.toml:3:"), "{text}");
+    assert!(!text.contains("no `name`"), "{text}");
+}
+
+#[test]
+fn single_mistakes_say_what_was_expected() {
+    let sweep = |line: &str| format!("name = \"x\"\n[[sweep]]\n{line}\n");
+    let cases = [
+        ("[[sweep]]".to_owned(), "no `name`"),
+        ("name = \"x\"".to_owned(), "no sweep"),
+        ("name = \"\"\n[[sweep]]".to_owned(), "empty"),
+        ("name = \"x\"\nsweep = 3".to_owned(), "no list of sweeps"),
+        ("name = \"x\"\n[sweep]\ndepth = 1".to_owned(), "write [[sweep]]"),
+        ("name = \"x\"\nsweep = [3]".to_owned(), "a sweep with"),
+        ("name = \"x\"\ntarget = 3\n[[sweep]]".to_owned(), "expected `target`"),
+        (sweep("depth = 99999999999999999999999999999999999999999999"), "out of range"),
+        (sweep("depth = 0x10000"), "from 1 to 16384"),
+        (sweep("depth = 1979-05-27T07:32:00Z"), "date or time"),
+        (sweep("depth = inf"), "fraction"),
+        (sweep("depth = []"), "has 0 values"),
+        (sweep("depth = [[1]]"), "a list is not"),
+        (sweep("pattern = { from = 1 }"), "no ranges"),
+        (sweep("depth = { from = 1, to = 8 }"), "no `factor`"),
+        (sweep("depth = { from = 1, to = 8, factor = 2, step = 1 }"), "unknown key `step`"),
+        (sweep("cpus = [0, -1]"), "out of range"),
+        (sweep("operation = \"raed\""), "did you mean `read`"),
+        (sweep("duration = \"9000h\""), "7 days"),
+        (sweep("request_size = \"2GiB\""), "1 GiB"),
+        (sweep("size = 0"), "from 1 B"),
+        (sweep("warmup = true"), "duration such as"),
+        (sweep("depth = 1\n[[sweep]]\ndepth = [1, 2]"), "1 of this sweep's cells are in the sweep at line 2"),
+        ("name = \"x\"\nsweep = [{ depth = 1 }, { depth = 1 }]".to_owned(), "as well"),
+    ];
+    for (text, needle) in cases {
+        let errors = errors(&text);
+        assert_eq!(errors.diagnostics.len(), 1, "{text}\n{errors}");
+        assert!(errors.to_string().contains(needle), "{text}\n{errors}");
+    }
+}
+
+#[test]
+fn giant_sweeps_are_refused_before_they_are_made() {
+    let range = "{ from = 1, to = 9223372036854775807, factor = 2 }";
+    let text = format!("name = \"x\"\n[[sweep]]\nrequests = {range}\nbytes = {range}\nsize = {range}\n");
+    assert!(only(&text).message.contains("100000 cells"));
+    let list = (1..=900).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+    let text = format!("name = \"x\"\n[[sweep]]\ndepth = [{list}]\nworkers = [{list}]\n");
+    assert!(only(&text).message.contains("100000 cells"));
+    let list = "1,".repeat(2000);
+    assert!(only(&format!("name = \"x\"\n[[sweep]]\ndepth = [{list}]\n")).message.contains("2000 values"));
+    let text = "x".repeat(2 << 20);
+    assert!(only(&text).message.contains("2 MiB"));
+}
+
+#[test]
+fn hostile_texts_end_in_messages() {
+    let deep = |open: &str| format!("name = \"x\"\n[[sweep]]\ndepth = {}", open.repeat(100_000));
+    let keys = |form: &str| form.replace('K', &vec!["a"; 100_000].join("."));
+    for text in [
+        deep("["),
+        deep("{a="),
+        keys("K = 1"),
+        keys("[K]"),
+        keys("[[K]]"),
+        "[[sweep]]\n".repeat(50_000),
+        "[a]\n[a]\n[a.b]\n[[a]]\na = 1".to_owned(),
+        "\u{feff}name = 3".to_owned(),
+        "\u{0}\u{1b}[31m = \u{7}".to_owned(),
+        "name = \"\\u{D800}\"".to_owned(),
+        "=".repeat(10_000),
+        "\"".repeat(9_999),
+    ] {
+        let shown = errors(&text).to_string();
+        assert!(shown.len() < 100_000 && !shown.contains('\u{1b}'), "{} bytes", shown.len());
+    }
+}
+
+#[test]
+fn built_in_studies_are_right_and_named_like_their_files() {
+    assert_eq!(Study::builtins().count(), BUILTINS.len());
+    for (name, text) in BUILTINS {
+        let study = Study::parse(name, text).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(study.name, *name);
+        assert!(study.trial.repetitions.min >= 5 && study.question.is_some());
+    }
+    assert!(Study::builtin("nothing").is_none());
+}
+
+/// What is put into a valid study to break it.
+fn fragment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<char>().prop_map(String::from),
+        "[\\[\\]{}=\"'#,.\\n\\r\\t 0-9a-z_-]{0,6}",
+        prop::sample::select(vec![
+            "nan",
+            "-inf",
+            "1979-05-27",
+            "true",
+            "[[sweep]]",
+            "[sweep]",
+            "{ from = 1, to = 8, factor = 2 }",
+            "\"\"\"",
+            "0x7f",
+            "1e999",
+            "depth = 3\n",
+            "\u{1f980}",
+        ])
+        .prop_map(str::to_owned),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_study_or_has_mistakes(text in any::<String>()) {
+        if let Err(errors) = Study::parse("x.toml", &text) {
+            prop_assert!(!errors.diagnostics.is_empty());
+            prop_assert!(!errors.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_broken_study_never_panics(cuts in prop::collection::vec((0_usize..2000, 0_usize..40, fragment()), 1..5),
+                                   whole in any::<bool>()) {
+        let mut text = if whole { BUILTINS[0].1.to_owned() } else { SMALL.to_owned() };
+        for (at, length, put) in cuts {
+            let start = (at.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap();
+            let end = ((start + length).min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap();
+            text.replace_range(start..end, &put);
+        }
+        match Study::parse("x.toml", &text) {
+            Ok(study) => prop_assert!(study.cells() > 0),
+            Err(errors) => {
+                let lines = text.lines().count().max(1) + 1;
+                for diagnostic in &errors.diagnostics {
+                    prop_assert!(diagnostic.line >= 1 && diagnostic.line <= lines && diagnostic.column >= 1);
+                }
+                prop_assert!(!errors.to_string().is_empty());
+            }
+        }
+    }
+}

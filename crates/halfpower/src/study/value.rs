@@ -1,0 +1,122 @@
+//! Single values of a study: sizes, durations, counts, words. Each leaf takes a TOML value and gives what it means, or
+//! what is wrong with it.
+
+use super::diagnostic::{Problem, shown};
+use super::near::nearest;
+use halfpower_model::{Bytes, Nanoseconds};
+use toml::de::DeValue;
+
+/// Longest span of time a study may name: longer ones are mistyped, and do not survive as seconds in a record.
+pub(super) const LONGEST: Nanoseconds = Nanoseconds(7 * 24 * 3600 * 1_000_000_000);
+/// Largest size: what a signed 64-bit offset can address.
+pub(super) const LARGEST: u64 = i64::MAX as u64;
+
+/// What a value is, with its article, for messages.
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+pub(super) fn is_not(value: &DeValue<'_>, expected: &str) -> Problem {
+    Problem::new(format!("{} is not what belongs here", kind(value)), format!("expected {expected}"))
+}
+
+/// A whole number as written, in whatever base; none when it has more digits than any number here.
+fn integer(value: &DeValue<'_>) -> Option<i128> {
+    let integer = value.as_integer()?;
+    i128::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// A whole number from `low` to `high`.
+pub(super) fn count(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Problem> {
+    let expected = format!("a whole number from {low} to {high}");
+    if !value.is_integer() {
+        return Err(is_not(value, &expected));
+    }
+    integer(value)
+        .and_then(|number| u64::try_from(number).ok())
+        .filter(|number| (low..=high).contains(number))
+        .ok_or_else(|| Problem::new("this number is out of range", format!("expected {expected}")))
+}
+
+/// A size of 1 byte to `high`, as text or a number of bytes.
+pub(super) fn size(value: &DeValue<'_>, high: u64) -> Result<u64, Problem> {
+    const EXPECTED: &str = "a size such as \"64KiB\", or a number of bytes";
+    let bytes = match value {
+        DeValue::String(text) => {
+            text.parse::<Bytes>().map_err(|error| Problem::new(safe(&error), format!("expected {EXPECTED}")))?.0
+        }
+        DeValue::Integer(_) => integer(value).and_then(|number| u64::try_from(number).ok()).unwrap_or(0),
+        other => return Err(is_not(other, EXPECTED)),
+    };
+    if (1..=high).contains(&bytes) {
+        return Ok(bytes);
+    }
+    Err(Problem::new("this size is out of range", format!("expected a size from 1 B to {}", Bytes(high))))
+}
+
+/// A span of time from `low` to [`LONGEST`], as text or a number of seconds.
+pub(super) fn duration(value: &DeValue<'_>, low: Nanoseconds) -> Result<Nanoseconds, Problem> {
+    const EXPECTED: &str = "a duration such as \"250ms\", or a number of seconds";
+    let text = match value {
+        DeValue::String(text) => text.as_ref(),
+        DeValue::Integer(seconds) if seconds.radix() == 10 => seconds.as_str(),
+        DeValue::Float(seconds) => seconds.as_str(),
+        other => return Err(is_not(other, EXPECTED)),
+    };
+    let span: Nanoseconds = text.parse().map_err(|error| Problem::new(safe(&error), format!("expected {EXPECTED}")))?;
+    if (low..=LONGEST).contains(&span) {
+        return Ok(span);
+    }
+    Err(Problem::new("this duration is out of range", format!("expected from {low} to 7 days")))
+}
+
+/// A number between 0 and 1, neither included.
+pub(super) fn fraction(value: &DeValue<'_>) -> Result<f64, Problem> {
+    const EXPECTED: &str = "a number between 0 and 1, such as 0.03 for 3 %";
+    let number = match value {
+        DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
+        DeValue::Integer(_) => integer(value).map(|number| number as f64),
+        other => return Err(is_not(other, EXPECTED)),
+    };
+    number
+        .filter(|number| *number > 0.0 && *number < 1.0)
+        .ok_or_else(|| Problem::new("this share is out of range", format!("expected {EXPECTED}")))
+}
+
+/// Text that is not empty.
+pub(super) fn text(value: &DeValue<'_>) -> Result<String, Problem> {
+    let text = value.as_str().ok_or_else(|| is_not(value, "text in quotes"))?;
+    if text.trim().is_empty() {
+        return Err(Problem::new("this text is empty", "write something, or leave the key out"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Text that `read` takes, which is one of `choices` or in a form that they show.
+pub(super) fn word<T>(
+    value: &DeValue<'_>,
+    choices: &[&str],
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, Problem> {
+    let list = choices.join(", ");
+    let word = value.as_str().ok_or_else(|| is_not(value, &format!("one of {list}")))?;
+    read(word).ok_or_else(|| {
+        let help = match nearest(word, choices) {
+            Some(meant) => format!("did you mean `{meant}`? The choices are {list}"),
+            None => format!("expected one of {list}"),
+        };
+        Problem::new(format!("`{}` is not one of the choices", shown(word)), help)
+    })
+}
+
+fn safe(error: &dyn std::fmt::Display) -> String {
+    error.to_string().chars().filter(|character| !character.is_control()).take(200).collect()
+}
