@@ -18,5 +18,6 @@ pub use instrument::cache;
 pub use instrument::clock::Clock;
 pub use personality::personalities;
 pub use target::filesystem;
+pub use target::ground::Ground;
 pub use target::test_file;
 pub use target::{Access, NULL_TARGET, Target, TargetError};

@@ -21,8 +21,11 @@ pub(crate) struct Uring {
     obtained: Vec<String>,
 }
 
+/// A set of ring options: its name and how it is asked for.
+type RingOptions = (&'static str, fn(&mut io_uring::Builder));
+
 /// Sets of ring options, best first.
-const RINGS: [(&str, fn(&mut io_uring::Builder)); 3] = [
+const RINGS: [RingOptions; 3] = [
     ("single_issuer defer_taskrun no_sqarray", |builder| {
         builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray();
     }),

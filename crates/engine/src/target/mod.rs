@@ -1,6 +1,7 @@
 //! Targets: what the requests go to. Opens them, finds out what they are, and guards devices that are in use.
 
 pub mod filesystem;
+pub(crate) mod ground;
 mod guard;
 pub mod test_file;
 
@@ -140,32 +141,7 @@ impl Target {
         if kind_of(path, &metadata)? != kind {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
         }
-        Self::examine(path, file, access, kind, &metadata)
-    }
-
-    fn examine(
-        path: &Path,
-        file: File,
-        access: Access,
-        kind: TargetKind,
-        metadata: &std::fs::Metadata,
-    ) -> Result<Target, TargetError> {
-        let fail = |error: io::Error| TargetError::from_io("examine", path, error);
-        let size = match kind {
-            TargetKind::BlockDevice => rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).map_err(io::Error::from),
-            _ => Ok(metadata.len()),
-        };
-        let mut facts = TargetFacts::bare(path.display().to_string(), kind, Bytes(size.map_err(fail)?));
-        let device_number = match kind {
-            TargetKind::BlockDevice => metadata.rdev(),
-            _ => {
-                facts.allocated_bytes = Some(Bytes(metadata.blocks() * 512));
-                metadata.dev()
-            }
-        };
-        let number = (rustix::fs::major(device_number), rustix::fs::minor(device_number));
-        let device = filesystem::describe(&mut facts, path, number);
-        facts.direct_alignment_bytes = direct_alignment(&file, &facts);
+        let (facts, device) = describe_open(path, &file, access)?;
         Ok(Target { facts, file: Some(file), access, device })
     }
 
@@ -210,6 +186,26 @@ impl Target {
         let end = file.metadata().map_or(span.0, |metadata| metadata.len().min(span.0));
         hole_bytes(file, end) as f64 / span.0 as f64
     }
+}
+
+/// Facts of an open file or device, and the number of the device whose counters tell of it. `path` is what it is
+/// called, and for a file without a name the directory it is in.
+fn describe_open(path: &Path, file: &File, access: Access) -> Result<(TargetFacts, Option<(u32, u32)>), TargetError> {
+    let action = if access == Access::Overwrite { "write" } else { "read" };
+    let fail = |error: io::Error| TargetError::from_io(action, path, error);
+    let metadata = file.metadata().map_err(fail)?;
+    let kind = kind_of(path, &metadata)?;
+    let size = match kind {
+        TargetKind::BlockDevice => rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(io::Error::from),
+        _ => Ok(metadata.len()),
+    };
+    let mut facts = TargetFacts::bare(path.display().to_string(), kind, Bytes(size.map_err(fail)?));
+    let number = if kind == TargetKind::BlockDevice { metadata.rdev() } else { metadata.dev() };
+    facts.allocated_bytes = (kind == TargetKind::File).then_some(Bytes(metadata.blocks() * 512));
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    let device = filesystem::describe(&mut facts, path, number);
+    facts.direct_alignment_bytes = direct_alignment(file, &facts);
+    Ok((facts, device))
 }
 
 /// Bytes of holes before `end`. A file with very many is taken to go on as it began.

@@ -69,9 +69,8 @@ impl TestFile {
         let fail = |error: io::Error| TargetError::from_io("write", &self.path, error);
         let file = self.open_for_filling().map_err(fail)?;
         // Space is set aside first, so that a full file system says so at once. Not every file system can.
-        match fallocate(&file, FallocateFlags::empty(), 0, size.0) {
-            Err(rustix::io::Errno::NOSPC) => return Err(fail(rustix::io::Errno::NOSPC.into())),
-            Ok(()) | Err(_) => {}
+        if let Err(full @ rustix::io::Errno::NOSPC) = fallocate(&file, FallocateFlags::empty(), 0, size.0) {
+            return Err(fail(full.into()));
         }
         let mut chunk = Buffers::new(1, CHUNK, None).map_err(fail)?;
         let mut random = Random::new(seed);

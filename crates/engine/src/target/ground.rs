@@ -1,0 +1,84 @@
+//! What a directory offers before a test file is made in it: space, file system, direct I/O, a cache that can be
+//! emptied. Looked at with a nameless file that is gone when it is closed.
+
+use super::{Access, TargetError, describe_open};
+use crate::instrument::cache;
+use halfpower_model::{Bytes, TargetFacts};
+use rustix::fs::{Mode, OFlags, fstatvfs};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Written to see whether it can be put out of the cache again.
+const PROBE: usize = 1 << 20;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    /// Facts of a file that would be made here; its size is that of the probe.
+    pub facts: TargetFacts,
+    /// Space that this user may still use.
+    pub free_bytes: Bytes,
+    /// Whether the file cache lets go of a file when asked; none where that cannot be seen.
+    pub cache_can_be_emptied: Option<bool>,
+}
+
+impl Ground {
+    /// Looks at a directory.
+    ///
+    /// # Errors
+    /// When it is not there, not a directory, or cannot be written.
+    pub fn of(directory: &Path) -> Result<Ground, TargetError> {
+        let fail = |error: io::Error| TargetError::from_io("write", directory, error);
+        let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| fail(error.into()))?;
+        let space = fstatvfs(&folder).map_err(|error| fail(error.into()))?;
+        let free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
+        let file = nameless(directory).map_err(fail)?;
+        // A file system with less room than the probe tells its facts all the same.
+        let written = rustix::io::pwrite(&file, &vec![1; PROBE], 0);
+        let (facts, _) = describe_open(directory, &file, Access::Overwrite)?;
+        Ok(Ground { facts, free_bytes, cache_can_be_emptied: written.is_ok().then(|| empties(&file)).flatten() })
+    }
+}
+
+fn empties(file: &File) -> Option<bool> {
+    let span = Bytes(PROBE as u64);
+    cache::make_cold(file, span).ok()?;
+    cache::cached_share(file, span).map(|share| share < 0.01)
+}
+
+/// A file without a name; where the file system has no such thing, one whose name is taken away at once.
+fn nameless(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => Ok(File::from(file)),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
+            let path = directory.join(format!("halfpower-probe-{}", std::process::id()));
+            let exclusive = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+            let file = File::from(rustix::fs::open(&path, exclusive, Mode::RUSR | Mode::WUSR)?);
+            std::fs::remove_file(&path)?;
+            Ok(file)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_looked_at_and_left_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let ground = Ground::of(directory.path()).unwrap();
+        assert!(ground.free_bytes.0 > 0 && ground.facts.filesystem.is_some());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_missing_directory_says_so() {
+        let message = Ground::of(Path::new("/nowhere/at/all")).unwrap_err().to_string();
+        assert!(message.contains("does not exist"), "{message}");
+    }
+}
