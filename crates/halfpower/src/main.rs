@@ -1,4 +1,5 @@
-//! Halfpower: a laboratory for storage I/O.
+//! Halfpower: a laboratory for storage I/O. Measures what a storage system really delivers to a program, what that
+//! costs, and what holds it back.
 
 mod cli;
 mod plan;
@@ -8,4 +9,8 @@ mod store;
 mod study;
 mod survey;
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -60,6 +60,18 @@ pub enum TargetError {
         /// The name.
         path: String,
     },
+    /// No room left.
+    #[error("the file system of {path} is full; free some space, name another directory, or give a smaller --size")]
+    Full {
+        /// The name.
+        path: String,
+    },
+    /// Somebody said stop while it was being made.
+    #[error("interrupted while {path} was being written")]
+    Interrupted {
+        /// The name.
+        path: String,
+    },
     /// A directory where a file was wanted.
     #[error(
         "{path} is a directory; name a file or device, or use `halfpower run {path}`, which makes its own test file"
@@ -99,13 +111,14 @@ pub enum TargetError {
 
 impl TargetError {
     /// What the system said about opening or examining a path, as one of the cases people meet.
-    pub(crate) fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.display().to_string();
         match source.raw_os_error() {
             Some(libc::ENOENT) => TargetError::Missing { path },
             Some(libc::EACCES | libc::EPERM) => TargetError::Permission { action, path },
             Some(libc::EROFS) => TargetError::ReadOnly { path },
             Some(libc::EISDIR) => TargetError::Directory { path },
+            Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Full { path },
             Some(libc::EBUSY) => TargetError::InUse {
                 path,
                 reason: "the kernel says it is in use; unmount it or stop what uses it".to_owned(),

@@ -24,11 +24,11 @@ pub struct TestFile {
 
 /// What tells a file from any other that comes to bear its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+struct Identity {
     /// Number of the file system.
-    pub device: u64,
+    device: u64,
     /// Number of the file on it.
-    pub inode: u64,
+    inode: u64,
 }
 
 impl TestFile {
@@ -36,13 +36,37 @@ impl TestFile {
     ///
     /// # Errors
     /// When the directory cannot be written or the name is taken.
-    pub fn create(directory: &Path, name: &str) -> Result<TestFile, TargetError> {
+    pub fn create(directory: &Path, name: impl AsRef<Path>) -> Result<TestFile, TargetError> {
         let fail = |error: rustix::io::Errno| TargetError::from_io("write", directory, error.into());
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(fail)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
+        let name = name.as_ref();
         let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
         let status = fstat(&file).map_err(fail)?;
         Ok(TestFile { path: directory.join(name), identity: Identity { device: status.st_dev, inode: status.st_ino } })
+    }
+
+    /// Makes an empty file at `path`, as [`create`](Self::create) does.
+    ///
+    /// # Errors
+    /// When the directory cannot be written or the name is taken.
+    pub fn create_at(path: &Path) -> Result<TestFile, TargetError> {
+        let (directory, name) = split(path)?;
+        Self::create(directory, name)
+    }
+
+    /// Takes over the file that lies at `path`, which the caller knows to be ours. Links are not followed.
+    ///
+    /// # Errors
+    /// When there is no regular file.
+    pub fn adopt(path: &Path) -> Result<TestFile, TargetError> {
+        let fail = |error: io::Error| TargetError::from_io("find", path, error);
+        let status = rustix::fs::lstat(path).map_err(|error| fail(error.into()))?;
+        if rustix::fs::FileType::from_raw_mode(status.st_mode) != rustix::fs::FileType::RegularFile {
+            return Err(fail(io::Error::other("it is no regular file")));
+        }
+        let identity = Identity { device: status.st_dev, inode: status.st_ino };
+        Ok(TestFile { path: path.to_owned(), identity })
     }
 
     /// Where it is.
@@ -50,43 +74,20 @@ impl TestFile {
         &self.path
     }
 
-    /// What tells it from another file of its name.
-    pub fn identity(&self) -> Identity {
-        self.identity
-    }
-
     /// Fills it with `size` bytes drawn from `seed` and puts them on the medium; tells `progress` how many are written.
     ///
     /// # Errors
-    /// When the file system is full or fails, or `cancel` says so (an error of kind `Interrupted`).
+    /// When the file system is full or fails, or `cancel` says so.
     pub fn fill(
         &self,
         size: Bytes,
         seed: u64,
         cancel: &Cancel,
-        mut progress: impl FnMut(Bytes),
+        progress: impl FnMut(Bytes),
     ) -> Result<(), TargetError> {
-        let fail = |error: io::Error| TargetError::from_io("write", &self.path, error);
-        let file = self.open_for_filling().map_err(fail)?;
-        // Space is set aside first, so that a full file system says so at once. Not every file system can.
-        if let Err(full @ rustix::io::Errno::NOSPC) = fallocate(&file, FallocateFlags::empty(), 0, size.0) {
-            return Err(fail(full.into()));
-        }
-        let mut chunk = Buffers::new(1, CHUNK, None).map_err(fail)?;
-        let mut random = Random::new(seed);
-        let mut written = 0;
-        while written < size.0 {
-            if cancel.is_cancelled() {
-                return Err(fail(io::ErrorKind::Interrupted.into()));
-            }
-            let length = (size.0 - written).min(CHUNK as u64) as usize;
-            let bytes = &mut chunk.slot_mut(0, 0)[..length];
-            fill_random(bytes, &mut random);
-            write_all(&file, bytes, written).map_err(fail)?;
-            written += length as u64;
-            progress(Bytes(written));
-        }
-        file.sync_all().map_err(fail)
+        let failed = |error: io::Error| TargetError::from_io("write", &self.path, error);
+        let file = self.open_for_filling().map_err(failed)?;
+        fill(&self.path, &file, size, seed, cancel, progress)
     }
 
     /// Direct where it can be, so that filling does not leave the cache full; buffered otherwise.
@@ -122,26 +123,57 @@ impl TestFile {
 
 impl Drop for TestFile {
     fn drop(&mut self) {
-        // A failure leaves the file, which the store knows of and the next start offers to remove.
+        // A failure leaves the file for its maker to find.
         let _ = remove_if_same(&self.path, self.identity);
     }
 }
 
-/// Whether the file of this identity is still there under this name. Links are not followed.
-pub fn is_there(path: &Path, identity: Identity) -> bool {
-    rustix::fs::lstat(path).is_ok_and(|status| identity == Identity { device: status.st_dev, inode: status.st_ino })
+/// Fills an open file from its start; `path` is what messages call it. As [`TestFile::fill`].
+///
+/// # Errors
+/// When the file system is full or fails, or `cancel` says so.
+pub fn fill(
+    path: &Path,
+    file: &File,
+    size: Bytes,
+    seed: u64,
+    cancel: &Cancel,
+    mut progress: impl FnMut(Bytes),
+) -> Result<(), TargetError> {
+    let failed = |error: io::Error| TargetError::from_io("write", path, error);
+    // Space is set aside first, so that a full file system says so at once. Not every file system can.
+    if let Err(full @ rustix::io::Errno::NOSPC) = fallocate(file, FallocateFlags::empty(), 0, size.0) {
+        return Err(failed(full.into()));
+    }
+    let mut chunk = Buffers::new(1, CHUNK, None).map_err(failed)?;
+    let mut random = Random::new(seed);
+    let mut written = 0;
+    while written < size.0 {
+        if cancel.is_cancelled() {
+            return Err(TargetError::Interrupted { path: path.display().to_string() });
+        }
+        let length = (size.0 - written).min(CHUNK as u64) as usize;
+        let bytes = &mut chunk.slot_mut(0, 0)[..length];
+        fill_random(bytes, &mut random);
+        write_all(file, bytes, written).map_err(failed)?;
+        written += length as u64;
+        progress(Bytes(written));
+    }
+    file.sync_all().map_err(failed)
+}
+
+/// A path's directory and name.
+fn split(path: &Path) -> Result<(&Path, &std::ffi::OsStr), TargetError> {
+    let directory = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    directory
+        .zip(path.file_name())
+        .ok_or_else(|| TargetError::from_io("find the directory of", path, io::ErrorKind::InvalidInput.into()))
 }
 
 /// Removes a file if it is the one meant; one that is gone already is no error.
-///
-/// # Errors
-/// When another file has taken its name, or the system refuses.
-pub fn remove_if_same(path: &Path, identity: Identity) -> Result<(), TargetError> {
+fn remove_if_same(path: &Path, identity: Identity) -> Result<(), TargetError> {
     let fail = |error: io::Error| TargetError::from_io("remove", path, error);
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(fail(io::ErrorKind::InvalidInput.into()));
-    };
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let (directory, name) = split(path)?;
     let gone =
         |error: rustix::io::Errno| if error == rustix::io::Errno::NOENT { Ok(()) } else { Err(fail(error.into())) };
     let folder = match rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {

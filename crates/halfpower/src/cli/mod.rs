@@ -1,1 +1,180 @@
-//! cli
+//! The command line: what was said, handed to the part that does it. Every exit status is made here.
+
+mod arguments;
+mod console;
+mod doctor;
+mod io;
+mod plan;
+mod report;
+mod run;
+mod runs;
+mod study;
+mod workload;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use console::Console;
+use halfpower_model::{Cancel, ResolveError};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What storage really delivers, what it costs, and what holds it back.
+#[derive(Debug, Parser)]
+#[command(name = "halfpower", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  halfpower run .                      survey the storage under this directory, about three minutes
+  halfpower run --quick /mnt/data      the same in forty seconds
+  halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
+
+Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 regression found; 4 comparison undecided; 130 interrupted.";
+
+/// Options that mean the same everywhere.
+#[derive(Debug, clap::Args)]
+struct Global {
+    /// Keep results in this file [default: $XDG_DATA_HOME/halfpower/results.db]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Results")]
+    store: Option<PathBuf>,
+    /// Print one JSON document on standard output, and nothing else there
+    #[arg(long, global = true, help_heading = "Results")]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Survey the storage under a path: measure, explain, write a report
+    Run(run::Arguments),
+    /// List, show, check, run or resume studies
+    Study(study::Arguments),
+    /// Show what a study would measure, without measuring
+    Plan(plan::Arguments),
+    /// Run one workload
+    Io(Box<io::Arguments>),
+    /// List, show or remove what the store holds
+    Runs(runs::Arguments),
+    /// Write a stored run's report again
+    Report(report::Arguments),
+    /// Say what this host can and cannot measure, and how to mend it
+    Doctor(doctor::Arguments),
+}
+
+/// How a command ended, when it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Done,
+    /// It did what it could; what was asked for failed, and the user was told.
+    Failed,
+    Interrupted,
+}
+
+/// Wrong usage: exit status 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);
+
+/// What every command needs.
+struct Context {
+    global: Global,
+    console: Console,
+    /// Set by Ctrl-C.
+    cancel: Cancel,
+    /// The command as it was typed, to reproduce it.
+    typed: String,
+}
+
+/// Parses the command line and runs it.
+pub(crate) fn main() -> ExitCode {
+    let typed = std::env::args_os().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output with status 0, mistakes to standard error with status 2.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let console = Console::new();
+    match run(cli, console.clone(), typed) {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Failed) => ExitCode::FAILURE,
+        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            console.error(&error);
+            ExitCode::from(if is_usage(&error) { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
+    let context = Context { global: cli.global, console, cancel: interrupts()?, typed };
+    match cli.command {
+        Command::Run(arguments) => run::run(&context, &arguments),
+        Command::Study(arguments) => study::run(&context, &arguments),
+        Command::Plan(arguments) => plan::run(&context, &arguments),
+        Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Runs(arguments) => runs::run(&context, &arguments),
+        Command::Report(arguments) => report::run(&context, &arguments),
+        Command::Doctor(arguments) => doctor::run(&context, &arguments),
+    }
+}
+
+/// The first of these signals ends what runs, cleanly; a second one ends the program at once.
+fn interrupts() -> anyhow::Result<Cancel> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(Cancel::from_flag(flag))
+}
+
+fn is_usage(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.is::<UsageError>()
+            || cause.is::<ResolveError>()
+            || cause.is::<crate::study::StudyErrors>()
+            || cause.is::<crate::plan::PlanError>()
+    })
+}
+
+/// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
+}
+
+/// An argument as a shell would need it.
+fn quoted(argument: OsString) -> String {
+    let text = argument.to_string_lossy().into_owned();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn arguments_are_quoted_for_a_shell() {
+        assert_eq!(quoted("--op=read".into()), "--op=read");
+        assert_eq!(quoted("a b".into()), "'a b'");
+        assert_eq!(quoted("it's".into()), r"'it'\''s'");
+        assert_eq!(quoted("".into()), "''");
+    }
+}

@@ -1,1 +1,198 @@
-//! runner
+//! Carries a plan out: block by block, each sample stored before the next one starts.
+//!
+//! A cell that has its least repetitions stops when its interval is narrow enough; those that vary go on until the
+//! plan's most, its time limit or its write budget. What has been stored decides, so a run that was killed goes on as
+//! if it never had been. A cell whose request fails is not tried again.
+
+mod forecast;
+#[cfg(test)]
+mod tests;
+
+use crate::plan::Plan;
+use crate::store::{RunId, Store};
+use forecast::Forecast;
+use halfpower_analysis::relative_half_width;
+use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Testbed, Workload};
+use std::time::Instant;
+
+/// Is told how a run goes.
+pub(crate) trait Audience {
+    /// A trial begins, ends, or has a new figure.
+    fn moved(&mut self, course: &Course<'_>);
+    /// A cell was given up.
+    fn gave_up(&mut self, workload: &Workload, reason: &str);
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course<'a> {
+    /// Time since this start of the run.
+    pub(crate) elapsed: Nanoseconds,
+    /// Time that is probably left.
+    pub(crate) left: Nanoseconds,
+    /// What is being measured.
+    pub(crate) workload: &'a Workload,
+    /// What it shows.
+    pub(crate) progress: Option<Progress>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// Every cell has what it needs, or was given up while others were not.
+    Complete,
+    /// Somebody said stop.
+    Interrupted,
+    /// Nothing could be measured.
+    Failed,
+}
+
+/// A run under way.
+pub(crate) struct Runner<'a> {
+    plan: &'a Plan,
+    run: RunId,
+    store: &'a mut Store,
+    testbed: &'a mut dyn Testbed,
+    cancel: &'a Cancel,
+    cells: Vec<CellState>,
+    written: Bytes,
+    forecast: Forecast,
+    started: Instant,
+}
+
+/// What is known of a cell.
+#[derive(Clone, Debug, Default)]
+struct CellState {
+    /// Throughput of each repetition, by block.
+    rates: Vec<(u32, f64)>,
+    /// Whether it failed.
+    given_up: bool,
+}
+
+impl<'a> Runner<'a> {
+    /// Takes a run up where the store says it is; a new one at its beginning.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        run: RunId,
+        store: &'a mut Store,
+        testbed: &'a mut dyn Testbed,
+        cancel: &'a Cancel,
+    ) -> anyhow::Result<Self> {
+        let mut cells = vec![CellState::default(); plan.cells.len()];
+        let mut written = plan.test_file_bytes.unwrap_or_default();
+        for stored in store.samples(run)? {
+            let Some(cell) = cells.get_mut(stored.cell) else { continue };
+            cell.rates.push((stored.block, stored.sample.total.bytes_per_s.0));
+            cell.given_up |= !stored.sample.is_complete();
+            written.0 += stored.sample.write.as_ref().map_or(0, |totals| totals.bytes);
+        }
+        let forecast = Forecast::new(plan);
+        Ok(Runner { plan, run, store, testbed, cancel, cells, written, forecast, started: Instant::now() })
+    }
+
+    /// Measures what is missing.
+    ///
+    /// # Errors
+    /// When a sample cannot be stored.
+    pub(crate) fn carry_out(mut self, audience: &mut dyn Audience) -> anyhow::Result<RunEnd> {
+        for block in 0..self.plan.repetitions.max {
+            for cell in self.plan.order_of_block(block) {
+                if self.cancel.is_cancelled() {
+                    return Ok(RunEnd::Interrupted);
+                }
+                if self.needs(cell, block) {
+                    self.measure(cell, block, audience)?;
+                }
+            }
+        }
+        let measured = self.cells.iter().any(|cell| !cell.given_up && !cell.rates.is_empty());
+        Ok(match (self.cancel.is_cancelled(), measured) {
+            (true, _) => RunEnd::Interrupted,
+            (false, true) => RunEnd::Complete,
+            (false, false) => RunEnd::Failed,
+        })
+    }
+
+    /// Whether a repetition is still wanted.
+    fn needs(&self, cell: usize, block: u32) -> bool {
+        let state = &self.cells[cell];
+        if state.given_up || state.rates.iter().any(|(stored, _)| *stored == block) {
+            return false;
+        }
+        if block < self.plan.repetitions.min {
+            return true;
+        }
+        let Some(precision) = self.plan.repetitions.precision else { return self.affords(cell) };
+        let rates: Vec<f64> = state.rates.iter().map(|(_, rate)| *rate).collect();
+        // Too few to tell, or no throughput at all: more of it is what could help.
+        let precise = relative_half_width(&rates).is_some_and(|half_width| half_width <= precision);
+        !precise && self.affords(cell)
+    }
+
+    /// Whether time and write budget allow a repetition beyond the least.
+    fn affords(&self, cell: usize) -> bool {
+        let in_time = self.plan.time_limit.is_none_or(|limit| self.elapsed() < limit);
+        let workload = &self.plan.cells[cell].workload;
+        in_time && (!workload.operation.writes() || self.plan.affords(self.written, cell))
+    }
+
+    fn elapsed(&self) -> Nanoseconds {
+        Nanoseconds(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn measure(&mut self, cell: usize, block: u32, audience: &mut dyn Audience) -> anyhow::Result<()> {
+        let workload = self.plan.workload(cell, block);
+        let before = self.elapsed();
+        let mut watcher =
+            Watcher { audience, workload: &workload, before, left: self.forecast.left(self.elapsed(), &self.cells) };
+        watcher.show(before, None);
+        let result = self.testbed.measure(&workload, &mut watcher, self.cancel);
+        let sample = match result {
+            Ok(sample) => sample,
+            Err(MeasureError::Cancelled) => return Ok(()),
+            Err(error) => {
+                self.cells[cell].given_up = true;
+                audience.gave_up(&workload, &crate::cli::causes(&error));
+                return Ok(());
+            }
+        };
+        // An interrupted repetition is measured again by whoever resumes the run.
+        if sample.failure.as_ref().is_some_and(|failure| failure.code == "interrupted") {
+            return Ok(());
+        }
+        self.store.add_sample(self.run, cell, block, &sample)?;
+        if let Some(failure) = &sample.failure {
+            self.cells[cell].given_up = true;
+            audience.gave_up(&workload, &failure.message);
+        }
+        self.cells[cell].rates.push((block, sample.total.bytes_per_s.0));
+        self.written.0 += sample.write.as_ref().map_or(0, |totals| totals.bytes);
+        self.forecast.took(cell, Nanoseconds(self.elapsed().0 - before.0));
+        Ok(())
+    }
+}
+
+/// Passes a testbed's progress on with what the run knows.
+struct Watcher<'a> {
+    audience: &'a mut dyn Audience,
+    workload: &'a Workload,
+    before: Nanoseconds,
+    left: Nanoseconds,
+}
+
+impl Watcher<'_> {
+    fn show(&mut self, elapsed: Nanoseconds, progress: Option<Progress>) {
+        let since = Nanoseconds(elapsed.0.saturating_sub(self.before.0));
+        let left = Nanoseconds(self.left.0.saturating_sub(since.0));
+        self.audience.moved(&Course { elapsed, left, workload: self.workload, progress });
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.show(Nanoseconds(self.before.0 + progress.elapsed.0), Some(*progress));
+    }
+}

@@ -1,0 +1,125 @@
+//! Standard error and output: messages, a progress bar where there is a terminal, results.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// Where a person reads and a program listens.
+#[derive(Clone, Debug)]
+pub(crate) struct Console {
+    colour: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Console {
+    /// For this process: colour and a bar only where standard error is a terminal, and no colour with NO_COLOR.
+    pub(crate) fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let usable = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let bar = (terminal && usable).then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
+        Console { colour: terminal && wanted && usable, bar }
+    }
+
+    /// Whether standard output takes colour.
+    pub(crate) fn output_colour(&self) -> bool {
+        self.colour && std::io::stdout().is_terminal()
+    }
+
+    /// Columns of standard output's terminal; 100 where there is none, and never more.
+    pub(crate) fn output_width(&self) -> usize {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+        size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).map_or(100, |columns| columns.min(100))
+    }
+
+    /// Whether a person can be asked: standard input and error are terminals.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.bar.is_some() && std::io::stdin().is_terminal()
+    }
+
+    /// Asks a question that is answered with yes or no; anything but yes is no.
+    pub(crate) fn ask(&self, question: &str) -> bool {
+        self.message(&format!("{question} [y/N]"));
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    }
+
+    /// Says something on standard error.
+    pub(crate) fn message(&self, text: &str) {
+        let print = || {
+            // Standard error is closed: there is nobody to tell.
+            let _ = writeln!(std::io::stderr(), "{text}");
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
+    /// A warning.
+    pub(crate) fn warning(&self, text: &str) {
+        self.message(&format!("{} {text}", self.paint("33", "warning:")));
+    }
+
+    /// An error with its causes.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        let causes = error.chain().map(ToString::to_string).collect::<Vec<_>>();
+        self.message(&format!("{} {}", self.paint("31", "error:"), causes.join(": ")));
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// Shows a bar of `length` ticks; nothing without a terminal.
+    pub(crate) fn start_bar(&self, length: u64) {
+        if let Some(bar) = &self.bar {
+            let template = "{bar:32.cyan/dim} {percent:>3} %  {prefix}  {wide_msg}";
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_length(length);
+            bar.set_position(0);
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+    }
+
+    /// Moves the bar: where it is of how much, the time left, the last figure.
+    pub(crate) fn move_bar(&self, position: u64, length: u64, left: &str, figure: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(length);
+            bar.set_position(position);
+            bar.set_prefix(left.to_owned());
+            bar.set_message(figure.to_owned());
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end_bar(&self) {
+        if let Some(bar) = &self.bar {
+            bar.disable_steady_tick();
+            bar.finish_and_clear();
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+    }
+
+    /// Prints a result on standard output.
+    ///
+    /// # Errors
+    /// When standard output is closed.
+    pub(crate) fn print(&self, text: &str) -> std::io::Result<()> {
+        let mut output = std::io::stdout().lock();
+        output.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            output.write_all(b"\n")?;
+        }
+        output.flush()
+    }
+
+    /// Prints a JSON document on standard output.
+    ///
+    /// # Errors
+    /// When standard output is closed.
+    pub(crate) fn print_json(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
+        Ok(self.print(&serde_json::to_string_pretty(value)?)?)
+    }
+}

@@ -1,0 +1,61 @@
+//! Test files that killed runs left behind: found at the next start, offered for removal, never removed unasked.
+
+use super::KeptTestFile;
+use super::site::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
+use crate::cli::Console;
+use crate::store::{RunStatus, Store, TestFile};
+use std::path::Path;
+
+/// Tells of test files that were left, and asks whether to remove them where somebody can answer. `directory` is
+/// looked at as well, for files of runs that kept no store.
+///
+/// # Errors
+/// When the store cannot be read, or a file cannot be removed.
+pub(crate) fn offer_removal(store: &mut Store, directory: Option<&Path>, console: &Console) -> anyhow::Result<()> {
+    for left in store.test_files_left()? {
+        console.warning(&describe(&left, store));
+        if !console.can_ask() {
+            console.message("Remove it with `halfpower runs clean`.");
+        } else if console.ask("Remove it now?") {
+            KeptTestFile::adopt(&left)?.remove(store)?;
+        }
+    }
+    for path in directory.into_iter().flat_map(unknown_test_files) {
+        console.warning(&format!(
+            "{} looks like a test file of a run that kept no store; remove it yourself if nobody is using it",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Removes every test file that was left; gives what was removed.
+///
+/// # Errors
+/// When the store cannot be read, or a file cannot be removed.
+pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Vec<TestFile>> {
+    let left = store.test_files_left()?;
+    for file in &left {
+        KeptTestFile::adopt(file)?.remove(store)?;
+    }
+    Ok(left)
+}
+
+fn describe(left: &TestFile, store: &Store) -> String {
+    let run = left.run.and_then(|id| store.run(id).ok());
+    let resume = run
+        .filter(|run| run.status != RunStatus::Complete)
+        .map(|run| format!("; `halfpower study resume {}` goes on with it", run.id));
+    let path = left.path.display();
+    format!("a run that was killed left its test file {path} ({}){}", left.bytes, resume.unwrap_or_default())
+}
+
+/// Files in a directory that bear a test file's name. A name proves nothing, so they are only spoken of.
+fn unknown_test_files(directory: &Path) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let named = |name: &str| {
+        let middle = name.strip_prefix(TEST_FILE_PREFIX).and_then(|rest| rest.strip_suffix(TEST_FILE_SUFFIX));
+        middle.is_some_and(|middle| middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(named)).map(|entry| entry.path()).collect()
+}
