@@ -1,9 +1,21 @@
 //! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
 
+mod cells;
+mod findings;
+mod series;
+mod statistics;
+mod summary;
+#[cfg(test)]
+mod support;
+mod warnings;
+mod words;
+
 use halfpower_model::histogram::Histogram;
 use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Estimate, Finding, Operation, Sample, Workload};
+use halfpower_model::{Estimate, Finding, Sample, Workload};
 use serde::Serialize;
+
+pub use statistics::relative_half_width;
 
 /// A sample as the store keeps it: with its number and its place in the plan.
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +39,14 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Processor cost against request size, a fit for each series.
     pub costs: Vec<CostFit>,
-    /// Warnings of the samples, each once, with how many samples carry it.
+    /// Warnings of the samples, each code once in its first wording, with how many samples carry it; the most
+    /// frequent first.
     pub warnings: Vec<(Warning, u32)>,
 }
 
 /// All repetitions of a cell together.
+///
+/// Where every sample failed, `samples` is empty and the estimates are zero of no repetitions: nothing was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellSummary {
     /// Which cell of the plan.
@@ -60,6 +75,9 @@ pub struct CellSummary {
 }
 
 /// Processor cost of one series (same operation, pattern, depth, buffering, durability): fixed + marginal × KiB.
+///
+/// Fitted to the means of the cells with each weighing by its relative error, so that a cost that does not grow in a
+/// straight line shows in wider intervals.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostFit {
     /// A workload of the series; its request size says nothing.
@@ -76,5 +94,17 @@ pub struct CostFit {
     pub cells: Vec<u32>,
 }
 
-#[allow(dead_code)]
-fn placeholder(_: Operation) {}
+/// Everything that can be said of one run's samples.
+///
+/// Samples that failed, and those without a usable rate, are counted and left out.
+pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
+    let cells = cells::gather(samples);
+    let evidence = findings::Evidence::new(&cells);
+    let costs = findings::processor_costs(&evidence);
+    Analysis {
+        cells: cells.iter().map(summary::summarise).collect(),
+        findings: findings::all(&evidence, &costs),
+        costs: costs.into_iter().map(|cost| cost.fit).collect(),
+        warnings: warnings::collect(samples),
+    }
+}
