@@ -10,7 +10,7 @@ use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::mean_estimate;
 use crate::words::{caching, depth, kind, reaches_storage, sentence};
-use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity};
+use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
 
 /// A choice among fewer is none.
@@ -37,16 +37,22 @@ fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Option<Finding> 
     };
     let candidates: Vec<_> = evidence.cells.iter().filter(is_candidate).copied().collect();
     let best = highest(&candidates, Cell::mean_bytes_per_s)?.mean_bytes_per_s();
+    let is_good = |cell: &&Cell<'_>| cell.mean_bytes_per_s() >= SHARE_OF_BEST * best;
     let choice = candidates
         .iter()
-        .filter(|cell| cell.mean_bytes_per_s() >= SHARE_OF_BEST * best)
+        .filter(|cell| is_good(cell))
         .min_by_key(|cell| (cell.outstanding(), cell.workload.request_size, Reverse(cell.mean_bytes_per_s() as u64)))
         .filter(|_| candidates.len() >= CELLS_MIN)?;
     let estimate = mean_estimate(Quantity::BytesPerSecond, &choice.bytes_per_s())?;
     let workload = choice.workload;
     let verb = if operation == Operation::Read { "read" } else { "write" };
+    let larger_are_good = candidates
+        .iter()
+        .filter(|cell| cell.workload.request_size > workload.request_size && done_alike(cell.workload, workload))
+        .all(is_good);
     let claim = format!(
-        "{verb} with at least {} requests, {}, {}: {estimate}, {:.0} % of the most measured",
+        "{verb} with {}{} requests, {}, {}: {estimate}, {:.0} % of the most measured",
+        if larger_are_good { "at least " } else { "" },
         workload.request_size,
         depth(workload),
         caching(workload),
@@ -59,6 +65,12 @@ fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Option<Finding> 
         estimates: vec![estimate],
         samples: choice.samples(),
     })
+}
+
+/// Whether two workloads differ in no more than size, as far as the advice says.
+fn done_alike(one: &Workload, other: &Workload) -> bool {
+    (one.depth, one.workers, one.buffering, one.durability)
+        == (other.depth, other.workers, other.buffering, other.durability)
 }
 
 fn random_depth(series: &Series<'_>) -> Option<Finding> {
@@ -83,7 +95,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
-    use halfpower_model::{CachePolicy, Workload};
+    use halfpower_model::CachePolicy;
     use proptest::prelude::*;
 
     fn recommendations(run: &Run) -> Vec<Finding> {
@@ -106,6 +118,16 @@ mod tests {
             "Read with at least 32 KiB requests, 4 deep, direct: 1.5 GB/s ± 2 %, 94 % of the most measured."
         );
         assert_eq!((findings.len(), findings[0].samples.as_slice()), (1, [115, 116, 117, 118, 119].as_slice()));
+    }
+
+    #[test]
+    fn at_least_is_said_only_where_larger_requests_do_as_well() {
+        let mut run = Run::default();
+        for (kib, rate) in [(4, 1e8), (64, 15e8), (1024, 5e8)] {
+            run.add(read(kib), &[rate]);
+        }
+        let sentence = &recommendations(&run)[0].sentence;
+        assert_eq!(sentence, "Read with 64 KiB requests, 1 deep, direct: 1.5 GB/s, 100 % of the most measured.");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The weights are relative: they say how much each point counts against the others, not how exact it is; the scatter
 //! about the line says that. So a line that bends shows in wider intervals. Two points give a line without intervals.
-//! Source: Draper and Smith, "Applied Regression Analysis", 3rd edition (1998), sections 1.4 and 9.2.
+//! Source: Draper and Smith, "Applied Regression Analysis", 3rd edition (1998).
 
 use super::Interval;
 use super::interval::t_quantile;
