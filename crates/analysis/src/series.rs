@@ -102,9 +102,9 @@ fn tell_apart(series: &mut [Series<'_>]) {
     let subjects: Vec<String> = series.iter().map(|series| series.subject.clone()).collect();
     for (index, one) in series.iter_mut().enumerate() {
         let namesakes: Vec<usize> = (0..subjects.len()).filter(|other| subjects[*other] == subjects[index]).collect();
-        for word in 0..words[index].len() {
-            if namesakes.iter().any(|other| words[*other][word] != words[index][word]) {
-                one.circumstances = format!("{}, {}", one.circumstances, words[index][word]);
+        for (place, word) in words[index].iter().enumerate() {
+            if namesakes.iter().any(|other| words[*other][place] != *word) {
+                one.circumstances = format!("{}, {word}", one.circumstances);
             }
         }
         one.subject = subject(one.workload(), &one.circumstances);
@@ -173,6 +173,8 @@ mod tests {
         run.add(Workload { span: Bytes(10_000_000 - 10_000_000 % 4096), ..read(4) }, &[1.0]);
         run.add(Workload { span: Bytes(10_000_000 - 10_000_000 % 65_536), seed: 9, ..read(64) }, &[1.0]);
         assert_eq!(subjects(&run, Varied::RequestSize).len(), 1);
+        run.add(Workload { span: Bytes(20_000_000), ..read(128) }, &[1.0]);
+        assert_eq!(subjects(&run, Varied::RequestSize).len(), 2, "another span is another series");
     }
 
     #[test]

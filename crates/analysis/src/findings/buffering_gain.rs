@@ -98,6 +98,15 @@ mod tests {
     }
 
     #[test]
+    fn a_flush_is_compared_with_a_flush_where_there_is_one() {
+        let mut run = Run::default();
+        run.add(write(64), &around(2e9));
+        run.add(flushed(write(64)), &around(1e9));
+        run.add(flushed(buffered(write(64))), &around(0.5e9));
+        assert!((gains(&run)[0].estimates[0].value - 0.5).abs() < 1e-9, "{:?}", gains(&run));
+    }
+
+    #[test]
     fn without_the_like_of_it_nothing_is_compared() {
         let mut run = Run::default();
         run.add(buffered(read(4)), &around(1e9));
@@ -105,7 +114,8 @@ mod tests {
         run.add(deep(8, read(4)), &around(1e9));
         run.add(random(read(4)), &around(1e9));
         run.add(write(4), &around(1e9));
-        assert_eq!(gains(&run), []);
+        run.add(deep(8, buffered(read(4))), &around(1e9));
+        assert_eq!(gains(&run), [], "deeper requests are another matter");
     }
 
     #[test]

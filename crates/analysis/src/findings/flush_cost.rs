@@ -56,6 +56,7 @@ fn unflushed_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, write};
+    use halfpower_model::{Personality, Workload};
 
     fn costs(run: &Run) -> Vec<Finding> {
         let mut findings = crate::analyse(&run.observed()).findings;
@@ -87,6 +88,7 @@ mod tests {
         run.add(buffered(write(8)), &around(1e9));
         run.add(deep(2, buffered(write(4))), &around(1e9));
         run.add(write(4), &around(1e9));
+        run.add(Workload { personality: Personality::IoUring, ..buffered(write(4)) }, &around(1e9));
         assert_eq!(costs(&run), []);
     }
 }
