@@ -95,7 +95,7 @@ impl Quantity {
             Quantity::RequestSizeBytes if value < 1024.0 => format!("{value:.0} B"),
             Quantity::RequestSizeBytes if value < 1_048_576.0 => format!("{} KiB", significant(value / 1024.0)),
             Quantity::RequestSizeBytes => format!("{} MiB", significant(value / 1_048_576.0)),
-            Quantity::Depth => format!("depth {}", significant(value)),
+            Quantity::Depth => format!("{} deep", significant(value)),
             Quantity::MicrosecondsPerRequest => format!("{} µs a request", significant(value)),
             Quantity::MicrosecondsPerKib => format!("{} µs a KiB", significant(value)),
             Quantity::MillisecondsPerMegabyte => format!("{} ms a MB", significant(value)),
@@ -128,6 +128,13 @@ impl fmt::Display for Estimate {
         let (Some(low), Some(high), Some(half)) = (self.low, self.high, self.relative_half_width()) else {
             return Ok(());
         };
+        // Depths are counted: a share of one says nothing, and one that never varies needs no interval.
+        if self.quantity == Quantity::Depth {
+            if low == high {
+                return Ok(());
+            }
+            return write!(f, " [{} to {}]", self.quantity.format(low), self.quantity.format(high));
+        }
         let lopsided = ((high - self.value) - (self.value - low)).abs() > 0.2 * (high - low);
         if lopsided || half > 0.5 {
             write!(f, " [{} to {}]", self.quantity.format(low), self.quantity.format(high))
@@ -162,6 +169,8 @@ mod tests {
             "56\u{202f}800 requests/s ± 1.5 %"
         );
         assert_eq!(estimate(Quantity::RequestSizeBytes, 47_104.0, 45_056.0, 65_536.0), "46 KiB [44 KiB to 64 KiB]");
+        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 16.0), "8 deep [8 deep to 16 deep]");
+        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 8.0), "8 deep");
         assert_eq!(Estimate::from(Bytes(4096)).to_string(), "4 KiB");
     }
 }

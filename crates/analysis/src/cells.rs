@@ -1,0 +1,148 @@
+//! A cell and its repetitions. What failed is counted here and goes no further.
+
+use crate::Observed;
+use crate::statistics::mean;
+use halfpower_model::{Sample, Workload};
+use std::collections::BTreeMap;
+
+/// A cell with the repetitions that can be used, in the order of their blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell<'a> {
+    pub(crate) number: u32,
+    pub(crate) workload: &'a Workload,
+    pub(crate) repetitions: Vec<Observed<'a>>,
+    /// Samples that cannot be used.
+    pub(crate) failed: u32,
+}
+
+/// The cells, in the plan's order.
+pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
+    let mut cells: BTreeMap<u32, Cell<'a>> = BTreeMap::new();
+    for observed in samples {
+        let cell = cells.entry(observed.cell).or_insert_with(|| Cell {
+            number: observed.cell,
+            workload: &observed.sample.workload,
+            repetitions: Vec::new(),
+            failed: 0,
+        });
+        if is_usable(observed.sample) {
+            cell.repetitions.push(*observed);
+        } else {
+            cell.failed += 1;
+        }
+    }
+    let mut cells: Vec<_> = cells.into_values().collect();
+    for cell in &mut cells {
+        cell.repetitions.sort_by_key(|observed| (observed.block, observed.id));
+    }
+    cells
+}
+
+/// A sample counts when it ran to its limits and its rates are numbers.
+fn is_usable(sample: &Sample) -> bool {
+    sample.is_complete() && sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite()
+}
+
+impl Cell<'_> {
+    /// Bytes per second of each repetition.
+    pub(crate) fn bytes_per_s(&self) -> Vec<f64> {
+        self.repetitions.iter().map(|observed| observed.sample.total.bytes_per_s.0).collect()
+    }
+
+    /// Requests per second of each repetition.
+    pub(crate) fn requests_per_s(&self) -> Vec<f64> {
+        self.repetitions.iter().map(|observed| observed.sample.total.requests_per_s).collect()
+    }
+
+    /// Mean bytes per second; 0 without repetitions.
+    pub(crate) fn mean_bytes_per_s(&self) -> f64 {
+        mean(&self.bytes_per_s()).unwrap_or(0.0)
+    }
+
+    /// Mean requests per second; 0 without repetitions.
+    pub(crate) fn mean_requests_per_s(&self) -> f64 {
+        mean(&self.requests_per_s()).unwrap_or(0.0)
+    }
+
+    /// Processor seconds of each repetition, lower bound, over what `amount` says it did. Empty unless every
+    /// repetition has both: a processor time of zero was not measured.
+    pub(crate) fn cpu_s_per(&self, amount: impl Fn(&Sample) -> u64) -> Vec<f64> {
+        let costs: Option<Vec<f64>> = self
+            .repetitions
+            .iter()
+            .map(|observed| {
+                let lower = observed.sample.cpu.lower;
+                let cost_s = (lower.user_s + lower.system_s) / amount(observed.sample) as f64;
+                (cost_s.is_finite() && cost_s > 0.0).then_some(cost_s)
+            })
+            .collect();
+        costs.unwrap_or_default()
+    }
+
+    /// Processor microseconds a request of each repetition, lower bound; empty where it was not measured.
+    pub(crate) fn cpu_us_per_request(&self) -> Vec<f64> {
+        self.cpu_s_per(|sample| sample.total.requests).into_iter().map(|cost_s| cost_s * 1e6).collect()
+    }
+
+    /// The store's numbers of the samples used.
+    pub(crate) fn samples(&self) -> Vec<i64> {
+        self.repetitions.iter().map(|observed| observed.id).collect()
+    }
+
+    /// Requests outstanding over all workers.
+    pub(crate) fn outstanding(&self) -> u64 {
+        u64::from(self.workload.depth) * u64::from(self.workload.workers)
+    }
+
+    /// This cell's and another's bytes per second in each block that both have.
+    pub(crate) fn paired_with(&self, other: &Cell<'_>) -> Vec<(f64, f64)> {
+        let rate = |observed: &Observed<'_>| observed.sample.total.bytes_per_s.0;
+        self.repetitions
+            .iter()
+            .filter_map(|mine| {
+                let theirs = other.repetitions.iter().find(|theirs| theirs.block == mine.block)?;
+                Some((rate(mine), rate(theirs)))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, read};
+    use halfpower_model::sample::Failure;
+
+    #[test]
+    fn what_failed_is_counted_and_not_used() {
+        let mut run = Run::default();
+        run.add(read(4), &[1e6, 2e6, 3e6]);
+        run.samples[1].sample.failure = Some(Failure { code: "EIO".to_owned(), message: "it broke".to_owned() });
+        run.samples[2].sample.total.bytes_per_s.0 = f64::NAN;
+        let observed = run.observed();
+        let cells = gather(&observed);
+        assert_eq!((cells.len(), cells[0].failed, cells[0].bytes_per_s()), (1, 2, vec![1e6]));
+    }
+
+    #[test]
+    fn blocks_pair_whatever_their_order() {
+        let mut run = Run::default();
+        run.add(read(4), &[1.0, 2.0, 3.0]);
+        run.add(read(8), &[10.0, 20.0]);
+        run.samples.reverse();
+        let observed = run.observed();
+        let cells = gather(&observed);
+        assert_eq!(cells[0].number, 0);
+        assert_eq!(cells[0].paired_with(&cells[1]), [(1.0, 10.0), (2.0, 20.0)]);
+    }
+
+    #[test]
+    fn processor_time_that_nobody_measured_is_no_cost() {
+        let mut run = Run::default();
+        run.add(read(4), &[1e6, 1e6]);
+        assert_eq!(gather(&run.observed())[0].cpu_us_per_request(), Vec::<f64>::new());
+        run.cost(0, |_| 3.0);
+        let costs = gather(&run.observed())[0].cpu_us_per_request();
+        assert!(costs.len() == 2 && costs.iter().all(|cost| (cost - 3.0).abs() < 1e-9), "{costs:?}");
+    }
+}

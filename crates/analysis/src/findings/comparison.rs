@@ -1,0 +1,141 @@
+//! Two ways to do the same requests, size by size, paired by block.
+
+use crate::cells::Cell;
+use crate::series::Series;
+use crate::statistics::paired_ratio;
+use halfpower_model::{Bytes, Estimate};
+
+/// The throughput of one way over that of another, for one request size.
+#[derive(Clone, Debug)]
+pub(super) struct Comparison {
+    pub(super) request_size: Bytes,
+    pub(super) ratio: Estimate,
+    samples: Vec<i64>,
+}
+
+/// What a ratio says once its interval is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Gain,
+    Loss,
+    /// The interval holds 1, or there is none.
+    Undecided,
+}
+
+/// Compares each cell of a series with its counterpart, sizes ascending; cells without one are left out.
+pub(super) fn compare<'a>(
+    series: &Series<'a>,
+    counterpart: impl Fn(&Cell<'a>) -> Option<&'a Cell<'a>>,
+) -> Vec<Comparison> {
+    series
+        .cells
+        .iter()
+        .filter_map(|cell| {
+            let other = counterpart(cell)?;
+            let ratio = paired_ratio(&cell.paired_with(other))?;
+            let samples = [cell.samples(), other.samples()].concat();
+            Some(Comparison { request_size: cell.workload.request_size, ratio, samples })
+        })
+        .collect()
+}
+
+/// The comparisons of the lowest and of the highest ratio; none without any.
+pub(super) fn extremes(comparisons: &[Comparison]) -> Option<(&Comparison, &Comparison)> {
+    let by_ratio = |one: &&Comparison, other: &&Comparison| one.ratio.value.total_cmp(&other.ratio.value);
+    Some((comparisons.iter().min_by(by_ratio)?, comparisons.iter().max_by(by_ratio)?))
+}
+
+/// `× 0.8 ± 2 % (1 MiB) to × 12 ± 3 % (2 KiB)`.
+pub(super) fn range_words(lowest: &Comparison, highest: &Comparison) -> String {
+    let one = |comparison: &Comparison| format!("{} ({})", comparison.ratio, comparison.request_size);
+    if lowest.request_size == highest.request_size {
+        one(lowest)
+    } else {
+        format!("{} to {}", one(lowest), one(highest))
+    }
+}
+
+/// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB`.
+pub(super) fn verdict_words(comparisons: &[Comparison]) -> String {
+    let same = |one: &Comparison, other: &Comparison| verdict(one.ratio) == verdict(other.ratio);
+    let stretches: Vec<&[Comparison]> = comparisons.chunk_by(same).collect();
+    let words = stretches.iter().map(|stretch| {
+        let (first, last) = (&stretch[0], &stretch[stretch.len() - 1]);
+        let what = match verdict(first.ratio) {
+            Verdict::Gain => "a gain",
+            Verdict::Loss => "a loss",
+            Verdict::Undecided => "undecided",
+        };
+        match (stretches.len(), stretch.len()) {
+            (1, 1) => what.to_owned(),
+            (1, _) => format!("{what} at every size"),
+            (_, 1) => format!("{what} at {}", first.request_size),
+            _ => format!("{what} from {} to {}", first.request_size, last.request_size),
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// The samples of all comparisons.
+pub(super) fn samples(comparisons: &[Comparison]) -> Vec<i64> {
+    comparisons.iter().flat_map(|comparison| comparison.samples.iter().copied()).collect()
+}
+
+fn verdict(ratio: Estimate) -> Verdict {
+    match (ratio.low, ratio.high) {
+        (Some(low), _) if low > 1.0 => Verdict::Gain,
+        (_, Some(high)) if high < 1.0 => Verdict::Loss,
+        _ => Verdict::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::Quantity;
+    use proptest::prelude::*;
+
+    fn comparisons(ratios: &[(u64, f64, f64)]) -> Vec<Comparison> {
+        let ratio = |low: f64, high: f64| Estimate {
+            quantity: Quantity::Ratio,
+            value: (low + high) / 2.0,
+            low: Some(low),
+            high: Some(high),
+            repetitions: 5,
+        };
+        ratios
+            .iter()
+            .map(|(kib, low, high)| Comparison {
+                request_size: Bytes(kib << 10),
+                ratio: ratio(*low, *high),
+                samples: vec![*kib as i64],
+            })
+            .collect()
+    }
+
+    #[test]
+    fn verdicts_need_their_interval() {
+        let mixed = comparisons(&[(2, 3.9, 4.1), (4, 1.9, 2.1), (8, 0.9, 1.1), (16, 0.5, 0.6), (32, 0.3, 0.4)]);
+        assert_eq!(
+            verdict_words(&mixed),
+            "a gain from 2 KiB to 4 KiB, undecided at 8 KiB, a loss from 16 KiB to 32 KiB"
+        );
+        let (lowest, highest) = extremes(&mixed).unwrap();
+        assert_eq!(range_words(lowest, highest), "× 0.35 ± 14.3 % (32 KiB) to × 4 ± 2.5 % (2 KiB)");
+        assert_eq!(samples(&mixed), [2, 4, 8, 16, 32]);
+        assert_eq!(verdict_words(&comparisons(&[(2, 2.0, 3.0)])), "a gain");
+        assert_eq!(verdict_words(&comparisons(&[(2, 0.2, 0.3), (4, 0.2, 0.3)])), "a loss at every size");
+        let mut alone = comparisons(&[(2, 2.0, 3.0)]);
+        (alone[0].ratio.low, alone[0].ratio.high) = (None, None);
+        assert_eq!(verdict_words(&alone), "undecided");
+    }
+
+    proptest! {
+        #[test]
+        fn extremes_hold_all_others(values in proptest::collection::vec(0.01_f64..100.0, 1..12)) {
+            let all = comparisons(&(1..).zip(&values).map(|(kib, value)| (kib, *value, *value)).collect::<Vec<_>>());
+            let (lowest, highest) = extremes(&all).unwrap();
+            prop_assert!(values.iter().all(|value| lowest.ratio.value <= *value && *value <= highest.ratio.value));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What a flush in the timing costs buffered writes, by request size.
+//!
+//! Without the flush a buffered write ends in memory; with it the time until all is on the medium counts. The ratio is of
+//! throughputs measured in the same blocks (geometric mean, t interval of the logarithms).
+
+use super::Evidence;
+use super::comparison::{compare, extremes, range_words, samples};
+use crate::cells::Cell;
+use crate::series::{Series, same_span};
+use crate::words::{depth, requests, sentence};
+use halfpower_model::{Buffering, Durability, Finding, FindingCode};
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let flushed = |series: &&Series<'_>| {
+        series.workload().buffering == Buffering::Buffered && series.workload().durability == Durability::FlushAtEnd
+    };
+    evidence.by_size.iter().filter(flushed).filter_map(|series| cost(evidence, series)).collect()
+}
+
+fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
+    let comparisons = compare(series, |cell| unflushed_counterpart(evidence, cell));
+    let (lowest, highest) = extremes(&comparisons)?;
+    let workload = series.workload();
+    let claim = format!(
+        "a flush in the timing changes the throughput of {} {}, {}, buffered, by {}",
+        workload.pattern,
+        requests(workload.operation),
+        depth(workload),
+        range_words(lowest, highest),
+    );
+    Some(Finding {
+        code: FindingCode::FlushCost,
+        subject: series.subject.clone(),
+        sentence: sentence(&claim),
+        estimates: if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] },
+        samples: samples(&comparisons),
+    })
+}
+
+/// The same writes without the flush.
+fn unflushed_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
+    let wanted = cell.workload;
+    let is_counterpart = |other: &&&Cell<'_>| {
+        let other = other.workload;
+        (other.buffering, other.durability) == (Buffering::Buffered, Durability::None)
+            && (other.operation, other.pattern, other.request_size)
+                == (wanted.operation, wanted.pattern, wanted.request_size)
+            && (other.depth, other.workers, &other.cpus) == (wanted.depth, wanted.workers, &wanted.cpus)
+            && other.personality == wanted.personality
+            && same_span(other, wanted)
+    };
+    evidence.cells.iter().find(is_counterpart).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, deep, flushed, write};
+    use halfpower_model::{Personality, Workload};
+
+    fn costs(run: &Run) -> Vec<Finding> {
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::FlushCost);
+        findings
+    }
+
+    #[test]
+    fn the_flush_is_told_by_size() {
+        let mut run = Run::default();
+        for (kib, bare, safe) in [(4, 1e9, 0.5e9), (1024, 5e9, 1e9)] {
+            run.add(buffered(write(kib)), &around(bare));
+            run.add(flushed(buffered(write(kib))), &around(safe));
+        }
+        let findings = costs(&run);
+        assert_eq!(
+            findings[0].sentence,
+            "A flush in the timing changes the throughput of sequential writes, 1 deep, buffered, by × 0.2 ± 0.1 % \
+             (1 MiB) to × 0.5 ± 0.1 % (4 KiB)."
+        );
+        assert!((findings[0].estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
+        assert_eq!(findings[0].samples.len(), 20);
+    }
+
+    #[test]
+    fn without_both_nothing_is_said() {
+        let mut run = Run::default();
+        run.add(flushed(buffered(write(4))), &around(1e9));
+        run.add(buffered(write(8)), &around(1e9));
+        run.add(deep(2, buffered(write(4))), &around(1e9));
+        run.add(write(4), &around(1e9));
+        run.add(Workload { personality: Personality::IoUring, ..buffered(write(4)) }, &around(1e9));
+        assert_eq!(costs(&run), []);
+    }
+}

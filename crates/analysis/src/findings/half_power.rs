@@ -1,0 +1,297 @@
+//! The request size that reaches half of the reference: RAP ≥ PAP / 2.
+//!
+//! The reference is the peak advertised performance where it was given, else the peak measured for that operation on
+//! direct sequential requests. Between two measured sizes the crossing is interpolated over log2 of the size, along
+//! which the rate of requests with a fixed and a marginal time is nearly straight where it is half. A size outside those
+//! measured is never stated. The interval is a bootstrap over repetitions, those of the peak's cell included (which cell
+//! that is stays fixed); it cannot reach below the smallest size measured, and there is none where it would reach
+//! beyond the largest.
+//! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997); Hockney,
+//! "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985).
+
+use super::{Evidence, highest};
+use crate::cells::Cell;
+use crate::series::Series;
+use crate::statistics::bootstrap_interval;
+use crate::words::{memory_note, reaches_storage, requests, sentence};
+use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Operation, Pattern, Quantity};
+
+const SIZES_MIN: usize = 3;
+
+/// What half is taken of.
+#[derive(Clone, Copy)]
+enum Reference<'a> {
+    Advertised(f64),
+    Measured(&'a Cell<'a>),
+}
+
+/// Where a curve first comes up to a height.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Crossing {
+    /// At the smallest size or below it.
+    AtSmallest,
+    /// At this size, interpolated; the index is that of the smallest measured size there.
+    Between { bytes: f64, index: usize },
+    /// Above the largest size, if at all.
+    Never,
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence
+        .by_size
+        .iter()
+        .filter(|series| series.workload().pattern == Pattern::Sequential && series.cells.len() >= SIZES_MIN)
+        .filter_map(|series| Some(half_power(series, reference(evidence, series.workload().operation)?)))
+        .collect()
+}
+
+/// None where no sequential request of the operation moved anything.
+fn reference<'a>(evidence: &Evidence<'a>, operation: Operation) -> Option<Reference<'a>> {
+    if let Some(rate) = evidence.advertised_bytes_per_s {
+        return Some(Reference::Advertised(rate));
+    }
+    let sequential =
+        |cell: &&&Cell<'_>| cell.workload.pattern == Pattern::Sequential && cell.workload.operation == operation;
+    let all: Vec<_> = evidence.cells.iter().filter(sequential).copied().collect();
+    let direct: Vec<_> = all.iter().filter(|cell| cell.workload.buffering.is_direct()).copied().collect();
+    let storage: Vec<_> = all.iter().filter(|cell| reaches_storage(cell.workload)).copied().collect();
+    let candidates = [direct, storage, all].into_iter().find(|cells| !cells.is_empty())?;
+    highest(&candidates, Cell::mean_bytes_per_s).map(Reference::Measured)
+}
+
+impl Reference<'_> {
+    fn bytes_per_s(self) -> f64 {
+        match self {
+            Reference::Advertised(rate) => rate,
+            Reference::Measured(cell) => cell.mean_bytes_per_s(),
+        }
+    }
+
+    fn words(self) -> String {
+        let rate = BytesPerSecond(self.bytes_per_s());
+        match self {
+            Reference::Advertised(_) => format!("half of the {rate} advertised"),
+            Reference::Measured(cell) if cell.workload.buffering.is_direct() => {
+                format!("half of the peak ({rate} measured)")
+            }
+            Reference::Measured(cell) => {
+                format!("half of the peak ({rate} measured, {})", crate::words::caching(cell.workload))
+            }
+        }
+    }
+}
+
+/// The first crossing going up through `height` of the line between the points (size, rate), sizes ascending.
+fn first_crossing(sizes: &[f64], rates: &[f64], height: f64) -> Crossing {
+    match rates.iter().position(|rate| *rate >= height) {
+        None => Crossing::Never,
+        Some(0) => Crossing::AtSmallest,
+        Some(index) => {
+            let share = (height - rates[index - 1]) / (rates[index] - rates[index - 1]);
+            let (below, above) = (sizes[index - 1].log2(), sizes[index].log2());
+            Crossing::Between { bytes: (below + share * (above - below)).exp2(), index }
+        }
+    }
+}
+
+fn half_power(series: &Series<'_>, reference: Reference<'_>) -> Finding {
+    let sizes: Vec<f64> = series.cells.iter().map(|cell| cell.workload.request_size.0 as f64).collect();
+    let rates: Vec<f64> = series.cells.iter().map(|cell| cell.mean_bytes_per_s()).collect();
+    let workload = series.workload();
+    let (what, half) = (format!("sequential {}", requests(workload.operation)), reference.words());
+    let size_of = |index: usize| series.cells[index].workload.request_size;
+    let around = &series.circumstances;
+    let (claim, estimates) = match first_crossing(&sizes, &rates, reference.bytes_per_s() / 2.0) {
+        Crossing::AtSmallest => (
+            format!("{what} reach {half} already with {} requests, the smallest measured, {around}", size_of(0)),
+            Vec::new(),
+        ),
+        Crossing::Between { bytes, index } => {
+            let estimate = estimate(series, reference, &sizes, bytes);
+            let claim =
+                format!("{what} reach {half} with {} requests, {around}; interpolated, {estimate}", size_of(index));
+            (claim, vec![estimate])
+        }
+        Crossing::Never => (
+            format!("{what} do not reach {half} even with {} requests, {around}", size_of(sizes.len() - 1)),
+            Vec::new(),
+        ),
+    };
+    let mut samples = series.samples();
+    if let Reference::Measured(cell) = reference {
+        samples.extend(cell.samples());
+        samples.sort_unstable();
+        samples.dedup();
+    }
+    Finding {
+        code: FindingCode::HalfPower,
+        subject: series.subject.clone(),
+        sentence: sentence(&claim) + memory_note(workload),
+        estimates,
+        samples,
+    }
+}
+
+/// The interpolated size with its interval.
+fn estimate(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64], bytes: f64) -> Estimate {
+    let mut cells: Vec<&Cell<'_>> = series.cells.clone();
+    // The peak is drawn anew with the rest; where its cell is one of the series, it is drawn once.
+    let peak = match reference {
+        Reference::Advertised(_) => None,
+        Reference::Measured(peak) => {
+            Some(cells.iter().position(|cell| cell.number == peak.number).unwrap_or_else(|| {
+                cells.push(peak);
+                cells.len() - 1
+            }))
+        }
+    };
+    let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s()).collect();
+    let interval = bootstrap_interval(&repetitions, |means| {
+        let height = peak.map_or(reference.bytes_per_s(), |index| means[index]) / 2.0;
+        match first_crossing(sizes, &means[..sizes.len()], height) {
+            Crossing::AtSmallest => sizes[0],
+            Crossing::Between { bytes, .. } => bytes,
+            Crossing::Never => f64::INFINITY,
+        }
+    })
+    .filter(|interval| interval.high.is_finite());
+    Estimate {
+        quantity: Quantity::RequestSizeBytes,
+        value: bytes,
+        low: interval.map(|interval| interval.low.min(bytes)),
+        high: interval.map(|interval| interval.high.max(bytes)),
+        repetitions: repetitions.iter().map(Vec::len).min().unwrap_or(0) as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, deep, hockney, read, write};
+    use halfpower_model::{Bytes, Workload};
+    use proptest::prelude::*;
+
+    const SIZES_KIB: [u64; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+    fn half_powers(run: &Run) -> Vec<Finding> {
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::HalfPower);
+        findings
+    }
+
+    fn sweep(run: &mut Run, workload: impl Fn(u64) -> Workload, rate: impl Fn(Bytes) -> f64) {
+        for kib in SIZES_KIB {
+            run.add(workload(kib), &around(rate(Bytes(kib << 10))));
+        }
+    }
+
+    #[test]
+    fn the_crossing_by_hand() {
+        let sizes = [1024.0, 4096.0, 16_384.0];
+        // A third of the way from 1 to 2 in rate is a third of the way from 2^10 to 2^12.
+        let crossing = first_crossing(&sizes, &[1.0, 2.0, 3.0], 4.0 / 3.0);
+        let Crossing::Between { bytes, index } = crossing else { panic!("{crossing:?}") };
+        assert!((bytes - (10.0_f64 + 2.0 / 3.0).exp2()).abs() < 1e-9 && index == 1);
+        assert_eq!(first_crossing(&sizes, &[1.0, 2.0, 3.0], 2.0), Crossing::Between { bytes: 4096.0, index: 1 });
+        assert_eq!(first_crossing(&sizes, &[2.0, 1.0, 3.0], 2.0), Crossing::AtSmallest);
+        assert_eq!(first_crossing(&sizes, &[1.0, 2.0, 3.0], 3.5), Crossing::Never);
+    }
+
+    #[test]
+    fn hockneys_half_size_comes_back() {
+        // 100 µs a request and 1 GB/s at the end: n½ = 100 000 bytes.
+        let mut run = Run::default();
+        sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
+        run.advertise(1e9);
+        let findings = half_powers(&run);
+        let estimate = findings[0].estimates[0];
+        assert!((estimate.value / 100_000.0 - 1.0).abs() < 0.02, "{estimate:?}");
+        assert!(estimate.low.unwrap() < 100_000.0 && estimate.high.unwrap() > 100_000.0, "{estimate:?}");
+        let sentence = &findings[0].sentence;
+        assert!(
+            sentence.starts_with(
+                "Sequential reads reach half of the 1 GB/s advertised with 128 KiB requests, 1 deep, direct; interpolated, 97"
+            ),
+            "{sentence}"
+        );
+        assert_eq!(findings[0].samples.len(), 50);
+    }
+
+    #[test]
+    fn without_an_advertised_peak_the_measured_one_counts() {
+        let mut run = Run::default();
+        sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
+        sweep(&mut run, |kib| deep(8, read(kib)), |size| hockney(size, 12.5e-6, 1e9));
+        sweep(&mut run, |kib| buffered(read(kib)), |_| 3e9);
+        let findings = half_powers(&run);
+        // The peak is 1 MiB, 8 deep: n / (n + 12 500) GB/s, 0.98822; half of it is at n½ × p / (1 - p) of p = 0.49411.
+        let half = 100_000.0 * 0.494_11 / 0.505_89;
+        assert!((findings[0].estimates[0].value / half - 1.0).abs() < 0.02, "{:?}", findings[0]);
+        assert!(findings[0].sentence.contains("half of the peak (988 MB/s measured)"), "{}", findings[0].sentence);
+        assert_eq!(findings[0].samples.len(), 55, "the peak's samples are part of the evidence");
+        assert!(findings[2].sentence.contains("already with 2 KiB requests, the smallest measured, 1 deep, buffered"));
+        assert!(findings[2].estimates.is_empty());
+    }
+
+    #[test]
+    fn a_peak_out_of_reach_is_said_to_be() {
+        let mut run = Run::default();
+        sweep(&mut run, write, |size| hockney(size, 100e-6, 1e9) / 10.0);
+        run.advertise(1e9);
+        let findings = half_powers(&run);
+        assert_eq!(
+            findings[0].sentence,
+            "Sequential writes do not reach half of the 1 GB/s advertised even with 1 MiB requests, 1 deep, direct."
+        );
+        assert!(findings[0].estimates.is_empty());
+    }
+
+    #[test]
+    fn buffered_only_says_so() {
+        let mut run = Run::default();
+        sweep(&mut run, |kib| buffered(read(kib)), |size| hockney(size, 10e-6, 1e9));
+        assert!(half_powers(&run)[0].sentence.contains("(991 MB/s measured, buffered)"), "{:?}", half_powers(&run));
+    }
+
+    #[test]
+    fn one_repetition_has_no_interval_and_two_sizes_no_finding() {
+        let mut run = Run::default();
+        for kib in [4, 64, 1024] {
+            run.add(read(kib), &[hockney(Bytes(kib << 10), 100e-6, 1e9)]);
+        }
+        let estimate = half_powers(&run)[0].estimates[0];
+        assert_eq!((estimate.low, estimate.high, estimate.repetitions), (None, None, 1));
+        run.samples.pop();
+        assert_eq!(half_powers(&run), []);
+        let mut still = Run::default();
+        sweep(&mut still, read, |_| 0.0);
+        assert_eq!(half_powers(&still), [], "half of nothing");
+    }
+
+    #[test]
+    fn an_interval_beyond_the_largest_size_is_not_given() {
+        let mut run = Run::default();
+        for (kib, rates) in [(4, [1e8; 4]), (64, [2e8; 4]), (1024, [3e8, 3e8, 7.5e8, 7.5e8])] {
+            run.add(read(kib), &rates);
+        }
+        run.advertise(1e9);
+        let estimate = half_powers(&run)[0].estimates[0];
+        assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn any_hockney_series_gives_its_half_size_back(log2_half in 12.0_f64..19.0, rate in 1e7_f64..1e10) {
+            let half = log2_half.exp2();
+            let mut run = Run::default();
+            for kib in SIZES_KIB {
+                run.add(read(kib), &[hockney(Bytes(kib << 10), half / rate, rate)]);
+            }
+            run.advertise(rate);
+            let value = half_powers(&run)[0].estimates[0].value;
+            prop_assert!((value / half - 1.0).abs() < 0.02, "{value} for {half}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The depth where the rate stops growing: the smallest with 95 % of the best over all depths of a series.
+//!
+//! Where that is the deepest measured, the last step still gained over 5 % and the knee lies beyond: none is stated.
+//! The interval is a bootstrap over repetitions, and its ends are depths that were measured.
+
+use super::Evidence;
+use crate::cells::Cell;
+use crate::series::Series;
+use crate::statistics::{bootstrap_interval, mean_estimate};
+use crate::words::{requests, sentence};
+use halfpower_model::{Estimate, Finding, FindingCode, Pattern, Quantity};
+
+const DEPTHS_MIN: usize = 3;
+const SHARE_OF_BEST: f64 = 0.95;
+
+/// The knee of a series.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Knee<'a> {
+    pub(super) cell: &'a Cell<'a>,
+    /// The rate there: bytes of sequential requests, requests of random ones.
+    pub(super) rate: Estimate,
+    /// The best rate over all depths.
+    pub(super) best: f64,
+    /// Whether the deepest measured is the first to get there.
+    pub(super) still_growing: bool,
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.by_depth.iter().filter_map(|series| Some(finding(series, knee(series)?))).collect()
+}
+
+/// The knee of a series; none with too few depths or where nothing moved.
+pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
+    let means: Vec<f64> = series.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
+    let highest = means.iter().copied().fold(0.0, f64::max);
+    if series.cells.len() < DEPTHS_MIN || highest <= 0.0 {
+        return None;
+    }
+    let index = index_of_knee(&means);
+    let cell = series.cells[index];
+    let rate = match cell.workload.pattern {
+        Pattern::Sequential => mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?,
+        Pattern::Random => mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?,
+    };
+    Some(Knee { cell, rate, best: rate.value * highest / means[index], still_growing: index == means.len() - 1 })
+}
+
+/// The first that comes up to 95 % of the highest.
+fn index_of_knee(means: &[f64]) -> usize {
+    let highest = means.iter().copied().fold(0.0, f64::max);
+    means.iter().position(|mean| *mean >= SHARE_OF_BEST * highest).unwrap_or(0)
+}
+
+fn finding(series: &Series<'_>, knee: Knee<'_>) -> Finding {
+    let workload = knee.cell.workload;
+    let what = format!("{} {}, {}", workload.pattern, requests(workload.operation), series.circumstances);
+    let (claim, estimates) = if knee.still_growing {
+        (format!("{what}: still growing at {} deep, the deepest measured, with {}", workload.depth, knee.rate), vec![])
+    } else {
+        let depth = depth_estimate(series, workload.depth);
+        let best = knee.rate.quantity.format(knee.best);
+        (
+            format!("{what}, stop growing at {depth}, with {}; the most at any depth is {best}", knee.rate),
+            vec![depth, knee.rate],
+        )
+    };
+    Finding {
+        code: FindingCode::Knee,
+        subject: series.subject.clone(),
+        sentence: sentence(&claim),
+        estimates,
+        samples: series.samples(),
+    }
+}
+
+fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
+    let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s()).collect();
+    let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);
+    let interval = bootstrap_interval(&repetitions, |means| depth_of(index_of_knee(means)));
+    let value = f64::from(depth);
+    Estimate {
+        quantity: Quantity::Depth,
+        value,
+        low: interval.map(|interval| interval.low.min(value)),
+        high: interval.map(|interval| interval.high.max(value)),
+        repetitions: repetitions.iter().map(Vec::len).min().unwrap_or(0) as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, deep, random, read, write};
+    use proptest::prelude::*;
+
+    fn knees(run: &Run) -> Vec<Finding> {
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::Knee);
+        findings
+    }
+
+    fn sweep(rates_of_4_kib: &[(u32, f64)]) -> Run {
+        let mut run = Run::default();
+        for (depth, requests_per_s) in rates_of_4_kib {
+            run.add(deep(*depth, random(read(4))), &around(requests_per_s * 4096.0));
+        }
+        run
+    }
+
+    #[test]
+    fn the_knee_by_hand() {
+        // 95 % of 100 is 95: the first at or above it is the third.
+        assert_eq!(index_of_knee(&[50.0, 94.9, 95.0, 100.0, 97.0]), 2);
+        assert_eq!(index_of_knee(&[100.0, 90.0, 80.0]), 0);
+        assert_eq!(index_of_knee(&[50.0, 75.0, 100.0]), 2);
+    }
+
+    #[test]
+    fn where_it_stops_is_said() {
+        let run = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 58e3), (32, 58e3)]);
+        let findings = knees(&run);
+        assert_eq!(
+            findings[0].sentence,
+            "Random reads, 4 KiB, direct, stop growing at 8 deep, with 57\u{202f}000 requests/s ± 2 %; the most at any depth \
+             is 58\u{202f}000 requests/s."
+        );
+        assert_eq!(findings[0].subject, "random read, 4 KiB, direct");
+        let depth = findings[0].estimates[0];
+        assert_eq!((depth.quantity, depth.value, depth.low, depth.high), (Quantity::Depth, 8.0, Some(8.0), Some(8.0)));
+    }
+
+    #[test]
+    fn a_close_call_has_an_interval() {
+        // 95.2 % with repetitions 2 % apart: some resamples find it short.
+        let run = sweep(&[(1, 50e3), (8, 95.2e3), (16, 100e3)]);
+        let findings = knees(&run);
+        assert_eq!((findings[0].estimates[0].low, findings[0].estimates[0].high), (Some(8.0), Some(16.0)));
+        assert!(findings[0].sentence.contains("8 deep [8 deep to 16 deep]"), "{}", findings[0].sentence);
+    }
+
+    #[test]
+    fn what_still_grows_has_no_knee() {
+        let findings = knees(&sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]));
+        assert!(findings[0].estimates.is_empty());
+        assert_eq!(
+            findings[0].sentence,
+            "Random reads, 4 KiB, direct: still growing at 4 deep, the deepest measured, with 40\u{202f}000 requests/s ± 2 %."
+        );
+    }
+
+    #[test]
+    fn two_depths_or_no_rate_are_no_finding() {
+        assert_eq!(knees(&sweep(&[(1, 10e3), (8, 20e3)])), []);
+        assert_eq!(knees(&sweep(&[(1, 0.0), (2, 0.0), (4, 0.0)])), []);
+    }
+
+    #[test]
+    fn sequential_requests_are_told_in_bytes() {
+        let mut run = Run::default();
+        for (depth, rate) in [(1, 0.5e9), (2, 1e9), (4, 1e9)] {
+            run.add(deep(depth, write(64)), &[rate]);
+        }
+        assert_eq!(
+            knees(&run)[0].sentence,
+            "Sequential writes, 64 KiB, direct, stop growing at 2 deep, with 1 GB/s; the most at any depth is 1 GB/s."
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_knee_is_near_the_best_and_nothing_before_it_is(means in proptest::collection::vec(0.1_f64..1e6, 1..12)) {
+            let index = index_of_knee(&means);
+            let highest = means.iter().copied().fold(0.0, f64::max);
+            prop_assert!(means[index] >= 0.95 * highest);
+            prop_assert!(means[..index].iter().all(|mean| *mean < 0.95 * highest));
+        }
+    }
+}

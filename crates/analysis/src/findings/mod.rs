@@ -1,0 +1,75 @@
+//! What the measured cells amount to, one file for each kind of finding.
+//!
+//! A finding is made where the cells carry it and left out where they do not; none is ever filled in.
+
+mod buffering_gain;
+mod comparison;
+mod flush_cost;
+mod half_power;
+mod knee;
+mod peak;
+mod processor_cost;
+mod recommendation;
+
+use crate::cells::Cell;
+use crate::series::{Series, group};
+use crate::words::Varied;
+use halfpower_model::Finding;
+
+pub(crate) use processor_cost::{Cost, processor_costs};
+
+/// The measured cells in the arrangements that findings look at them.
+#[derive(Debug)]
+pub(crate) struct Evidence<'a> {
+    /// Cells with at least one repetition, in the plan's order.
+    cells: Vec<&'a Cell<'a>>,
+    by_size: Vec<Series<'a>>,
+    by_depth: Vec<Series<'a>>,
+    /// Peak advertised performance, where it was given.
+    advertised_bytes_per_s: Option<f64>,
+}
+
+impl<'a> Evidence<'a> {
+    /// From all cells of a run.
+    pub(crate) fn new(cells: &'a [Cell<'a>]) -> Self {
+        let measured: Vec<_> = cells.iter().filter(|cell| !cell.repetitions.is_empty()).collect();
+        let advertised_bytes_per_s = measured
+            .iter()
+            .flat_map(|cell| &cell.repetitions)
+            .find_map(|observed| observed.sample.environment.target.pap_bytes_per_s)
+            .map(|rate| rate.0)
+            .filter(|rate| rate.is_finite() && *rate > 0.0);
+        Evidence {
+            cells: measured,
+            by_size: group(cells, Varied::RequestSize),
+            by_depth: group(cells, Varied::Depth),
+            advertised_bytes_per_s,
+        }
+    }
+}
+
+/// Every finding the evidence carries.
+pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
+    [
+        peak::find(evidence),
+        half_power::find(evidence),
+        knee::find(evidence),
+        processor_cost::find(costs),
+        buffering_gain::find(evidence),
+        flush_cost::find(evidence),
+        recommendation::find(evidence),
+    ]
+    .concat()
+}
+
+/// The cell with the highest of a figure; the first of equals. None where none is above zero.
+fn highest<'a>(cells: &[&'a Cell<'a>], figure: impl Fn(&Cell<'a>) -> f64) -> Option<&'a Cell<'a>> {
+    let mut best: Option<(&'a Cell<'a>, f64)> = None;
+    for cell in cells {
+        let value = figure(cell);
+        if value > best.map_or(0.0, |(_, highest)| highest) {
+            best = Some((cell, value));
+        }
+    }
+    best.map(|(cell, _)| cell)
+}

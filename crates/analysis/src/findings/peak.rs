@@ -1,0 +1,130 @@
+//! The highest figures measured, each for one use of caches: throughput of sequential requests, rate of random ones.
+//!
+//! A peak is the highest of several means, and so a little too high where many cells are close; a cell that has nothing
+//! beside it is no peak.
+
+use super::{Evidence, highest};
+use crate::cells::Cell;
+use crate::series::rank;
+use crate::statistics::mean_estimate;
+use crate::words::{caching, depth, memory_note, reaches_storage, requests, sentence};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity};
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let mut groups: Vec<Vec<&Cell<'_>>> = Vec::new();
+    for cell in &evidence.cells {
+        match groups.iter_mut().find(|group| same_kind(group[0], cell)) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    groups.sort_by_key(|group| rank(group[0].workload));
+    groups.iter().filter(|group| group.len() > 1).filter_map(|group| peak(evidence, group)).collect()
+}
+
+fn same_kind(one: &Cell<'_>, other: &Cell<'_>) -> bool {
+    let (one, other) = (one.workload, other.workload);
+    (one.operation, one.pattern) == (other.operation, other.pattern)
+        && caching(one) == caching(other)
+        && reaches_storage(one) == reaches_storage(other)
+}
+
+fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
+    let sequential = group[0].workload.pattern == Pattern::Sequential;
+    let (cell, estimate) = if sequential {
+        let cell = highest(group, Cell::mean_bytes_per_s)?;
+        (cell, mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?)
+    } else {
+        let cell = highest(group, Cell::mean_requests_per_s)?;
+        (cell, mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?)
+    };
+    let workload = cell.workload;
+    let advertised = match evidence.advertised_bytes_per_s {
+        Some(rate) if sequential && reaches_storage(workload) => {
+            format!(", {:.0} % of the {} advertised", 100.0 * estimate.value / rate, BytesPerSecond(rate))
+        }
+        _ => String::new(),
+    };
+    let claim = sentence(&format!(
+        "{} {}, {}, peak at {estimate} ({} requests, {}){advertised}",
+        workload.pattern,
+        requests(workload.operation),
+        caching(workload),
+        workload.request_size,
+        depth(workload),
+    ));
+    Some(Finding {
+        code: FindingCode::Peak,
+        subject: format!("{} {}, {}", workload.pattern, workload.operation, caching(workload)),
+        sentence: claim + memory_note(workload),
+        estimates: vec![estimate],
+        samples: cell.samples(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+
+    fn peaks(run: &Run) -> Vec<Finding> {
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::Peak);
+        findings
+    }
+
+    #[test]
+    fn the_highest_mean_is_the_peak_of_its_kind() {
+        let mut run = Run::default();
+        run.add(read(64), &around(1.2e9));
+        run.add(deep(8, read(1024)), &around(1.6e9));
+        run.add(buffered(read(64)), &around(2.0e9));
+        run.add(buffered(read(1024)), &around(1.9e9));
+        run.add(random(read(4)), &around(40.96e6));
+        run.add(deep(32, random(read(4))), &around(409.6e6));
+        let peaks = peaks(&run);
+        let sentences: Vec<_> = peaks.iter().map(|finding| finding.sentence.as_str()).collect();
+        assert_eq!(
+            sentences,
+            [
+                "Sequential reads, direct, peak at 1.6 GB/s ± 2 % (1 MiB requests, 8 deep).",
+                "Sequential reads, buffered, peak at 2 GB/s ± 2 % (64 KiB requests, 1 deep).",
+                "Random reads, direct, peak at 100\u{202f}000 requests/s ± 2 % (4 KiB requests, 32 deep).",
+            ]
+        );
+        assert_eq!(peaks[0].samples, [105, 106, 107, 108, 109]);
+        assert_eq!((peaks[0].estimates.len(), peaks[0].estimates[0].repetitions), (1, 5));
+    }
+
+    #[test]
+    fn a_peak_is_held_against_what_was_advertised() {
+        let mut run = Run::default();
+        run.add(write(64), &[1.0e9]);
+        run.add(write(1024), &[1.5e9]);
+        run.add(buffered(write(64)), &[8.0e9]);
+        run.add(buffered(write(1024)), &[9.0e9]);
+        run.add(flushed(buffered(write(64))), &[1.0e9]);
+        run.add(flushed(buffered(write(1024))), &[1.2e9]);
+        run.advertise(2.0e9);
+        let sentences: Vec<_> = peaks(&run).into_iter().map(|finding| finding.sentence).collect();
+        assert_eq!(
+            sentences,
+            [
+                "Sequential writes, direct, peak at 1.5 GB/s (1 MiB requests, 1 deep), 75 % of the 2 GB/s advertised.",
+                "Sequential writes, buffered, flushed, peak at 1.2 GB/s (1 MiB requests, 1 deep), 60 % of the 2 GB/s \
+                 advertised.",
+                "Sequential writes, buffered, peak at 9 GB/s (1 MiB requests, 1 deep). No flush is in the timing: this \
+                 is the speed of memory, not of the storage.",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_cell_or_no_throughput_is_no_peak() {
+        let mut run = Run::default();
+        run.add(read(64), &around(1.2e9));
+        run.add(random(read(4)), &[0.0, 0.0]);
+        run.add(deep(2, random(read(4))), &[0.0, 0.0]);
+        assert_eq!(peaks(&run), []);
+    }
+}

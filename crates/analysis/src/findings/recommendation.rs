@@ -1,0 +1,196 @@
+//! How to do I/O here, in words.
+//!
+//! Sequential: of the cells that come up to 90 % of the best, the one with the fewest requests outstanding, then with
+//! the smallest requests; deep queues cost latency and large requests memory. Random: the depth at the knee. Only cells
+//! that were measured are recommended, and never one whose figures are of memory rather than of the storage.
+
+use super::knee::{Knee, knee};
+use super::{Evidence, highest};
+use crate::cells::Cell;
+use crate::series::Series;
+use crate::statistics::mean_estimate;
+use crate::words::{caching, depth, kind, reaches_storage, sentence};
+use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
+use std::cmp::Reverse;
+
+/// A choice among fewer is none.
+const CELLS_MIN: usize = 3;
+const SHARE_OF_BEST: f64 = 0.9;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for operation in [Operation::Read, Operation::Write] {
+        findings.extend(sequential(evidence, operation));
+        let random = |series: &&Series<'_>| {
+            let workload = series.workload();
+            workload.operation == operation && workload.pattern == Pattern::Random && reaches_storage(workload)
+        };
+        findings.extend(evidence.by_depth.iter().filter(random).filter_map(random_depth));
+    }
+    findings
+}
+
+fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Option<Finding> {
+    let is_candidate = |cell: &&&Cell<'_>| {
+        let workload = cell.workload;
+        workload.operation == operation && workload.pattern == Pattern::Sequential && reaches_storage(workload)
+    };
+    let candidates: Vec<_> = evidence.cells.iter().filter(is_candidate).copied().collect();
+    let best = highest(&candidates, Cell::mean_bytes_per_s)?.mean_bytes_per_s();
+    let is_good = |cell: &&Cell<'_>| cell.mean_bytes_per_s() >= SHARE_OF_BEST * best;
+    let choice = candidates
+        .iter()
+        .filter(|cell| is_good(cell))
+        .min_by_key(|cell| (cell.outstanding(), cell.workload.request_size, Reverse(cell.mean_bytes_per_s() as u64)))
+        .filter(|_| candidates.len() >= CELLS_MIN)?;
+    let estimate = mean_estimate(Quantity::BytesPerSecond, &choice.bytes_per_s())?;
+    let workload = choice.workload;
+    let verb = if operation == Operation::Read { "read" } else { "write" };
+    let larger_are_good = candidates
+        .iter()
+        .filter(|cell| cell.workload.request_size > workload.request_size && done_alike(cell.workload, workload))
+        .all(is_good);
+    let claim = format!(
+        "{verb} with {}{} requests, {}, {}: {estimate}, {:.0} % of the most measured",
+        if larger_are_good { "at least " } else { "" },
+        workload.request_size,
+        depth(workload),
+        caching(workload),
+        100.0 * estimate.value / best
+    );
+    Some(Finding {
+        code: FindingCode::Recommendation,
+        subject: format!("sequential {operation}"),
+        sentence: sentence(&claim),
+        estimates: vec![estimate],
+        samples: choice.samples(),
+    })
+}
+
+/// Whether two workloads differ in no more than size, as far as the advice says.
+fn done_alike(one: &Workload, other: &Workload) -> bool {
+    (one.depth, one.workers, one.buffering, one.durability)
+        == (other.depth, other.workers, other.buffering, other.durability)
+}
+
+fn random_depth(series: &Series<'_>) -> Option<Finding> {
+    let Knee { cell, rate, best, still_growing } = knee(series)?;
+    let workload = cell.workload;
+    let (least, beyond) = if still_growing {
+        ("at least ", "deeper was not measured and may give more".to_owned())
+    } else {
+        ("", format!("deeper adds at most {:.0} %", 100.0 * (best / rate.value - 1.0)))
+    };
+    let claim = format!("keep {} {least}{}, {}: {rate}; {beyond}", kind(workload), depth(workload), caching(workload));
+    Some(Finding {
+        code: FindingCode::Recommendation,
+        subject: series.subject.clone(),
+        sentence: sentence(&claim),
+        estimates: vec![rate],
+        samples: cell.samples(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+    use halfpower_model::CachePolicy;
+    use proptest::prelude::*;
+
+    fn recommendations(run: &Run) -> Vec<Finding> {
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::Recommendation);
+        findings
+    }
+
+    #[test]
+    fn shallow_and_small_wins_among_the_good() {
+        let mut run = Run::default();
+        for (depth, kib, rate) in
+            [(1, 4, 1e8), (1, 1024, 12e8), (4, 16, 10e8), (4, 32, 15e8), (4, 64, 16e8), (8, 16, 15e8)]
+        {
+            run.add(deep(depth, read(kib)), &around(rate));
+        }
+        let findings = recommendations(&run);
+        assert_eq!(
+            findings[0].sentence,
+            "Read with at least 32 KiB requests, 4 deep, direct: 1.5 GB/s ± 2 %, 94 % of the most measured."
+        );
+        assert_eq!((findings.len(), findings[0].samples.as_slice()), (1, [115, 116, 117, 118, 119].as_slice()));
+    }
+
+    #[test]
+    fn at_least_is_said_only_where_larger_requests_do_as_well() {
+        let mut run = Run::default();
+        for (kib, rate) in [(4, 1e8), (64, 15e8), (1024, 5e8)] {
+            run.add(read(kib), &[rate]);
+        }
+        let sentence = &recommendations(&run)[0].sentence;
+        assert_eq!(sentence, "Read with 64 KiB requests, 1 deep, direct: 1.5 GB/s, 100 % of the most measured.");
+    }
+
+    #[test]
+    fn the_speed_of_memory_is_never_recommended() {
+        let mut run = Run::default();
+        for kib in [4, 64, 1024] {
+            run.add(buffered(write(kib)), &around(9e9));
+            run.add(write(kib), &around(1e6 * kib as f64));
+            run.add(flushed(buffered(write(kib))), &around(0.5e6 * kib as f64));
+            run.add(Workload { cache: CachePolicy::Warm, ..buffered(read(kib)) }, &around(9e9));
+        }
+        let findings = recommendations(&run);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_eq!(
+            findings[0].sentence,
+            "Write with at least 1 MiB requests, 1 deep, direct: 1.02 GB/s ± 2 %, 100 % of the most measured."
+        );
+    }
+
+    #[test]
+    fn random_requests_go_to_the_knee() {
+        let mut run = Run::default();
+        for (depth, rate) in [(1, 10e3), (8, 57e3), (16, 58e3)] {
+            run.add(deep(depth, random(read(4))), &around(rate * 4096.0));
+            run.add(deep(depth, random(write(4))), &around(1e3 * f64::from(depth) * 4096.0));
+        }
+        let sentences: Vec<_> = recommendations(&run).into_iter().map(|finding| finding.sentence).collect();
+        assert_eq!(
+            sentences,
+            [
+                "Keep random 4 KiB reads 8 deep, direct: 57\u{202f}000 requests/s ± 2 %; deeper adds at most 2 %.",
+                "Keep random 4 KiB writes at least 16 deep, direct: 16\u{202f}000 requests/s ± 2 %; deeper was not measured \
+                 and may give more.",
+            ]
+        );
+    }
+
+    #[test]
+    fn too_little_gives_no_advice() {
+        let mut run = Run::default();
+        run.add(read(4), &around(1e9));
+        run.add(read(64), &around(2e9));
+        run.add(random(read(4)), &around(1e8));
+        run.add(deep(2, random(read(4))), &around(1e8));
+        for kib in [4, 64, 1024] {
+            run.add(write(kib), &[0.0]);
+        }
+        assert_eq!(recommendations(&run), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_recommended_was_measured_and_is_good(rates in proptest::collection::vec(1e6_f64..1e9, 3..12)) {
+            let mut run = Run::default();
+            for (index, rate) in rates.iter().enumerate() {
+                run.add(deep(1 << (index % 3), read(4 << (index / 3))), &[*rate]);
+            }
+            let finding = &recommendations(&run)[0];
+            let best = rates.iter().copied().fold(0.0, f64::max);
+            prop_assert!(finding.estimates[0].value >= 0.9 * best);
+            prop_assert_eq!(rates[finding.samples[0] as usize - 100], finding.estimates[0].value);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Cells that differ in one thing only: request size, or depth.
+//!
+//! Everything else about the workload must be the same, except what does not change its nature: the seed, the limits,
+//! the spacing of intervals, and the part of the span that a request size does not divide.
+
+use crate::cells::Cell;
+use crate::words::{Varied, circumstances};
+use halfpower_model::{Limits, Operation, Pattern, Workload};
+
+/// Cells in the order of what varies, the smallest first; each has repetitions.
+#[derive(Clone, Debug)]
+pub(crate) struct Series<'a> {
+    pub(crate) cells: Vec<&'a Cell<'a>>,
+    /// What stays the same, in words: `8 deep, direct`.
+    pub(crate) circumstances: String,
+    /// The same with what the requests do: `sequential read, 8 deep, direct`.
+    pub(crate) subject: String,
+}
+
+impl<'a> Series<'a> {
+    /// A workload of it; what varies says nothing.
+    pub(crate) fn workload(&self) -> &'a Workload {
+        self.cells[0].workload
+    }
+
+    /// The store's numbers of all its samples.
+    pub(crate) fn samples(&self) -> Vec<i64> {
+        self.cells.iter().flat_map(|cell| cell.samples()).collect()
+    }
+}
+
+/// All series there are, of one cell too: reads before writes, sequential before random, direct before buffered, then
+/// by depth and size.
+pub(crate) fn group<'a>(cells: &'a [Cell<'a>], varied: Varied) -> Vec<Series<'a>> {
+    let mut groups: Vec<Vec<&'a Cell<'a>>> = Vec::new();
+    for cell in cells.iter().filter(|cell| !cell.repetitions.is_empty()) {
+        match groups.iter_mut().find(|group| belong_together(group[0].workload, cell.workload, varied)) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    for group in &mut groups {
+        group.sort_by_key(|cell| (cell.workload.request_size, cell.workload.depth, cell.number));
+    }
+    groups.sort_by_key(|group| rank(group[0].workload));
+    let mut series: Vec<_> = groups
+        .into_iter()
+        .map(|cells| {
+            let workload = cells[0].workload;
+            let circumstances = circumstances(workload, varied);
+            Series { cells, subject: subject(workload, &circumstances), circumstances }
+        })
+        .collect();
+    tell_apart(&mut series);
+    series
+}
+
+/// Where a workload stands among others.
+pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
+    let operation = match workload.operation {
+        Operation::Read => 0,
+        Operation::Write => 1,
+        Operation::Mix { .. } => 2,
+    };
+    (
+        operation,
+        workload.pattern == Pattern::Random,
+        !workload.buffering.is_direct(),
+        !crate::words::reaches_storage(workload),
+        workload.depth,
+        workload.request_size,
+    )
+}
+
+fn subject(workload: &Workload, circumstances: &str) -> String {
+    format!("{} {}, {circumstances}", workload.pattern, workload.operation)
+}
+
+/// Whether two workloads are the same but for what varies.
+fn belong_together(one: &Workload, other: &Workload, varied: Varied) -> bool {
+    let alike = |workload: &Workload| {
+        let mut workload = workload.clone();
+        match varied {
+            Varied::RequestSize => workload.request_size.0 = 0,
+            Varied::Depth => workload.depth = 0,
+        }
+        workload.limits = Limits { duration: None, requests: None, bytes: None };
+        (workload.seed, workload.span.0, workload.interval.0) = (0, 0, 0);
+        workload
+    };
+    same_span(one, other) && alike(one) == alike(other)
+}
+
+/// Whether two spans are the same but for the part that a request size does not divide.
+pub(crate) fn same_span(one: &Workload, other: &Workload) -> bool {
+    one.span.0.abs_diff(other.span.0) < one.request_size.0.max(other.request_size.0)
+}
+
+/// Series of the same words get those that tell them apart.
+fn tell_apart(series: &mut [Series<'_>]) {
+    let words: Vec<[String; 5]> = series.iter().map(|series| particulars(series.workload())).collect();
+    let subjects: Vec<String> = series.iter().map(|series| series.subject.clone()).collect();
+    for (index, one) in series.iter_mut().enumerate() {
+        let namesakes: Vec<usize> = (0..subjects.len()).filter(|other| subjects[*other] == subjects[index]).collect();
+        for (place, word) in words[index].iter().enumerate() {
+            if namesakes.iter().any(|other| words[*other][place] != *word) {
+                one.circumstances = format!("{}, {word}", one.circumstances);
+            }
+        }
+        one.subject = subject(one.workload(), &one.circumstances);
+    }
+}
+
+/// What the words of a workload leave out.
+fn particulars(workload: &Workload) -> [String; 5] {
+    let cpus: Vec<String> = workload.cpus.iter().map(u32::to_string).collect();
+    [
+        workload.personality.to_string(),
+        format!("{} cache", workload.cache),
+        format!("over {}", workload.span),
+        format!("warm-up {}", workload.warmup),
+        if cpus.is_empty() { "not pinned".to_owned() } else { format!("on processors {}", cpus.join(" and ")) },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::gather;
+    use crate::support::{Run, buffered, deep, random, read, write};
+    use halfpower_model::{Bytes, CachePolicy, Personality};
+
+    fn subjects(run: &Run, varied: Varied) -> Vec<(String, usize)> {
+        let observed = run.observed();
+        let cells = gather(&observed);
+        group(&cells, varied).into_iter().map(|series| (series.subject, series.cells.len())).collect()
+    }
+
+    #[test]
+    fn sizes_and_depths_make_series() {
+        let mut run = Run::default();
+        for kib in [1024, 4, 64] {
+            run.add(buffered(write(kib)), &[1.0]);
+            run.add(deep(8, read(kib)), &[1.0]);
+        }
+        run.add(read(4), &[1.0]);
+        for depth in [4, 1, 2] {
+            run.add(deep(depth, random(read(4))), &[1.0]);
+        }
+        let (one, three) = (1, 3);
+        assert_eq!(
+            subjects(&run, Varied::RequestSize),
+            [
+                ("sequential read, 1 deep, direct".to_owned(), one),
+                ("sequential read, 8 deep, direct".to_owned(), three),
+                ("random read, 1 deep, direct".to_owned(), one),
+                ("random read, 2 deep, direct".to_owned(), one),
+                ("random read, 4 deep, direct".to_owned(), one),
+                ("sequential write, 1 deep, buffered".to_owned(), three),
+            ]
+        );
+        assert!(subjects(&run, Varied::Depth).contains(&("random read, 4 KiB, direct".to_owned(), three)));
+        let observed = run.observed();
+        let cells = gather(&observed);
+        let sizes: Vec<u64> =
+            group(&cells, Varied::RequestSize)[1].cells.iter().map(|cell| cell.workload.request_size.0 >> 10).collect();
+        assert_eq!(sizes, [4, 64, 1024]);
+    }
+
+    #[test]
+    fn the_end_of_the_span_does_not_part_a_series() {
+        let mut run = Run::default();
+        run.add(Workload { span: Bytes(10_000_000 - 10_000_000 % 4096), ..read(4) }, &[1.0]);
+        run.add(Workload { span: Bytes(10_000_000 - 10_000_000 % 65_536), seed: 9, ..read(64) }, &[1.0]);
+        assert_eq!(subjects(&run, Varied::RequestSize).len(), 1);
+        run.add(Workload { span: Bytes(20_000_000), ..read(128) }, &[1.0]);
+        assert_eq!(subjects(&run, Varied::RequestSize).len(), 2, "another span is another series");
+    }
+
+    #[test]
+    fn series_of_the_same_words_are_told_apart() {
+        let mut run = Run::default();
+        run.add(Workload { cache: CachePolicy::Cold, ..buffered(read(4)) }, &[1.0]);
+        run.add(Workload { cache: CachePolicy::Warm, ..buffered(read(4)) }, &[1.0]);
+        run.add(Workload { personality: Personality::Sync, ..read(4) }, &[1.0]);
+        run.add(Workload { span: Bytes(1 << 20), ..read(4) }, &[1.0]);
+        let subjects: Vec<_> = subjects(&run, Varied::RequestSize).into_iter().map(|(subject, _)| subject).collect();
+        assert_eq!(
+            subjects,
+            [
+                "sequential read, 1 deep, direct, sync, over 1 GiB",
+                "sequential read, 1 deep, direct, io_uring, over 1 MiB",
+                "sequential read, 1 deep, buffered, cold cache",
+                "sequential read, 1 deep, buffered, warm cache",
+            ]
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! The mean of repetitions and its 95 % interval by Student's t.
+//!
+//! The repetitions are taken as independent draws; seconds or requests within one are not, and must not be passed in.
+//! Source: Student, "The probable error of a mean", Biometrika 6 (1908).
+
+use super::Interval;
+use halfpower_model::{Estimate, Quantity};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The mean; none of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// How many standard errors a two-sided 95 % interval reaches to either side, for at least one degree of freedom.
+pub(crate) fn t_quantile(degrees_of_freedom: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
+        .expect("an interval is only asked for with at least one degree of freedom")
+        .inverse_cdf(0.975)
+}
+
+/// The 95 % interval of the mean; none under two values.
+pub(crate) fn mean_interval(values: &[f64]) -> Option<Interval> {
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = mean(values)?;
+    let degrees_of_freedom = values.len() - 1;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let standard_error = (squares / degrees_of_freedom as f64 / values.len() as f64).sqrt();
+    let half = t_quantile(degrees_of_freedom) * standard_error;
+    Some(Interval { low: mean - half, high: mean + half })
+}
+
+/// The mean of a quantity that cannot be negative, so that its interval is cut at zero; none of nothing.
+pub(crate) fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
+    let interval = mean_interval(values);
+    Some(Estimate {
+        quantity,
+        value: mean(values)?,
+        low: interval.map(|interval| interval.low.max(0.0)),
+        high: interval.map(|interval| interval.high),
+        repetitions: values.len() as u32,
+    })
+}
+
+/// Half of the 95 % t interval over the mean: 0.02 is ±2 %. None under two values, and where the mean is zero.
+pub fn relative_half_width(values: &[f64]) -> Option<f64> {
+    let interval = mean_interval(values)?;
+    let relative = (interval.high - interval.low) / 2.0 / mean(values)?.abs();
+    relative.is_finite().then_some(relative)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::Normal;
+    use proptest::prelude::*;
+
+    /// Differences in hours of sleep, from Student's paper of 1908.
+    const SLEEP_H: [f64; 10] = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, column 0.975.
+        for (degrees_of_freedom, quantile) in
+            [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042), (100, 1.984)]
+        {
+            let got = t_quantile(degrees_of_freedom);
+            assert!((got - quantile).abs() < 0.0006, "{degrees_of_freedom}: {got}");
+        }
+    }
+
+    #[test]
+    fn the_sleep_data_give_their_published_interval() {
+        // The manual of R, `t.test` on the data set `sleep`, paired: mean 1.58, 0.7001142 to 2.4598858.
+        let estimate = mean_estimate(Quantity::Ratio, &SLEEP_H).unwrap();
+        assert!((estimate.value - 1.58).abs() < 1e-12);
+        assert!((estimate.low.unwrap() - 0.700_114_2).abs() < 1e-6, "{estimate:?}");
+        assert!((estimate.high.unwrap() - 2.459_885_8).abs() < 1e-6, "{estimate:?}");
+        assert!((relative_half_width(&SLEEP_H).unwrap() - 0.879_885_8 / 1.58).abs() < 1e-6);
+    }
+
+    #[test]
+    fn too_few_values_give_no_interval() {
+        assert_eq!(mean_estimate(Quantity::Ratio, &[]), None);
+        assert_eq!(
+            mean_estimate(Quantity::Ratio, &[3.0]).map(|estimate| (estimate.low, estimate.high)),
+            Some((None, None))
+        );
+        assert_eq!(relative_half_width(&[]), None);
+        assert_eq!(relative_half_width(&[3.0]), None);
+        assert_eq!(relative_half_width(&[0.0, 0.0]), None, "a share of nothing");
+        assert_eq!(relative_half_width(&[3.0, 3.0]), Some(0.0));
+    }
+
+    #[test]
+    fn ninety_five_in_a_hundred_intervals_hold_the_truth() {
+        let mut normal = Normal::new(1908);
+        let held = (0..2000)
+            .filter(|_| {
+                let values: Vec<f64> = (0..5).map(|_| 100.0 + 7.0 * normal.draw()).collect();
+                let interval = mean_interval(&values).unwrap();
+                interval.low <= 100.0 && 100.0 <= interval.high
+            })
+            .count();
+        assert!((1840..=1960).contains(&held), "{held} of 2000");
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_follows_shift_and_scale(values in proptest::collection::vec(1.0_f64..1e3, 2..20),
+                                                shift in 0.0_f64..1e3, scale in 0.1_f64..1e3) {
+            let interval = mean_interval(&values).unwrap();
+            let moved: Vec<f64> = values.iter().map(|value| value * scale + shift).collect();
+            let got = mean_interval(&moved).unwrap();
+            let tolerance = 1e-9 * (got.high.abs() + got.low.abs());
+            prop_assert!((got.low - (interval.low * scale + shift)).abs() <= tolerance);
+            prop_assert!((got.high - (interval.high * scale + shift)).abs() <= tolerance);
+            let mean = mean(&values).unwrap();
+            prop_assert!(interval.low <= mean && mean <= interval.high);
+        }
+
+        #[test]
+        fn the_relative_width_has_no_unit(values in proptest::collection::vec(1.0_f64..1e3, 2..20), scale in 0.1_f64..1e6) {
+            let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();
+            let (one, other) = (relative_half_width(&values).unwrap(), relative_half_width(&scaled).unwrap());
+            prop_assert!((one - other).abs() <= 1e-9 * (1.0 + one));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! All repetitions of a cell in one summary: means over repetitions, latencies of the merged histogram.
+
+use crate::CellSummary;
+use crate::cells::Cell;
+use crate::statistics::mean_estimate;
+use halfpower_model::sample::Latency;
+use halfpower_model::{Estimate, Histogram, Quantity};
+
+/// The shares of requests a latency chart shows.
+const SHARES: [f64; 15] =
+    [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.999_5, 0.999_9, 0.999_95, 0.999_99];
+
+/// The summary of a cell.
+pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
+    let mut histogram = Histogram::default();
+    for observed in &cell.repetitions {
+        let histograms = &observed.sample.latency_histogram;
+        [&histograms.read, &histograms.write].into_iter().flatten().for_each(|part| histogram.merge(part));
+    }
+    let cpu_ms_per_mb: Vec<f64> =
+        cell.cpu_s_per(|sample| sample.total.bytes).into_iter().map(|cost_s| cost_s * 1e9).collect();
+    CellSummary {
+        cell: cell.number,
+        workload: cell.workload.clone(),
+        bytes_per_s: measured(Quantity::BytesPerSecond, &cell.bytes_per_s()),
+        requests_per_s: measured(Quantity::RequestsPerSecond, &cell.requests_per_s()),
+        cpu_us_per_request: mean_estimate(Quantity::MicrosecondsPerRequest, &cell.cpu_us_per_request()),
+        cpu_ms_per_mb: mean_estimate(Quantity::MillisecondsPerMegabyte, &cpu_ms_per_mb),
+        latency: Latency::of(&histogram),
+        percentiles: percentiles(&histogram),
+        histogram,
+        samples: cell.samples(),
+        failed: cell.failed,
+    }
+}
+
+/// The mean; zero of no repetitions where every sample failed.
+fn measured(quantity: Quantity, values: &[f64]) -> Estimate {
+    let nothing = Estimate { quantity, value: 0.0, low: None, high: None, repetitions: 0 };
+    mean_estimate(quantity, values).unwrap_or(nothing)
+}
+
+/// The shares with ten requests beyond them, on the side where fewer are.
+fn percentiles(histogram: &Histogram) -> Vec<(f64, u64)> {
+    SHARES
+        .into_iter()
+        .filter(|share| (histogram.count() as f64 * share.min(1.0 - share)).round() >= 10.0)
+        .filter_map(|share| Some((share, histogram.quantile(share)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::support::{Run, read};
+    use halfpower_model::sample::Failure;
+
+    #[test]
+    fn the_mean_is_over_repetitions() {
+        // Student's sleep data again, in MB/s: 1.58 ± 0.8798858.
+        let mut run = Run::default();
+        run.add(read(64), &[1.2e6, 2.4e6, 1.3e6, 1.3e6, 0.0, 1.0e6, 1.8e6, 0.8e6, 4.6e6, 1.4e6]);
+        run.cost(0, |_| 50.0);
+        let summary = &analyse(&run.observed()).cells[0];
+        assert!((summary.bytes_per_s.value - 1.58e6).abs() < 1.0);
+        assert!((summary.bytes_per_s.high.unwrap() - 2.459_885_8e6).abs() < 1.0, "{:?}", summary.bytes_per_s);
+        assert!((summary.requests_per_s.value - 1.58e6 / 65_536.0).abs() < 1e-6);
+        // A sample without a request has no cost a request, and the cell then has none.
+        assert_eq!(summary.cpu_us_per_request, None);
+        assert_eq!(summary.samples.len(), 10);
+    }
+
+    #[test]
+    fn costs_are_in_their_units() {
+        let mut run = Run::default();
+        run.add(read(64), &[65.536e6, 65.536e6]);
+        run.cost(0, |_| 50.0);
+        let summary = &analyse(&run.observed()).cells[0];
+        assert!((summary.cpu_us_per_request.unwrap().value - 50.0).abs() < 1e-9);
+        // 50 µs for 65 536 bytes are 0.05 ms / 0.065536 MB.
+        assert!((summary.cpu_ms_per_mb.unwrap().value - 0.05 / 0.065_536).abs() < 1e-9);
+    }
+
+    #[test]
+    fn latencies_come_from_the_merged_histogram() {
+        let mut run = Run::default();
+        run.add(read(4), &[1e6, 1e6]);
+        for (sample, values) in run.samples.iter_mut().zip([1..=100_u64, 9_901..=10_000]) {
+            let mut histogram = Histogram::default();
+            values.for_each(|value| histogram.record(value));
+            sample.sample.latency_histogram.read = Some(histogram);
+        }
+        let summary = &analyse(&run.observed()).cells[0];
+        assert_eq!((summary.latency.min, summary.latency.max), (Some(1), Some(10_000)));
+        assert_eq!(summary.latency.mean, Some((50.5 + 9_950.5) / 2.0));
+        assert_eq!(summary.histogram.count(), 200);
+        let shares: Vec<f64> = summary.percentiles.iter().map(|(share, _)| *share).collect();
+        assert_eq!(shares, [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95], "ten of 200 lie beyond the 95th");
+    }
+
+    #[test]
+    fn a_cell_that_only_failed_measured_nothing() {
+        let mut run = Run::default();
+        run.add(read(4), &[1e6]);
+        run.samples[0].sample.failure = Some(Failure { code: "EIO".to_owned(), message: "it broke".to_owned() });
+        let analysis = analyse(&run.observed());
+        let summary = &analysis.cells[0];
+        assert_eq!((summary.failed, summary.samples.len(), summary.bytes_per_s.repetitions), (1, 0, 0));
+        assert!(analysis.findings.is_empty());
+    }
+}

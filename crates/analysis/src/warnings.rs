@@ -1,0 +1,69 @@
+//! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows.
+
+use crate::Observed;
+use halfpower_model::sample::Warning;
+
+const GENERATOR_BOUND: &str = "generator_bound";
+
+/// Each code in its first wording with how many samples carry it, failed ones included; the most frequent first.
+pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
+    let mut collected: Vec<(Warning, u32)> = Vec::new();
+    for observed in samples {
+        let mut codes: Vec<&str> = Vec::new();
+        let said = &observed.sample.warnings;
+        let unsaid = observed.sample.generator_bound && said.iter().all(|warning| warning.code != GENERATOR_BOUND);
+        let added = unsaid.then(generator_bound);
+        for warning in said.iter().chain(&added) {
+            // A sample counts once, however often it says the same.
+            if codes.contains(&warning.code.as_str()) {
+                continue;
+            }
+            codes.push(&warning.code);
+            match collected.iter_mut().find(|(known, _)| known.code == warning.code) {
+                Some((_, count)) => *count += 1,
+                None => collected.push((warning.clone(), 1)),
+            }
+        }
+    }
+    collected.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    collected
+}
+
+fn generator_bound() -> Warning {
+    Warning::new(
+        GENERATOR_BOUND,
+        "the program, not the storage, set the pace: the storage can do more than this figure",
+        "use more workers, larger requests or a cheaper personality",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, read};
+
+    #[test]
+    fn each_code_shows_once_with_its_count() {
+        let mut run = Run::default();
+        run.add(read(4), &[1.0, 1.0, 1.0]);
+        let stolen = |share: &str| Warning::new("stolen", format!("{share} of the time was stolen"), "wait");
+        run.samples[0].sample.warnings = vec![Warning::new("sparse", "holes", "fill it")];
+        run.samples[1].sample.warnings = vec![stolen("2 %"), stolen("2 %")];
+        run.samples[2].sample.warnings = vec![stolen("3 %")];
+        let collected = collect(&run.observed());
+        let counts: Vec<_> = collected.iter().map(|(warning, count)| (warning.code.as_str(), *count)).collect();
+        assert_eq!(counts, [("stolen", 2), ("sparse", 1)]);
+        assert!(collected[0].0.message.starts_with("2 %"));
+    }
+
+    #[test]
+    fn a_generator_bound_sample_shows_even_if_it_does_not_say_so() {
+        let mut run = Run::default();
+        run.add(read(4), &[1.0, 1.0]);
+        assert!(collect(&run.observed()).is_empty());
+        run.samples.iter_mut().for_each(|sample| sample.sample.generator_bound = true);
+        run.samples[0].sample.warnings = vec![Warning::new(GENERATOR_BOUND, "said already", "more workers")];
+        let collected = collect(&run.observed());
+        assert_eq!((collected.len(), collected[0].1, collected[0].0.message.as_str()), (1, 2, "said already"));
+    }
+}

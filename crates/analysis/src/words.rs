@@ -1,0 +1,116 @@
+//! Workloads in the words of sentences. Numbers are worded by the types they have.
+
+use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Pattern, Workload};
+
+/// What a series varies, and so what its words leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Varied {
+    RequestSize,
+    Depth,
+}
+
+/// `reads`, `writes`, `mixed requests (70 % reads)`.
+pub(crate) fn requests(operation: Operation) -> String {
+    match operation {
+        Operation::Read => "reads".to_owned(),
+        Operation::Write => "writes".to_owned(),
+        Operation::Mix { read_percent } => format!("mixed requests ({read_percent} % reads)"),
+    }
+}
+
+/// `sequential reads`, `random 4 KiB reads`: the size of random requests is part of what they are.
+pub(crate) fn kind(workload: &Workload) -> String {
+    match workload.pattern {
+        Pattern::Sequential => format!("sequential {}", requests(workload.operation)),
+        Pattern::Random => format!("random {} {}", workload.request_size, requests(workload.operation)),
+    }
+}
+
+/// `direct`, `buffered, flushed`: how caches are used.
+pub(crate) fn caching(workload: &Workload) -> String {
+    let mut words = match workload.buffering {
+        Buffering::None => "direct and through".to_owned(),
+        buffering => buffering.to_string(),
+    };
+    if workload.durability == Durability::FlushAtEnd {
+        words.push_str(", flushed");
+    }
+    words
+}
+
+/// `8 deep`, `8 deep × 2 workers`.
+pub(crate) fn depth(workload: &Workload) -> String {
+    match workload.workers {
+        1 => format!("{} deep", workload.depth),
+        workers => format!("{} deep × {workers} workers", workload.depth),
+    }
+}
+
+/// What stays the same in a series: `8 deep, direct` where the size varies, `4 KiB, direct` where the depth does.
+pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
+    let first = match (varied, workload.workers) {
+        (Varied::RequestSize, _) => depth(workload),
+        (Varied::Depth, 1) => workload.request_size.to_string(),
+        (Varied::Depth, workers) => format!("{}, {workers} workers", workload.request_size),
+    };
+    format!("{first}, {}", caching(workload))
+}
+
+/// Whether the figures are of the storage rather than of memory: direct, written through or flushed, or reads of a
+/// cache that was not filled on purpose.
+pub(crate) fn reaches_storage(workload: &Workload) -> bool {
+    let writes_stay_in_memory = workload.operation.writes()
+        && workload.buffering == Buffering::Buffered
+        && workload.durability == Durability::None;
+    let reads_come_from_memory =
+        workload.operation.reads() && !workload.buffering.is_direct() && workload.cache == CachePolicy::Warm;
+    !writes_stay_in_memory && !reads_come_from_memory
+}
+
+/// A sentence to end with where the figures are of memory; empty where they are of the storage.
+pub(crate) fn memory_note(workload: &Workload) -> &'static str {
+    match (reaches_storage(workload), workload.operation.writes()) {
+        (true, _) => "",
+        (false, true) => " No flush is in the timing: this is the speed of memory, not of the storage.",
+        (false, false) => " From a warm cache: this is the speed of memory, not of the storage.",
+    }
+}
+
+/// A full sentence of its parts: a capital first and a full stop last.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{read, write};
+
+    #[test]
+    fn words_read_like_a_report() {
+        let mut workload = read(4);
+        assert_eq!(circumstances(&workload, Varied::RequestSize), "1 deep, direct");
+        (workload.workers, workload.pattern) = (2, Pattern::Random);
+        assert_eq!(circumstances(&workload, Varied::RequestSize), "1 deep × 2 workers, direct");
+        assert_eq!(circumstances(&workload, Varied::Depth), "4 KiB, 2 workers, direct");
+        assert_eq!(kind(&workload), "random 4 KiB reads");
+        assert_eq!(kind(&write(4)), "sequential writes");
+        assert_eq!(sentence("reads are fast"), "Reads are fast.");
+    }
+
+    #[test]
+    fn memory_is_told_from_storage() {
+        let case = |operation, buffering, durability, cache| {
+            reaches_storage(&Workload { operation, buffering, durability, cache, ..read(4) })
+        };
+        let (bare, flushed) = (Durability::None, Durability::FlushAtEnd);
+        assert!(case(Operation::Write, Buffering::Direct, bare, CachePolicy::Keep));
+        assert!(case(Operation::Write, Buffering::Buffered, flushed, CachePolicy::Keep));
+        assert!(case(Operation::Write, Buffering::Through, bare, CachePolicy::Keep));
+        assert!(!case(Operation::Write, Buffering::Buffered, bare, CachePolicy::Keep));
+        assert!(case(Operation::Read, Buffering::Buffered, bare, CachePolicy::Cold));
+        assert!(!case(Operation::Read, Buffering::Buffered, bare, CachePolicy::Warm));
+        assert!(case(Operation::Read, Buffering::Direct, bare, CachePolicy::Warm));
+    }
+}
