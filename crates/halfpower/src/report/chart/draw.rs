@@ -1,0 +1,240 @@
+//! A chart as SVG by `kuva`, to stand inside the report: colours are the page's own, so that it follows the dark, and the
+//! size follows the column.
+
+use super::swatch::{colour, marker};
+use super::{Chart, LINES_SHOWN, Line, Point, Value, XAxis, YAxis};
+use halfpower_model::Nanoseconds;
+use halfpower_model::units::significant;
+use kuva::backend::svg::SvgBackend;
+use kuva::plot::{BandPlot, LinePlot, ScatterPlot};
+use kuva::prelude::LineStyle;
+use kuva::render::annotations::ReferenceLine;
+use kuva::render::layout::{Layout, TickFormat};
+use kuva::render::plots::Plot;
+use kuva::render::render::render_multiple;
+use kuva::render::theme::Theme;
+use std::sync::Arc;
+
+/// The user space of a chart. A column of a wide page is about as wide; a telephone shrinks it by a third.
+const WIDTH: f64 = 540.0;
+const HEIGHT: f64 = 340.0;
+/// Room for the numbers and the name of the vertical axis.
+const MARGIN_LEFT: f64 = 72.0;
+const MARGIN_RIGHT: f64 = 16.0;
+/// Room beside the outermost points, in steps of the axis.
+const MARGIN_STEPS: f64 = 0.3;
+
+/// Draws a chart; `None` when nothing in it can be drawn.
+pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
+    let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
+    let scale = Scale::of(chart.y, lines)?;
+    let mut plots = Vec::new();
+    plots.extend(lines.iter().enumerate().filter_map(|(index, line)| band(chart, &scale, index, line)));
+    for (index, line) in lines.iter().enumerate() {
+        let points: Vec<(f64, f64)> =
+            line.points.iter().map(|point| (chart.x.place(point.x), scale.place(point.y.figure()))).collect();
+        let style = line.stroke.dashes().map_or(LineStyle::Solid, |dashes| LineStyle::Custom(dashes.to_owned()));
+        plots.push(Plot::Line(
+            LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style),
+        ));
+        plots.push(Plot::Scatter(
+            ScatterPlot::new().with_data(points).with_color(colour(index)).with_size(3.4).with_marker(marker(index)),
+        ));
+    }
+    let layout = layout(chart, &scale, lines);
+    let drawn = SvgBackend::new().render_scene(&render_multiple(plots, layout));
+    Some(embed(&drawn, &chart.id))
+}
+
+/// The body of the drawing, without its own opening tag: the page gives it one with a title, a description and no fixed
+/// size. `kuva` counts its clip paths through the life of the program; here they are named after the chart.
+fn embed(drawn: &str, id: &str) -> String {
+    let body = drawn.split_once('>').map_or(drawn, |(_, body)| body);
+    let body = body.trim_end().trim_end_matches("</svg>");
+    let Some((_, after)) = body.split_once("<clipPath id=\"") else { return body.to_owned() };
+    let counted = after.split('"').next().unwrap_or_default();
+    body.replace(&format!("\"{counted}\""), &format!("\"clip-{id}\""))
+        .replace(&format!("(#{counted})"), &format!("(#clip-{id})"))
+}
+
+/// The box that the page gives a drawing.
+pub(in crate::report) fn view_box() -> String {
+    format!("0 0 {WIDTH} {HEIGHT}")
+}
+
+/// The 95 % band behind a line, where every point has an interval.
+fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot> {
+    let interval = |point: &Point| match point.y {
+        Value::Estimate(estimate) => Some((scale.place(estimate.low?), scale.place(estimate.high?))),
+        Value::LatencyNs(_) => None,
+    };
+    let ends: Vec<(f64, f64)> = line.points.iter().map(interval).collect::<Option<_>>()?;
+    let x = line.points.iter().map(|point| chart.x.place(point.x));
+    let (low, high): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
+    Some(Plot::Band(BandPlot::new(x, low, high).with_color(colour(index)).with_opacity(0.18)))
+}
+
+fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
+    let places = lines.iter().flat_map(|line| &line.points).map(|point| chart.x.place(point.x));
+    let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
+    let left = if chart.x == XAxis::Share { 0.0 } else { left - MARGIN_STEPS };
+    let right = right + MARGIN_STEPS;
+    let x_axis = chart.x;
+    let divisor = scale.divisor;
+    let y_axis = chart.y;
+    let mut layout = Layout::new((left, right), (scale.low, scale.high))
+        .with_width(WIDTH)
+        .with_height(HEIGHT)
+        .with_force_margins(MARGIN_LEFT, MARGIN_RIGHT)
+        .with_x_axis_min(left)
+        .with_x_axis_max(right)
+        .with_y_axis_min(scale.low)
+        .with_y_axis_max(scale.high)
+        .with_x_tick_step(1.0)
+        .with_ticks(5)
+        .with_label_size(13)
+        .with_tick_size(13)
+        .with_tick_length(4.0)
+        .with_font_family("inherit")
+        .with_theme(theme())
+        .with_x_label(chart.x.label())
+        .with_y_label(format!("{}{}", scale.unit, chart.y.label()))
+        .with_x_tick_format(TickFormat::Custom(Arc::new(move |place| x_axis.tick(place))))
+        .with_y_tick_format(TickFormat::Custom(Arc::new(move |place| y_axis.tick(place * divisor, divisor))));
+    if chart.y.is_logarithmic() {
+        layout = layout.with_log_y();
+    }
+    if let Some(half) = chart.half_of_peak.map(|half| scale.place(half)).filter(|half| *half < scale.high) {
+        let line = ReferenceLine::horizontal(half).with_color("var(--muted)").with_dasharray("3 4");
+        layout = layout.with_reference_line(line.with_label("half of the peak"));
+    }
+    layout
+}
+
+/// Everything in the colours of the page.
+fn theme() -> Theme {
+    let ink = || "var(--muted)".to_owned();
+    Theme {
+        background: "none".to_owned(),
+        axis_color: "var(--rule-strong)".to_owned(),
+        grid_color: "var(--rule)".to_owned(),
+        tick_color: "var(--rule-strong)".to_owned(),
+        text_color: ink(),
+        legend_bg: "none".to_owned(),
+        legend_border: "none".to_owned(),
+        font_family: None,
+        ..Theme::light()
+    }
+}
+
+/// The vertical axis: its ends and the unit of its numbers.
+struct Scale {
+    low: f64,
+    high: f64,
+    divisor: f64,
+    unit: &'static str,
+}
+
+impl Scale {
+    fn of(axis: YAxis, lines: &[Line]) -> Option<Scale> {
+        let points = lines.iter().flat_map(|line| &line.points);
+        let (least, most) = points.fold((f64::MAX, 0.0_f64), |(low, high), point| {
+            let top = match point.y {
+                Value::Estimate(estimate) => estimate.high.unwrap_or(estimate.value),
+                Value::LatencyNs(latency_ns) => latency_ns as f64,
+            };
+            (low.min(point.y.figure()), high.max(top))
+        });
+        (most > 0.0).then_some(())?;
+        let (divisor, unit) = axis.unit(most);
+        let (low, high) = if axis.is_logarithmic() {
+            (round_down(least / divisor), round_up(most / divisor * 1.05))
+        } else {
+            (0.0, most / divisor * 1.06)
+        };
+        Some(Scale { low, high, divisor, unit })
+    }
+
+    /// Where a figure lies. An interval may reach below a logarithmic axis: it is cut there.
+    fn place(&self, figure: f64) -> f64 {
+        (figure / self.divisor).max(self.low)
+    }
+}
+
+/// The next of 1, 2, 5 times a power of ten, at or below.
+fn round_down(value: f64) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    [5.0, 2.0, 1.0].map(|step| step * power).into_iter().find(|step| *step <= value).unwrap_or(power)
+}
+
+/// The next of 1, 2, 5 times a power of ten, at or above.
+fn round_up(value: f64) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    [1.0, 2.0, 5.0].map(|step| step * power).into_iter().find(|step| *step >= value).unwrap_or(10.0 * power)
+}
+
+impl XAxis {
+    /// Steps from the origin: doublings of a KiB or of one request, or nines.
+    fn place(self, x: f64) -> f64 {
+        match self {
+            XAxis::RequestSize => (x / 1024.0).log2(),
+            XAxis::Depth => x.log2(),
+            XAxis::Share => -(1.0 - x).log10(),
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            XAxis::RequestSize => "request size, KiB",
+            XAxis::Depth => "depth",
+            XAxis::Share => "share of requests that were faster",
+        }
+    }
+
+    fn tick(self, place: f64) -> String {
+        match self {
+            XAxis::RequestSize if place >= 10.0 => format!("{} MiB", significant((place - 10.0).exp2())),
+            XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
+            XAxis::Share if place < 0.5 => "0 %".to_owned(),
+            XAxis::Share => {
+                let decimals = (place.round() - 2.0).max(0.0) as usize;
+                format!("{:.decimals$} %", 100.0 - 10_f64.powf(2.0 - place.round()))
+            }
+        }
+    }
+}
+
+impl YAxis {
+    fn is_logarithmic(self) -> bool {
+        matches!(self, YAxis::ProcessorCost | YAxis::Latency)
+    }
+
+    /// The unit that suits the largest figure: what to divide by, and its name.
+    fn unit(self, most: f64) -> (f64, &'static str) {
+        match self {
+            YAxis::BytesPerSecond if most >= 1e9 => (1e9, "GB/s"),
+            YAxis::BytesPerSecond if most >= 1e6 => (1e6, "MB/s"),
+            YAxis::BytesPerSecond => (1e3, "kB/s"),
+            YAxis::RequestsPerSecond if most >= 1e4 => (1e3, "thousand requests/s"),
+            YAxis::RequestsPerSecond => (1.0, "requests/s"),
+            YAxis::ProcessorCost => (1.0, "ms a MB"),
+            YAxis::Latency => (1.0, ""),
+        }
+    }
+
+    /// What the unit leaves to be said.
+    fn label(self) -> &'static str {
+        match self {
+            YAxis::Latency => "latency",
+            YAxis::ProcessorCost => " of processor time",
+            YAxis::BytesPerSecond | YAxis::RequestsPerSecond => "",
+        }
+    }
+
+    fn tick(self, figure: f64, divisor: f64) -> String {
+        match self {
+            YAxis::Latency => Nanoseconds(figure.round() as u64).to_string(),
+            _ => significant(figure / divisor),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Cells into lines: those that differ only in what runs along the axis belong together.
+
+use super::{Line, Point, Stroke, Value};
+use halfpower_analysis::CellSummary;
+use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, Personality, Workload};
+
+/// A line of fewer points says less than its table.
+pub(super) const POINTS_NEEDED: usize = 3;
+
+/// What varies along a line and so does not tell lines apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Along {
+    /// The request size.
+    RequestSize,
+    /// The depth.
+    Depth,
+    /// The share of requests; all lines have one request size.
+    Share,
+}
+
+/// What the cells of a line have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    request_size: Option<Bytes>,
+    depth: Option<u32>,
+    workers: u32,
+    buffering: Buffering,
+    durability: Durability,
+    cache: CachePolicy,
+    personality: Option<Personality>,
+}
+
+/// Of each cell. The personality counts only where two cells differ in nothing else: it usually follows from the depth.
+pub(super) fn shapes(cells: &[&CellSummary], along: Along) -> Vec<Shape> {
+    let of = |cell: &&CellSummary| shape(&cell.workload, along);
+    let ambiguous = cells.iter().enumerate().any(|(index, cell)| {
+        let same_place = |other: &&CellSummary| {
+            let (own, other) = (&cell.workload, &other.workload);
+            (own.request_size, own.depth) == (other.request_size, other.depth)
+        };
+        cells[..index].iter().any(|other| same_place(other) && of(other) == of(cell))
+    });
+    let personality = |cell: &CellSummary| ambiguous.then_some(cell.workload.personality);
+    cells.iter().map(|cell| Shape { personality: personality(cell), ..of(cell) }).collect()
+}
+
+fn shape(workload: &Workload, along: Along) -> Shape {
+    Shape {
+        request_size: (along == Along::Depth).then_some(workload.request_size),
+        depth: (along != Along::Depth).then_some(workload.depth),
+        workers: workload.workers,
+        buffering: workload.buffering,
+        durability: workload.durability,
+        cache: workload.cache,
+        personality: None,
+    }
+}
+
+impl Shape {
+    /// In the words of a workload; the cache's state is named only where it alone tells lines apart.
+    pub(super) fn label(&self, all: &[Shape]) -> String {
+        let mut label = match self.buffering {
+            Buffering::None => "direct and through".to_owned(),
+            buffering => buffering.to_string(),
+        };
+        if let Some(depth) = self.depth {
+            label += &format!(", {depth} deep");
+        }
+        if let Some(size) = self.request_size {
+            label += &format!(", {size}");
+        }
+        if self.workers > 1 {
+            label += &format!(", {} workers", self.workers);
+        }
+        if self.durability == Durability::FlushAtEnd {
+            label += ", flushed";
+        }
+        if let Some(personality) = self.personality {
+            label += &format!(", {personality}");
+        }
+        let but_for_the_cache = |other: &Shape| Shape { cache: self.cache, ..other.clone() } == *self;
+        if all.iter().any(|other| other.cache != self.cache && but_for_the_cache(other)) {
+            label += &format!(", cache {}", self.cache);
+        }
+        label
+    }
+}
+
+/// Lines along the request size; none when no line has enough points.
+pub(super) fn by_size(cells: &[&CellSummary], figure: fn(&CellSummary) -> Option<Estimate>) -> Option<Vec<Line>> {
+    lines(cells, Along::RequestSize, |cell| {
+        Some(Point { x: cell.workload.request_size.0 as f64, y: Value::Estimate(figure(cell)?) })
+    })
+}
+
+/// Lines of the request rate along the depth; none when no line has enough points.
+pub(super) fn by_depth(cells: &[&CellSummary]) -> Option<Vec<Line>> {
+    lines(cells, Along::Depth, |cell| {
+        Some(Point { x: f64::from(cell.workload.depth), y: Value::Estimate(cell.requests_per_s) })
+    })
+}
+
+/// Lines of the cells that have a point, in the order of the plan. A lone point beside real lines is kept: buffered
+/// requests at depth 1 beside direct ones at many depths.
+fn lines(cells: &[&CellSummary], along: Along, point: impl Fn(&CellSummary) -> Option<Point>) -> Option<Vec<Line>> {
+    let mut of_lines: Vec<Shape> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
+    for (cell, own) in cells.iter().zip(shapes(cells, along)) {
+        let Some(point) = point(cell).filter(|point| point.x > 0.0 && point.y.figure().is_finite()) else { continue };
+        match of_lines.iter().position(|shape| *shape == own) {
+            Some(index) => lines[index].points.push(point),
+            None => {
+                of_lines.push(own);
+                lines.push(Line { label: String::new(), stroke: Stroke::of(cell), points: vec![point] });
+            }
+        }
+    }
+    for (line, own) in lines.iter_mut().zip(&of_lines) {
+        line.label = own.label(&of_lines);
+        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    lines.iter().any(|line| line.points.len() >= POINTS_NEEDED).then_some(lines)
+}

@@ -1,0 +1,263 @@
+//! Charts: which cells become which lines on which axes. [`draw`] turns a chart into SVG.
+//!
+//! A chart whose lines would have fewer than three points is left out, and the report says so.
+
+mod draw;
+mod lines;
+mod swatch;
+
+pub(super) use draw::{svg, view_box};
+pub(super) use swatch::swatch;
+
+use super::ReportInput;
+use halfpower_analysis::CellSummary;
+use halfpower_model::{Buffering, Durability, Estimate, FindingCode, Operation, Pattern, Quantity};
+use lines::{Along, by_depth, by_size, shapes};
+
+/// Lines a chart can show and still be read. The table below it has all.
+pub(super) const LINES_SHOWN: usize = 7;
+
+/// A chart before it is drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Chart {
+    /// Unique in the report; a word for `id` attributes.
+    pub(super) id: String,
+    /// What it shows, in a few words.
+    pub(super) title: String,
+    /// What a point is.
+    pub(super) point: &'static str,
+    /// The horizontal axis.
+    pub(super) x: XAxis,
+    /// The vertical axis.
+    pub(super) y: YAxis,
+    /// The lines, in the plan's order.
+    pub(super) lines: Vec<Line>,
+    /// Half of the peak, where a finding names the peak, in bytes per second.
+    pub(super) half_of_peak: Option<f64>,
+}
+
+/// What runs from left to right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum XAxis {
+    /// Request size in bytes, each doubling a step.
+    RequestSize,
+    /// Depth, each doubling a step.
+    Depth,
+    /// Share of the requests, each nine a step.
+    Share,
+}
+
+/// What runs from bottom to top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum YAxis {
+    /// Bytes per second from zero.
+    BytesPerSecond,
+    /// Requests per second from zero.
+    RequestsPerSecond,
+    /// Milliseconds of processor time a MB, logarithmic.
+    ProcessorCost,
+    /// Latency in nanoseconds, logarithmic.
+    Latency,
+}
+
+/// A line of a chart.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// What sets it apart from the others of the chart.
+    pub(super) label: String,
+    /// How it is stroked.
+    pub(super) stroke: Stroke,
+    /// Its points, by `x`.
+    pub(super) points: Vec<Point>,
+}
+
+/// Strokes tell the use of the caches, so that a line is told apart without colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stroke {
+    /// Direct.
+    Solid,
+    /// Through the file cache.
+    Dashed,
+    /// Safe on the medium inside the timing.
+    Dotted,
+}
+
+/// A point of a line, in the units of the axes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    /// Bytes, a depth or a share.
+    pub(super) x: f64,
+    /// The figure.
+    pub(super) y: Value,
+}
+
+/// What a point stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value {
+    /// A mean over repetitions.
+    Estimate(Estimate),
+    /// A percentile of a merged histogram, in ns.
+    LatencyNs(u64),
+}
+
+impl Value {
+    /// The bare figure.
+    pub(super) fn figure(self) -> f64 {
+        match self {
+            Value::Estimate(estimate) => estimate.value,
+            Value::LatencyNs(latency_ns) => latency_ns as f64,
+        }
+    }
+
+    /// For people.
+    pub(super) fn text(self) -> String {
+        match self {
+            Value::Estimate(estimate) => estimate.to_string(),
+            Value::LatencyNs(latency_ns) => Quantity::Nanoseconds.format(latency_ns as f64),
+        }
+    }
+}
+
+impl Stroke {
+    fn of(cell: &CellSummary) -> Stroke {
+        match (cell.workload.durability, cell.workload.buffering) {
+            (Durability::FlushAtEnd, _) | (_, Buffering::Through | Buffering::None) => Stroke::Dotted,
+            (Durability::None, Buffering::Buffered) => Stroke::Dashed,
+            (Durability::None, Buffering::Direct) => Stroke::Solid,
+        }
+    }
+
+    /// In units of a user space of CSS pixels.
+    pub(super) fn dashes(self) -> Option<&'static str> {
+        match self {
+            Stroke::Solid => None,
+            Stroke::Dashed => Some("7 4"),
+            Stroke::Dotted => Some("1.5 4"),
+        }
+    }
+}
+
+/// The charts of a report, and a sentence for each kind that cannot be shown.
+pub(super) fn charts(input: &ReportInput<'_>) -> (Vec<Chart>, Vec<&'static str>) {
+    let groups = groups(&input.analysis.cells);
+    let kinds: [(Vec<Chart>, &'static str); 4] = [
+        (
+            groups.iter().filter_map(|group| throughput(input, group)).collect(),
+            "Throughput against request size: nothing was measured at three request sizes or more.",
+        ),
+        (
+            groups.iter().filter_map(rate).collect(),
+            "Requests per second against depth: no random workload was measured at three depths or more.",
+        ),
+        (
+            groups.iter().filter_map(latency).collect(),
+            "Latency percentiles: no random workload has enough requests for them.",
+        ),
+        (
+            groups.iter().filter_map(processor_cost).collect(),
+            "Processor cost: it was not measured at three request sizes or more.",
+        ),
+    ];
+    let absent = kinds.iter().filter(|(charts, _)| charts.is_empty()).map(|(_, absent)| *absent).collect();
+    (kinds.into_iter().flat_map(|(charts, _)| charts).collect(), absent)
+}
+
+/// Cells of one operation and pattern; a chart never mixes them.
+struct Group<'a> {
+    pattern: Pattern,
+    operation: Operation,
+    cells: Vec<&'a CellSummary>,
+}
+
+impl Group<'_> {
+    fn name(&self) -> String {
+        format!("{} {}", self.pattern, self.operation)
+    }
+
+    fn id(&self, kind: &str) -> String {
+        format!("{kind}-{}", self.name().replace([' ', '='], "-"))
+    }
+}
+
+/// In the order of the plan.
+fn groups(cells: &[CellSummary]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in cells {
+        let (pattern, operation) = (cell.workload.pattern, cell.workload.operation);
+        match groups.iter_mut().find(|group| (group.pattern, group.operation) == (pattern, operation)) {
+            Some(group) => group.cells.push(cell),
+            None => groups.push(Group { pattern, operation, cells: vec![cell] }),
+        }
+    }
+    groups
+}
+
+fn throughput(input: &ReportInput<'_>, group: &Group<'_>) -> Option<Chart> {
+    let name = group.name();
+    let lines = by_size(&group.cells, |cell| Some(cell.bytes_per_s))?;
+    let peak = input.findings(FindingCode::Peak).find(|finding| finding.subject.starts_with(&name));
+    let peak = peak
+        .and_then(|finding| finding.estimates.iter().find(|estimate| estimate.quantity == Quantity::BytesPerSecond));
+    Some(Chart {
+        id: group.id("throughput"),
+        title: format!("Throughput of {name}s"),
+        point: "the mean throughput of a cell",
+        x: XAxis::RequestSize,
+        y: YAxis::BytesPerSecond,
+        lines,
+        half_of_peak: peak.map(|estimate| estimate.value / 2.0),
+    })
+}
+
+fn processor_cost(group: &Group<'_>) -> Option<Chart> {
+    Some(Chart {
+        id: group.id("processor"),
+        title: format!("Processor time of {}s", group.name()),
+        point: "the mean processor time a MB of a cell, lower bound",
+        x: XAxis::RequestSize,
+        y: YAxis::ProcessorCost,
+        lines: by_size(&group.cells, |cell| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0))?,
+        half_of_peak: None,
+    })
+}
+
+fn rate(group: &Group<'_>) -> Option<Chart> {
+    (group.pattern == Pattern::Random).then_some(())?;
+    Some(Chart {
+        id: group.id("rate"),
+        title: format!("Rate of {}s", group.name()),
+        point: "the mean request rate of a cell",
+        x: XAxis::Depth,
+        y: YAxis::RequestsPerSecond,
+        lines: by_depth(&group.cells)?,
+        half_of_peak: None,
+    })
+}
+
+/// Latency by depth, of the smallest random requests past the file cache: the ones where the device shows.
+fn latency(group: &Group<'_>) -> Option<Chart> {
+    (group.pattern == Pattern::Random).then_some(())?;
+    let size = group.cells.iter().map(|cell| cell.workload.request_size).min()?;
+    let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.workload.request_size == size).collect();
+    let shapes = shapes(&cells, Along::Share);
+    let lines: Vec<Line> = cells
+        .iter()
+        .zip(&shapes)
+        .map(|(cell, own)| Line { label: own.label(&shapes), stroke: Stroke::of(cell), points: percentiles(cell) })
+        .filter(|line| line.points.len() >= lines::POINTS_NEEDED)
+        .collect();
+    (!lines.is_empty()).then(|| Chart {
+        id: group.id("latency"),
+        title: format!("Latency of {}s, {size}", group.name()),
+        point: "a percentile of the merged latencies of a cell, submit to reap",
+        x: XAxis::Share,
+        y: YAxis::Latency,
+        lines,
+        half_of_peak: None,
+    })
+}
+
+fn percentiles(cell: &CellSummary) -> Vec<Point> {
+    let valid = cell.percentiles.iter().filter(|(share, latency_ns)| *share < 1.0 && *latency_ns > 0);
+    valid.map(|(share, latency_ns)| Point { x: *share, y: Value::LatencyNs(*latency_ns) }).collect()
+}

@@ -1,0 +1,48 @@
+//! The looks of the lines, and the small pictures of them in a legend.
+//!
+//! Colours are those of Okabe and Ito (2008), which people with the usual kinds of colour blindness tell apart; the
+//! style sheet names them `--line-0` and up, lighter in the dark. Each comes with a marker of its own.
+
+use super::Stroke;
+use kuva::prelude::MarkerShape;
+
+/// Markers by line, in step with the colours.
+const MARKERS: [MarkerShape; super::LINES_SHOWN] = [
+    MarkerShape::Circle,
+    MarkerShape::Square,
+    MarkerShape::Triangle,
+    MarkerShape::Diamond,
+    MarkerShape::TriangleDown,
+    MarkerShape::Cross,
+    MarkerShape::Plus,
+];
+
+/// Of the line with this place in its chart.
+pub(super) fn marker(index: usize) -> MarkerShape {
+    MARKERS[index % MARKERS.len()]
+}
+
+/// As a value of CSS.
+pub(super) fn colour(index: usize) -> String {
+    format!("var(--line-{})", index % MARKERS.len())
+}
+
+/// A legend's picture of a line, as SVG of 34 by 14.
+pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
+    let colour = colour(index);
+    let dashes = stroke.dashes().map(|dashes| format!(" stroke-dasharray=\"{dashes}\"")).unwrap_or_default();
+    let path = match marker(index) {
+        MarkerShape::Square => "M13.5 3.5h7v7h-7z",
+        MarkerShape::Triangle => "M17 2.6l4 7h-8z",
+        MarkerShape::Diamond => "M17 2l5 5-5 5-5-5z",
+        MarkerShape::TriangleDown => "M17 11.4l4-7h-8z",
+        MarkerShape::Cross => "M13.5 3.5l7 7m0-7l-7 7",
+        MarkerShape::Plus => "M17 2.5v9M12.5 7h9",
+        _ => "M21 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
+    };
+    format!(
+        "<svg class=\"swatch\" viewBox=\"0 0 34 14\" width=\"34\" height=\"14\" aria-hidden=\"true\">\
+         <path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>\
+         <path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/></svg>"
+    )
+}

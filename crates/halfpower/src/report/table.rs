@@ -1,0 +1,195 @@
+//! The tables of the report: figures with their units, one place for each.
+
+use super::ReportInput;
+use super::chart::{Chart, XAxis};
+use halfpower_analysis::{CellSummary, CostFit, Observed};
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Estimate, Quantity};
+use serde::Serialize;
+
+/// What stands where there is no figure; a note below the table says why.
+const NO_FIGURE: &str = "–";
+
+/// A table; the first column names the row.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Table {
+    /// Names of the columns.
+    pub(super) head: Vec<String>,
+    /// Rows as wide as the head.
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new<const COLUMNS: usize>(head: [&str; COLUMNS], rows: impl Iterator<Item = [String; COLUMNS]>) -> Table {
+        Table { head: head.map(str::to_owned).to_vec(), rows: rows.map(Vec::from).collect() }
+    }
+}
+
+/// What a chart shows, as text: a row for each `x`, a column for each line.
+pub(super) fn of_chart(chart: &Chart) -> Table {
+    let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let first = match chart.x {
+        XAxis::RequestSize => "request size",
+        XAxis::Depth => "depth",
+        XAxis::Share => "share of requests",
+    };
+    let head = std::iter::once(first.to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
+    let row = |x: &f64| {
+        let figures = chart.lines.iter().map(|line| {
+            let point = line.points.iter().find(|point| point.x == *x);
+            point.map_or_else(|| NO_FIGURE.to_owned(), |point| point.y.text())
+        });
+        std::iter::once(x_text(chart.x, *x)).chain(figures).collect()
+    };
+    Table { head: head.collect(), rows: places.iter().map(row).collect() }
+}
+
+fn x_text(axis: XAxis, x: f64) -> String {
+    match axis {
+        XAxis::RequestSize => Bytes(x as u64).to_string(),
+        XAxis::Depth => significant(x),
+        XAxis::Share => {
+            let percent = format!("{:.6}", x * 100.0);
+            format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// Every cell with its figures.
+pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
+    let head = ["workload", "n", "throughput", "rate", "processor time", "p50", "p99", "p99.9", "slowest"];
+    Table::new(
+        head,
+        cells.iter().map(|cell| {
+            let used = cell.bytes_per_s.repetitions;
+            let latency = cell.latency;
+            [
+                cell.workload.to_string(),
+                if cell.failed > 0 { format!("{used} ({} failed)", cell.failed) } else { used.to_string() },
+                if used > 0 { cell.bytes_per_s.to_string() } else { NO_FIGURE.to_owned() },
+                if used > 0 { cell.requests_per_s.to_string() } else { NO_FIGURE.to_owned() },
+                estimate(cell.cpu_us_per_request),
+                latency_text(latency.p50),
+                latency_text(latency.p99),
+                latency_text(latency.p99_9),
+                latency_text(latency.max),
+            ]
+        }),
+    )
+}
+
+/// Fixed and marginal processor cost of every series.
+pub(super) fn of_costs(costs: &[CostFit]) -> Table {
+    let head = ["series", "fixed", "marginal", "variance explained"];
+    Table::new(
+        head,
+        costs.iter().map(|cost| {
+            let explained = format!("{} %", significant(cost.r_squared * 100.0));
+            [cost.subject.clone(), cost.fixed.to_string(), cost.marginal.to_string(), explained]
+        }),
+    )
+}
+
+/// Every sample, in the order they were taken.
+pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
+    let head = ["sample", "block", "workload", "length", "throughput", "rate", "p50", "p99", "remarks"];
+    Table::new(
+        head,
+        samples.iter().map(|observed| {
+            let sample = observed.sample;
+            let total = &sample.total;
+            [
+                observed.id.to_string(),
+                (observed.block + 1).to_string(),
+                sample.workload.to_string(),
+                sample.elapsed().to_string(),
+                total.bytes_per_s.to_string(),
+                Quantity::RequestsPerSecond.format(total.requests_per_s),
+                latency_text(total.latency_ns.p50),
+                latency_text(total.latency_ns.p99),
+                remarks(observed),
+            ]
+        }),
+    )
+}
+
+/// Why a sample failed, and the codes of its warnings.
+fn remarks(observed: &Observed<'_>) -> String {
+    let sample = observed.sample;
+    let failure = sample.failure.iter().map(|failure| format!("failed: {}", failure.code));
+    let bound = sample.generator_bound.then(|| "set by the program".to_owned());
+    let warnings = sample.warnings.iter().map(|warning| warning.code.replace('_', " "));
+    failure.chain(bound).chain(warnings).collect::<Vec<_>>().join(", ")
+}
+
+/// What the workloads could not be run for.
+pub(super) fn of_skipped(skipped: &[(String, String)]) -> Table {
+    Table::new(["workload", "reason"], skipped.iter().map(|(label, reason)| [label.clone(), reason.clone()]))
+}
+
+/// The machine and the target. What the system does not tell is left out.
+pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
+    let environment = input.environment;
+    let target = &environment.target;
+    let text = |value: &Option<String>| value.clone();
+    let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());
+    let medium = target.rotational.map(|rotational| if rotational { "spinning" } else { "not spinning" }.to_owned());
+    let clock = &environment.clock;
+    let unavailable = environment
+        .personalities
+        .iter()
+        .filter_map(|facts| facts.unavailable.as_ref().map(|reason| format!("{}: {reason}", facts.personality)));
+    let unavailable = unavailable.collect::<Vec<_>>().join("; ");
+    let facts: [(&str, Option<String>); 22] = [
+        ("target", Some(target.path.clone())),
+        ("size", bytes(Some(target.size_bytes))),
+        ("allocated", bytes(target.allocated_bytes)),
+        ("file system", text(&target.filesystem)),
+        ("mount options", text(&target.mount_options)),
+        ("device", text(&target.device)),
+        ("model", text(&target.model)),
+        ("transport", text(&target.transport)),
+        ("medium", medium),
+        ("scheduler", text(&target.scheduler)),
+        ("read-ahead", bytes(target.read_ahead_bytes)),
+        ("logical block", bytes(target.logical_block_bytes)),
+        ("alignment for direct I/O", bytes(target.direct_alignment_bytes)),
+        ("advertised peak", target.pap_bytes_per_s.map(|rate| rate.to_string())),
+        ("host", Some(environment.host.clone())),
+        ("kernel", Some(environment.kernel.clone())),
+        ("processor", text(&environment.cpu_model)),
+        ("processors", Some(environment.cpus.to_string())),
+        ("memory", bytes(Some(environment.memory_bytes))),
+        (
+            "clock",
+            Some(format!(
+                "{}, steps of {} ns, {} ns a reading",
+                clock.source,
+                significant(clock.resolution_ns),
+                significant(clock.cost_ns)
+            )),
+        ),
+        ("not available here", (!unavailable.is_empty()).then_some(unavailable)),
+        ("program", Some(program(input))),
+    ];
+    let known = facts.into_iter().filter_map(|(name, value)| value.map(|value| [name.to_owned(), value]));
+    Table::new(["what", "value"], known)
+}
+
+fn program(input: &ReportInput<'_>) -> String {
+    let program = input.program;
+    let commit = program.commit.as_ref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
+    let features =
+        if program.features.is_empty() { String::new() } else { format!(", with {}", program.features.join(", ")) };
+    format!("halfpower {}{commit}{features}", program.version)
+}
+
+fn estimate(estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(|| NO_FIGURE.to_owned(), |estimate| estimate.to_string())
+}
+
+fn latency_text(latency_ns: Option<u64>) -> String {
+    latency_ns.map_or_else(|| NO_FIGURE.to_owned(), |ns| Quantity::Nanoseconds.format(ns as f64))
+}

@@ -1,0 +1,285 @@
+//! What the template is given: every word of the report in its place, nothing left to decide.
+
+use super::chart::{self, Chart, LINES_SHOWN, Value, XAxis, charts};
+use super::table::{self, Table};
+use super::{ReportInput, RunStatus};
+use halfpower_model::{Estimate, Finding, FindingCode};
+use serde::Serialize;
+
+/// The whole report.
+#[derive(Debug, Serialize)]
+pub(super) struct View<'a> {
+    title: &'a str,
+    version: &'a str,
+    question: Option<&'a str>,
+    target: &'a str,
+    run: i64,
+    date: String,
+    counts: String,
+    unfinished: Option<String>,
+    verdict: Vec<&'a str>,
+    key_figures: Vec<KeyFigure>,
+    recommendations: Vec<&'a str>,
+    findings: Vec<FindingGroup<'a>>,
+    charts: Vec<ChartView>,
+    absent: Vec<&'static str>,
+    cells: Table,
+    costs: Option<Table>,
+    samples: Table,
+    warnings: Vec<WarningView<'a>>,
+    skipped: Option<Table>,
+    environment: Table,
+    plan: &'a str,
+    command: &'a str,
+}
+
+/// A figure in large type.
+#[derive(Debug, Serialize)]
+struct KeyFigure {
+    name: String,
+    about: String,
+    value: String,
+    interval: String,
+}
+
+#[derive(Debug, Serialize)]
+struct FindingGroup<'a> {
+    title: &'static str,
+    findings: Vec<FindingView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct FindingView<'a> {
+    subject: &'a str,
+    sentence: &'a str,
+    estimates: Vec<EstimateView>,
+    samples: String,
+    sample_count: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct EstimateView {
+    value: String,
+    interval: String,
+    repetitions: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct ChartView {
+    id: String,
+    title: String,
+    description: String,
+    caption: String,
+    view_box: String,
+    /// Trusted: drawn here from enumerations and numbers, and escaped by the drawing library.
+    svg: String,
+    legend: Vec<LegendEntry>,
+    table: Table,
+}
+
+#[derive(Debug, Serialize)]
+struct LegendEntry {
+    swatch: String,
+    label: String,
+}
+
+#[derive(Debug, Serialize)]
+struct WarningView<'a> {
+    message: &'a str,
+    remedy: &'a str,
+    samples: u32,
+}
+
+/// The kinds of findings that have a section, in its order. The recommendation stands above them all.
+const GROUPS: [(FindingCode, &str); 6] = [
+    (FindingCode::Peak, "Peaks"),
+    (FindingCode::HalfPower, "Half-power request sizes"),
+    (FindingCode::Knee, "Depth"),
+    (FindingCode::ProcessorCost, "Processor cost"),
+    (FindingCode::BufferingGain, "Buffering"),
+    (FindingCode::FlushCost, "Flushing"),
+];
+
+impl<'a> View<'a> {
+    /// Of a run.
+    pub(super) fn new(input: &ReportInput<'a>) -> View<'a> {
+        let analysis = input.analysis;
+        let (drawn, absent) = charts(input);
+        let warnings = analysis.warnings.iter();
+        View {
+            title: input.title,
+            version: &input.program.version,
+            question: input.question,
+            target: &input.environment.target.path,
+            run: input.run,
+            date: input.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+            counts: counts(input),
+            unfinished: unfinished(input.status),
+            verdict: verdict(input),
+            key_figures: key_figures(input),
+            recommendations: sentences(input, FindingCode::Recommendation),
+            findings: GROUPS.iter().filter_map(|(code, title)| group(input, *code, title)).collect(),
+            charts: drawn.iter().filter_map(chart_view).collect(),
+            absent,
+            cells: table::of_cells(&analysis.cells),
+            costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
+            samples: table::of_samples(input.samples),
+            warnings: warnings
+                .map(|(warning, samples)| WarningView {
+                    message: &warning.message,
+                    remedy: &warning.remedy,
+                    samples: *samples,
+                })
+                .collect(),
+            skipped: (!input.skipped.is_empty()).then(|| table::of_skipped(input.skipped)),
+            environment: table::of_environment(input),
+            plan: input.plan,
+            command: input.command,
+        }
+    }
+}
+
+/// How many samples there are, and how many of them failed.
+pub(super) fn counts(input: &ReportInput<'_>) -> String {
+    let of_cells = input.analysis.cells.len();
+    let samples = input.samples.len();
+    let failed = match input.failed() {
+        0 => "none failed".to_owned(),
+        failed => format!("{failed} failed"),
+    };
+    format!("{samples} samples of {of_cells} workloads, {failed}")
+}
+
+/// A sentence for a run that was stopped.
+pub(super) fn unfinished(status: RunStatus) -> Option<String> {
+    match status {
+        RunStatus::Finished => None,
+        RunStatus::Unfinished { measured, planned } => {
+            Some(format!("The run was stopped after {measured} of {planned} samples; its intervals are wider for it."))
+        }
+    }
+}
+
+fn sentences<'a>(input: &ReportInput<'a>, code: FindingCode) -> Vec<&'a str> {
+    input.findings(code).map(|finding| finding.sentence.as_str()).collect()
+}
+
+/// What the reader came for: the highest figure, and the request size that gets half of it.
+fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
+    let peak = input.findings(FindingCode::Peak).next();
+    let half_power = input.half_power().into_iter().next();
+    peak.into_iter().chain(half_power).map(|finding| finding.sentence.as_str()).collect()
+}
+
+/// The peaks, the first half-power size and the first knee.
+fn key_figures(input: &ReportInput<'_>) -> Vec<KeyFigure> {
+    let figure = |name: &str, about: &str, finding: &Finding| {
+        let (value, interval) = parts(finding.estimates.first()?);
+        Some(KeyFigure { name: name.to_owned(), about: about.to_owned(), value, interval })
+    };
+    let peaks = input.findings(FindingCode::Peak).filter_map(|finding| {
+        let (name, about) = input.peak_words(finding);
+        figure(&name, &about, finding)
+    });
+    let half_power = input.half_power().into_iter().take(1);
+    let half_power = half_power.filter_map(|finding| figure("half-power request size", &finding.subject, finding));
+    let knee = input.findings(FindingCode::Knee).take(1);
+    let knee = knee.filter_map(|finding| figure("depth that is enough", &finding.subject, finding));
+    peaks.chain(half_power).chain(knee).collect()
+}
+
+/// An estimate as its figure and its interval.
+pub(super) fn parts(estimate: &Estimate) -> (String, String) {
+    let value = estimate.quantity.format(estimate.value);
+    let whole = estimate.to_string();
+    let interval = whole.strip_prefix(&value).unwrap_or_default().trim().to_owned();
+    (value, interval)
+}
+
+fn group<'a>(input: &ReportInput<'a>, code: FindingCode, title: &'static str) -> Option<FindingGroup<'a>> {
+    let ordered =
+        if code == FindingCode::HalfPower { input.half_power() } else { input.findings(code).collect::<Vec<_>>() };
+    let findings: Vec<_> = ordered.into_iter().map(finding_view).collect();
+    (!findings.is_empty()).then_some(FindingGroup { title, findings })
+}
+
+fn finding_view(finding: &Finding) -> FindingView<'_> {
+    let estimate = |estimate: &Estimate| {
+        let (value, interval) = parts(estimate);
+        EstimateView { value, interval, repetitions: estimate.repetitions }
+    };
+    FindingView {
+        subject: &finding.subject,
+        sentence: &finding.sentence,
+        estimates: finding.estimates.iter().map(estimate).collect(),
+        samples: ranges(&finding.samples),
+        sample_count: finding.samples.len(),
+    }
+}
+
+/// Numbers with neighbours drawn together: `1–4, 7, 9–10`.
+fn ranges(numbers: &[i64]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first}–{last}"),
+        [] => String::new(),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}
+
+fn chart_view(chart: &Chart) -> Option<ChartView> {
+    let svg = chart::svg(chart)?;
+    let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
+    let legend =
+        shown.map(|(index, line)| LegendEntry { swatch: chart::swatch(index, line.stroke), label: line.label.clone() });
+    Some(ChartView {
+        id: chart.id.clone(),
+        title: chart.title.clone(),
+        description: description(chart),
+        caption: caption(chart),
+        view_box: chart::view_box(),
+        svg,
+        legend: legend.collect(),
+        table: table::of_chart(chart),
+    })
+}
+
+/// The chart in words, for who cannot see it: where each line begins and ends.
+fn description(chart: &Chart) -> String {
+    let ends = chart.lines.iter().take(LINES_SHOWN).filter_map(|line| {
+        let (first, last) = (line.points.first()?, line.points.last()?);
+        Some(format!("{}: from {} to {}", line.label, first.y.text(), last.y.text()))
+    });
+    let along = match chart.x {
+        XAxis::RequestSize => "the request size",
+        XAxis::Depth => "the depth",
+        XAxis::Share => "the share of requests",
+    };
+    format!("Lines along {along}. {}.", ends.collect::<Vec<_>>().join("; "))
+}
+
+/// What a point is, how many repetitions are behind it, what the band means.
+fn caption(chart: &Chart) -> String {
+    let estimates = chart.lines.iter().flat_map(|line| &line.points).filter_map(|point| match point.y {
+        Value::Estimate(estimate) => Some(estimate),
+        Value::LatencyNs(_) => None,
+    });
+    let estimates: Vec<Estimate> = estimates.collect();
+    let mut caption = format!("A point is {}", chart.point);
+    let repetitions = || estimates.iter().map(|estimate| estimate.repetitions);
+    match (repetitions().min(), repetitions().max()) {
+        (Some(least), Some(most)) if least == most => caption += &format!(" over {most} repetitions."),
+        (Some(least), Some(most)) => caption += &format!(" over {least} to {most} repetitions."),
+        _ => caption += "; one with fewer than ten requests beyond it is left out.",
+    }
+    if estimates.iter().any(|estimate| estimate.low.is_some()) {
+        caption += " The band is the 95 % interval; where no band is seen, it is narrower than the line.";
+    }
+    if let Some(beyond) = chart.lines.len().checked_sub(LINES_SHOWN).filter(|beyond| *beyond > 0) {
+        caption += &format!(" {beyond} more lines are in the table.");
+    }
+    caption
+}

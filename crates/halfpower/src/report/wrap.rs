@@ -1,0 +1,143 @@
+//! Lines for a terminal: words with a style, broken so that none is longer than the width.
+
+/// How a word looks where there is colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// As the terminal has it.
+    Plain,
+    /// The figure that counts.
+    Strong,
+    /// What stands behind it.
+    Quiet,
+    /// Something to be looked at.
+    Caution,
+}
+
+impl Style {
+    /// The escape sequence that turns it on; none needed for plain.
+    fn on(self) -> Option<&'static str> {
+        match self {
+            Style::Plain => None,
+            Style::Strong => Some("\x1b[1m"),
+            Style::Quiet => Some("\x1b[2m"),
+            Style::Caution => Some("\x1b[33m"),
+        }
+    }
+}
+
+/// Text that is being laid out for a terminal.
+#[derive(Debug)]
+pub(super) struct Page {
+    colour: bool,
+    width: usize,
+    text: String,
+}
+
+impl Page {
+    /// An empty page; narrower than 20 columns is not attempted.
+    pub(super) fn new(width: usize, colour: bool) -> Page {
+        Page { colour, width: width.max(20), text: String::new() }
+    }
+
+    /// What was laid out.
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    /// Columns there are.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// An empty line.
+    pub(super) fn gap(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A paragraph: `first`, which leaves room beside it, before its first line, blanks as wide before the others.
+    pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, &str)]) {
+        let indent = first.chars().count();
+        let room = self.width.saturating_sub(indent).max(1);
+        let words = spans.iter().flat_map(|(style, text)| words(text).map(move |word| (*style, word)));
+        let mut line: Vec<(Style, String)> = Vec::new();
+        let mut used = 0;
+        let mut lead: String = first.chars().map(harmless).collect();
+        for (style, word) in words.flat_map(|(style, word)| pieces(&word, room).map(move |piece| (style, piece))) {
+            let length = word.chars().count();
+            if used > 0 && used + 1 + length > room {
+                self.line(&lead, &line);
+                lead = " ".repeat(indent);
+                line.clear();
+                used = 0;
+            }
+            used += length + usize::from(used > 0);
+            line.push((style, word));
+        }
+        self.line(&lead, &line);
+    }
+
+    /// One line; neighbours of one style share an escape sequence.
+    fn line(&mut self, lead: &str, words: &[(Style, String)]) {
+        self.text.push_str(lead);
+        let groups = words.chunk_by(|a, b| a.0 == b.0).map(|group| {
+            let text = group.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join(" ");
+            match group[0].0.on().filter(|_| self.colour) {
+                Some(on) => format!("{on}{text}\x1b[0m"),
+                None => text,
+            }
+        });
+        let line = groups.collect::<Vec<_>>().join(" ");
+        self.text.push_str(&line);
+        let kept = self.text.trim_end_matches(' ').len();
+        self.text.truncate(kept);
+        self.text.push('\n');
+    }
+}
+
+/// Words at blanks, without what would steer a terminal, as a file name may.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()).map(|word| word.chars().map(harmless).collect())
+}
+
+/// Control characters, and those that turn the direction of writing, are replaced.
+fn harmless(c: char) -> char {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if c.is_control() || turns { '\u{fffd}' } else { c }
+}
+
+/// A word longer than a line, a path say, in parts that fit.
+fn pieces(word: &str, room: usize) -> impl Iterator<Item = String> + use<> {
+    let characters: Vec<char> = word.chars().collect();
+    characters.chunks(room.max(1)).map(|piece| piece.iter().collect()).collect::<Vec<String>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_paragraph_hangs_under_its_first_line() {
+        let mut page = Page::new(20, false);
+        page.paragraph("  read  ", &[(Style::Strong, "3.21 GB/s"), (Style::Quiet, "1 MiB, 8 deep")]);
+        assert_eq!(page.finish(), "  read  3.21 GB/s 1\n        MiB, 8 deep\n");
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        let mut page = Page::new(40, false);
+        page.paragraph("", &[(Style::Plain, "a\x1b[31mb \u{202e}c\r")]);
+        assert_eq!(page.finish(), "a\u{fffd}[31mb \u{fffd}c\u{fffd}\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_longer_than_the_width(text in ".{0,200}", first in " {0,15}", width in 20_usize..100) {
+            let mut page = Page::new(width, false);
+            page.paragraph(&first, &[(Style::Plain, &text)]);
+            for line in page.finish().lines() {
+                prop_assert!(line.chars().count() <= width);
+            }
+        }
+    }
+}
