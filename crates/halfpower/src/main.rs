@@ -2,12 +2,12 @@
 //! costs, and what holds it back.
 
 mod cli;
+mod ground;
 mod plan;
 mod report;
 mod runner;
 mod store;
 mod study;
-mod survey;
 
 use std::process::ExitCode;
 

@@ -36,7 +36,7 @@ impl Random {
 
     /// The next 64 bits.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn next_bits(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
         let t = s[1] << 17;
@@ -53,7 +53,7 @@ impl Random {
     /// bias is below `bound` / 2^64, far under what any measurement here can see.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.next_bits()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Puts `items` into random order (Fisher and Yates).
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn xoshiro_gives_its_reference_numbers() {
         let mut random = Random { state: [1, 2, 3, 4] };
-        let got: [u64; 4] = std::array::from_fn(|_| random.next());
+        let got: [u64; 4] = std::array::from_fn(|_| random.next_bits());
         assert_eq!(got, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 

@@ -92,7 +92,7 @@ impl Drop for Buffers {
 /// Fills a buffer with incompressible bytes.
 pub(crate) fn fill_random(buffer: &mut [u8], random: &mut Random) {
     for chunk in buffer.chunks_mut(8) {
-        chunk.copy_from_slice(&random.next().to_le_bytes()[..chunk.len()]);
+        chunk.copy_from_slice(&random.next_bits().to_le_bytes()[..chunk.len()]);
     }
 }
 

@@ -63,8 +63,7 @@ impl Console {
 
     /// An error with its causes.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let causes = error.chain().map(ToString::to_string).collect::<Vec<_>>();
-        self.message(&format!("{} {}", self.paint("31", "error:"), causes.join(": ")));
+        self.message(&format!("{} {}", self.paint("31", "error:"), super::causes(error.as_ref())));
     }
 
     fn paint(&self, code: &str, text: &str) -> String {

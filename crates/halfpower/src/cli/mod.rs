@@ -1,6 +1,5 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
-mod arguments;
 mod console;
 mod doctor;
 mod io;
@@ -8,11 +7,12 @@ mod plan;
 mod report;
 mod run;
 mod runs;
+mod session;
 mod study;
 mod workload;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use console::Console;
+pub(crate) use console::Console;
 use halfpower_model::{Cancel, ResolveError};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -81,6 +81,11 @@ enum Ending {
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
+/// Wrong usage whose messages are out.
+#[derive(Debug, thiserror::Error)]
+#[error("see above")]
+struct Reported;
+
 /// What every command needs.
 struct Context {
     global: Global,
@@ -108,6 +113,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Ending::Failed) => ExitCode::FAILURE,
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Reported>() => ExitCode::from(2),
         Err(error) => {
             console.error(&error);
             ExitCode::from(if is_usage(&error) { 2 } else { 1 })
@@ -137,6 +143,12 @@ fn interrupts() -> anyhow::Result<Cancel> {
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
     Ok(Cancel::from_flag(flag))
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn is_usage(error: &anyhow::Error) -> bool {

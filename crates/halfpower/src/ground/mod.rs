@@ -107,7 +107,8 @@ fn look_at_existing(wish: &Wish) -> anyhow::Result<Site> {
     let grows = wish.size.filter(|size| wish.size_is_fixed && *size > facts.size_bytes);
     let making = match grows {
         Some(size) if facts.kind == TargetKind::File && wish.access == Access::Overwrite => {
-            let ground = Ground::of(wish.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+            let ground =
+                Ground::of(wish.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
             let missing = Bytes(size.0 - facts.allocated_bytes.unwrap_or_default().0.min(size.0));
             if missing > ground.free_bytes {
                 return Err(no_room(&wish.path, ground.free_bytes, missing).into());

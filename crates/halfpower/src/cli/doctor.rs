@@ -1,0 +1,67 @@
+//! `halfpower doctor`: what this host can and cannot measure.
+
+use super::{Context, Ending};
+use crate::ground::{self, Wish};
+use clap::Args;
+use halfpower_engine::Access;
+use halfpower_model::{Environment, TargetKind};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Says what this host can and cannot measure under a path, and how to mend it.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// A directory, a file or a block device
+    #[arg(default_value = ".")]
+    path: PathBuf,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let wish = Wish { path: arguments.path.clone(), size: None, size_is_fixed: false, access: Access::Read };
+    let site = ground::look(&wish)?;
+    let environment = halfpower_engine::environment(site.facts.clone());
+    if context.global.json {
+        context.console.print_json(&serde_json::json!({ "environment": environment, "notes": site.notes }))?;
+        return Ok(Ending::Done);
+    }
+    let mut text = describe(&environment);
+    for note in &site.notes {
+        let _ = writeln!(text, "{:<13} {}; {}", "note", note.message, note.remedy);
+    }
+    context.console.print(&text)?;
+    Ok(Ending::Done)
+}
+
+fn describe(environment: &Environment) -> String {
+    let target = &environment.target;
+    let mut lines = vec![
+        ("host", format!("{}, Linux {}, {} processors", environment.host, environment.kernel, environment.cpus)),
+        ("memory", environment.memory_bytes.to_string()),
+        (
+            "clock",
+            format!(
+                "{}, {:.1} ns a reading, steps of {:.1} ns",
+                environment.clock.source, environment.clock.cost_ns, environment.clock.resolution_ns
+            ),
+        ),
+    ];
+    for facts in &environment.personalities {
+        let state = facts.unavailable.as_deref().map_or("works".to_owned(), |reason| format!("not here: {reason}"));
+        lines.push((facts.personality.word(), state));
+    }
+    let parts = [&target.filesystem, &target.device, &target.transport, &target.model];
+    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    lines.push(("target", format!("{} ({})", target.path, parts.join(", "))));
+    if target.kind != TargetKind::Null {
+        let direct = match target.direct_alignment_bytes {
+            Some(alignment) => format!("works, in multiples of {alignment}"),
+            None => "refused: only buffered figures".to_owned(),
+        };
+        lines.push(("direct I/O", direct));
+    }
+    let mut text = String::new();
+    for (name, value) in lines {
+        let _ = writeln!(text, "{name:<13} {value}");
+    }
+    text
+}

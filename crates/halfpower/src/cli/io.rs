@@ -1,0 +1,249 @@
+//! `halfpower io`: one workload.
+
+use super::run::access;
+use super::workload::WorkloadArguments;
+use super::{Context, Ending, UsageError, session};
+use crate::ground::{self, KeptTestFile, Making, Opened, Site, Wish};
+use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
+use clap::Args;
+use halfpower_engine::Access;
+use halfpower_model::sample::Totals;
+use halfpower_model::units::significant;
+use halfpower_model::{
+    Bytes, BytesPerSecond, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec,
+};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Runs one workload on a file, a block device, a directory (with a test file that is removed afterwards), or null:.
+///
+/// A file that does not exist is made when --size says how large. What exists is written only with --overwrite.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// A file, a block device, a directory, or null:
+    target: PathBuf,
+    #[command(flatten)]
+    workload: WorkloadArguments,
+    /// Lose what the file or device holds; `--overwrite=TARGET` makes sure it is that one
+    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
+    overwrite: Option<Option<PathBuf>>,
+    /// Keep nothing in the store
+    #[arg(long, conflicts_with = "store", help_heading = "Results")]
+    no_store: bool,
+    /// Something to remember the sample by
+    #[arg(long, value_name = "TEXT", help_heading = "Results")]
+    note: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  halfpower io data.bin --size 1GiB --op write --request-size 1MiB --durability flush-at-end
+  halfpower io data.bin --pattern random --request-size 4KiB --depth 32 --duration 3s --json
+  halfpower io . --op mix=70 --pattern random --depth 8 --workers 2
+  halfpower io /dev/sdb --bs 64k --iodepth 4 --rw read --direct 1 --runtime 10
+  halfpower io null: --depth 32                         what the program itself costs";
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let spec = arguments.workload.spec()?;
+    let wish = Wish {
+        path: arguments.target.clone(),
+        size: spec.span,
+        size_is_fixed: spec.span.is_some(),
+        access: access(arguments.overwrite.as_ref(), &arguments.target)?,
+    };
+    let site = ground::look(&wish)?;
+    let workload = spec.resolve(&halfpower_engine::environment(site.facts.clone()))?;
+    check_may_write(&site, &workload)?;
+    for note in &site.notes {
+        context.console.warning(&format!("{}; {}", note.message, note.remedy));
+    }
+    let mut store = session::open_store(context, !arguments.no_store)?;
+    ground::offer_removal(&mut store, session::directory_of(&arguments.target).as_deref(), &context.console)?;
+    let run = begin(context, &mut store, &site, &workload, arguments.note.as_deref())?;
+    let mut test_file = None;
+    let measured = measure(context, &mut store, run, &site, &spec, &mut test_file);
+    context.console.end_bar();
+    let removed = test_file.map_or(Ok(()), |file: KeptTestFile| file.remove(&mut store));
+    let kept = measured.and_then(|mut sample| {
+        sample.note.clone_from(&arguments.note);
+        store.add_sample(run, 0, 0, &sample)?;
+        Ok(sample)
+    });
+    let status = match &kept {
+        Ok(sample) => status_of(sample),
+        Err(error) if session::is_interruption(error) || context.cancel.is_cancelled() => RunStatus::Interrupted,
+        Err(_) => RunStatus::Failed,
+    };
+    store.finish_run(run, status)?;
+    removed?;
+    if kept.is_err() && status == RunStatus::Interrupted {
+        context.console.message("Interrupted before anything was measured.");
+        return Ok(Ending::Interrupted);
+    }
+    show(context, &kept?)
+}
+
+/// Writing to what exists takes the user's word for it.
+fn check_may_write(site: &Site, workload: &Workload) -> Result<(), UsageError> {
+    if workload.operation.writes() && site.access == Access::Read {
+        return Err(UsageError(format!(
+            "{} exists and would be written over; say --overwrite to lose what it holds",
+            site.path.display()
+        )));
+    }
+    Ok(())
+}
+
+fn begin(
+    context: &Context,
+    store: &mut Store,
+    site: &Site,
+    workload: &Workload,
+    note: Option<&str>,
+) -> anyhow::Result<RunId> {
+    let target = std::path::absolute(&site.path).unwrap_or_else(|_| site.path.clone());
+    Ok(store.begin_run(&NewRun {
+        kind: RunKind::Io,
+        name: &workload.to_string(),
+        question: None,
+        study_text: None,
+        plan: None,
+        command: &format!("halfpower {}", context.typed),
+        target: &target.to_string_lossy(),
+        seed: workload.seed,
+        note,
+        environment: &halfpower_engine::environment(site.facts.clone()),
+    })?)
+}
+
+fn measure(
+    context: &Context,
+    store: &mut Store,
+    run: RunId,
+    site: &Site,
+    spec: &WorkloadSpec,
+    test_file: &mut Option<KeptTestFile>,
+) -> anyhow::Result<Sample> {
+    let console = &context.console;
+    if let Some(total) = site.fill_bytes() {
+        console.start_bar(total.0);
+    }
+    let total = site.fill_bytes().unwrap_or_default();
+    let message = format!("writing the file, {total}");
+    let seed = spec.seed.unwrap_or(1);
+    let Opened { mut host, test_file: made } =
+        site.open(store, run, seed, &context.cancel, &mut |written: Bytes| {
+            console.move_bar(written.0, total.0, "", &message);
+        })?;
+    *test_file = made;
+    // What was made may be larger than what was asked for where the target grew; resolve on what is there.
+    let workload = spec.resolve(host.describe())?;
+    let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);
+    console.start_bar(length);
+    let mut bar = Bar { context, workload: &workload, length };
+    Ok(host.measure(&workload, &mut bar, &context.cancel)?)
+}
+
+struct Bar<'a> {
+    context: &'a Context,
+    workload: &'a Workload,
+    length: u64,
+}
+
+impl Observer for Bar<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        let limits = &self.workload.limits;
+        let (position, length) = match (limits.duration, limits.bytes, limits.requests) {
+            (Some(_), ..) => (progress.elapsed.0, self.length),
+            (None, Some(bytes), _) => (progress.bytes.0, bytes.0),
+            (None, None, requests) => (progress.requests, requests.unwrap_or(1)),
+        };
+        self.context.console.move_bar(position, length, "", &progress.rate.to_string());
+    }
+}
+
+fn status_of(sample: &Sample) -> RunStatus {
+    match sample.failure.as_ref().map(|failure| failure.code.as_str()) {
+        None => RunStatus::Complete,
+        Some("interrupted") => RunStatus::Interrupted,
+        Some(_) => RunStatus::Failed,
+    }
+}
+
+fn show(context: &Context, sample: &Sample) -> anyhow::Result<Ending> {
+    if context.global.json {
+        context.console.print_json(sample)?;
+    } else {
+        context.console.print(&summary(sample))?;
+    }
+    if let Some(failure) = &sample.failure {
+        context.console.message(&failure.message);
+    }
+    Ok(match status_of(sample) {
+        RunStatus::Complete => Ending::Done,
+        RunStatus::Interrupted => Ending::Interrupted,
+        _ => Ending::Failed,
+    })
+}
+
+/// A sample for people.
+fn summary(sample: &Sample) -> String {
+    let target = &sample.environment.target;
+    let below = [&target.filesystem, &target.device, &target.transport];
+    let below: Vec<&str> = below.into_iter().flatten().map(String::as_str).collect();
+    let mut text = format!("{}, {}, on {}", sample.workload, sample.workload.personality, target.path);
+    if !below.is_empty() {
+        let _ = write!(text, " ({})", below.join(", "));
+    }
+    text.push('\n');
+    let parts = [("read", &sample.read), ("write", &sample.write)];
+    let mixed = parts.iter().all(|(_, totals)| totals.is_some());
+    throughput(&mut text, "throughput", &sample.total);
+    for (name, totals) in parts.into_iter().filter(|_| mixed) {
+        totals.iter().for_each(|totals| throughput(&mut text, name, totals));
+    }
+    latency(&mut text, "latency", &sample.total);
+    let cpu = &sample.cpu;
+    if let Some(cost) = cpu.lower_us_per_request {
+        let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
+        let (user, system) = (share(cpu.lower.user_s), share(cpu.lower.system_s));
+        let _ =
+            writeln!(text, "  {:<11} {} µs a request (user {user}, system {system})", "processor", significant(cost));
+    }
+    let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
+    let _ = writeln!(
+        text,
+        "  {:<11} {} of {asked} outstanding on average",
+        "depth",
+        significant(sample.depth_mean.counted)
+    );
+    let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
+    let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
+    let _ = writeln!(text, "  {:<11} {elapsed}{}", "measured", flush.unwrap_or_default());
+    for warning in &sample.warnings {
+        let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
+    }
+    text
+}
+
+fn throughput(text: &mut String, name: &str, totals: &Totals) {
+    let BytesPerSecond(_) = totals.bytes_per_s;
+    let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
+    let _ = writeln!(text, "  {name:<11} {}, {rate}", totals.bytes_per_s);
+}
+
+fn latency(text: &mut String, name: &str, totals: &Totals) {
+    let latency = &totals.latency_ns;
+    let whole = |value: Option<f64>| value.map(|value| value.round() as u64);
+    let figures = [
+        ("mean", whole(latency.mean)),
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p99", latency.p99),
+        ("p99.9", latency.p99_9),
+        ("max", latency.max),
+    ];
+    let shown = figures.iter().filter_map(|(name, value)| Some(format!("{name} {}", Nanoseconds((*value)?))));
+    let _ = writeln!(text, "  {name:<11} {}", shown.collect::<Vec<_>>().join(", "));
+}

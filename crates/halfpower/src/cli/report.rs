@@ -1,0 +1,25 @@
+//! `halfpower report`: a stored run's report, written again.
+
+use super::session::{self, Analysed, DEFAULT_REPORT};
+use super::{Context, Ending};
+use crate::store::RunId;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Writes the report of a stored run again, from its samples.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The run's number; `halfpower runs` lists them
+    run: RunId,
+    /// Where to; an earlier report of that name is replaced
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
+    output: PathBuf,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let store = session::open_store(context, true)?;
+    let analysed = Analysed::load(&store, arguments.run)?;
+    session::write_report(&analysed, &arguments.output)?;
+    context.console.message(&format!("Report: {}", arguments.output.display()));
+    Ok(Ending::Done)
+}

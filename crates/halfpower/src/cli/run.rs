@@ -1,0 +1,166 @@
+//! `halfpower run`: the survey of what is under a path.
+
+use super::session::{self, DEFAULT_REPORT};
+use super::{Context, Ending, UsageError};
+use crate::ground::{self, Making, Site, Wish};
+use crate::plan::{Overrides, Plan};
+use crate::store::{NewRun, RunKind};
+use crate::study::Study;
+use clap::Args;
+use halfpower_engine::Access;
+use halfpower_model::{Bytes, TargetFacts, WorkloadSpec};
+use std::path::{Path, PathBuf};
+
+/// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, from 2 KiB to 1 MiB.
+///
+/// A directory gets a test file that is removed afterwards; a file or a block device is only read unless --overwrite
+/// names it. Prints what it will do first, and ends with a summary and a report.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Arguments {
+    /// A directory, a file or a block device
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// Forty seconds: fewer sizes and depths, shorter trials
+    #[arg(long, conflicts_with = "thorough")]
+    quick: bool,
+    /// A quarter of an hour: every size at depths 1, 2, 4 and 8, longer trials
+    #[arg(long)]
+    thorough: bool,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+/// What carrying out any study takes.
+#[derive(Clone, Debug, Args)]
+pub(super) struct CommonArguments {
+    /// Only say what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Only read
+    #[arg(long)]
+    pub(super) no_writes: bool,
+    /// Bytes the run may write, the test file included: flash wears [default: the study's, 32GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(super) write_budget: Option<Bytes>,
+    /// Lose what the file or device holds; `--overwrite=TARGET` makes sure it is that one
+    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
+    pub(super) overwrite: Option<Option<PathBuf>>,
+    /// Size of the test file, or how much of the target is used [default: 1GiB of a directory, all of a target]
+    #[arg(long, value_name = "SIZE")]
+    pub(super) size: Option<Bytes>,
+    /// Draws order, places and data; the same seed does the same work [default: the study's, 1]
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// Write the report here
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT, help_heading = "Results")]
+    pub(super) report: PathBuf,
+    /// Write no report
+    #[arg(long, help_heading = "Results")]
+    pub(super) no_report: bool,
+    /// Keep nothing in the store
+    #[arg(long, conflicts_with = "store", help_heading = "Results")]
+    pub(super) no_store: bool,
+    /// Something to remember the run by
+    #[arg(long, value_name = "TEXT", help_heading = "Results")]
+    pub(super) note: Option<String>,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let name = match (arguments.quick, arguments.thorough) {
+        (true, _) => "survey-quick",
+        (_, true) => "survey-thorough",
+        _ => "survey",
+    };
+    let study = Study::builtin(name).ok_or_else(|| UsageError(format!("there is no study {name}")))?;
+    carry_out_study(context, &study, RunKind::Survey, &arguments.path, &arguments.common)
+}
+
+/// Whether the user allowed what the target holds to be lost.
+///
+/// # Errors
+/// When `--overwrite=` names another target.
+pub(super) fn access(overwrite: Option<&Option<PathBuf>>, target: &Path) -> Result<Access, UsageError> {
+    match overwrite {
+        None => Ok(Access::Read),
+        Some(None) => Ok(Access::Overwrite),
+        Some(Some(named)) if named == target => Ok(Access::Overwrite),
+        Some(Some(named)) => Err(UsageError(format!(
+            "--overwrite names {}, but the target is {}; name the same one",
+            named.display(),
+            target.display()
+        ))),
+    }
+}
+
+/// A study on a path, from looking at the ground to the report.
+pub(super) fn carry_out_study(
+    context: &Context,
+    study: &Study,
+    kind: RunKind,
+    path: &Path,
+    arguments: &CommonArguments,
+) -> anyhow::Result<Ending> {
+    let (site, plan) = prepare(study, path, arguments)?;
+    for note in &site.notes {
+        context.console.warning(&format!("{}; {}", note.message, note.remedy));
+    }
+    context.console.message(&plan.describe());
+    if arguments.dry_run {
+        if context.global.json {
+            context.console.print_json(&plan)?;
+        }
+        return Ok(Ending::Done);
+    }
+    let mut store = session::open_store(context, !arguments.no_store)?;
+    ground::offer_removal(&mut store, session::directory_of(path).as_deref(), &context.console)?;
+    let environment = halfpower_engine::environment(site.facts.clone());
+    let absolute = std::path::absolute(path)?;
+    let command = format!("halfpower {}", context.typed);
+    let run = store.begin_run(&NewRun {
+        kind,
+        name: &study.name,
+        question: study.question.as_deref(),
+        study_text: Some(&study.text),
+        plan: Some(&plan),
+        command: &command,
+        target: &absolute.to_string_lossy(),
+        seed: plan.seed,
+        note: arguments.note.as_deref(),
+        environment: &environment,
+    })?;
+    let end = session::carry_out(context, &mut store, run, &plan, &site)?;
+    let report = (!arguments.no_report).then_some(arguments.report.as_path());
+    session::show_end(context, &store, run, end, report)
+}
+
+/// The ground looked at, and the plan for it.
+pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -> anyhow::Result<(Site, Plan)> {
+    let wish = Wish {
+        path: path.to_owned(),
+        size: arguments.size.or(study.test_file),
+        size_is_fixed: arguments.size.is_some(),
+        access: access(arguments.overwrite.as_ref(), path)?,
+    };
+    let site = ground::look(&wish)?;
+    let overrides = Overrides {
+        workload: WorkloadSpec { span: arguments.size, ..WorkloadSpec::default() },
+        seed: arguments.seed,
+        write_budget: arguments.write_budget,
+        no_writes: no_writes(&site, arguments.no_writes),
+        test_file: site.fill_bytes(),
+    };
+    // Facts of the target as it will be: a file that is made holds what was written.
+    let facts = TargetFacts { allocated_bytes: None, ..site.facts.clone() };
+    let plan = Plan::make(study, &overrides, &halfpower_engine::environment(facts))?;
+    Ok((site, plan))
+}
+
+/// Why nothing is written, if nothing is.
+fn no_writes(site: &Site, said: bool) -> Option<String> {
+    if said {
+        return Some("--no-writes".to_owned());
+    }
+    let ours = matches!(site.making, Making::TestFile(_));
+    (!ours && site.access == Access::Read)
+        .then(|| format!("{} is only read unless --overwrite is said", site.path.display()))
+}

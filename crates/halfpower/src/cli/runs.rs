@@ -1,0 +1,105 @@
+//! `halfpower runs`: what the store holds.
+
+use super::session::{self, Analysed};
+use super::{Context, Ending};
+use crate::ground;
+use crate::report;
+use crate::store::{RunId, RunSummary};
+use clap::{Args, Subcommand};
+
+/// Lists the stored runs; shows or removes some; removes test files that killed runs left.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List every run (the default)
+    List,
+    /// Show what a run found
+    Show {
+        /// The run's number
+        run: RunId,
+    },
+    /// Remove runs with their samples
+    Rm {
+        /// The runs' numbers
+        #[arg(required = true)]
+        runs: Vec<RunId>,
+    },
+    /// Remove test files that killed runs left
+    Clean,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let mut store = session::open_store(context, true)?;
+    match arguments.action.as_ref().unwrap_or(&Action::List) {
+        Action::List => {
+            let runs = store.runs()?;
+            if context.global.json {
+                context.console.print_json(&runs.iter().map(json).collect::<Vec<_>>())?;
+            } else if runs.is_empty() {
+                context.console.message("The store is empty; `halfpower run .` makes a first run.");
+            } else {
+                context.console.print(&table(&runs))?;
+            }
+        }
+        Action::Show { run } => {
+            let analysed = Analysed::load(&store, *run)?;
+            if context.global.json {
+                context.console.print_json(&analysed.json())?;
+            } else {
+                let (colour, width) = (context.console.output_colour(), context.console.output_width());
+                context.console.print(&analysed.with_input(|input| report::summary(input, colour, width)))?;
+            }
+        }
+        Action::Rm { runs } => {
+            for run in runs {
+                store.remove_run(*run)?;
+                context.console.message(&format!("Removed run {run}."));
+            }
+        }
+        Action::Clean => {
+            let removed = ground::remove_leftovers(&mut store)?;
+            removed.iter().for_each(|file| context.console.message(&format!("Removed {}.", file.path.display())));
+            if removed.is_empty() {
+                context.console.message("No test file was left.");
+            }
+        }
+    }
+    Ok(Ending::Done)
+}
+
+fn json(run: &RunSummary) -> serde_json::Value {
+    serde_json::json!({
+        "run": run.id.0,
+        "kind": run.kind.word(),
+        "name": run.name,
+        "target": run.target,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "status": run.status.word(),
+        "samples": run.samples,
+        "note": run.note,
+    })
+}
+
+fn table(runs: &[RunSummary]) -> String {
+    let mut lines =
+        vec![format!("{:>4}  {:<16}  {:<11}  {:>7}  {}", "run", "begun (UTC)", "status", "samples", "what")];
+    lines.extend(runs.iter().map(|run| {
+        let begun = run.started_at.strftime("%Y-%m-%d %H:%M").to_string();
+        let note = run.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
+        format!(
+            "{:>4}  {begun:<16}  {:<11}  {:>7}  {} on {}{note}",
+            run.id.0,
+            run.status.word(),
+            run.samples,
+            run.name,
+            run.target
+        )
+    }));
+    lines.join("\n")
+}

@@ -1,0 +1,167 @@
+//! `halfpower study`: list, show, check, run, resume.
+
+use super::run::{CommonArguments, carry_out_study};
+use super::session::{self, DEFAULT_REPORT};
+use super::{Context, Ending, UsageError};
+use crate::ground::{self, Wish};
+use crate::plan::Plan;
+use crate::store::{RunId, RunKind};
+use crate::study::Study;
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use halfpower_engine::Access;
+use std::path::{Path, PathBuf};
+
+/// Studies: a question, a target and a sweep, as a TOML file (docs/FORMAT.md) or built in.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the built-in studies
+    List,
+    /// Print a study's file
+    Show {
+        /// A built-in study's name or a file
+        study: String,
+    },
+    /// Report every mistake in study files
+    Check {
+        /// Built-in studies' names or files
+        #[arg(required = true)]
+        studies: Vec<String>,
+    },
+    /// Carry a study out
+    Run(Box<RunArguments>),
+    /// Go on with a run that was interrupted, at the first missing repetition
+    Resume {
+        /// The run's number; `halfpower runs` lists them
+        run: RunId,
+        /// Write the report here
+        #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
+        report: PathBuf,
+        /// Lose what the file or device holds, as when the run was begun
+        #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
+        overwrite: Option<Option<PathBuf>>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// A built-in study's name or a file
+    study: String,
+    /// A directory, a file or a block device
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    target: PathBuf,
+    #[command(flatten)]
+    common: CommonArguments,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    match &arguments.action {
+        Action::List => list(context),
+        Action::Show { study } => {
+            let study = load(study)?;
+            context.console.print(&study.text)?;
+            Ok(Ending::Done)
+        }
+        Action::Check { studies } => check(context, studies),
+        Action::Run(arguments) => {
+            let study = load(&arguments.study)?;
+            carry_out_study(context, &study, RunKind::Study, &arguments.target, &arguments.common)
+        }
+        Action::Resume { run, report, overwrite } => resume(context, *run, report, overwrite.as_ref()),
+    }
+}
+
+/// The built-in study of this name, or the one in this file.
+pub(super) fn load(name: &str) -> anyhow::Result<Study> {
+    if let Some(study) = Study::builtin(name) {
+        return Ok(study);
+    }
+    let text = match std::fs::read_to_string(name) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let known: Vec<String> = Study::builtins().map(|study| study.name).collect();
+            let known = known.join(", ");
+            return Err(
+                UsageError(format!("there is no file {name} and no built-in study of that name ({known})")).into()
+            );
+        }
+        Err(error) => return Err(error).with_context(|| format!("cannot read the study {name}")),
+    };
+    Ok(Study::parse(name, &text)?)
+}
+
+fn list(context: &Context) -> anyhow::Result<Ending> {
+    let studies: Vec<Study> = Study::builtins().collect();
+    if context.global.json {
+        let of = |study: &Study| serde_json::json!({ "name": study.name, "question": study.question, "cells": study.cells() });
+        context.console.print_json(&studies.iter().map(of).collect::<Vec<_>>())?;
+        return Ok(Ending::Done);
+    }
+    for study in &studies {
+        let question = study.question.as_deref().unwrap_or_default();
+        context.console.print(&format!("{:<16} {:>4} workloads  {question}", study.name, study.cells()))?;
+    }
+    Ok(Ending::Done)
+}
+
+fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
+    let mut wrong = None;
+    for name in studies {
+        match load(name) {
+            Ok(study) => context.console.print(&format!("{name}: {} workloads", study.cells()))?,
+            Err(error) => {
+                context.console.error(&error);
+                wrong = Some(error);
+            }
+        }
+    }
+    // The messages are out; the status is that of wrong usage.
+    wrong.map_or(Ok(Ending::Done), |_| Err(super::Reported.into()))
+}
+
+fn resume(context: &Context, id: RunId, report: &Path, overwrite: Option<&Option<PathBuf>>) -> anyhow::Result<Ending> {
+    let mut store = session::open_store(context, true)?;
+    let stored = store.run(id)?;
+    let Some(plan) = &stored.plan else {
+        return Err(
+            UsageError(format!("run {id} is a single workload; start it again with `{}`", stored.command)).into()
+        );
+    };
+    let path = PathBuf::from(&stored.target);
+    let wish = Wish {
+        size: plan.test_file_bytes,
+        size_is_fixed: plan.test_file_bytes.is_some(),
+        access: super::run::access(overwrite, &path)?,
+        path,
+    };
+    let site = ground::look(&wish)?;
+    let writes = plan.cells.iter().any(|cell| cell.workload.operation.writes());
+    if writes && site.access == Access::Read {
+        return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", stored.target)).into());
+    }
+    warn_of_changes(context, plan, &stored.environment, &site);
+    store.resume_run(id)?;
+    let end = session::carry_out(context, &mut store, id, plan, &site)?;
+    session::show_end(context, &store, id, end, Some(report))
+}
+
+/// Says where the host is not what it was: the samples before and after then measured different things.
+fn warn_of_changes(context: &Context, plan: &Plan, before: &halfpower_model::Environment, site: &ground::Site) {
+    let now = halfpower_engine::environment(site.facts.clone());
+    for (what, before, now) in [
+        ("host", &before.host, &now.host),
+        ("kernel", &before.kernel, &now.kernel),
+        ("device", &before.target.device.clone().unwrap_or_default(), &now.target.device.clone().unwrap_or_default()),
+    ] {
+        if before != now {
+            context.console.warning(&format!("the {what} was {before} when the run began and is {now}"));
+        }
+    }
+    context.console.message(&plan.describe());
+}
