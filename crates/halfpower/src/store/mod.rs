@@ -1,1 +1,35 @@
-//! store
+//! The store: one SQLite file with every run, every sample and every test file not yet removed.
+//!
+//! A sample is on the medium before `add_sample` returns (write-ahead log, `synchronous=FULL`), so a killed run loses
+//! the repetition it was measuring and nothing else. Records are kept as the very JSON of a
+//! [`Sample`](halfpower_model::Sample); nothing is derived here. A file of another program, or of a newer Halfpower,
+//! is refused and left as it is.
+//!
+//! Whether a run that says `running` still has a process is asked of the operating system, not guessed from process
+//! numbers: its process holds a lock on a file beside the store (`claims`).
+
+mod claims;
+mod columns;
+mod error;
+mod open;
+mod run;
+mod sample;
+mod schema;
+mod test_file;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use error::StoreError;
+pub(crate) use run::{NewRun, Run, RunId, RunKind, RunStatus, RunSummary};
+pub(crate) use sample::StoredSample;
+pub(crate) use test_file::{TestFile, TestFileId};
+
+use claims::Claims;
+use rusqlite::Connection;
+
+/// An open store.
+#[derive(Debug)]
+pub(crate) struct Store {
+    connection: Connection,
+    claims: Claims,
+}

@@ -124,11 +124,12 @@ pub(super) struct Numeric {
 
 fn processors(value: &DeValue<'_>) -> Result<WorkloadSpec, Problem> {
     const EXPECTED: &str = "a list of processor numbers, such as [0, 1]";
-    const MOST: usize = 4096;
+    // More numbers than workers would pin nothing.
+    const MOST: usize = MAX_WORKERS as usize;
     let list = value.as_array().ok_or_else(|| value::is_not(value, EXPECTED))?;
     if list.len() > MOST {
         return Err(Problem::new("too many processors", format!("list at most {MOST}")));
     }
-    let cpus = list.iter().map(|item| value::count(item.get_ref(), 0, MOST as u64 - 1).map(|cpu| cpu as u32));
+    let cpus = list.iter().map(|item| value::count(item.get_ref(), 0, 4095).map(|cpu| cpu as u32));
     Ok(said!(cpus: cpus.collect::<Result<_, _>>()?))
 }

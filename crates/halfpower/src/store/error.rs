@@ -1,0 +1,104 @@
+//! Why the store cannot do what was asked.
+
+use super::run::RunId;
+use std::path::PathBuf;
+
+/// Each message names the thing and, where there is one, the remedy.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    /// Neither variable is set.
+    #[error("no place for the store: neither XDG_DATA_HOME nor HOME is set; name a file with --store")]
+    NoHome,
+    /// The file cannot be opened or made.
+    #[error("cannot open the store {path}; name another file with --store, or leave it out with --no-store")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What was said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// It is something else.
+    #[error("{path} is not a store of Halfpower ({what}); name another file with --store")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: &'static str,
+    },
+    /// A later version wrote it.
+    #[error(
+        "{path} was written by a newer Halfpower (form {found}, this one knows {known}); update Halfpower, or name \
+         another file with --store"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// SQLite refused.
+    #[error("the store cannot {action}")]
+    Sql {
+        /// What was tried.
+        action: &'static str,
+        /// What it said.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// What is stored cannot be read.
+    #[error("{what} in the store is damaged; `halfpower runs rm {run}` removes its run")]
+    Damaged {
+        /// Which record.
+        what: String,
+        /// The run it is of.
+        run: RunId,
+        /// What is wrong with it.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There is no such run.
+    #[error("there is no run {0} in this store; `halfpower runs list` shows what there is")]
+    NoRun(RunId),
+    /// Another process is at it.
+    #[error("run {0} is still being measured by another process; wait for it, or end it")]
+    InUse(RunId),
+    /// Nothing is left to do.
+    #[error("run {0} is complete; start another one")]
+    Complete(RunId),
+    /// The repetition is there already.
+    #[error("run {run} has a sample of cell {cell} in block {block} already; a sample is never replaced")]
+    SampleExists {
+        /// The run.
+        run: RunId,
+        /// The cell.
+        cell: usize,
+        /// The block.
+        block: u32,
+    },
+    /// A file beside the store, or a test file.
+    #[error("cannot {action} {path}")]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Says what was being done when SQLite refused.
+pub(super) trait During<T> {
+    /// The result with the action in its error.
+    fn during(self, action: &'static str) -> Result<T, StoreError>;
+}
+
+impl<T> During<T> for rusqlite::Result<T> {
+    fn during(self, action: &'static str) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::Sql { action, source })
+    }
+}

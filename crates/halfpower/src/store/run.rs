@@ -1,0 +1,365 @@
+//! Runs: a plan carried out, or one workload; what it was, on what, and how it ended.
+
+use super::Store;
+use super::columns::Columns;
+use super::error::{During, StoreError};
+use crate::plan::Plan;
+use halfpower_model::Environment;
+use halfpower_model::sample::Program;
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// The number of a run; never used twice in a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub(crate) struct RunId(pub i64);
+
+/// What kind of run it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunKind {
+    /// `halfpower io`.
+    Io,
+    /// `halfpower run`.
+    Survey,
+    /// `halfpower study run`.
+    Study,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunStatus {
+    /// A process is at it.
+    Running,
+    /// Every repetition is there.
+    Complete,
+    /// Ended by a person, a limit or a crash before that; it can be resumed.
+    Interrupted,
+    /// Ended by an error.
+    Failed,
+}
+
+/// What a run is begun with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewRun<'a> {
+    /// What kind.
+    pub kind: RunKind,
+    /// The study's name, or the workload in words.
+    pub name: &'a str,
+    /// The study's question.
+    pub question: Option<&'a str>,
+    /// The study file.
+    pub study_text: Option<&'a str>,
+    /// The plan, as it has to be resumed.
+    pub plan: Option<&'a Plan>,
+    /// The command that reproduces it.
+    pub command: &'a str,
+    /// The target as it was named.
+    pub target: &'a str,
+    /// The seed of everything drawn.
+    pub seed: u64,
+    /// Whatever the user wants remembered.
+    pub note: Option<&'a str>,
+    /// What it runs on.
+    pub environment: &'a Environment,
+}
+
+/// A run as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Run {
+    /// Its number.
+    pub id: RunId,
+    /// What kind.
+    pub kind: RunKind,
+    /// The study's name, or the workload in words.
+    pub name: String,
+    /// The study's question.
+    pub question: Option<String>,
+    /// The study file.
+    pub study_text: Option<String>,
+    /// The plan; none for a single workload.
+    pub plan: Option<Plan>,
+    /// The command that reproduces it.
+    pub command: String,
+    /// The target as it was named.
+    pub target: String,
+    /// The seed of everything drawn.
+    pub seed: u64,
+    /// Whatever the user wants remembered.
+    pub note: Option<String>,
+    /// What measured it.
+    pub program: Program,
+    /// What it ran on.
+    pub environment: Environment,
+    /// When it was begun.
+    pub started_at: Timestamp,
+    /// When it ended; none while it runs, and when its process was killed.
+    pub finished_at: Option<Timestamp>,
+    /// How far it is.
+    pub status: RunStatus,
+}
+
+/// A line of the list of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RunSummary {
+    /// Its number.
+    pub id: RunId,
+    /// What kind.
+    pub kind: RunKind,
+    /// The study's name, or the workload in words.
+    pub name: String,
+    /// The target as it was named.
+    pub target: String,
+    /// Whatever the user wants remembered.
+    pub note: Option<String>,
+    /// When it was begun.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// How far it is.
+    pub status: RunStatus,
+    /// Samples it has.
+    pub samples: u64,
+}
+
+impl Store {
+    /// Begins a run and claims it for this process.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn begin_run(&mut self, run: &NewRun<'_>) -> Result<RunId, StoreError> {
+        const ACTION: &str = "begin a run";
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).during(ACTION)?;
+        transaction
+            .execute(
+                "INSERT INTO runs (kind, name, question, study_text, plan, command, target, seed, note, program,
+                    environment, started_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    run.kind.word(),
+                    run.name,
+                    run.question,
+                    run.study_text,
+                    run.plan.map(json),
+                    run.command,
+                    run.target,
+                    run.seed.cast_signed(),
+                    run.note,
+                    json(&Program::this()),
+                    json(run.environment),
+                    Timestamp::now().to_string(),
+                    RunStatus::Running.word(),
+                ],
+            )
+            .during(ACTION)?;
+        let id = RunId(transaction.last_insert_rowid());
+        // Claimed before anybody else can see it: it never looks abandoned.
+        let claimed = self.claims.take(&id.claim());
+        claimed.map_err(|source| self.claims.error("claim", &id.claim(), source))?;
+        transaction.commit().during(ACTION)?;
+        Ok(id)
+    }
+
+    /// Takes up a run that was interrupted or failed, and claims it for this process.
+    ///
+    /// # Errors
+    /// When there is none, another process is at it, or it is complete.
+    pub(crate) fn resume_run(&mut self, id: RunId) -> Result<Run, StoreError> {
+        self.claim_run(id)?;
+        // Read only now: whoever had the claim may just have completed it.
+        let resumed = match self.run(id) {
+            Ok(run) if run.status == RunStatus::Complete => Err(StoreError::Complete(id)),
+            Ok(run) => self
+                .connection
+                .execute(
+                    "UPDATE runs SET status = ?, finished_at = NULL WHERE id = ?",
+                    (RunStatus::Running.word(), id.0),
+                )
+                .during("resume a run")
+                .map(|_| Run { status: RunStatus::Running, finished_at: None, ..run }),
+            Err(error) => Err(error),
+        };
+        if resumed.is_err() {
+            self.claims.release(&id.claim());
+        }
+        resumed
+    }
+
+    /// Writes down how a run ended and gives it up.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be written.
+    pub(crate) fn finish_run(&mut self, id: RunId, status: RunStatus) -> Result<(), StoreError> {
+        let changed = self
+            .connection
+            .execute(
+                "UPDATE runs SET status = ?, finished_at = ? WHERE id = ?",
+                (status.word(), Timestamp::now().to_string(), id.0),
+            )
+            .during("finish a run")?;
+        self.claims.release(&id.claim());
+        if changed == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
+    }
+
+    /// A run.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged.
+    pub(crate) fn run(&self, id: RunId) -> Result<Run, StoreError> {
+        let row = self
+            .connection
+            .query_row("SELECT * FROM runs WHERE id = ?", (id.0,), |row| Ok(self.run_of(id, row)))
+            .optional()
+            .during("read a run")?;
+        row.unwrap_or(Err(StoreError::NoRun(id)))
+    }
+
+    /// Every run, the oldest first.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub(crate) fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        const ACTION: &str = "list its runs";
+        let sql = "SELECT *, (SELECT count(*) FROM samples WHERE run_id = runs.id) AS samples FROM runs ORDER BY id";
+        let mut statement = self.connection.prepare(sql).during(ACTION)?;
+        let rows = statement.query_map((), |row| Ok(self.summary_of(row))).during(ACTION)?;
+        rows.map(|row| row.during(ACTION)?).collect()
+    }
+
+    /// Removes a run with its samples. Its test file, where one is left, stays known.
+    ///
+    /// # Errors
+    /// When there is none, or another process is at it.
+    pub(crate) fn remove_run(&mut self, id: RunId) -> Result<(), StoreError> {
+        self.claim_run(id)?;
+        let removed = self.connection.execute("DELETE FROM runs WHERE id = ?", (id.0,)).during("remove a run");
+        self.claims.release(&id.claim());
+        if removed? == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
+    }
+
+    fn claim_run(&mut self, id: RunId) -> Result<(), StoreError> {
+        let claim = id.claim();
+        match self.claims.take(&claim) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(StoreError::InUse(id)),
+            Err(source) => Err(self.claims.error("claim", &claim, source)),
+        }
+    }
+
+    /// What is stored says `running` until somebody says otherwise; a killed process cannot.
+    fn status_of(&self, id: RunId, stored: RunStatus) -> Result<RunStatus, StoreError> {
+        if stored != RunStatus::Running {
+            return Ok(stored);
+        }
+        let taken = self.claims.is_taken(&id.claim());
+        let taken = taken.map_err(|source| self.claims.error("look at", &id.claim(), source))?;
+        Ok(if taken { RunStatus::Running } else { RunStatus::Interrupted })
+    }
+
+    fn run_of(&self, id: RunId, row: &Row<'_>) -> Result<Run, StoreError> {
+        let columns = Columns { run: id, row };
+        Ok(Run {
+            id,
+            kind: columns.parsed("kind")?,
+            name: columns.get("name")?,
+            question: columns.get("question")?,
+            study_text: columns.get("study_text")?,
+            plan: columns.get::<Option<String>>("plan")?.map(|text| columns.json("plan", &text)).transpose()?,
+            command: columns.get("command")?,
+            target: columns.get("target")?,
+            seed: columns.get::<i64>("seed")?.cast_unsigned(),
+            note: columns.get("note")?,
+            program: columns.json("program", &columns.get::<String>("program")?)?,
+            environment: columns.json("environment", &columns.get::<String>("environment")?)?,
+            started_at: columns.parsed("started_at")?,
+            finished_at: columns.parsed_if_there("finished_at")?,
+            status: self.status_of(id, columns.parsed("status")?)?,
+        })
+    }
+
+    fn summary_of(&self, row: &Row<'_>) -> Result<RunSummary, StoreError> {
+        let id = RunId(row.get("id").during("list its runs")?);
+        let columns = Columns { run: id, row };
+        Ok(RunSummary {
+            id,
+            kind: columns.parsed("kind")?,
+            name: columns.get("name")?,
+            target: columns.get("target")?,
+            note: columns.get("note")?,
+            started_at: columns.parsed("started_at")?,
+            finished_at: columns.parsed_if_there("finished_at")?,
+            status: self.status_of(id, columns.parsed("status")?)?,
+            samples: columns.get::<i64>("samples")?.cast_unsigned(),
+        })
+    }
+}
+
+/// The JSON of a record of ours.
+pub(super) fn json<T: Serialize>(record: &T) -> String {
+    serde_json::to_string(record).expect("records have text keys and finite depth")
+}
+
+impl RunId {
+    /// The name of the claim on it.
+    fn claim(self) -> String {
+        format!("run-{self}")
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for RunId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(RunId)
+    }
+}
+
+impl RunKind {
+    /// The word for it, as it is stored.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            RunKind::Io => "io",
+            RunKind::Survey => "survey",
+            RunKind::Study => "study",
+        }
+    }
+}
+
+impl FromStr for RunKind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study];
+        kinds.into_iter().find(|kind| kind.word() == word).ok_or_else(|| format!("`{word}` is no kind of run"))
+    }
+}
+
+impl RunStatus {
+    /// The word for it, as it is stored.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Complete => "complete",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Failed => "failed",
+        }
+    }
+}
+
+impl FromStr for RunStatus {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let all = [RunStatus::Running, RunStatus::Complete, RunStatus::Interrupted, RunStatus::Failed];
+        all.into_iter().find(|status| status.word() == word).ok_or_else(|| format!("`{word}` is no state of a run"))
+    }
+}

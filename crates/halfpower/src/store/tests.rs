@@ -1,0 +1,299 @@
+use super::*;
+use crate::plan::{Overrides, Plan};
+use crate::study::Study;
+use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::sample::{Cpu, DepthMean, Histograms, Instrument, Latency, Program, SCHEMA, Totals};
+use halfpower_model::{
+    Bytes, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetFacts, TargetKind, WorkloadSpec,
+};
+use std::path::{Path, PathBuf};
+
+/// What version 1 wrote; stays readable for ever.
+const VERSION_1: &str = include_str!("fixtures/version-1.sql");
+
+fn environment() -> Environment {
+    let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
+    target.direct_alignment_bytes = Some(Bytes(512));
+    Environment {
+        host: "laboratory".to_owned(),
+        kernel: "6.1".to_owned(),
+        cpus: 2,
+        cpu_model: None,
+        memory_bytes: Bytes(1 << 34),
+        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 12.5 },
+        personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None }],
+        target,
+    }
+}
+
+fn sample() -> Sample {
+    let mut histogram = Histogram::default();
+    (1..=1000).for_each(|number| histogram.record(number * 100));
+    let total = Totals {
+        requests: 1000,
+        bytes: 65_536_000,
+        requests_per_s: 4000.0,
+        bytes_per_s: BytesPerSecond(262_144_000.1),
+        latency_ns: Latency::of(&histogram),
+        short_transfers: 0,
+        errors: [("EIO".to_owned(), 1)].into(),
+    };
+    Sample {
+        schema: SCHEMA.to_owned(),
+        program: Program::this(),
+        workload: WorkloadSpec::default().resolve(&environment()).unwrap(),
+        environment: environment(),
+        started_at: "2026-01-02T03:04:05.678Z".parse().unwrap(),
+        elapsed_s: 0.25,
+        flush_s: None,
+        read: Some(total.clone()),
+        write: None,
+        total,
+        latency_histogram: Histograms { read: Some(histogram), write: None },
+        intervals: Vec::new(),
+        depth_mean: DepthMean { little: 0.99, counted: 1.0 },
+        cpu: Cpu::default(),
+        block: None,
+        instrument: Instrument::default(),
+        generator_bound: false,
+        cached_share_before: None,
+        failure: None,
+        warnings: Vec::new(),
+        note: Some("größe".to_owned()),
+    }
+}
+
+fn begin(store: &mut Store) -> RunId {
+    let environment = environment();
+    let new = NewRun {
+        kind: RunKind::Io,
+        name: "sequential read",
+        question: None,
+        study_text: None,
+        plan: None,
+        command: "halfpower io /data/file",
+        target: "/data/file",
+        seed: u64::MAX,
+        note: Some("a note"),
+        environment: &environment,
+    };
+    store.begin_run(&new).unwrap()
+}
+
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deep/results.db");
+    (directory, path)
+}
+
+/// The message of an error and of its causes.
+fn message(error: StoreError) -> String {
+    format!("{:#}", anyhow::Error::from(error))
+}
+
+#[test]
+fn what_was_stored_is_there_after_opening_again() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let mode = std::fs::metadata(path.parent().unwrap()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let study = Study::builtin("survey-quick").unwrap();
+    let plan = Plan::make(&study, &Overrides::default(), &environment()).unwrap();
+    let environment = environment();
+    let id = store
+        .begin_run(&NewRun {
+            kind: RunKind::Survey,
+            name: &study.name,
+            question: study.question.as_deref(),
+            study_text: Some(&study.text),
+            plan: Some(&plan),
+            command: "halfpower run /data",
+            target: "/data",
+            seed: u64::MAX,
+            note: None,
+            environment: &environment,
+        })
+        .unwrap();
+    let first = store.add_sample(id, 3, 0, &sample()).unwrap();
+    store.add_sample(id, 1, 0, &sample()).unwrap();
+    assert_eq!(store.run(id).unwrap().status, RunStatus::Running);
+    store.finish_run(id, RunStatus::Complete).unwrap();
+    drop(store);
+
+    let store = Store::open(&path).unwrap();
+    let run = store.run(id).unwrap();
+    assert_eq!((run.plan.as_ref(), run.study_text.as_deref()), (Some(&plan), Some(study.text.as_str())));
+    assert_eq!(
+        (run.status, run.seed, run.environment, run.program),
+        (RunStatus::Complete, u64::MAX, environment, Program::this())
+    );
+    assert!(run.finished_at.is_some_and(|finished| finished >= run.started_at));
+    let samples = store.samples(id).unwrap();
+    assert_eq!(samples[0], StoredSample { id: first, cell: 3, block: 0, sample: sample() });
+    assert_eq!((samples[1].cell, samples.len()), (1, 2));
+    let runs = store.runs().unwrap();
+    assert_eq!((runs[0].id, runs[0].samples, runs[0].kind), (id, 2, RunKind::Survey));
+}
+
+#[test]
+fn a_run_whose_process_died_is_interrupted_and_can_be_resumed() {
+    let (_directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let id = begin(&mut store);
+    store.add_sample(id, 0, 0, &sample()).unwrap();
+    let mut other = Store::open(&path).unwrap();
+    assert_eq!(other.run(id).unwrap().status, RunStatus::Running);
+    assert!(matches!(other.resume_run(id), Err(StoreError::InUse(_))));
+    assert!(matches!(other.remove_run(id), Err(StoreError::InUse(_))));
+    // The end of a process closes its files and does nothing else.
+    drop(store);
+    assert_eq!(other.runs().unwrap()[0].status, RunStatus::Interrupted);
+    assert_eq!(other.samples(id).unwrap().len(), 1);
+    assert_eq!(other.resume_run(id).unwrap().status, RunStatus::Running);
+    other.add_sample(id, 0, 1, &sample()).unwrap();
+    other.finish_run(id, RunStatus::Complete).unwrap();
+    assert!(matches!(other.resume_run(id), Err(StoreError::Complete(_))));
+    let files: Vec<_> =
+        std::fs::read_dir(path.parent().unwrap()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert!(files.iter().all(|file| !file.to_string_lossy().ends_with(".lock")), "{files:?}");
+}
+
+#[test]
+fn a_sample_is_never_replaced_and_needs_its_run() {
+    let mut store = Store::in_memory().unwrap();
+    let id = begin(&mut store);
+    store.add_sample(id, 0, 0, &sample()).unwrap();
+    assert!(matches!(store.add_sample(id, 0, 0, &sample()), Err(StoreError::SampleExists { .. })));
+    assert!(matches!(store.add_sample(RunId(99), 0, 0, &sample()), Err(StoreError::NoRun(RunId(99)))));
+    store.remove_run(id).unwrap();
+    assert!(matches!(store.run(id), Err(StoreError::NoRun(_))));
+    assert!(matches!(store.remove_run(id), Err(StoreError::NoRun(_))));
+    assert!(matches!(store.finish_run(id, RunStatus::Failed), Err(StoreError::NoRun(_))));
+    let again = begin(&mut store);
+    assert!(again > id, "numbers are not used twice");
+    assert!(store.samples(again).unwrap().is_empty());
+}
+
+#[test]
+fn several_connections_open_and_write_at_once() {
+    let (_directory, path) = place();
+    let workers: Vec<_> = (0..4)
+        .map(|_| {
+            let path = path.clone();
+            std::thread::spawn(move || {
+                let mut store = Store::open(&path).unwrap();
+                let id = begin(&mut store);
+                for block in 0..10 {
+                    store.add_sample(id, 0, block, &sample()).unwrap();
+                }
+                store.finish_run(id, RunStatus::Complete).unwrap();
+            })
+        })
+        .collect();
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    let runs = Store::open(&path).unwrap().runs().unwrap();
+    assert_eq!(runs.iter().map(|run| run.samples).collect::<Vec<_>>(), [10; 4]);
+}
+
+#[test]
+fn damage_is_named() {
+    let mut store = Store::in_memory().unwrap();
+    let id = begin(&mut store);
+    let sample_id = store.add_sample(id, 0, 0, &sample()).unwrap();
+    for (sql, needle) in [
+        ("UPDATE samples SET record = '{\"schema\":'", format!("sample {sample_id} of run {id}")),
+        ("UPDATE samples SET block = -1", format!("sample {sample_id} of run {id}")),
+    ] {
+        store.connection.execute(sql, ()).unwrap();
+        let message = message(store.samples(id).unwrap_err());
+        assert!(message.contains(&needle) && message.contains("runs rm 1"), "{message}");
+    }
+    store.connection.execute("UPDATE runs SET environment = 'x'", ()).unwrap();
+    let message = message(store.run(id).unwrap_err());
+    assert!(message.contains("`environment` of run 1"), "{message}");
+}
+
+#[test]
+fn files_that_are_no_stores_are_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let refused = |path: &Path| message(Store::open(path).unwrap_err());
+
+    std::fs::write(&path, "a text that is longer than the header of a database, which has 100 bytes, is no database")
+        .unwrap();
+    assert!(refused(&path).contains("not even an SQLite file"), "{}", refused(&path));
+    std::fs::remove_file(&path).unwrap();
+
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE bookmarks (url)").unwrap();
+    drop(other);
+    let before = std::fs::read(&path).unwrap();
+    assert!(refused(&path).contains("another program's"), "{}", refused(&path));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    std::fs::remove_file(&path).unwrap();
+
+    drop(Store::open(&path).unwrap());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let newer = refused(&path);
+    assert!(newer.contains("newer Halfpower (form 99, this one knows 1)") && newer.contains("--store"), "{newer}");
+    assert!(refused(directory.path()).contains("--no-store"), "{}", refused(directory.path()));
+}
+
+#[test]
+fn version_1_stays_readable() {
+    let (_directory, path) = place();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    Connection::open(&path).unwrap().execute_batch(VERSION_1).unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(schema::version(&store.connection), Ok(schema::MIGRATIONS.len() as u32));
+    let run = store.run(RunId(1)).unwrap();
+    assert_eq!(
+        (run.kind, run.status, run.plan.as_ref().unwrap().cells.len()),
+        (RunKind::Survey, RunStatus::Complete, 2)
+    );
+    let samples = store.samples(RunId(1)).unwrap();
+    assert_eq!((samples[0].cell, samples[0].sample.total.requests), (1, 1000));
+}
+
+#[test]
+fn a_test_file_left_behind_is_found_and_only_that_one() {
+    let (directory, path) = place();
+    let file = directory.path().join("halfpower-test");
+    let mut store = Store::open(&path).unwrap();
+    let id = store.note_test_file(&file, Bytes(10)).unwrap();
+    std::fs::write(&file, "0123456789").unwrap();
+    store.test_file_made(id).unwrap();
+    let run = begin(&mut store);
+    store.test_file_is_for(id, run).unwrap();
+    let mut other = Store::open(&path).unwrap();
+    assert_eq!(other.test_files_left().unwrap(), []);
+    drop(store);
+    let left = other.test_files_left().unwrap();
+    assert_eq!(
+        (left[0].path.as_path(), left[0].run, left[0].bytes, left.len()),
+        (file.as_path(), Some(run), Bytes(10), 1)
+    );
+    // Somebody else's file at that path is not ours.
+    let elsewhere = directory.path().join("elsewhere");
+    std::fs::write(&elsewhere, "theirs").unwrap();
+    std::fs::rename(&elsewhere, &file).unwrap();
+    assert_eq!(other.test_files_left().unwrap(), []);
+    assert!(file.exists());
+}
+
+#[test]
+fn a_test_file_killed_at_birth_is_found() {
+    let (directory, path) = place();
+    let file = directory.path().join("halfpower-test");
+    let mut store = Store::open(&path).unwrap();
+    store.note_test_file(&file, Bytes(10)).unwrap();
+    std::fs::write(&file, "").unwrap();
+    drop(store);
+    let mut store = Store::open(&path).unwrap();
+    let left = store.test_files_left().unwrap();
+    assert_eq!(left.len(), 1);
+    std::fs::remove_file(&file).unwrap();
+    store.test_file_removed(left[0].id).unwrap();
+    assert_eq!(store.test_files_left().unwrap(), []);
+}
