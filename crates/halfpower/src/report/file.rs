@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 100;
 ///
 /// # Errors
 /// When the name belongs to something else, or the directory cannot be written.
-pub fn write_atomically(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<()> {
     check_replaceable(path)?;
     let (temporary, mut file) = create_beside(path)?;
     let written = file

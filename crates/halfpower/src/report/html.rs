@@ -16,7 +16,7 @@ const STYLE: &str = include_str!("report.css");
 ///
 /// # Errors
 /// When the template does not fit what it is given, which a test would have shown.
-pub fn html(input: &ReportInput<'_>) -> Result<String> {
+pub(crate) fn html(input: &ReportInput<'_>) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);

@@ -14,9 +14,9 @@ mod tests;
 mod view;
 mod wrap;
 
-pub use file::write_atomically;
-pub use html::html;
-pub use summary::summary;
+pub(crate) use file::write_atomically;
+pub(crate) use html::html;
+pub(crate) use summary::summary;
 
 use halfpower_analysis::{Analysis, CellSummary, Observed};
 use halfpower_model::sample::Program;
@@ -24,36 +24,36 @@ use halfpower_model::{Environment, Finding, FindingCode};
 
 /// What a report is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct ReportInput<'a> {
+pub(crate) struct ReportInput<'a> {
     /// Name of the run or its study.
-    pub title: &'a str,
+    pub(crate) title: &'a str,
     /// The question the study asks; none when there was none.
-    pub question: Option<&'a str>,
+    pub(crate) question: Option<&'a str>,
     /// The store's number of the run.
-    pub run: i64,
+    pub(crate) run: i64,
     /// The command that does the same again.
-    pub command: &'a str,
+    pub(crate) command: &'a str,
     /// When the run began.
-    pub started_at: jiff::Timestamp,
+    pub(crate) started_at: jiff::Timestamp,
     /// Whether all of the plan was measured.
-    pub status: RunStatus,
+    pub(crate) status: RunStatus,
     /// What it was measured on.
-    pub environment: &'a Environment,
+    pub(crate) environment: &'a Environment,
     /// What measured it.
-    pub program: &'a Program,
+    pub(crate) program: &'a Program,
     /// What the samples say.
-    pub analysis: &'a Analysis,
+    pub(crate) analysis: &'a Analysis,
     /// Workloads that were not run, each with the reason.
-    pub skipped: &'a [(String, String)],
+    pub(crate) skipped: &'a [(String, String)],
     /// The plan in a paragraph.
-    pub plan: &'a str,
+    pub(crate) plan: &'a str,
     /// Every sample, in the order they were taken.
-    pub samples: &'a [Observed<'a>],
+    pub(crate) samples: &'a [Observed<'a>],
 }
 
 /// How far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunStatus {
+pub(crate) enum RunStatus {
     /// To its end.
     Finished,
     /// It was stopped before.

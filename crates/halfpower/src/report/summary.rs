@@ -2,7 +2,7 @@
 
 use super::ReportInput;
 use super::view::{counts, parts, unfinished};
-use super::wrap::{Page, Style};
+use super::wrap::{Page, Style, UNBROKEN};
 use halfpower_model::{Environment, Finding, FindingCode};
 
 /// The narrowest column that a value is put into; with less, it goes below its label.
@@ -10,7 +10,7 @@ const VALUE_COLUMNS: usize = 24;
 
 /// A few lines that answer at once. No line is longer than `width` columns (20 at least); without `colour` there are no
 /// escape sequences.
-pub fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> String {
+pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     heading(&mut page, input);
     let peaks: Vec<_> = input.findings(FindingCode::Peak).map(|finding| peak(input, finding)).collect();
@@ -46,7 +46,8 @@ fn place(environment: &Environment) -> String {
     });
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
     let kernel = format!("kernel {}", environment.kernel);
-    let rest = [kernel, format!("{} processors", environment.cpus)].join(", ");
+    let plural = if environment.cpus == 1 { "" } else { "s" };
+    let rest = format!("{kernel}, {} processor{plural}", environment.cpus);
     if storage.is_empty() { rest } else { format!("{storage}, {rest}") }
 }
 
@@ -78,6 +79,10 @@ fn row(finding: &Finding) -> Row {
     let mut figures = Vec::new();
     for (index, estimate) in finding.estimates.iter().enumerate() {
         let (value, interval) = parts(estimate);
+        if index > 0 {
+            figures.push((Style::Plain, "and".to_owned()));
+        }
+        let (value, interval) = (value.replace(' ', UNBROKEN), interval.replace(' ', UNBROKEN));
         figures.push((if index == 0 { Style::Strong } else { Style::Plain }, value));
         figures.push((Style::Quiet, interval));
     }
@@ -116,7 +121,7 @@ fn close(page: &mut Page, input: &ReportInput<'_>) {
     }
     for (warning, samples) in &input.analysis.warnings {
         let plural = if *samples == 1 { "" } else { "s" };
-        let behind = format!("({samples} sample{plural})");
+        let behind = format!("({samples} sample{plural}):");
         let message =
             [(Style::Caution, warning.message.as_str()), (Style::Quiet, &behind), (Style::Plain, &warning.remedy)];
         page.paragraph("! ", &message);

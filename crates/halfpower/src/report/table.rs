@@ -13,9 +13,9 @@ const NO_FIGURE: &str = "–";
 /// A table; the first column names the row.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Table {
-    /// Names of the columns.
+    /// Names of the columns; empty where the rows speak for themselves.
     pub(super) head: Vec<String>,
-    /// Rows as wide as the head.
+    /// Rows, all equally wide.
     pub(super) rows: Vec<Vec<String>>,
 }
 
@@ -59,7 +59,7 @@ fn x_text(axis: XAxis, x: f64) -> String {
 
 /// Every cell with its figures.
 pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
-    let head = ["workload", "n", "throughput", "rate", "processor time", "p50", "p99", "p99.9", "slowest"];
+    let head = ["workload", "n", "throughput", "requests/s", "processor", "p50", "p99", "p99.9", "slowest"];
     Table::new(
         head,
         cells.iter().map(|cell| {
@@ -68,9 +68,9 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
             [
                 cell.workload.to_string(),
                 if cell.failed > 0 { format!("{used} ({} failed)", cell.failed) } else { used.to_string() },
-                if used > 0 { cell.bytes_per_s.to_string() } else { NO_FIGURE.to_owned() },
-                if used > 0 { cell.requests_per_s.to_string() } else { NO_FIGURE.to_owned() },
-                estimate(cell.cpu_us_per_request),
+                figure(Some(cell.bytes_per_s)),
+                named_above(figure(Some(cell.requests_per_s))),
+                named_above(figure(cell.cpu_us_per_request)),
                 latency_text(latency.p50),
                 latency_text(latency.p99),
                 latency_text(latency.p99_9),
@@ -94,7 +94,7 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
 
 /// Every sample, in the order they were taken.
 pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
-    let head = ["sample", "block", "workload", "length", "throughput", "rate", "p50", "p99", "remarks"];
+    let head = ["sample", "block", "workload", "length", "throughput", "requests/s", "p50", "p99", "remarks"];
     Table::new(
         head,
         samples.iter().map(|observed| {
@@ -106,7 +106,7 @@ pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
                 sample.workload.to_string(),
                 sample.elapsed().to_string(),
                 total.bytes_per_s.to_string(),
-                Quantity::RequestsPerSecond.format(total.requests_per_s),
+                named_above(Quantity::RequestsPerSecond.format(total.requests_per_s)),
                 latency_text(total.latency_ns.p50),
                 latency_text(total.latency_ns.p99),
                 remarks(observed),
@@ -174,8 +174,8 @@ pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
         ("not available here", (!unavailable.is_empty()).then_some(unavailable)),
         ("program", Some(program(input))),
     ];
-    let known = facts.into_iter().filter_map(|(name, value)| value.map(|value| [name.to_owned(), value]));
-    Table::new(["what", "value"], known)
+    let known = facts.into_iter().filter_map(|(name, value)| value.map(|value| vec![name.to_owned(), value]));
+    Table { head: Vec::new(), rows: known.collect() }
 }
 
 fn program(input: &ReportInput<'_>) -> String {
@@ -186,8 +186,14 @@ fn program(input: &ReportInput<'_>) -> String {
     format!("halfpower {}{commit}{features}", program.version)
 }
 
-fn estimate(estimate: Option<Estimate>) -> String {
-    estimate.map_or_else(|| NO_FIGURE.to_owned(), |estimate| estimate.to_string())
+fn figure(estimate: Option<Estimate>) -> String {
+    let measured = estimate.filter(|estimate| estimate.repetitions > 0);
+    measured.map_or_else(|| NO_FIGURE.to_owned(), |estimate| estimate.to_string())
+}
+
+/// A figure without the part of its unit that the head of its column says.
+fn named_above(figure: String) -> String {
+    figure.replace(" requests/s", "").replace(" a request", "")
 }
 
 fn latency_text(latency_ns: Option<u64>) -> String {

@@ -3,7 +3,7 @@
 use super::chart::{self, Chart, LINES_SHOWN, Value, XAxis, charts};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus};
-use halfpower_model::{Estimate, Finding, FindingCode};
+use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
 /// The whole report.
@@ -38,7 +38,8 @@ pub(super) struct View<'a> {
 struct KeyFigure {
     name: String,
     about: String,
-    value: String,
+    number: String,
+    unit: String,
     interval: String,
 }
 
@@ -175,7 +176,11 @@ fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
 fn key_figures(input: &ReportInput<'_>) -> Vec<KeyFigure> {
     let figure = |name: &str, about: &str, finding: &Finding| {
         let (value, interval) = parts(finding.estimates.first()?);
-        Some(KeyFigure { name: name.to_owned(), about: about.to_owned(), value, interval })
+        // What does not begin with its number, `depth 16`, is shown in one piece.
+        let (number, unit) =
+            value.split_once(' ').filter(|_| value.starts_with(|c: char| c.is_ascii_digit())).unwrap_or((&value, ""));
+        let (number, unit) = (number.to_owned(), unit.to_owned());
+        Some(KeyFigure { name: name.to_owned(), about: about.to_owned(), number, unit, interval })
     };
     let peaks = input.findings(FindingCode::Peak).filter_map(|finding| {
         let (name, about) = input.peak_words(finding);
@@ -235,6 +240,10 @@ fn chart_view(chart: &Chart) -> Option<ChartView> {
     let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
     let legend =
         shown.map(|(index, line)| LegendEntry { swatch: chart::swatch(index, line.stroke), label: line.label.clone() });
+    let half = chart.half_of_peak.map(|half| LegendEntry {
+        swatch: chart::reference_swatch(),
+        label: format!("half of the peak ({})", BytesPerSecond(half)),
+    });
     Some(ChartView {
         id: chart.id.clone(),
         title: chart.title.clone(),
@@ -242,7 +251,7 @@ fn chart_view(chart: &Chart) -> Option<ChartView> {
         caption: caption(chart),
         view_box: chart::view_box(),
         svg,
-        legend: legend.collect(),
+        legend: legend.chain(half).collect(),
         table: table::of_chart(chart),
     })
 }

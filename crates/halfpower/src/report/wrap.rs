@@ -25,6 +25,9 @@ impl Style {
     }
 }
 
+/// A blank where a line is not broken; on the page it is like any other.
+pub(super) const UNBROKEN: &str = "\u{a0}";
+
 /// Text that is being laid out for a terminal.
 #[derive(Debug)]
 pub(super) struct Page {
@@ -80,7 +83,7 @@ impl Page {
     fn line(&mut self, lead: &str, words: &[(Style, String)]) {
         self.text.push_str(lead);
         let groups = words.chunk_by(|a, b| a.0 == b.0).map(|group| {
-            let text = group.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join(" ");
+            let text = group.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join(" ").replace(UNBROKEN, " ");
             match group[0].0.on().filter(|_| self.colour) {
                 Some(on) => format!("{on}{text}\x1b[0m"),
                 None => text,
@@ -121,6 +124,13 @@ mod tests {
         let mut page = Page::new(20, false);
         page.paragraph("  read  ", &[(Style::Strong, "3.21 GB/s"), (Style::Quiet, "1 MiB, 8 deep")]);
         assert_eq!(page.finish(), "  read  3.21 GB/s 1\n        MiB, 8 deep\n");
+    }
+
+    #[test]
+    fn a_figure_stays_with_its_unit() {
+        let mut page = Page::new(20, false);
+        page.paragraph("", &[(Style::Plain, "seventeen or 3.21\u{a0}GB/s")]);
+        assert_eq!(page.finish(), "seventeen or\n3.21 GB/s\n");
     }
 
     #[test]

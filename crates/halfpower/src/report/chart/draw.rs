@@ -1,7 +1,7 @@
 //! A chart as SVG by `kuva`, to stand inside the report: colours are the page's own, so that it follows the dark, and the
 //! size follows the column.
 
-use super::swatch::{colour, marker};
+use super::swatch::{REFERENCE_DASHES, colour, marker};
 use super::{Chart, LINES_SHOWN, Line, Point, Value, XAxis, YAxis};
 use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
@@ -15,14 +15,17 @@ use kuva::render::render::render_multiple;
 use kuva::render::theme::Theme;
 use std::sync::Arc;
 
-/// The user space of a chart. A column of a wide page is about as wide; a telephone shrinks it by a third.
-const WIDTH: f64 = 540.0;
-const HEIGHT: f64 = 340.0;
+/// The user space of a chart. A column of a wide page is about as wide; a telephone shrinks it by a quarter.
+const WIDTH: f64 = 480.0;
+const HEIGHT: f64 = 310.0;
 /// Room for the numbers and the name of the vertical axis.
-const MARGIN_LEFT: f64 = 72.0;
+const MARGIN_LEFT: f64 = 68.0;
 const MARGIN_RIGHT: f64 = 16.0;
 /// Room beside the outermost points, in steps of the axis.
 const MARGIN_STEPS: f64 = 0.3;
+
+/// How far above its figure an interval can raise the axis; one that reaches beyond is cut, and its table has it whole.
+const TALLEST_BAND: f64 = 1.5;
 
 /// Draws a chart; `None` when nothing in it can be drawn.
 pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
@@ -34,12 +37,12 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
         let points: Vec<(f64, f64)> =
             line.points.iter().map(|point| (chart.x.place(point.x), scale.place(point.y.figure()))).collect();
         let style = line.stroke.dashes().map_or(LineStyle::Solid, |dashes| LineStyle::Custom(dashes.to_owned()));
-        plots.push(Plot::Line(
-            LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style),
-        ));
-        plots.push(Plot::Scatter(
-            ScatterPlot::new().with_data(points).with_color(colour(index)).with_size(3.4).with_marker(marker(index)),
-        ));
+        // Earlier lines are wider, so that one that coincides with a later one is seen to either side of it.
+        let behind = (lines.len() - index) as f64;
+        let line = LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style);
+        plots.push(Plot::Line(line.with_stroke_width(1.6 + 0.2 * behind)));
+        let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
+        plots.push(Plot::Scatter(markers.with_size(3.0 + 0.2 * behind)));
     }
     let layout = layout(chart, &scale, lines);
     let drawn = SvgBackend::new().render_scene(&render_multiple(plots, layout));
@@ -77,8 +80,7 @@ fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot>
 fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
     let places = lines.iter().flat_map(|line| &line.points).map(|point| chart.x.place(point.x));
     let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
-    let left = if chart.x == XAxis::Share { 0.0 } else { left - MARGIN_STEPS };
-    let right = right + MARGIN_STEPS;
+    let (left, right) = (left - MARGIN_STEPS, right + MARGIN_STEPS);
     let x_axis = chart.x;
     let divisor = scale.divisor;
     let y_axis = chart.y;
@@ -104,9 +106,9 @@ fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
     if chart.y.is_logarithmic() {
         layout = layout.with_log_y();
     }
-    if let Some(half) = chart.half_of_peak.map(|half| scale.place(half)).filter(|half| *half < scale.high) {
-        let line = ReferenceLine::horizontal(half).with_color("var(--muted)").with_dasharray("3 4");
-        layout = layout.with_reference_line(line.with_label("half of the peak"));
+    if let Some(half) = chart.half_of_peak.map(|half| half / scale.divisor).filter(|half| *half < scale.high) {
+        let line = ReferenceLine::horizontal(half).with_color("var(--muted)").with_dasharray(REFERENCE_DASHES);
+        layout = layout.with_reference_line(line);
     }
     layout
 }
@@ -140,7 +142,7 @@ impl Scale {
         let points = lines.iter().flat_map(|line| &line.points);
         let (least, most) = points.fold((f64::MAX, 0.0_f64), |(low, high), point| {
             let top = match point.y {
-                Value::Estimate(estimate) => estimate.high.unwrap_or(estimate.value),
+                Value::Estimate(estimate) => estimate.high.unwrap_or(estimate.value).min(TALLEST_BAND * estimate.value),
                 Value::LatencyNs(latency_ns) => latency_ns as f64,
             };
             (low.min(point.y.figure()), high.max(top))
@@ -155,9 +157,9 @@ impl Scale {
         Some(Scale { low, high, divisor, unit })
     }
 
-    /// Where a figure lies. An interval may reach below a logarithmic axis: it is cut there.
+    /// Where a figure lies. An interval may reach beyond the axis: it is cut there.
     fn place(&self, figure: f64) -> f64 {
-        (figure / self.divisor).max(self.low)
+        (figure / self.divisor).clamp(self.low, self.high)
     }
 }
 
@@ -174,11 +176,13 @@ fn round_up(value: f64) -> f64 {
 }
 
 impl XAxis {
-    /// Steps from the origin: doublings of a KiB or of one request, or nines.
+    /// Steps from the origin: doublings of a KiB or of one request, or from the median to one nine, two nines
+    /// and so on.
     fn place(self, x: f64) -> f64 {
         match self {
             XAxis::RequestSize => (x / 1024.0).log2(),
             XAxis::Depth => x.log2(),
+            XAxis::Share if x < 0.9 => (0.5 / (1.0 - x)).log10() / 5_f64.log10(),
             XAxis::Share => -(1.0 - x).log10(),
         }
     }
@@ -195,7 +199,7 @@ impl XAxis {
         match self {
             XAxis::RequestSize if place >= 10.0 => format!("{} MiB", significant((place - 10.0).exp2())),
             XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
-            XAxis::Share if place < 0.5 => "0 %".to_owned(),
+            XAxis::Share if place < 0.5 => "50 %".to_owned(),
             XAxis::Share => {
                 let decimals = (place.round() - 2.0).max(0.0) as usize;
                 format!("{:.decimals$} %", 100.0 - 10_f64.powf(2.0 - place.round()))
@@ -236,5 +240,57 @@ impl YAxis {
             YAxis::Latency => Nanoseconds(figure.round() as u64).to_string(),
             _ => significant(figure / divisor),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::chart::Stroke;
+    use halfpower_model::{Estimate, Quantity};
+
+    #[test]
+    fn steps_are_doublings_and_nines() {
+        for (axis, x, place, label) in [
+            (XAxis::RequestSize, 512.0, -1.0, "0.5"),
+            (XAxis::RequestSize, 2048.0, 1.0, "2"),
+            (XAxis::RequestSize, 1_048_576.0, 10.0, "1 MiB"),
+            (XAxis::Depth, 32.0, 5.0, "32"),
+            (XAxis::Share, 0.5, 0.0, "50 %"),
+            (XAxis::Share, 0.9, 1.0, "90 %"),
+            (XAxis::Share, 0.99, 2.0, "99 %"),
+            (XAxis::Share, 0.9999, 4.0, "99.99 %"),
+        ] {
+            assert!((axis.place(x) - place).abs() < 1e-9, "{axis:?} {x}");
+            assert_eq!(axis.tick(place), label);
+        }
+        assert!((XAxis::Share.place(0.899_999_9) - XAxis::Share.place(0.9)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn logarithmic_axes_end_at_one_two_or_five() {
+        for (value, below, above) in
+            [(1.0, 1.0, 1.0), (3.7, 2.0, 5.0), (0.019, 0.01, 0.02), (7_200.0, 5_000.0, 10_000.0)]
+        {
+            assert!((round_down(value) / below - 1.0).abs() < 1e-9, "{value}");
+            assert!((round_up(value) / above - 1.0).abs() < 1e-9, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_wild_interval_does_not_flatten_the_chart() {
+        let estimate = Estimate {
+            quantity: Quantity::BytesPerSecond,
+            value: 1e9,
+            low: Some(-8e9),
+            high: Some(f64::INFINITY),
+            repetitions: 2,
+        };
+        let point = Point { x: 4096.0, y: Value::Estimate(estimate) };
+        let lines = [Line { label: String::new(), stroke: Stroke::Solid, points: vec![point] }];
+        let scale = Scale::of(YAxis::BytesPerSecond, &lines).unwrap();
+        assert!(scale.low == 0.0 && scale.high < 2.0, "{}", scale.high);
+        assert_eq!(scale.place(-8e9), 0.0);
+        assert!(scale.place(f64::INFINITY).is_finite());
     }
 }

@@ -100,13 +100,22 @@ pub(super) fn by_depth(cells: &[&CellSummary]) -> Option<Vec<Line>> {
     })
 }
 
+/// A cell whose samples all failed has no figure.
+fn is_drawable(point: &Point) -> bool {
+    let measured = match point.y {
+        Value::Estimate(estimate) => estimate.repetitions > 0,
+        Value::LatencyNs(_) => true,
+    };
+    measured && point.x > 0.0 && point.y.figure().is_finite()
+}
+
 /// Lines of the cells that have a point, in the order of the plan. A lone point beside real lines is kept: buffered
 /// requests at depth 1 beside direct ones at many depths.
 fn lines(cells: &[&CellSummary], along: Along, point: impl Fn(&CellSummary) -> Option<Point>) -> Option<Vec<Line>> {
     let mut of_lines: Vec<Shape> = Vec::new();
     let mut lines: Vec<Line> = Vec::new();
     for (cell, own) in cells.iter().zip(shapes(cells, along)) {
-        let Some(point) = point(cell).filter(|point| point.x > 0.0 && point.y.figure().is_finite()) else { continue };
+        let Some(point) = point(cell).filter(is_drawable) else { continue };
         match of_lines.iter().position(|shape| *shape == own) {
             Some(index) => lines[index].points.push(point),
             None => {

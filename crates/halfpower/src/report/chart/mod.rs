@@ -7,7 +7,7 @@ mod lines;
 mod swatch;
 
 pub(super) use draw::{svg, view_box};
-pub(super) use swatch::swatch;
+pub(super) use swatch::{reference_swatch, swatch};
 
 use super::ReportInput;
 use halfpower_analysis::CellSummary;
@@ -43,7 +43,7 @@ pub(super) enum XAxis {
     RequestSize,
     /// Depth, each doubling a step.
     Depth,
-    /// Share of the requests, each nine a step.
+    /// Share of the requests from the median up, each nine a step.
     Share,
 }
 
@@ -201,7 +201,7 @@ fn throughput(input: &ReportInput<'_>, group: &Group<'_>) -> Option<Chart> {
     Some(Chart {
         id: group.id("throughput"),
         title: format!("Throughput of {name}s"),
-        point: "the mean throughput of a cell",
+        point: "the mean throughput of a workload",
         x: XAxis::RequestSize,
         y: YAxis::BytesPerSecond,
         lines,
@@ -213,7 +213,7 @@ fn processor_cost(group: &Group<'_>) -> Option<Chart> {
     Some(Chart {
         id: group.id("processor"),
         title: format!("Processor time of {}s", group.name()),
-        point: "the mean processor time a MB of a cell, lower bound",
+        point: "the mean processor time a MB of a workload, its lower bound",
         x: XAxis::RequestSize,
         y: YAxis::ProcessorCost,
         lines: by_size(&group.cells, |cell| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0))?,
@@ -226,7 +226,7 @@ fn rate(group: &Group<'_>) -> Option<Chart> {
     Some(Chart {
         id: group.id("rate"),
         title: format!("Rate of {}s", group.name()),
-        point: "the mean request rate of a cell",
+        point: "the mean request rate of a workload",
         x: XAxis::Depth,
         y: YAxis::RequestsPerSecond,
         lines: by_depth(&group.cells)?,
@@ -249,7 +249,7 @@ fn latency(group: &Group<'_>) -> Option<Chart> {
     (!lines.is_empty()).then(|| Chart {
         id: group.id("latency"),
         title: format!("Latency of {}s, {size}", group.name()),
-        point: "a percentile of the merged latencies of a cell, submit to reap",
+        point: "a percentile of the merged latencies of a workload, submit to reap",
         x: XAxis::Share,
         y: YAxis::Latency,
         lines,
@@ -258,6 +258,6 @@ fn latency(group: &Group<'_>) -> Option<Chart> {
 }
 
 fn percentiles(cell: &CellSummary) -> Vec<Point> {
-    let valid = cell.percentiles.iter().filter(|(share, latency_ns)| *share < 1.0 && *latency_ns > 0);
+    let valid = cell.percentiles.iter().filter(|(share, latency_ns)| (0.5..1.0).contains(share) && *latency_ns > 0);
     valid.map(|(share, latency_ns)| Point { x: *share, y: Value::LatencyNs(*latency_ns) }).collect()
 }

@@ -17,6 +17,9 @@ const MARKERS: [MarkerShape; super::LINES_SHOWN] = [
     MarkerShape::Plus,
 ];
 
+/// Of a reference line.
+pub(super) const REFERENCE_DASHES: &str = "3 4";
+
 /// Of the line with this place in its chart.
 pub(super) fn marker(index: usize) -> MarkerShape {
     MARKERS[index % MARKERS.len()]
@@ -40,9 +43,18 @@ pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
         MarkerShape::Plus => "M17 2.5v9M12.5 7h9",
         _ => "M21 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
     };
-    format!(
-        "<svg class=\"swatch\" viewBox=\"0 0 34 14\" width=\"34\" height=\"14\" aria-hidden=\"true\">\
-         <path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>\
-         <path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/></svg>"
-    )
+    picture(&format!(
+        "<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>\
+         <path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>"
+    ))
+}
+
+/// The picture of a reference line.
+pub(in crate::report) fn reference_swatch() -> String {
+    picture(&format!("<path d=\"M0 7h34\" stroke=\"var(--muted)\" stroke-dasharray=\"{REFERENCE_DASHES}\"/>"))
+}
+
+fn picture(paths: &str) -> String {
+    let size = "viewBox=\"0 0 34 14\" width=\"34\" height=\"14\"";
+    format!("<svg class=\"swatch\" {size} aria-hidden=\"true\">{paths}</svg>")
 }

@@ -368,7 +368,7 @@ fn findings(cells: &[CellSummary]) -> Vec<Finding> {
             FindingCode::Knee,
             "random read, 4 KiB, direct",
             "Random reads of 4 KiB gain less than 5 % beyond a depth of 16.",
-            vec![estimate(Quantity::Depth, 16.0, 0.0)],
+            vec![Estimate { low: None, high: None, ..estimate(Quantity::Depth, 16.0, 0.0) }],
         ),
         claim(
             FindingCode::ProcessorCost,
