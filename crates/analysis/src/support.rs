@@ -28,6 +28,7 @@ pub(crate) fn read(kib: u64) -> Workload {
         interval: Nanoseconds(1_000_000_000),
         cache: CachePolicy::Keep,
         durability: Durability::None,
+        submit_batch: 1,
         seed: 1,
         cpus: Vec::new(),
     }

@@ -7,7 +7,6 @@ use crate::worker::recorder::{Recorder, Snapshot};
 use crate::worker::{Outcome, READ, Schedule, WRITE, Worker};
 use halfpower_model::random::derive_seed;
 use halfpower_model::sample::Interval;
-use halfpower_model::stream::RequestStream;
 use halfpower_model::{
     Bytes, BytesPerSecond, Cancel, Durability, MeasureError, Nanoseconds, Observer, Progress, Workload,
 };
@@ -223,9 +222,8 @@ fn prepare<'a, P: Personality, T: Ticks>(shared: &'a Shared<'_>, index: u32, tic
     let seed = derive_seed(workload.seed, DATA_SEED + u64::from(index));
     let buffers = Buffers::new(slots, slot_bytes, workload.operation.writes().then_some(seed))?;
     let personality = P::open(Setup { file: shared.file, buffers, workload })?;
-    let stream = RequestStream::new(workload, index);
     let recorders = &shared.recorders[index as usize];
-    Ok(Worker::new(personality, ticks, recorders, &shared.stop, stream, workload.depth))
+    Ok(Worker::new(personality, ticks, recorders, &shared.stop, workload, index))
 }
 
 /// Pins the calling thread as the workload asks.

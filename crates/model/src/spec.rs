@@ -20,6 +20,8 @@ pub struct WorkloadSpec {
     /// Default: 1.
     pub depth: Option<u32>,
     /// Default: 1.
+    pub submit_batch: Option<u32>,
+    /// Default: 1.
     pub workers: Option<u32>,
     /// Default: direct where the target takes it, else buffered.
     pub buffering: Option<Buffering>,
@@ -137,6 +139,7 @@ impl WorkloadSpec {
             pattern: self.pattern.or(below.pattern),
             request_size: self.request_size.or(below.request_size),
             depth: self.depth.or(below.depth),
+            submit_batch: self.submit_batch.or(below.submit_batch),
             workers: self.workers.or(below.workers),
             buffering: self.buffering.or(below.buffering),
             personality: self.personality.or(below.personality),
@@ -174,6 +177,7 @@ impl WorkloadSpec {
             pattern,
             request_size,
             depth,
+            submit_batch: self.submit_batch.unwrap_or(1),
             workers,
             buffering,
             personality: self.resolve_personality(environment, depth, buffering)?,
@@ -186,6 +190,7 @@ impl WorkloadSpec {
             seed: self.seed.unwrap_or(1),
             cpus: self.cpus.clone().unwrap_or_default(),
         };
+        check_range("submit batch", u64::from(workload.submit_batch), 1, u64::from(MAX_DEPTH))?;
         check_range("interval in ns", workload.interval.0, 10_000_000, u64::MAX)?;
         if workload.durability == Durability::FlushAtEnd && !workload.operation.writes() {
             return Err(ResolveError::Contradiction(

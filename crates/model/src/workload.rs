@@ -106,6 +106,10 @@ pub struct Workload {
     pub request_size: Bytes,
     /// Requests outstanding a worker.
     pub depth: u32,
+    /// Requests handed to the kernel with one call, at most. With 1 the device starts on the first while the next are
+    /// being made; more cost less processor time a request.
+    #[serde(default = "one")]
+    pub submit_batch: u32,
     /// Threads that issue requests.
     pub workers: u32,
     /// Use of caches.
@@ -131,6 +135,11 @@ pub struct Workload {
     /// Processors the workers are pinned to in turn; empty: not pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<u32>,
+}
+
+/// What records from before there was a choice did not say.
+fn one() -> u32 {
+    1
 }
 
 impl Operation {
@@ -301,6 +310,7 @@ pub(crate) mod tests_support {
             pattern: Pattern::Sequential,
             request_size: Bytes(4096),
             depth: 1,
+            submit_batch: 1,
             workers: 1,
             buffering: Buffering::Direct,
             personality: Personality::Sync,

@@ -67,6 +67,11 @@ pub(crate) trait Personality: Sized {
     /// Takes a transfer in; it may start now or when the next completions are awaited.
     fn submit(&mut self, transfer: Transfer);
 
+    /// Starts what was taken in, where that is worth a call of its own. What cannot start now starts with [`reap`].
+    ///
+    /// [`reap`]: Personality::reap
+    fn start(&mut self) {}
+
     /// Starts what was taken in, waits until something completes and adds it to `done`, which has room for every slot.
     ///
     /// # Errors

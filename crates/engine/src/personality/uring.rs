@@ -87,6 +87,12 @@ impl Personality for Uring {
     }
 
     #[inline]
+    fn start(&mut self) {
+        // Refused for want of memory or room, the entries stay queued and go with the next call.
+        let _ = self.ring.submit();
+    }
+
+    #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
         while done.is_empty() {
             match self.ring.submit_and_wait(1) {

@@ -1,8 +1,8 @@
 //! A worker: one thread that keeps its requests outstanding and records what they do.
 //!
-//! The loop takes one clock reading a turn: it ends the service time of what was reaped and starts that of what is
-//! submitted next, so service time is from before the submission to after the reaping and includes the program's own
-//! few nanoseconds. Nothing in the loop allocates, locks, formats or looks at options.
+//! The loop takes one clock reading a turn, and one more for each further batch it submits in that turn: it ends the
+//! service time of what was reaped and starts that of what is submitted next, so service time is from before the
+//! submission to after the reaping and includes the program's own few nanoseconds. Nothing in the loop allocates, locks, formats or looks at options.
 
 pub(crate) mod buffers;
 pub(crate) mod recorder;
@@ -10,6 +10,7 @@ pub(crate) mod recorder;
 use crate::instrument::clock::Ticks;
 use crate::instrument::cpu;
 use crate::personality::{Completion, Personality, Transfer};
+use halfpower_model::Workload;
 use halfpower_model::sample::CpuTime;
 use halfpower_model::stream::{Direction, Request, RequestStream};
 use recorder::Recorder;
@@ -91,6 +92,7 @@ pub(crate) struct Worker<'a, P, T> {
     slots: Vec<Slot>,
     free: Vec<u32>,
     done: Vec<Completion>,
+    submit_batch: u32,
     phase: Phase,
     count_drain: bool,
     /// Requests that may still be submitted.
@@ -108,20 +110,22 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
         ticks: T,
         recorders: &'a [Recorder; 2],
         stop: &'a AtomicBool,
-        stream: RequestStream,
-        depth: u32,
+        workload: &Workload,
+        index: u32,
     ) -> Self {
+        let depth = workload.depth;
         Worker {
             personality,
             ticks,
             recorders,
             stop,
-            stream,
+            stream: RequestStream::new(workload, index),
             batch: [Request::default(); BATCH],
             batch_next: BATCH,
             slots: vec![Slot::default(); depth as usize],
             free: (0..depth).rev().collect(),
             done: Vec::with_capacity(depth as usize),
+            submit_batch: workload.submit_batch,
             phase: Phase::Warmup,
             count_drain: false,
             remaining: u64::MAX,
@@ -213,12 +217,20 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
         self.count_drain
     }
 
-    /// Fills every free slot.
+    /// Fills every free slot. Every batch starts the kernel on its requests and takes a new clock reading, so that none
+    /// is charged the time its predecessors took to submit.
     #[inline]
-    fn submit_all(&mut self, now: u64) {
+    fn submit_all(&mut self, mut now: u64) {
+        let mut batched = 0;
         while self.remaining > 0
             && let Some(slot) = self.free.pop()
         {
+            if batched == self.submit_batch {
+                self.personality.start();
+                now = self.ticks.now();
+                batched = 0;
+            }
+            batched += 1;
             self.remaining = self.remaining.saturating_sub(u64::from(self.remaining != u64::MAX));
             let request = self.next_request();
             self.slots[slot as usize] = Slot { request, submitted_at: now, done: 0 };

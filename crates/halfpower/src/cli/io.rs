@@ -3,15 +3,13 @@
 use super::run::access;
 use super::workload::WorkloadArguments;
 use super::{Context, Ending, UsageError, session};
-use crate::ground::{self, KeptTestFile, Making, Opened, Site, Wish};
+use crate::ground::{self, KeptTestFile, Opened, Site, Wish};
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use clap::Args;
 use halfpower_engine::Access;
 use halfpower_model::sample::Totals;
 use halfpower_model::units::significant;
-use halfpower_model::{
-    Bytes, BytesPerSecond, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec,
-};
+use halfpower_model::{Bytes, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -228,7 +226,6 @@ fn summary(sample: &Sample) -> String {
 }
 
 fn throughput(text: &mut String, name: &str, totals: &Totals) {
-    let BytesPerSecond(_) = totals.bytes_per_s;
     let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
     let _ = writeln!(text, "  {name:<11} {}, {rate}", totals.bytes_per_s);
 }

@@ -11,7 +11,7 @@ mod session;
 mod study;
 mod workload;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 pub(crate) use console::Console;
 use halfpower_model::{Cancel, ResolveError};
 use std::ffi::OsString;
@@ -176,6 +176,7 @@ fn quoted(argument: OsString) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_sound() {

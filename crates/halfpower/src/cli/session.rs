@@ -188,11 +188,10 @@ impl Analysed {
 }
 
 fn observed(samples: &[StoredSample]) -> Vec<Observed<'_>> {
-    let of = |stored| {
-        let StoredSample { id, cell, block, sample } = stored;
-        Observed { id: *id, cell: *cell as u32, block: *block, sample }
-    };
-    samples.iter().map(of).collect()
+    samples
+        .iter()
+        .map(|stored| Observed { id: stored.id, cell: stored.cell as u32, block: stored.block, sample: &stored.sample })
+        .collect()
 }
 
 /// Shows a run that ended: the summary or the JSON document, the report, and how it ended.

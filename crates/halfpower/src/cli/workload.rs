@@ -21,6 +21,10 @@ pub(crate) struct WorkloadArguments {
     /// Requests outstanding a worker [default: 1]
     #[arg(long, value_name = "N", visible_alias = "iodepth", help_heading = "Requests")]
     depth: Option<u32>,
+    /// Requests handed to the kernel with one call, at most: more cost less processor time, one keeps the device busiest
+    /// [default: 1]
+    #[arg(long, value_name = "N", help_heading = "The way to do it")]
+    submit_batch: Option<u32>,
     /// Threads that issue requests [default: 1]
     #[arg(long, value_name = "N", visible_alias = "numjobs", help_heading = "Requests")]
     workers: Option<u32>,
@@ -148,6 +152,7 @@ impl WorkloadArguments {
             pattern: self.pattern.or(self.rw.map(|rw| rw.1)),
             request_size: self.request_size,
             depth: self.depth,
+            submit_batch: self.submit_batch,
             workers: self.workers,
             buffering,
             personality,

@@ -1,3 +1,4 @@
+use super::error::StoreError;
 use super::*;
 use crate::plan::{Overrides, Plan};
 use crate::study::Study;

@@ -14,7 +14,7 @@ mod table;
 mod tests;
 mod value;
 
-pub(crate) use diagnostic::{Diagnostic, StudyErrors};
+pub(crate) use diagnostic::StudyErrors;
 
 use halfpower_model::{Bytes, Nanoseconds, WorkloadSpec};
 use serde::{Deserialize, Serialize};

@@ -82,6 +82,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key { name: "workers", form: Form::Count(MAX_WORKERS as u64, |number| said!(workers: number as u32)) },
     Key { name: "depth", form: Form::Count(MAX_DEPTH as u64, |number| said!(depth: number as u32)) },
+    Key { name: "submit_batch", form: Form::Count(MAX_DEPTH as u64, |number| said!(submit_batch: number as u32)) },
     Key { name: "request_size", form: Form::Size(MAX_REQUEST.0, |bytes| said!(request_size: Bytes(bytes))) },
     Key { name: "size", form: Form::Size(value::LARGEST, |bytes| said!(span: Bytes(bytes))) },
     Key { name: "duration", form: Form::Duration(Nanoseconds(1_000_000), |span| said!(duration: span)) },

@@ -1,3 +1,4 @@
+use super::diagnostic::Diagnostic;
 use super::*;
 use halfpower_model::{Buffering, Operation, Personality};
 use proptest::prelude::*;

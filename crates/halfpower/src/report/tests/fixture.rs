@@ -181,6 +181,7 @@ fn workload(operation: Operation, pattern: Pattern, size_kib: u64, depth: u32, b
         interval: Nanoseconds(100_000_000),
         cache: if buffering == Buffering::Buffered { CachePolicy::Cold } else { CachePolicy::Keep },
         durability: Durability::None,
+        submit_batch: 1,
         seed: 42,
         cpus: Vec::new(),
     }
