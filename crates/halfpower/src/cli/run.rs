@@ -8,7 +8,7 @@ use crate::store::{NewRun, RunKind};
 use crate::study::Study;
 use clap::Args;
 use halfpower_engine::Access;
-use halfpower_model::{Bytes, TargetFacts, WorkloadSpec};
+use halfpower_model::{Bytes, Environment, TargetFacts, WorkloadSpec};
 use std::path::{Path, PathBuf};
 
 /// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, from 2 KiB to 1 MiB.
@@ -100,11 +100,12 @@ pub(super) fn carry_out_study(
     path: &Path,
     arguments: &CommonArguments,
 ) -> anyhow::Result<Ending> {
-    let (site, plan) = prepare(study, path, arguments)?;
+    let Prepared { site, environment, plan } = prepare(study, path, arguments)?;
+    context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
-    context.console.message(&plan.describe());
+    context.console.message(&format!("Plan: {}", plan.describe()));
     if arguments.dry_run {
         if context.global.json {
             context.console.print_json(&plan)?;
@@ -113,7 +114,6 @@ pub(super) fn carry_out_study(
     }
     let mut store = session::open_store(context, !arguments.no_store)?;
     ground::offer_removal(&mut store, session::directory_of(path).as_deref(), &context.console)?;
-    let environment = halfpower_engine::environment(site.facts.clone());
     let absolute = std::path::absolute(path)?;
     let command = format!("halfpower {}", context.typed);
     let run = store.begin_run(&NewRun {
@@ -134,7 +134,14 @@ pub(super) fn carry_out_study(
 }
 
 /// The ground looked at, and the plan for it.
-pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -> anyhow::Result<(Site, Plan)> {
+pub(super) struct Prepared {
+    pub(super) site: Site,
+    pub(super) environment: Environment,
+    pub(super) plan: Plan,
+}
+
+/// Looks at the ground and makes the plan; changes nothing.
+pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -> anyhow::Result<Prepared> {
     let wish = Wish {
         path: path.to_owned(),
         size: arguments.size.or(study.test_file),
@@ -142,17 +149,19 @@ pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -
         access: access(arguments.overwrite.as_ref(), path)?,
     };
     let site = ground::look(&wish)?;
+    // Facts of the target as it will be: a file that is made holds what was written.
+    let facts = TargetFacts { allocated_bytes: None, ..site.facts.clone() };
+    let environment = halfpower_engine::environment(facts);
     let overrides = Overrides {
         workload: WorkloadSpec { span: arguments.size, ..WorkloadSpec::default() },
         seed: arguments.seed,
         write_budget: arguments.write_budget,
         no_writes: no_writes(&site, arguments.no_writes),
+        no_cold_cache: site.no_cold_cache(environment.memory_bytes),
         test_file: site.fill_bytes(),
     };
-    // Facts of the target as it will be: a file that is made holds what was written.
-    let facts = TargetFacts { allocated_bytes: None, ..site.facts.clone() };
-    let plan = Plan::make(study, &overrides, &halfpower_engine::environment(facts))?;
-    Ok((site, plan))
+    let plan = Plan::make(study, &overrides, &environment)?;
+    Ok(Prepared { site, environment, plan })
 }
 
 /// Why nothing is written, if nothing is.

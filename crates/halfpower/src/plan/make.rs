@@ -3,7 +3,7 @@
 use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, budget, reads_a_cold_cache_in_order};
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Bytes, Environment, Nanoseconds, Workload, WorkloadSpec};
+use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Workload, WorkloadSpec};
 use std::collections::HashMap;
 
 /// What was said beside the study, on the command line say.
@@ -17,6 +17,8 @@ pub(crate) struct Overrides {
     pub write_budget: Option<Bytes>,
     /// Why cells that write are left out: `--no-writes`, or a target that must not be written; none: they are not.
     pub no_writes: Option<String>,
+    /// Why cells that want a cold file cache are left out; none: they are not.
+    pub no_cold_cache: Option<String>,
     /// Size of the test file that is made for the run; it counts against the write budget.
     pub test_file: Option<Bytes>,
 }
@@ -47,6 +49,15 @@ pub(crate) enum PlanError {
         /// What must be.
         needed: Bytes,
     },
+}
+
+impl Overrides {
+    /// Why a workload is left out, if it is.
+    fn forbids(&self, workload: &Workload) -> Option<&String> {
+        let writes = self.no_writes.as_ref().filter(|_| workload.operation.writes());
+        let cold = workload.cache == CachePolicy::Cold && !workload.buffering.is_direct();
+        writes.or(self.no_cold_cache.as_ref().filter(|_| cold))
+    }
 }
 
 impl Plan {
@@ -99,10 +110,14 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> (
     for sweep in &study.sweeps {
         for spec in &sweep.cells {
             let workload = overrides.workload.clone().or(spec).resolve(environment).map_err(|error| error.to_string());
-            let outcome = workload.and_then(|workload| match (&overrides.no_writes, first_of.get(&workload)) {
-                (Some(reason), _) if workload.operation.writes() => Err(reason.clone()),
-                (_, Some(first)) => Err(format!("here it is the same as workload {first}")),
-                _ => Ok(workload),
+            let outcome = workload.and_then(|workload| {
+                if let Some(reason) = overrides.forbids(&workload) {
+                    return Err(reason.clone());
+                }
+                match first_of.get(&workload) {
+                    Some(first) => Err(format!("here it is the same as workload {first}")),
+                    None => Ok(workload),
+                }
             });
             match outcome {
                 Ok(workload) => {
