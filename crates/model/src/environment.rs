@@ -80,7 +80,7 @@ pub struct TargetFacts {
     pub mount_options: Option<String>,
     /// The whole disk's kernel name, `vda`.
     pub device: Option<String>,
-    /// How it is attached: nvme, sata, scsi, virtio, usb, loop, ram, network.
+    /// How it is attached; `docs/FORMAT.md` lists the words.
     pub transport: Option<String>,
     /// The device's model.
     pub model: Option<String>,

@@ -175,7 +175,7 @@ pub struct CpuTime {
     pub system_s: f64,
 }
 
-/// What the block layer did during the sample.
+/// What the block layer did during the sample, its warm-up and its flush included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// Requests the device completed.
