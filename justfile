@@ -10,10 +10,10 @@ _list:
 # Everything CI runs; the tests' results come last
 check: test tidy format-check lint doc deny msrv results
 
-# Every test of every crate
+# Every test of every crate; what a passing test prints is shown, so that none is skipped in silence
 test:
     mkdir -p '{{ parent_directory(output) }}'
-    cargo test --workspace --locked 2>&1 | tee '{{ output }}'
+    cargo test --workspace --locked -- --show-output 2>&1 | tee '{{ output }}'
 
 # Write the golden files anew; look at the difference before keeping it
 golden:
