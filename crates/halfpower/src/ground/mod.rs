@@ -32,6 +32,8 @@ pub(crate) struct Wish {
     pub(crate) size_is_fixed: bool,
     /// Whether what the target holds may be lost.
     pub(crate) access: Access,
+    /// What a test file already takes up there that will be used again.
+    pub(crate) held: Bytes,
 }
 
 /// What has to be made before the target can be measured.
@@ -73,7 +75,7 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
 
 fn look_at_directory(wish: &Wish) -> anyhow::Result<Site> {
     let ground = Ground::of(&wish.path)?;
-    let size = choose_size(wish, &wish.path, ground.free_bytes)?;
+    let size = choose_size(wish, &wish.path, Bytes(ground.free_bytes.0 + wish.held.0))?;
     let facts = TargetFacts { size_bytes: size, path: wish.path.display().to_string(), ..ground.facts.clone() };
     let mut notes = notes(&facts);
     if wish.size.is_some_and(|wanted| size < wanted) {
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     fn wish(path: &Path) -> Wish {
-        Wish { path: path.to_owned(), size: None, size_is_fixed: false, access: Access::Read }
+        Wish { path: path.to_owned(), size: None, size_is_fixed: false, access: Access::Read, held: Bytes(0) }
     }
 
     #[test]

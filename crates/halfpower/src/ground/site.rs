@@ -90,6 +90,17 @@ impl Site {
         (self.making != Making::Nothing).then_some(self.facts.size_bytes)
     }
 
+    /// Refuses a target that is there but would be read where nothing is stored.
+    ///
+    /// # Errors
+    /// When a part of the first `span` bytes was never written, with the remedy.
+    pub(crate) fn refuse_holes(&self, span: Bytes) -> anyhow::Result<()> {
+        if self.making == Making::Nothing {
+            Target::open(&self.path, Access::Read)?.refuse_holes(span)?;
+        }
+        Ok(())
+    }
+
     /// Makes what has to be made, tells `progress` how many bytes are written, and opens the target.
     ///
     /// # Errors

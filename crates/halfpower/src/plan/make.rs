@@ -27,14 +27,14 @@ pub(crate) struct Overrides {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlanError {
     /// Every cell was left out.
-    #[error("nothing of the study {study} can be measured on {target}: {reasons}")]
+    #[error("nothing of the study {study} can be measured on {target}: {reason}")]
     NothingLeft {
         /// The study.
         study: String,
         /// The target.
         target: String,
-        /// Each reason once.
-        reasons: String,
+        /// The reason for most of them.
+        reason: String,
     },
     /// The budget does not cover the least repetitions of the shortest trials.
     #[error(
@@ -69,13 +69,12 @@ impl Plan {
         let seed = overrides.seed.unwrap_or(study.trial.seed);
         let (workloads, skipped) = resolve(study, overrides, environment);
         if workloads.is_empty() {
-            let mut reasons: Vec<&str> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
-            reasons.sort_unstable();
-            reasons.dedup();
+            // One reason is enough to act on; the others are mostly the same with another number.
+            let commonest = skipped.into_iter().max_by_key(|skipped| skipped.cells);
             return Err(PlanError::NothingLeft {
                 study: study.name.clone(),
                 target: environment.target.path.clone(),
-                reasons: reasons.join("; "),
+                reason: commonest.map_or_else(|| "it has no workloads".to_owned(), |skipped| skipped.reason),
             });
         }
         let cells = workloads.into_iter().enumerate().map(|(index, (label, workload))| {
