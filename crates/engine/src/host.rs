@@ -58,6 +58,11 @@ impl Host {
         Host { target, environment, clock: Clock::host() }
     }
 
+    /// Whether the target is stored from its first byte to its last, without holes.
+    pub fn is_filled(&self) -> bool {
+        self.target.hole_share(self.target.facts().size_bytes) == 0.0
+    }
+
     /// Refuses what would destroy data, measure memory for storage, or use up the host's memory.
     fn check(&self, workload: &Workload) -> Result<f64, MeasureError> {
         let path = &self.target.facts().path;

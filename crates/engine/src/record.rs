@@ -177,7 +177,7 @@ fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
     );
     let asked = f64::from(workload.depth) * f64::from(workload.workers);
     warn(
-        sample.is_complete() && sample.depth_mean.counted < 0.9 * asked && sample.total.requests > 0,
+        sample.is_complete() && sample.depth_mean.counted < 0.75 * asked && sample.total.requests > 0,
         "depth_not_reached",
         format!("{:.1} requests were outstanding on average, not {asked}", sample.depth_mean.counted),
         "the limit came before the depth was reached; measure longer",

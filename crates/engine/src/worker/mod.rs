@@ -156,16 +156,12 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
                 next_event = self.change_phase(&schedule, now, &mut cpu_before);
             }
             self.submit_all(now);
-            let in_flight = self.slots.len() - self.free.len();
-            if in_flight == 0 {
+            if self.in_flight() == 0 {
                 break;
             }
             self.personality.reap(&mut self.done)?;
             now = self.ticks.now();
-            if self.phase == Phase::Measuring {
-                self.depth_ticks += in_flight as u64 * now.saturating_sub(last_reap);
-                self.depth_until = now;
-            }
+            self.count_depth(now);
             last_reap = now;
             // The window is fixed beforehand, so that the last completion does not decide where it ends.
             let counts = match self.phase {
@@ -186,11 +182,11 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
             self.phase = Phase::Measuring;
             *cpu_before = cpu::thread_time();
             self.depth_from = now;
-            let in_flight = (self.slots.len() - self.free.len()) as u64;
+            self.depth_until = now;
             self.remaining = match schedule.requests {
                 u64::MAX => u64::MAX,
                 // What is outstanding will count, so it is part of the number.
-                requests => requests.saturating_sub(in_flight),
+                requests => requests.saturating_sub(self.in_flight()),
             };
         }
         let time_is_up = now >= schedule.measure_until;
@@ -217,6 +213,21 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
         self.count_drain
     }
 
+    /// Requests outstanding.
+    #[inline]
+    fn in_flight(&self) -> u64 {
+        (self.slots.len() - self.free.len()) as u64
+    }
+
+    /// Adds what was outstanding since the last reading.
+    #[inline]
+    fn count_depth(&mut self, now: u64) {
+        if self.phase == Phase::Measuring {
+            self.depth_ticks += self.in_flight() * now.saturating_sub(self.depth_until);
+            self.depth_until = now;
+        }
+    }
+
     /// Fills every free slot. Every batch starts the kernel on its requests and takes a new clock reading, so that none
     /// is charged the time its predecessors took to submit.
     #[inline]
@@ -228,6 +239,7 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
             if batched == self.submit_batch {
                 self.personality.start();
                 now = self.ticks.now();
+                self.count_depth(now);
                 batched = 0;
             }
             batched += 1;

@@ -75,7 +75,7 @@ fn open_target(context: &Context, store: &mut Store, run: RunId, plan: &Plan, si
     {
         let file = KeptTestFile::adopt(&left)?;
         let opened = Opened::on_test_file(file)?;
-        if opened.host.describe().target.size_bytes == site.facts.size_bytes {
+        if opened.host.describe().target.size_bytes == site.facts.size_bytes && opened.host.is_filled() {
             return Ok(opened);
         }
         // It was killed while the file was being filled.

@@ -63,7 +63,9 @@ fn the_survey_measures_what_it_is_for() {
     let (_, plan) = survey("survey");
     let count = |test: fn(&Workload) -> bool| plan.cells.iter().filter(|cell| test(&cell.workload)).count();
     assert_eq!(count(|workload| workload.buffering == Buffering::Direct && workload.depth == 8), 22);
-    assert_eq!(count(|workload| workload.cache == CachePolicy::Cold), 11);
+    assert_eq!(count(|w| w.cache == CachePolicy::Cold && w.operation == Operation::Read), 11);
+    // All that is buffered starts from the same state of the cache.
+    assert_eq!(count(|w| w.buffering == Buffering::Buffered && w.cache != CachePolicy::Cold), 0);
     assert_eq!(count(|workload| workload.durability == halfpower_model::Durability::FlushAtEnd), 11);
     assert_eq!(plan.cells.len(), 85);
     insta::assert_snapshot!(plan.describe());
@@ -73,7 +75,8 @@ fn the_survey_measures_what_it_is_for() {
 #[test]
 fn cold_sequential_reads_never_come_around() {
     let (_, plan) = survey("survey");
-    for workload in plan.cells.iter().map(|cell| &cell.workload).filter(|w| w.cache == CachePolicy::Cold) {
+    let cold_read = |w: &&Workload| w.cache == CachePolicy::Cold && w.operation == Operation::Read;
+    for workload in plan.cells.iter().map(|cell| &cell.workload).filter(cold_read) {
         let sequential = workload.pattern == halfpower_model::Pattern::Sequential;
         assert_eq!(workload.limits.bytes, sequential.then_some(workload.span));
         assert_eq!(workload.warmup.0 == 0, sequential);
