@@ -1,9 +1,9 @@
 //! `halfpower runs`: what the store holds.
 
-use super::session::{self, Analysed};
+use super::session;
 use super::{Context, Ending};
 use crate::ground;
-use crate::report;
+use crate::report::{self, Analysed};
 use crate::store::{RunId, RunSummary};
 use clap::{Args, Subcommand};
 

@@ -26,7 +26,11 @@ impl Style {
 }
 
 /// A blank where a line is not broken; on the page it is like any other.
-pub(super) const UNBROKEN: &str = "\u{a0}";
+const UNBROKEN: &str = "\u{a0}";
+/// How far the rows of a table are set in from its head.
+const ROW_INDENT: usize = 2;
+/// Between two columns.
+const COLUMN_GAP: usize = 2;
 
 /// Text that is being laid out for a terminal.
 #[derive(Debug)]
@@ -47,21 +51,52 @@ impl Page {
         self.text
     }
 
-    /// Columns there are.
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
     /// An empty line.
     pub(super) fn gap(&mut self) {
         self.text.push('\n');
     }
 
+    /// A table after an empty line, nothing without rows. The first column names the row. In the others, what comes
+    /// before a bracket is what counts. Where the columns do not fit, those others go below the name.
+    pub(super) fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
+        if rows.is_empty() {
+            return;
+        }
+        self.gap();
+        let width_of = |column: usize| {
+            let indent = if column == 0 { ROW_INDENT } else { 0 };
+            let cells = rows.iter().map(|row| indent + row[column].chars().count());
+            cells.chain([head[column].chars().count()]).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
+        if widths.iter().sum::<usize>() + COLUMN_GAP * (widths.len() - 1) > self.width {
+            self.paragraph(
+                "",
+                &[(Style::Plain, head[0].to_owned()), (Style::Quiet, format!("({})", head[1..].join(" · ")))],
+            );
+            for row in rows {
+                self.paragraph("  ", &[(Style::Plain, &row[0])]);
+                self.paragraph("    ", &[(Style::Strong, &row[1..].join(" · "))]);
+            }
+            return;
+        }
+        let name = |indent: usize, text: &str| {
+            let width = widths[0] + COLUMN_GAP - indent;
+            format!("{:indent$}{text:<width$}", "")
+        };
+        let others: Vec<String> = head[1..].iter().map(|text| (*text).to_owned()).collect();
+        self.paragraph(&name(0, head[0]), &as_spans(&in_columns(&others, &widths[1..]), Style::Quiet));
+        for row in rows {
+            let cells = in_columns(&row[1..], &widths[1..]);
+            self.paragraph(&name(ROW_INDENT, &row[0]), &as_spans(&cells, Style::Strong));
+        }
+    }
+
     /// A paragraph: `first`, which leaves room beside it, before its first line, blanks as wide before the others.
-    pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, &str)]) {
+    pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, impl AsRef<str>)]) {
         let indent = first.chars().count();
         let room = self.width.saturating_sub(indent).max(1);
-        let words = spans.iter().flat_map(|(style, text)| words(text).map(move |word| (*style, word)));
+        let words = spans.iter().flat_map(|(style, text)| words(text.as_ref()).map(move |word| (*style, word)));
         let mut line: Vec<(Style, String)> = Vec::new();
         let mut used = 0;
         let mut lead: String = first.chars().map(harmless).collect();
@@ -97,9 +132,41 @@ impl Page {
     }
 }
 
-/// Words at blanks, without what would steer a terminal, as a file name may.
+/// Cells as wide as their columns, the last as wide as it is. The blank between two words makes the gap whole.
+fn in_columns(cells: &[String], widths: &[usize]) -> Vec<String> {
+    let last = cells.len() - 1;
+    let padded = |(column, cell): (usize, &String)| {
+        let width = if column < last { widths[column] + COLUMN_GAP - 1 } else { 0 };
+        format!("{cell:<width$}")
+    };
+    cells.iter().enumerate().map(padded).collect()
+}
+
+/// Cells that are not broken: what comes before a bracket in a style, the rest quiet.
+fn as_spans(cells: &[String], style: Style) -> Vec<(Style, String)> {
+    let spans = cells.iter().flat_map(|cell| {
+        let (figure, rest) = cell.find(" (").map_or((cell.as_str(), ""), |end| (&cell[..end], &cell[end + 1..]));
+        [(style, figure.replace(' ', UNBROKEN)), (Style::Quiet, rest.replace(' ', UNBROKEN))]
+    });
+    spans.collect()
+}
+
+/// Words at blanks, without what would steer a terminal, as a file name may. A number keeps its unit, and `±` its number.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()).map(|word| word.chars().map(harmless).collect())
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
+    let is_unit = |word: &str| word.starts_with(|c: char| c.is_alphabetic() || c == '%');
+    let mut words: Vec<String> = Vec::new();
+    let mut before = "";
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let harmless: String = word.chars().map(harmless).collect();
+        let belongs = before == "±" || (is_number(before) && is_unit(word));
+        match words.last_mut().filter(|_| belongs) {
+            Some(last) => *last += &format!("{UNBROKEN}{harmless}"),
+            None => words.push(harmless),
+        }
+        before = word;
+    }
+    words.into_iter()
 }
 
 /// Control characters, and those that turn the direction of writing, are replaced.
@@ -129,8 +196,27 @@ mod tests {
     #[test]
     fn a_figure_stays_with_its_unit() {
         let mut page = Page::new(20, false);
-        page.paragraph("", &[(Style::Plain, "seventeen or 3.21\u{a0}GB/s")]);
-        assert_eq!(page.finish(), "seventeen or\n3.21 GB/s\n");
+        page.paragraph("", &[(Style::Plain, "seventeen or 3.21 GB/s, with ± 10 %")]);
+        assert_eq!(page.finish(), "seventeen or\n3.21 GB/s, with\n± 10 %\n");
+    }
+
+    #[test]
+    fn a_table_has_columns_where_they_fit() {
+        let rows = [["read", "3 GB/s (1 MiB)", "5 µs"], ["write", "none", "10 µs"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let table = |width| {
+            let mut page = Page::new(width, false);
+            page.table(&["Peak", "figure", "cost"], &rows);
+            page.finish()
+        };
+        assert_eq!(
+            table(30),
+            "\n\
+             Peak     figure          cost\n  \
+               read   3 GB/s (1 MiB)  5 µs\n  \
+               write  none            10 µs\n"
+        );
+        assert_eq!(table(29), "\nPeak (figure · cost)\n  read\n    3 GB/s (1 MiB) · 5 µs\n  write\n    none · 10 µs\n");
     }
 
     #[test]
