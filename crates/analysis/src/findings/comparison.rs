@@ -54,39 +54,42 @@ pub(super) fn range_words(highest: &Comparison, lowest: &Comparison) -> String {
 
 /// What is decided, and the range without its intervals: `a gain from 2 KiB to 64 KiB (12 to 0.8 times)`.
 pub(super) fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) -> String {
-    let stretches = stretches(comparisons);
-    let decided = stretches.iter().filter(|(verdict, _)| *verdict != Verdict::Undecided || stretches.len() == 1);
-    let words = decided.map(|(_, words)| words.as_str()).collect::<Vec<_>>().join(", ");
+    let (decided, undecided) = verdicts(comparisons);
+    let words = decided.or(undecided).unwrap_or_default();
     let [most, least] = [highest, lowest].map(|comparison| significant(comparison.ratio.value));
     if most == least { format!("{words} ({most} times)") } else { format!("{words} ({most} to {least} times)") }
 }
 
-/// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB`.
+/// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB, undecided at 256 KiB`.
 pub(super) fn verdict_words(comparisons: &[Comparison]) -> String {
-    stretches(comparisons).into_iter().map(|(_, words)| words).collect::<Vec<_>>().join(", ")
+    let (decided, undecided) = verdicts(comparisons);
+    decided.into_iter().chain(undecided).collect::<Vec<_>>().join(", ")
 }
 
-/// Neighbouring sizes of one verdict, each stretch with its words.
-fn stretches(comparisons: &[Comparison]) -> Vec<(Verdict, String)> {
+/// The sizes where something is decided, and those where nothing is.
+fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
     let same = |one: &Comparison, other: &Comparison| verdict(one.ratio) == verdict(other.ratio);
     let stretches: Vec<&[Comparison]> = comparisons.chunk_by(same).collect();
-    let words = stretches.iter().map(|stretch| {
-        let (first, last) = (&stretch[0], &stretch[stretch.len() - 1]);
-        let verdict = verdict(first.ratio);
-        let what = match verdict {
-            Verdict::Gain => "a gain",
-            Verdict::Loss => "a loss",
-            Verdict::Undecided => "undecided",
+    let places = |wanted: Verdict| -> Vec<String> {
+        let fitting = stretches.iter().filter(|stretch| verdict(stretch[0].ratio) == wanted);
+        let place = |stretch: &&[Comparison]| match (stretches.len(), *stretch) {
+            (1, [_]) => String::new(),
+            (1, _) => " at every size".to_owned(),
+            (_, [only]) => format!(" at {}", only.request_size),
+            (_, many) => format!(" from {} to {}", many[0].request_size, many[many.len() - 1].request_size),
         };
-        let words = match (stretches.len(), stretch.len()) {
-            (1, 1) => what.to_owned(),
-            (1, _) => format!("{what} at every size"),
-            (_, 1) => format!("{what} at {}", first.request_size),
-            _ => format!("{what} from {} to {}", first.request_size, last.request_size),
-        };
-        (verdict, words)
+        fitting.map(place).collect()
+    };
+    let decided = [("a gain", Verdict::Gain), ("a loss", Verdict::Loss)].map(|(what, wanted)| {
+        let places = places(wanted);
+        (!places.is_empty()).then(|| format!("{what}{}", places.join(" and")))
     });
-    words.collect()
+    let undecided = match places(Verdict::Undecided).as_slice() {
+        [] => None,
+        [only] => Some(format!("undecided{only}")),
+        _ => Some("undecided elsewhere".to_owned()),
+    };
+    (decided.into_iter().flatten().reduce(|gain, loss| format!("{gain}, {loss}")), undecided)
 }
 
 /// The samples of all comparisons.
@@ -131,7 +134,7 @@ mod tests {
         let mixed = comparisons(&[(2, 3.9, 4.1), (4, 1.9, 2.1), (8, 0.9, 1.1), (16, 0.5, 0.6), (32, 0.3, 0.4)]);
         assert_eq!(
             verdict_words(&mixed),
-            "a gain from 2 KiB to 4 KiB, undecided at 8 KiB, a loss from 16 KiB to 32 KiB"
+            "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB"
         );
         let (lowest, highest) = extremes(&mixed).unwrap();
         assert_eq!(range_words(highest, lowest), "4 times [3.9 to 4.1] at 2 KiB, 35 % [30 to 40] at 32 KiB");
@@ -140,6 +143,8 @@ mod tests {
         assert_eq!(samples(&mixed), [2, 4, 8, 16, 32]);
         assert_eq!(verdict_words(&comparisons(&[(2, 2.0, 3.0)])), "a gain");
         assert_eq!(verdict_words(&comparisons(&[(2, 0.2, 0.3), (4, 0.2, 0.3)])), "a loss at every size");
+        let ragged = comparisons(&[(1, 0.9, 1.1), (2, 0.2, 0.3), (4, 0.9, 1.1), (8, 0.2, 0.3), (16, 0.2, 0.3)]);
+        assert_eq!(verdict_words(&ragged), "a loss at 2 KiB and from 8 KiB to 16 KiB, undecided elsewhere");
         let mut alone = comparisons(&[(2, 2.0, 3.0)]);
         (alone[0].ratio.low, alone[0].ratio.high) = (None, None);
         assert_eq!(verdict_words(&alone), "undecided");

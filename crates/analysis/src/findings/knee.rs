@@ -56,13 +56,17 @@ fn finding(series: &Series<'_>, knee: Knee<'_>) -> Finding {
     let what = format!("{} {}, {}", workload.pattern, requests(workload.operation), series.circumstances);
     let (brief, claim, estimates) = if knee.still_growing {
         let deepest = format!("{} deep, the deepest measured", workload.depth);
-        (format!("still growing at {deepest}"), format!("{what}, still grow at {deepest}, with {}", knee.rate), vec![])
+        (
+            format!("still growing at {deepest}"),
+            format!("{what}: the rate still grows at {deepest}, with {}", knee.rate),
+            vec![],
+        )
     } else {
         let depth = depth_estimate(series, workload.depth);
         let best = knee.rate.quantity.format(knee.best);
         (
             format!("{depth} ({})", knee.rate),
-            format!("{what}, stop growing at {depth}, with {}; the most at any depth is {best}", knee.rate),
+            format!("{what}: the rate stops growing at {depth}, with {}; the most at any depth is {best}", knee.rate),
             vec![depth, knee.rate],
         )
     };
@@ -125,7 +129,7 @@ mod tests {
         let findings = knees(&run);
         assert_eq!(
             findings[0].sentence,
-            "Random reads, 4 KiB, direct, stop growing at 8 deep, with 57\u{202f}000 requests/s ± 2 %; the most at any depth \
+            "Random reads, 4 KiB, direct: the rate stops growing at 8 deep, with 57\u{202f}000 requests/s ± 2 %; the most at any depth \
              is 58\u{202f}000 requests/s."
         );
         assert_eq!(findings[0].subject, "random read, 4 KiB, direct");
@@ -150,7 +154,7 @@ mod tests {
         assert_eq!(findings[0].brief, "still growing at 4 deep, the deepest measured");
         assert_eq!(
             findings[0].sentence,
-            "Random reads, 4 KiB, direct, still grow at 4 deep, the deepest measured, with 40\u{202f}000 requests/s ± 2 %."
+            "Random reads, 4 KiB, direct: the rate still grows at 4 deep, the deepest measured, with 40\u{202f}000 requests/s ± 2 %."
         );
     }
 
@@ -168,7 +172,7 @@ mod tests {
         }
         assert_eq!(
             knees(&run)[0].sentence,
-            "Sequential writes, 64 KiB, direct, stop growing at 2 deep, with 1 GB/s; the most at any depth is 1 GB/s."
+            "Sequential writes, 64 KiB, direct: the rate stops growing at 2 deep, with 1 GB/s; the most at any depth is 1 GB/s."
         );
     }
 

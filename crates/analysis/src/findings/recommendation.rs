@@ -77,7 +77,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     let (least, beyond) = if still_growing {
         ("at least ", ", still growing".to_owned())
     } else {
-        ("", format!("; deeper adds at most {:.0} %", 100.0 * (best / rate.value - 1.0)))
+        ("", format!("; deeper adds at most {:.0} %", (100.0 * (best / rate.value - 1.0)).ceil()))
     };
     let how = format!("{least}{}, {}", depth(workload), caching(workload));
     Some(Finding {

@@ -8,7 +8,7 @@ use crate::store::{NewRun, RunKind};
 use crate::study::Study;
 use clap::Args;
 use halfpower_engine::Access;
-use halfpower_model::{Bytes, TargetFacts, WorkloadSpec};
+use halfpower_model::{Bytes, Environment, TargetFacts, WorkloadSpec};
 use std::path::{Path, PathBuf};
 
 /// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, from 2 KiB to 1 MiB.
@@ -113,7 +113,7 @@ pub(super) fn carry_out_study(
     }
     let mut store = session::open_store(context, !arguments.no_store)?;
     ground::offer_removal(&mut store, session::directory_of(path).as_deref(), &context.console)?;
-    let environment = halfpower_engine::environment(site.facts.clone());
+    let environment = environment(&site);
     let absolute = std::path::absolute(path)?;
     let command = format!("halfpower {}", context.typed);
     let run = store.begin_run(&NewRun {
@@ -149,10 +149,14 @@ pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -
         no_writes: no_writes(&site, arguments.no_writes),
         test_file: site.fill_bytes(),
     };
-    // Facts of the target as it will be: a file that is made holds what was written.
-    let facts = TargetFacts { allocated_bytes: None, ..site.facts.clone() };
-    let plan = Plan::make(study, &overrides, &halfpower_engine::environment(facts))?;
+    let plan = Plan::make(study, &overrides, &environment(&site))?;
     Ok((site, plan))
+}
+
+/// The host and the target as it will be: a file that is made holds what was written.
+fn environment(site: &Site) -> Environment {
+    let allocated_bytes = site.facts.allocated_bytes.filter(|_| site.fill_bytes().is_none());
+    halfpower_engine::environment(TargetFacts { allocated_bytes, ..site.facts.clone() })
 }
 
 /// Why nothing is written, if nothing is.

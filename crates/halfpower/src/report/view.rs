@@ -51,7 +51,6 @@ struct FindingGroup<'a> {
 
 #[derive(Debug, Serialize)]
 struct FindingView<'a> {
-    subject: &'a str,
     sentence: &'a str,
     estimates: Vec<EstimateView>,
     samples: String,
@@ -167,14 +166,14 @@ fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
     peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str()).collect()
 }
 
-/// The peaks of the storage, the half-power sizes of reads and the knees.
+/// The peaks of the storage, the half-power sizes of reads, and the depths that are enough.
 fn key_figures(input: &ReportInput<'_>) -> Vec<KeyFigure> {
     let peaks = input.findings_of_storage(FindingCode::Peak);
     let peaks = peaks.map(|finding| key_figure(&finding.subject, "", &finding.brief));
     let half_power = half_power_of_reads(input);
     let half_power = half_power.map(|finding| key_figure("half-power request size", &finding.subject, &finding.brief));
-    let knees = input.findings_of_storage(FindingCode::Knee);
-    let knees = knees.map(|finding| key_figure("depth where the rate stops growing", &finding.subject, &finding.brief));
+    let knees = input.findings_of_storage(FindingCode::Knee).filter(|finding| !finding.estimates.is_empty());
+    let knees = knees.map(|finding| key_figure("depth that is enough", &finding.subject, &finding.brief));
     peaks.chain(half_power).chain(knees).collect()
 }
 
@@ -207,7 +206,6 @@ fn finding_view(finding: &Finding) -> FindingView<'_> {
         EstimateView { value, interval, repetitions: estimate.repetitions }
     };
     FindingView {
-        subject: &finding.subject,
         sentence: &finding.sentence,
         estimates: finding.estimates.iter().map(estimate).collect(),
         samples: ranges(&finding.samples),
@@ -278,10 +276,13 @@ fn caption(chart: &Chart) -> String {
         _ => caption += "; one with fewer than ten requests beyond it is left out.",
     }
     if estimates.iter().any(|estimate| estimate.low.is_some()) {
-        caption += " The band is the 95 % interval; where no band is seen, it is narrower than the line.";
+        caption += " The band, or the bar of a lone point, is the 95 % interval; where none is seen, it is narrower than the line.";
     }
     if let Some(beyond) = chart.lines.len().checked_sub(LINES_SHOWN).filter(|beyond| *beyond > 0) {
-        caption += &format!(" {beyond} more lines are in the table.");
+        caption += &match beyond {
+            1 => " One more line is in the table.".to_owned(),
+            beyond => format!(" {beyond} more lines are in the table."),
+        };
     }
     caption
 }

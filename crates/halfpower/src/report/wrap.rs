@@ -31,6 +31,8 @@ const UNBROKEN: &str = "\u{a0}";
 const ROW_INDENT: usize = 2;
 /// Between two columns.
 const COLUMN_GAP: usize = 2;
+/// The least room in which a last column is broken into lines.
+const LAST_COLUMN_MIN: usize = 32;
 
 /// Text that is being laid out for a terminal.
 #[derive(Debug)]
@@ -57,7 +59,8 @@ impl Page {
     }
 
     /// A table after an empty line, nothing without rows. The first column names the row. In the others, what comes
-    /// before a bracket is what counts. Where the columns do not fit, those others go below the name.
+    /// before a bracket is what counts. Where the columns do not fit, those others go below the name; a second and last
+    /// one is broken instead while it has room.
     pub(super) fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
         if rows.is_empty() {
             return;
@@ -69,15 +72,10 @@ impl Page {
             cells.chain([head[column].chars().count()]).max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
-        if widths.iter().sum::<usize>() + COLUMN_GAP * (widths.len() - 1) > self.width {
-            self.paragraph(
-                "",
-                &[(Style::Plain, head[0].to_owned()), (Style::Quiet, format!("({})", head[1..].join(" · ")))],
-            );
-            for row in rows {
-                self.paragraph("  ", &[(Style::Plain, &row[0])]);
-                self.paragraph("    ", &[(Style::Strong, &row[1..].join(" · "))]);
-            }
+        let last = if widths.len() == 2 { widths[1].min(LAST_COLUMN_MIN) } else { widths[widths.len() - 1] };
+        let needed = widths[..widths.len() - 1].iter().map(|width| width + COLUMN_GAP).sum::<usize>() + last;
+        if needed > self.width {
+            self.stack(head, rows);
             return;
         }
         let name = |indent: usize, text: &str| {
@@ -85,10 +83,19 @@ impl Page {
             format!("{:indent$}{text:<width$}", "")
         };
         let others: Vec<String> = head[1..].iter().map(|text| (*text).to_owned()).collect();
-        self.paragraph(&name(0, head[0]), &as_spans(&in_columns(&others, &widths[1..]), Style::Quiet));
+        self.paragraph(&name(0, head[0]), &cells(&others, &widths[1..], Style::Quiet));
         for row in rows {
-            let cells = in_columns(&row[1..], &widths[1..]);
-            self.paragraph(&name(ROW_INDENT, &row[0]), &as_spans(&cells, Style::Strong));
+            self.paragraph(&name(ROW_INDENT, &row[0]), &cells(&row[1..], &widths[1..], Style::Strong));
+        }
+    }
+
+    /// A table too narrow for its columns.
+    fn stack(&mut self, head: &[&str], rows: &[Vec<String>]) {
+        let others = format!("({})", head[1..].join(" · "));
+        self.paragraph("", &[(Style::Plain, head[0]), (Style::Quiet, &others)]);
+        for row in rows {
+            self.paragraph("  ", &[(Style::Plain, &row[0])]);
+            self.paragraph("    ", &[(Style::Strong, &row[1..].join(" · "))]);
         }
     }
 
@@ -132,21 +139,19 @@ impl Page {
     }
 }
 
-/// Cells as wide as their columns, the last as wide as it is. The blank between two words makes the gap whole.
-fn in_columns(cells: &[String], widths: &[usize]) -> Vec<String> {
-    let last = cells.len() - 1;
-    let padded = |(column, cell): (usize, &String)| {
-        let width = if column < last { widths[column] + COLUMN_GAP - 1 } else { 0 };
-        format!("{cell:<width$}")
-    };
-    cells.iter().enumerate().map(padded).collect()
-}
-
-/// Cells that are not broken: what comes before a bracket in a style, the rest quiet.
-fn as_spans(cells: &[String], style: Style) -> Vec<(Style, String)> {
-    let spans = cells.iter().flat_map(|cell| {
-        let (figure, rest) = cell.find(" (").map_or((cell.as_str(), ""), |end| (&cell[..end], &cell[end + 1..]));
-        [(style, figure.replace(' ', UNBROKEN)), (Style::Quiet, rest.replace(' ', UNBROKEN))]
+/// Cells as wide as their columns and not broken, but for the last: what comes before a bracket in a style, the rest
+/// quiet. The blank between two words makes the gap whole.
+fn cells(texts: &[String], widths: &[usize], style: Style) -> Vec<(Style, String)> {
+    let last = texts.len() - 1;
+    let padded = texts.iter().enumerate().map(|(column, text)| {
+        let width = widths[column] + COLUMN_GAP - 1;
+        if column < last { format!("{text:<width$}").replace(' ', UNBROKEN) } else { text.clone() }
+    });
+    let spans = padded.flat_map(|text| {
+        let end = text.find(" (").or_else(|| text.find(&format!("{UNBROKEN}("))).unwrap_or(text.len());
+        let (figure, rest) = text.split_at(end);
+        let rest = rest.strip_prefix(UNBROKEN).unwrap_or(rest);
+        [(style, figure.to_owned()), (Style::Quiet, rest.to_owned())]
     });
     spans.collect()
 }
@@ -190,7 +195,7 @@ mod tests {
     fn a_paragraph_hangs_under_its_first_line() {
         let mut page = Page::new(20, false);
         page.paragraph("  read  ", &[(Style::Strong, "3.21 GB/s"), (Style::Quiet, "1 MiB, 8 deep")]);
-        assert_eq!(page.finish(), "  read  3.21 GB/s 1\n        MiB, 8 deep\n");
+        assert_eq!(page.finish(), "  read  3.21 GB/s\n        1 MiB,\n        8 deep\n");
     }
 
     #[test]
