@@ -14,8 +14,6 @@ use halfpower_model::{
 use std::fs::File;
 use std::io;
 
-/// Share of holes above which a read measures memory rather than storage.
-const MAX_HOLE_SHARE: f64 = 0.01;
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
 
@@ -71,16 +69,11 @@ impl Host {
                 "{path} was opened for reading only; say --overwrite to lose what it holds"
             )));
         }
-        let hole_share = self.target.hole_share(workload.span);
-        if workload.operation.reads() && hole_share > MAX_HOLE_SHARE {
-            return Err(MeasureError::Unsupported(format!(
-                "{path} is sparse: nothing is stored for {:.0} % of what would be read, so it would measure memory; \
-                 write it first (`halfpower io {path} --op write --pattern sequential --bytes {} --overwrite`), \
-                 or name another file",
-                hole_share * 100.0,
-                workload.span.0,
-            )));
-        }
+        let hole_share = if workload.operation.reads() {
+            self.target.refuse_holes(workload.span)?
+        } else {
+            self.target.hole_share(workload.span)
+        };
         if workload.personality != Name::Null {
             let stride = workload.request_size.0.next_multiple_of(4096);
             let needed = Bytes(stride * u64::from(workload.depth) * u64::from(workload.workers));
@@ -144,6 +137,7 @@ impl Host {
             flush_s: flush.as_ref().map(|flush| flush.took.seconds()),
             elapsed_s,
             flush_cpu: flush.map_or_else(CpuTime::default, |flush| flush.cpu),
+            wall_s,
             stolen_s,
             block: before.zip(after).map(|(before, after)| disk::between(before, after, wall_s)),
             cancelled: cancel.is_cancelled(),

@@ -1,6 +1,7 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
 use crate::errno;
+use crate::instrument::cpu;
 use crate::run::RawRun;
 use crate::worker::recorder::Snapshot;
 use crate::worker::{FailureCause, Outcome, RequestFailure};
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     /// Time to the end of the flush where there was one, else to the end of the last worker.
     pub(crate) elapsed_s: f64,
     pub(crate) flush_cpu: CpuTime,
+    /// Time between the two readings of what was stolen, the warm-up included.
+    pub(crate) wall_s: f64,
     pub(crate) stolen_s: Option<f64>,
     pub(crate) block: Option<Block>,
     pub(crate) cancelled: bool,
@@ -79,7 +82,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         warnings: Vec::new(),
         note: None,
     };
-    sample.warnings = warnings(&sample, context.hole_share);
+    sample.warnings = warnings(&sample, context.hole_share, context.wall_s);
     sample
 }
 
@@ -161,7 +164,7 @@ fn depth_mean(workload: &Workload, raw: &RawRun, both: &Histogram) -> DepthMean 
     DepthMean { little: both.sum() / elapsed_ns, counted: counted.min(most) }
 }
 
-fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
+fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
     let workload = &sample.workload;
     let mut warnings = Vec::new();
     let mut warn = |applies: bool, code: &str, message: String, remedy: &str| {
@@ -204,9 +207,11 @@ fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
         format!("{:.0} % of the span was never written: the file system allocates as we write", hole_share * 100.0),
         "write the file once before, or say so on purpose",
     );
-    let stolen = sample.cpu.steal_s.unwrap_or(0.0) / sample.elapsed_s.max(0.01) / f64::from(sample.environment.cpus);
+    let stolen_s = sample.cpu.steal_s.unwrap_or(0.0);
+    let stolen = stolen_s / wall_s.max(0.01) / f64::from(sample.environment.cpus);
+    // One step of the kernel's count may be no more than a moment of it.
     warn(
-        stolen > 0.05,
+        stolen > 0.05 && stolen_s > 1.5 * cpu::STOLEN_STEP_S,
         "time_stolen",
         format!("the hypervisor took {:.0} % of the processors' time", stolen * 100.0),
         "measure again when the host is quieter",

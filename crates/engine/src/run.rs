@@ -118,15 +118,22 @@ pub(crate) fn run<P: Personality, T: Ticks>(
     };
     std::thread::scope(|scope| {
         let (sender, events) = channel();
-        let handles: Vec<_> = (0..workload.workers)
-            .map(|worker| {
-                let guard = DoneGuard { events: sender.clone(), stop: &shared.stop };
-                let shared = &shared;
-                scope.spawn(move || work::<P, T>(shared, worker, ticks, &guard))
-            })
-            .collect();
+        let mut handles = Vec::new();
+        let mut spawned = Ok(());
+        for worker in 0..workload.workers {
+            let guard = DoneGuard { events: sender.clone(), stop: &shared.stop };
+            let shared = &shared;
+            let body = move || work::<P, T>(shared, worker, ticks, &guard);
+            match std::thread::Builder::new().spawn_scoped(scope, body) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    spawned = Err(error);
+                    break;
+                }
+            }
+        }
         drop(sender);
-        let ready = await_ready(&events, workload.workers);
+        let ready = spawned.and_then(|()| await_ready(&events, workload.workers));
         let measure_from = ticks.now() + ticks.ticks(workload.warmup.0);
         shared.gate.open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
         let intervals = match &ready {
@@ -164,7 +171,13 @@ fn since<T: Ticks>(ticks: T, from: u64) -> jiff::SignedDuration {
 }
 
 fn setup_failed(source: io::Error) -> MeasureError {
-    MeasureError::System { action: "prepare", subject: "a worker".to_owned(), source }
+    let remedy = match source.raw_os_error() {
+        Some(libc::EAGAIN) => "; use fewer --workers, or raise ulimit -u",
+        Some(libc::EMFILE | libc::ENFILE) => "; use fewer --workers, or raise ulimit -n",
+        Some(libc::ENOMEM) => "; use fewer --workers, a smaller --depth or smaller requests",
+        _ => "",
+    };
+    MeasureError::System { action: "prepare", subject: format!("a worker{remedy}"), source }
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -281,7 +294,8 @@ fn watch<T: Ticks>(
         let next_ns = (last.at_ns / interval_ns + 1) * interval_ns;
         let wait = Duration::from_nanos(next_ns.saturating_sub(elapsed_ns)).clamp(Duration::from_micros(100), LOOK);
         match events.recv_timeout(wait) {
-            Ok(_) => done += 1,
+            // Many end at once: looking at the counts after each would take longer than all of them did.
+            Ok(_) => done += 1 + events.try_iter().count() as u32,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }

@@ -7,6 +7,7 @@
 use crate::environment::{Environment, TargetKind};
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{Buffering, CachePolicy, Durability, Limits, Operation, Pattern, Personality, Workload};
+use std::fmt;
 
 /// What was said of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,22 +54,26 @@ pub struct WorkloadSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// A number outside its range.
-    #[error("{key} is {value}; it must be from {low} to {high}")]
+    #[error("{key} is {value}; it must be {range}")]
     Range {
         /// Which setting.
         key: &'static str,
         /// What it was.
-        value: u64,
-        /// Least.
-        low: u64,
-        /// Most.
-        high: u64,
+        value: String,
+        /// What it may be.
+        range: String,
     },
     /// Nothing there to read or write.
     #[error(
         "{path} is empty; write it first (`halfpower io {path} --op write --size 1GiB --overwrite`) or name another target"
     )]
     Empty {
+        /// The target.
+        path: String,
+    },
+    /// A block device without a size.
+    #[error("{path} is a device that holds nothing yet; set it up or put a medium in, or name another target")]
+    NoMedium {
         /// The target.
         path: String,
     },
@@ -129,6 +134,8 @@ pub const MAX_REQUEST: Bytes = Bytes(1 << 30);
 pub const MAX_DEPTH: u32 = 16_384;
 /// Most workers.
 pub const MAX_WORKERS: u32 = 1024;
+/// Closest spacing of the recorded intervals.
+pub const MIN_INTERVAL: Nanoseconds = Nanoseconds(10_000_000);
 
 impl WorkloadSpec {
     /// What this spec says, and where it says nothing, what `below` says.
@@ -167,9 +174,9 @@ impl WorkloadSpec {
         let request_size = self.request_size.unwrap_or(Bytes(default_size * 1024));
         let depth = self.depth.unwrap_or(1);
         let workers = self.workers.unwrap_or(1);
-        check_range("request size", request_size.0, 1, MAX_REQUEST.0)?;
-        check_range("depth", u64::from(depth), 1, u64::from(MAX_DEPTH))?;
-        check_range("workers", u64::from(workers), 1, u64::from(MAX_WORKERS))?;
+        check_range("request size", request_size, Bytes(1), Some(MAX_REQUEST))?;
+        check_range("depth", depth, 1, Some(MAX_DEPTH))?;
+        check_range("workers", workers, 1, Some(MAX_WORKERS))?;
         let buffering = self.resolve_buffering(environment, request_size)?;
         let limits = self.resolve_limits()?;
         let workload = Workload {
@@ -190,8 +197,8 @@ impl WorkloadSpec {
             seed: self.seed.unwrap_or(1),
             cpus: self.cpus.clone().unwrap_or_default(),
         };
-        check_range("submit batch", u64::from(workload.submit_batch), 1, u64::from(MAX_DEPTH))?;
-        check_range("interval in ns", workload.interval.0, 10_000_000, u64::MAX)?;
+        check_range("submit batch", workload.submit_batch, 1, Some(MAX_DEPTH))?;
+        check_range("interval", workload.interval, MIN_INTERVAL, None)?;
         if workload.durability == Durability::FlushAtEnd && !workload.operation.writes() {
             return Err(ResolveError::Contradiction(
                 "a flush at the end is for writes; use --op write, or leave --durability out".to_owned(),
@@ -246,15 +253,25 @@ impl WorkloadSpec {
             return Err(ResolveError::Unavailable { personality, reason });
         }
         if personality == Personality::Sync && depth > 1 {
-            return Err(ResolveError::SyncDepth { depth });
+            let ring = environment.personalities.iter().find(|facts| facts.personality == Personality::IoUring);
+            return Err(match ring.and_then(|facts| facts.unavailable.clone()) {
+                Some(reason) => ResolveError::Unavailable {
+                    personality: Personality::IoUring,
+                    reason: format!("{reason}; or use --workers {depth} instead of --depth"),
+                },
+                None => ResolveError::SyncDepth { depth },
+            });
         }
         Ok(personality)
     }
 
     fn resolve_span(&self, environment: &Environment, request: Bytes, workers: u32) -> Result<Bytes, ResolveError> {
         let target = &environment.target;
+        check_range("size", self.span.unwrap_or(Bytes(1)), Bytes(1), None)?;
         if target.size_bytes.0 == 0 {
-            return Err(ResolveError::Empty { path: target.path.clone() });
+            let path = target.path.clone();
+            let device = target.kind == TargetKind::BlockDevice;
+            return Err(if device { ResolveError::NoMedium { path } } else { ResolveError::Empty { path } });
         }
         let span = self.span.unwrap_or(target.size_bytes);
         let too_small =
@@ -264,27 +281,33 @@ impl WorkloadSpec {
         }
         let whole = span.0 - span.0 % request.0;
         if whole / request.0 < u64::from(workers) {
-            return Err(too_small(format!("a request of {request} for each of {workers} workers")));
+            let each = if workers == 1 { String::new() } else { format!(" for each of {workers} workers") };
+            return Err(too_small(format!("a request of {request}{each}")));
         }
         Ok(Bytes(whole))
     }
 
     fn resolve_limits(&self) -> Result<Limits, ResolveError> {
-        for (key, value) in [
-            ("duration in ns", self.duration.map(|value| value.0)),
-            ("requests", self.requests),
-            ("bytes", self.bytes.map(|value| value.0)),
-        ] {
-            check_range(key, value.unwrap_or(1), 1, u64::MAX)?;
-        }
+        check_range("duration", self.duration.unwrap_or(Nanoseconds(1)), Nanoseconds(1), None)?;
+        check_range("requests", self.requests.unwrap_or(1), 1, None)?;
+        check_range("bytes", self.bytes.unwrap_or(Bytes(1)), Bytes(1), None)?;
         let only_default = self.requests.is_none() && self.bytes.is_none();
         let duration = self.duration.or(only_default.then_some(Nanoseconds(5_000_000_000)));
         Ok(Limits { duration, requests: self.requests, bytes: self.bytes })
     }
 }
 
-fn check_range(key: &'static str, value: u64, low: u64, high: u64) -> Result<(), ResolveError> {
-    if (low..=high).contains(&value) { Ok(()) } else { Err(ResolveError::Range { key, value, low, high }) }
+fn check_range<T: fmt::Display + PartialOrd>(
+    key: &'static str,
+    value: T,
+    low: T,
+    high: Option<T>,
+) -> Result<(), ResolveError> {
+    if value >= low && high.as_ref().is_none_or(|high| value <= *high) {
+        return Ok(());
+    }
+    let range = high.map_or_else(|| format!("at least {low}"), |high| format!("from {low} to {high}"));
+    Err(ResolveError::Range { key, value: value.to_string(), range })
 }
 
 #[cfg(test)]

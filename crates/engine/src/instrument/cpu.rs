@@ -22,6 +22,9 @@ pub(crate) fn since(now: CpuTime, before: CpuTime) -> CpuTime {
     CpuTime { user_s: (now.user_s - before.user_s).max(0.0), system_s: (now.system_s - before.system_s).max(0.0) }
 }
 
+/// The step in which the kernel counts stolen time: a tick of USER_HZ, 100 a second on Linux.
+pub(crate) const STOLEN_STEP_S: f64 = 0.01;
+
 /// Time the hypervisor ran something else while this machine was ready, all processors together; none where the
 /// kernel does not say.
 pub(crate) fn stolen_s() -> Option<f64> {

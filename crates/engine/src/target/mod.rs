@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// The name of the target that takes no I/O.
 pub const NULL_TARGET: &str = "null:";
+/// Share of holes above which a read measures memory rather than storage.
+const MAX_HOLE_SHARE: f64 = 0.01;
 /// What the null target pretends to hold.
 const NULL_SIZE: Bytes = Bytes(1 << 40);
 
@@ -63,6 +65,12 @@ pub enum TargetError {
     /// No room left.
     #[error("the file system of {path} is full; free some space, name another directory, or give a smaller --size")]
     Full {
+        /// The name.
+        path: String,
+    },
+    /// Larger than a file may be.
+    #[error("{path} would grow past the largest file allowed here; give a smaller --size, or raise ulimit -f")]
+    TooLarge {
         /// The name.
         path: String,
     },
@@ -119,6 +127,7 @@ impl TargetError {
             Some(libc::EROFS) => TargetError::ReadOnly { path },
             Some(libc::EISDIR) => TargetError::Directory { path },
             Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Full { path },
+            Some(libc::EFBIG) => TargetError::TooLarge { path },
             Some(libc::EBUSY) => TargetError::InUse {
                 path,
                 reason: "the kernel says it is in use; unmount it or stop what uses it".to_owned(),
@@ -188,8 +197,26 @@ impl Target {
         })
     }
 
-    /// The share of the first `span` bytes that nothing is stored for: holes and extents never written. Reading those
-    /// measures memory, not storage.
+    /// Refuses to read where nothing is stored: it would measure memory, not storage. Gives the share of holes.
+    ///
+    /// # Errors
+    /// When more than a hundredth of the first `span` bytes are holes, with the remedy.
+    pub fn refuse_holes(&self, span: Bytes) -> Result<f64, MeasureError> {
+        let hole_share = self.hole_share(span);
+        if hole_share <= MAX_HOLE_SHARE {
+            return Ok(hole_share);
+        }
+        let path = &self.facts.path;
+        Err(MeasureError::Unsupported(format!(
+            "{path} is sparse: nothing is stored for {:.0} % of what would be read, so it would measure memory; \
+             write it first (`halfpower io {path} --op write --pattern sequential --bytes {} --overwrite`), \
+             or name another file",
+            hole_share * 100.0,
+            span.0,
+        )))
+    }
+
+    /// The share of the first `span` bytes that nothing is stored for: holes and extents never written.
     pub(crate) fn hole_share(&self, span: Bytes) -> f64 {
         let Some(file) = &self.file else { return 0.0 };
         if self.facts.kind != TargetKind::File || span.0 == 0 {

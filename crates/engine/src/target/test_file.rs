@@ -141,8 +141,9 @@ pub fn fill(
     mut progress: impl FnMut(Bytes),
 ) -> Result<(), TargetError> {
     let failed = |error: io::Error| TargetError::from_io("write", path, error);
-    // Space is set aside first, so that a full file system says so at once. Not every file system can.
-    if let Err(full @ rustix::io::Errno::NOSPC) = fallocate(file, FallocateFlags::empty(), 0, size.0) {
+    // Space is set aside first, so that a full file system says so at once. Not every file system can. The size grows
+    // with what is written: a file whose filling was cut off is known by it.
+    if let Err(full @ rustix::io::Errno::NOSPC) = fallocate(file, FallocateFlags::KEEP_SIZE, 0, size.0) {
         return Err(failed(full.into()));
     }
     let mut chunk = Buffers::new(1, CHUNK, None).map_err(failed)?;

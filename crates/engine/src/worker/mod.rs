@@ -159,7 +159,11 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
             if self.in_flight() == 0 {
                 break;
             }
-            self.personality.reap(&mut self.done)?;
+            if let Err(error) = self.personality.reap(&mut self.done) {
+                // The kernel may still be moving bytes: the buffers must outlive the process rather than this worker.
+                std::mem::forget(self.personality);
+                return Err(error);
+            }
             now = self.ticks.now();
             self.count_depth(now);
             last_reap = now;

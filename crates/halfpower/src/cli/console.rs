@@ -1,6 +1,8 @@
 //! Standard error and output: messages, a progress bar where there is a terminal, results.
 
+use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -46,9 +48,14 @@ impl Console {
 
     /// Says something on standard error.
     pub(crate) fn message(&self, text: &str) {
+        self.say("", text);
+    }
+
+    fn say(&self, label: &str, text: &str) {
+        let lines: Vec<_> = text.split('\n').map(printable).collect();
         let print = || {
             // Standard error is closed: there is nobody to tell.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            let _ = writeln!(std::io::stderr(), "{label}{}", lines.join("\n"));
         };
         match &self.bar {
             Some(bar) => bar.suspend(print),
@@ -58,15 +65,15 @@ impl Console {
 
     /// A warning.
     pub(crate) fn warning(&self, text: &str) {
-        self.message(&format!("{} {text}", self.paint("33", "warning:")));
+        self.say(&self.label("33", "warning: "), text);
     }
 
     /// An error with its causes.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        self.message(&format!("{} {}", self.paint("31", "error:"), super::causes(error.as_ref())));
+        self.say(&self.label("31", "error: "), &super::causes(error.as_ref()));
     }
 
-    fn paint(&self, code: &str, text: &str) -> String {
+    fn label(&self, code: &str, text: &str) -> String {
         if self.colour { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
@@ -104,21 +111,35 @@ impl Console {
     /// Prints a result on standard output.
     ///
     /// # Errors
-    /// When standard output is closed.
-    pub(crate) fn print(&self, text: &str) -> std::io::Result<()> {
+    /// When standard output is closed or full.
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
         let mut output = std::io::stdout().lock();
-        output.write_all(text.as_bytes())?;
-        if !text.ends_with('\n') {
-            output.write_all(b"\n")?;
-        }
-        output.flush()
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let written = output.write_all(text.as_bytes()).and_then(|()| output.write_all(end.as_bytes()));
+        written.and_then(|()| output.flush()).context("cannot write to standard output")
     }
 
     /// Prints a JSON document on standard output.
     ///
     /// # Errors
-    /// When standard output is closed.
+    /// When standard output is closed or full.
     pub(crate) fn print_json(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
-        Ok(self.print(&serde_json::to_string_pretty(value)?)?)
+        self.print(&serde_json::to_string_pretty(value)?)
+    }
+}
+
+/// Text from outside, a file's name say, on one line and unable to steer the terminal.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) { text.replace(char::is_control, "\u{fffd}").into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\x1b[31m\nb\u{9b}c"), "a\u{fffd}[31m\u{fffd}b\u{fffd}c");
+        assert_eq!(printable("ä b"), "ä b");
     }
 }

@@ -4,7 +4,7 @@ use super::{Context, Ending};
 use crate::ground::{self, Wish};
 use clap::Args;
 use halfpower_engine::Access;
-use halfpower_model::{Environment, TargetKind};
+use halfpower_model::{Bytes, Environment, TargetKind};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -17,7 +17,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let wish = Wish { path: arguments.path.clone(), size: None, size_is_fixed: false, access: Access::Read };
+    let wish =
+        Wish { path: arguments.path.clone(), size: None, size_is_fixed: false, access: Access::Read, held: Bytes(0) };
     let site = ground::look(&wish)?;
     let environment = halfpower_engine::environment(site.facts.clone());
     if context.global.json {

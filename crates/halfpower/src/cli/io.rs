@@ -1,5 +1,6 @@
 //! `halfpower io`: one workload.
 
+use super::console::printable;
 use super::run::access;
 use super::workload::WorkloadArguments;
 use super::{Context, Ending, UsageError, session};
@@ -49,15 +50,20 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         size: spec.span,
         size_is_fixed: spec.span.is_some(),
         access: access(arguments.overwrite.as_ref(), &arguments.target)?,
+        held: Bytes(0),
     };
+    let mut store = session::open_store(context, !arguments.no_store)?;
+    // Before the room is looked at: a test file that was left may be what takes it.
+    ground::offer_removal(&mut store, session::directory_of(&arguments.target).as_deref(), &context.console)?;
     let site = ground::look(&wish)?;
     let workload = spec.resolve(&halfpower_engine::environment(site.facts.clone()))?;
     check_may_write(&site, &workload)?;
+    if workload.operation.reads() {
+        site.refuse_holes(workload.span)?;
+    }
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
-    let mut store = session::open_store(context, !arguments.no_store)?;
-    ground::offer_removal(&mut store, session::directory_of(&arguments.target).as_deref(), &context.console)?;
     let run = begin(context, &mut store, &site, &workload, arguments.note.as_deref())?;
     let mut test_file = None;
     let measured = measure(context, &mut store, run, &site, &spec, &mut test_file);
@@ -73,13 +79,17 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Err(error) if session::is_interruption(error) || context.cancel.is_cancelled() => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
     };
-    store.finish_run(run, status)?;
-    removed?;
+    let finished = store.finish_run(run, status);
     if kept.is_err() && status == RunStatus::Interrupted {
+        removed?;
         context.console.message("Interrupted before anything was measured.");
         return Ok(Ending::Interrupted);
     }
-    show(context, &kept?)
+    // The first thing that went wrong says the most.
+    let sample = kept?;
+    removed?;
+    finished?;
+    show(context, &sample)
 }
 
 /// Writing to what exists takes the user's word for it.
@@ -190,7 +200,8 @@ fn summary(sample: &Sample) -> String {
     let target = &sample.environment.target;
     let below = [&target.filesystem, &target.device, &target.transport];
     let below: Vec<&str> = below.into_iter().flatten().map(String::as_str).collect();
-    let mut text = format!("{}, {}, on {}", sample.workload, sample.workload.personality, target.path);
+    let path = printable(&target.path);
+    let mut text = format!("{}, {}, on {path}", sample.workload, sample.workload.personality);
     if !below.is_empty() {
         let _ = write!(text, " ({})", below.join(", "));
     }
@@ -203,7 +214,8 @@ fn summary(sample: &Sample) -> String {
     }
     latency(&mut text, "latency", &sample.total);
     let cpu = &sample.cpu;
-    if let Some(cost) = cpu.lower_us_per_request {
+    // The kernel's count moves with its ticks: nothing counted in so short a sample is nothing known.
+    if let Some(cost) = cpu.lower_us_per_request.filter(|cost| *cost > 0.0) {
         let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
         let (user, system) = (share(cpu.lower.user_s), share(cpu.lower.system_s));
         let _ =

@@ -136,12 +136,14 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
 
 /// The first of these signals ends what runs, cleanly; a second one ends the program at once.
 fn interrupts() -> anyhow::Result<Cancel> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
+    // A file that grows past `ulimit -f` is then an error of the write, not the end of the program.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     Ok(Cancel::from_flag(flag))
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let study = super::study::load(&arguments.study)?;
-    let (_, plan) = prepare(&study, &arguments.target, &arguments.common)?;
+    let plan = prepare(&study, &arguments.target, &arguments.common)?.plan;
     if context.global.json {
         context.console.print_json(&plan)?;
     } else {

@@ -83,13 +83,18 @@ pub(super) fn access(overwrite: Option<&Option<PathBuf>>, target: &Path) -> Resu
     match overwrite {
         None => Ok(Access::Read),
         Some(None) => Ok(Access::Overwrite),
-        Some(Some(named)) if named == target => Ok(Access::Overwrite),
+        Some(Some(named)) if is_same_name(named, target) => Ok(Access::Overwrite),
         Some(Some(named)) => Err(UsageError(format!(
             "--overwrite names {}, but the target is {}; name the same one",
             named.display(),
             target.display()
         ))),
     }
+}
+
+/// Whether two names are one, seen from here: `disk.img`, `./disk.img` and its absolute name.
+fn is_same_name(one: &Path, other: &Path) -> bool {
+    one == other || std::path::absolute(one).is_ok_and(|one| std::path::absolute(other).is_ok_and(|other| one == other))
 }
 
 /// A study on a path, from looking at the ground to the report.
@@ -100,20 +105,23 @@ pub(super) fn carry_out_study(
     path: &Path,
     arguments: &CommonArguments,
 ) -> anyhow::Result<Ending> {
-    let (site, plan) = prepare(study, path, arguments)?;
+    let mut store = if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.no_store)?) };
+    if let Some(store) = &mut store {
+        // Before the room is looked at: a test file that was left may be what takes it.
+        ground::offer_removal(store, session::directory_of(path).as_deref(), &context.console)?;
+    }
+    let Prepared { site, environment, plan } = prepare(study, path, arguments)?;
+    context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
-    context.console.message(&plan.describe());
-    if arguments.dry_run {
+    context.console.message(&format!("Plan: {}", plan.describe()));
+    let Some(mut store) = store else {
         if context.global.json {
             context.console.print_json(&plan)?;
         }
         return Ok(Ending::Done);
-    }
-    let mut store = session::open_store(context, !arguments.no_store)?;
-    ground::offer_removal(&mut store, session::directory_of(path).as_deref(), &context.console)?;
-    let environment = environment(&site);
+    };
     let absolute = std::path::absolute(path)?;
     let command = format!("halfpower {}", context.typed);
     let run = store.begin_run(&NewRun {
@@ -134,29 +142,39 @@ pub(super) fn carry_out_study(
 }
 
 /// The ground looked at, and the plan for it.
-pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -> anyhow::Result<(Site, Plan)> {
+pub(super) struct Prepared {
+    pub(super) site: Site,
+    pub(super) environment: Environment,
+    pub(super) plan: Plan,
+}
+
+/// Looks at the ground and makes the plan; changes nothing.
+pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -> anyhow::Result<Prepared> {
     let wish = Wish {
         path: path.to_owned(),
         size: arguments.size.or(study.test_file),
         size_is_fixed: arguments.size.is_some(),
         access: access(arguments.overwrite.as_ref(), path)?,
+        held: Bytes(0),
     };
     let site = ground::look(&wish)?;
+    // Facts of the target as it will be: a file that is made holds what was written.
+    let facts = TargetFacts { allocated_bytes: None, ..site.facts.clone() };
+    let environment = halfpower_engine::environment(facts);
     let overrides = Overrides {
         workload: WorkloadSpec { span: arguments.size, ..WorkloadSpec::default() },
         seed: arguments.seed,
         write_budget: arguments.write_budget,
         no_writes: no_writes(&site, arguments.no_writes),
+        no_cold_cache: site.no_cold_cache(environment.memory_bytes),
         test_file: site.fill_bytes(),
     };
-    let plan = Plan::make(study, &overrides, &environment(&site))?;
-    Ok((site, plan))
-}
-
-/// The host and the target as it will be: a file that is made holds what was written.
-fn environment(site: &Site) -> Environment {
-    let allocated_bytes = site.facts.allocated_bytes.filter(|_| site.fill_bytes().is_none());
-    halfpower_engine::environment(TargetFacts { allocated_bytes, ..site.facts.clone() })
+    let plan = Plan::make(study, &overrides, &environment)?;
+    let reads = plan.cells.iter().map(|cell| &cell.workload).filter(|workload| workload.operation.reads());
+    if let Some(span) = reads.map(|workload| workload.span).max() {
+        site.refuse_holes(span)?;
+    }
+    Ok(Prepared { site, environment, plan })
 }
 
 /// Why nothing is written, if nothing is.

@@ -1,5 +1,6 @@
 //! `halfpower runs`: what the store holds.
 
+use super::console::printable;
 use super::session;
 use super::{Context, Ending};
 use crate::ground;
@@ -91,14 +92,14 @@ fn table(runs: &[RunSummary]) -> String {
         vec![format!("{:>4}  {:<16}  {:<11}  {:>7}  {}", "run", "begun (UTC)", "status", "samples", "what")];
     lines.extend(runs.iter().map(|run| {
         let begun = run.started_at.strftime("%Y-%m-%d %H:%M").to_string();
-        let note = run.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
+        let note = run.note.as_deref().map(|note| format!(" ({})", printable(note))).unwrap_or_default();
         format!(
             "{:>4}  {begun:<16}  {:<11}  {:>7}  {} on {}{note}",
             run.id.0,
             run.status.word(),
             run.samples,
             run.name,
-            run.target
+            printable(&run.target)
         )
     }));
     lines.join("\n")

@@ -42,9 +42,12 @@ pub(super) fn carry_out(
         Ok(RunEnd::Interrupted) => RunStatus::Interrupted,
         Ok(RunEnd::Failed) | Err(_) => RunStatus::Failed,
     };
-    store.finish_run(run, status)?;
+    let finished = store.finish_run(run, status);
+    // The first thing that went wrong says the most.
+    let end = result?;
     removed?;
-    result
+    finished?;
+    Ok(end)
 }
 
 fn measure(
@@ -132,7 +135,7 @@ pub(super) fn show_end(
     let analysed = Analysed::load(store, run)?;
     if context.global.json {
         console.print_json(&analysed.json())?;
-    } else {
+    } else if analysed.has_samples() {
         let (colour, width) = (console.output_colour(), console.output_width());
         console.print(&analysed.with_input(|input| report::summary(input, colour, width)))?;
     }
@@ -147,7 +150,10 @@ pub(super) fn show_end(
     }
     Ok(match end {
         RunEnd::Complete => Ending::Done,
-        RunEnd::Failed => Ending::Failed,
+        RunEnd::Failed => {
+            console.message("Nothing could be measured.");
+            Ending::Failed
+        }
         RunEnd::Interrupted => {
             console.message(&format!("Interrupted. `halfpower study resume {run}` goes on where it stopped."));
             Ending::Interrupted

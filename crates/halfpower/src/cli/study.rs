@@ -5,7 +5,7 @@ use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending, UsageError};
 use crate::ground::{self, Wish};
 use crate::plan::Plan;
-use crate::store::{RunId, RunKind};
+use crate::store::{RunId, RunKind, RunStatus, StoreError};
 use crate::study::Study;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -65,7 +65,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::List => list(context),
         Action::Show { study } => {
             let study = load(study)?;
-            context.console.print(&study.text)?;
+            if context.global.json {
+                context.console.print_json(&summary(&study))?;
+            } else {
+                context.console.print(&study.text)?;
+            }
             Ok(Ending::Done)
         }
         Action::Check { studies } => check(context, studies),
@@ -99,8 +103,7 @@ pub(super) fn load(name: &str) -> anyhow::Result<Study> {
 fn list(context: &Context) -> anyhow::Result<Ending> {
     let studies: Vec<Study> = Study::builtins().collect();
     if context.global.json {
-        let of = |study: &Study| serde_json::json!({ "name": study.name, "question": study.question, "cells": study.cells() });
-        context.console.print_json(&studies.iter().map(of).collect::<Vec<_>>())?;
+        context.console.print_json(&studies.iter().map(summary).collect::<Vec<_>>())?;
         return Ok(Ending::Done);
     }
     for study in &studies {
@@ -110,19 +113,37 @@ fn list(context: &Context) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
+fn summary(study: &Study) -> serde_json::Value {
+    serde_json::json!({
+        "name": study.name,
+        "question": study.question,
+        "cells": study.cells(),
+        "text": study.text,
+    })
+}
+
 fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
-    let mut wrong = None;
-    for name in studies {
-        match load(name) {
+    let results: Vec<_> = studies.iter().map(|name| (name, load(name))).collect();
+    if context.global.json {
+        let of = |(name, result): &(&String, anyhow::Result<Study>)| {
+            let error = result.as_ref().err().map(|error| format!("{error:#}"));
+            serde_json::json!({ "study": name, "cells": result.as_ref().ok().map(Study::cells), "error": error })
+        };
+        context.console.print_json(&results.iter().map(of).collect::<Vec<_>>())?;
+    }
+    let mut wrong = false;
+    for (name, result) in results {
+        match result {
+            Ok(_) if context.global.json => {}
             Ok(study) => context.console.print(&format!("{name}: {} workloads", study.cells()))?,
             Err(error) => {
                 context.console.error(&error);
-                wrong = Some(error);
+                wrong = true;
             }
         }
     }
     // The messages are out; the status is that of wrong usage.
-    wrong.map_or(Ok(Ending::Done), |_| Err(super::Reported.into()))
+    if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
 }
 
 fn resume(context: &Context, id: RunId, report: &Path, overwrite: Option<&Option<PathBuf>>) -> anyhow::Result<Ending> {
@@ -133,11 +154,23 @@ fn resume(context: &Context, id: RunId, report: &Path, overwrite: Option<&Option
             UsageError(format!("run {id} is a single workload; start it again with `{}`", stored.command)).into()
         );
     };
+    if stored.status == RunStatus::Complete {
+        return Err(StoreError::Complete(id).into());
+    }
     let path = PathBuf::from(&stored.target);
+    if !path.exists() {
+        return Err(UsageError(format!(
+            "{}, where run {id} was begun, is not there any more; bring it back, or start again with `{}`",
+            stored.target, stored.command
+        ))
+        .into());
+    }
+    let left = store.test_files_left()?.into_iter().find(|left| left.run == Some(id));
     let wish = Wish {
         size: plan.test_file_bytes,
         size_is_fixed: plan.test_file_bytes.is_some(),
         access: super::run::access(overwrite, &path)?,
+        held: left.map(|left| left.bytes).unwrap_or_default(),
         path,
     };
     let site = ground::look(&wish)?;
@@ -145,8 +178,8 @@ fn resume(context: &Context, id: RunId, report: &Path, overwrite: Option<&Option
     if writes && site.access == Access::Read {
         return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", stored.target)).into());
     }
-    warn_of_changes(context, plan, &stored.environment, &site);
     store.resume_run(id)?;
+    warn_of_changes(context, plan, &stored.environment, &site);
     let end = session::carry_out(context, &mut store, id, plan, &site)?;
     session::show_end(context, &store, id, end, Some(report))
 }

@@ -4,7 +4,7 @@ use super::KeptTestFile;
 use super::site::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
 use crate::cli::Console;
 use crate::store::{RunStatus, Store, TestFile};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Tells of test files that were left, and asks whether to remove them where somebody can answer. `directory` is
 /// looked at as well, for files of runs that kept no store.
@@ -12,17 +12,19 @@ use std::path::Path;
 /// # Errors
 /// When the store cannot be read, or a file cannot be removed.
 pub(crate) fn offer_removal(store: &mut Store, directory: Option<&Path>, console: &Console) -> anyhow::Result<()> {
-    for left in store.test_files_left()? {
-        console.warning(&describe(&left, store));
+    let left = store.test_files_left()?;
+    for file in &left {
+        console.warning(&describe(file, store));
         if !console.can_ask() {
             console.message("Remove it with `halfpower runs clean`.");
         } else if console.ask("Remove it now?") {
-            KeptTestFile::adopt(&left)?.remove(store)?;
+            KeptTestFile::adopt(file)?.remove(store)?;
         }
     }
-    for path in directory.into_iter().flat_map(unknown_test_files) {
+    let known = |path: &PathBuf| left.iter().any(|file| same_file(&file.path, path));
+    for path in directory.into_iter().flat_map(unknown_test_files).filter(|path| !known(path)) {
         console.warning(&format!(
-            "{} looks like a test file of a run that kept no store; remove it yourself if nobody is using it",
+            "{} looks like a test file of a run that this store does not know; remove it yourself if nobody is using it",
             path.display()
         ));
     }
@@ -50,8 +52,13 @@ fn describe(left: &TestFile, store: &Store) -> String {
     format!("a run that was killed left its test file {path} ({}){}", left.bytes, resume.unwrap_or_default())
 }
 
+/// Whether two paths lead to one file.
+fn same_file(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
 /// Files in a directory that bear a test file's name. A name proves nothing, so they are only spoken of.
-fn unknown_test_files(directory: &Path) -> Vec<std::path::PathBuf> {
+fn unknown_test_files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let named = |name: &str| {
         let middle = name.strip_prefix(TEST_FILE_PREFIX).and_then(|rest| rest.strip_suffix(TEST_FILE_SUFFIX));

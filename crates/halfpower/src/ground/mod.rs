@@ -32,6 +32,8 @@ pub(crate) struct Wish {
     pub(crate) size_is_fixed: bool,
     /// Whether what the target holds may be lost.
     pub(crate) access: Access,
+    /// What a test file already takes up there that will be used again.
+    pub(crate) held: Bytes,
 }
 
 /// What has to be made before the target can be measured.
@@ -73,16 +75,9 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
 
 fn look_at_directory(wish: &Wish) -> anyhow::Result<Site> {
     let ground = Ground::of(&wish.path)?;
-    let size = choose_size(wish, &wish.path, ground.free_bytes)?;
+    let size = choose_size(wish, &wish.path, Bytes(ground.free_bytes.0 + wish.held.0))?;
     let facts = TargetFacts { size_bytes: size, path: wish.path.display().to_string(), ..ground.facts.clone() };
     let mut notes = notes(&facts);
-    if ground.cache_can_be_emptied == Some(false) {
-        notes.push(Warning::new(
-            "cache_stays",
-            "the file cache here does not let go of a file: a buffered read can not be made cold",
-            "trust the direct figures, or measure on a file system that stores what it holds",
-        ));
-    }
     if wish.size.is_some_and(|wanted| size < wanted) {
         notes.push(Warning::new(
             "small_test_file",
@@ -90,7 +85,9 @@ fn look_at_directory(wish: &Wish) -> anyhow::Result<Site> {
             "free some space for figures that caches distort less",
         ));
     }
-    Ok(Site::new(wish, facts, Making::TestFile(wish.path.clone()), notes))
+    let site = Site::new(wish, facts, Making::TestFile(wish.path.clone()), notes);
+    let cache_can_be_emptied = ground.cache_can_be_emptied;
+    Ok(Site { free_bytes: Some(ground.free_bytes), cache_can_be_emptied, ..site })
 }
 
 fn look_at_missing(wish: &Wish) -> anyhow::Result<Site> {
@@ -183,7 +180,7 @@ mod tests {
     use super::*;
 
     fn wish(path: &Path) -> Wish {
-        Wish { path: path.to_owned(), size: None, size_is_fixed: false, access: Access::Read }
+        Wish { path: path.to_owned(), size: None, size_is_fixed: false, access: Access::Read, held: Bytes(0) }
     }
 
     #[test]
@@ -208,6 +205,24 @@ mod tests {
     fn a_missing_file_without_a_size_is_wrong_usage() {
         let error = look(&wish(Path::new("/nowhere/at/all"))).unwrap_err();
         assert!(error.is::<UsageError>() && error.to_string().contains("--size"), "{error}");
+    }
+
+    #[test]
+    fn memory_is_told_from_storage() {
+        let memory = Path::new("/dev/shm");
+        if halfpower_engine::filesystem::mount_of(memory).is_none_or(|mount| mount.kind != "tmpfs") {
+            eprintln!("skipped: /dev/shm is no tmpfs here");
+            return;
+        }
+        let site = look(&Wish { size: Some(Bytes(1 << 20)), size_is_fixed: true, ..wish(memory) }).unwrap();
+        assert!(site.notes.iter().any(|note| note.code == "memory"), "{:?}", site.notes);
+        assert!(site.describe(Bytes(1 << 34)).starts_with("tmpfs, "), "{}", site.describe(Bytes(1 << 34)));
+        assert!(
+            site.describe(Bytes(1 << 34))
+                .ends_with("no direct I/O, a file cache that cannot be emptied, 16 GiB of memory.")
+        );
+        assert!(site.no_cold_cache(Bytes(1 << 34)).is_some_and(|reason| reason.contains("--size")));
+        assert_eq!(site.no_cold_cache(Bytes(1 << 10)), None, "a file larger than memory cannot stay in it");
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub(crate) struct Site {
     pub(crate) making: Making,
     /// Whether it may be written.
     pub(crate) access: Access,
+    /// Space that may still be used, where something is made.
+    pub(crate) free_bytes: Option<Bytes>,
+    /// Whether the file cache lets go of a file; none where nobody looked or it cannot be seen.
+    pub(crate) cache_can_be_emptied: Option<bool>,
     /// What the user should know beforehand.
     pub(crate) notes: Vec<Warning>,
 }
@@ -48,12 +52,53 @@ impl Site {
         // What we make ourselves may be written.
         let access =
             if matches!(making, Making::TestFile(_) | Making::NamedFile) { Access::Overwrite } else { wish.access };
-        Site { path: wish.path.clone(), facts, making, access, notes }
+        let path = wish.path.clone();
+        Site { path, facts, making, access, free_bytes: None, cache_can_be_emptied: None, notes }
+    }
+
+    /// The ground in a sentence: what lies there, how much room, how it may be read.
+    pub(crate) fn describe(&self, memory: Bytes) -> String {
+        let facts = &self.facts;
+        let device = facts.device.as_ref().map(|device| match &facts.transport {
+            Some(transport) => format!("{device} ({transport})"),
+            None => device.clone(),
+        });
+        let place = [facts.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
+        let mut parts = vec![if place.is_empty() { facts.path.clone() } else { place }];
+        parts.extend(self.free_bytes.map(|free| format!("{free} free")));
+        parts.push(match facts.direct_alignment_bytes {
+            Some(alignment) => format!("direct I/O in multiples of {alignment}"),
+            None => "no direct I/O".to_owned(),
+        });
+        parts.extend(
+            self.cache_can_be_emptied
+                .map(|can| format!("a file cache that {} be emptied", if can { "can" } else { "cannot" })),
+        );
+        parts.push(format!("{memory} of memory"));
+        format!("{}.", parts.join(", "))
+    }
+
+    /// Why a cache that is to be cold cannot be made so, if it cannot: what does not leave the cache must at least not
+    /// fit into it.
+    pub(crate) fn no_cold_cache(&self, memory: Bytes) -> Option<String> {
+        let stays = self.cache_can_be_emptied == Some(false) && self.facts.size_bytes <= memory;
+        stays.then(|| format!("the file cache cannot be emptied here; it needs a --size above the {memory} of memory"))
     }
 
     /// Bytes that are written before the first trial.
     pub(crate) fn fill_bytes(&self) -> Option<Bytes> {
         (self.making != Making::Nothing).then_some(self.facts.size_bytes)
+    }
+
+    /// Refuses a target that is there but would be read where nothing is stored.
+    ///
+    /// # Errors
+    /// When a part of the first `span` bytes was never written, with the remedy.
+    pub(crate) fn refuse_holes(&self, span: Bytes) -> anyhow::Result<()> {
+        if self.making == Making::Nothing {
+            Target::open(&self.path, Access::Read)?.refuse_holes(span)?;
+        }
+        Ok(())
     }
 
     /// Makes what has to be made, tells `progress` how many bytes are written, and opens the target.

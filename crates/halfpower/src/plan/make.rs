@@ -3,7 +3,7 @@
 use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, budget, reads_a_cold_cache_in_order};
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Bytes, Environment, Nanoseconds, Workload, WorkloadSpec};
+use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Workload, WorkloadSpec};
 use std::collections::HashMap;
 
 /// What was said beside the study, on the command line say.
@@ -17,6 +17,8 @@ pub(crate) struct Overrides {
     pub write_budget: Option<Bytes>,
     /// Why cells that write are left out: `--no-writes`, or a target that must not be written; none: they are not.
     pub no_writes: Option<String>,
+    /// Why cells that want a cold file cache are left out; none: they are not.
+    pub no_cold_cache: Option<String>,
     /// Size of the test file that is made for the run; it counts against the write budget.
     pub test_file: Option<Bytes>,
 }
@@ -25,14 +27,14 @@ pub(crate) struct Overrides {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlanError {
     /// Every cell was left out.
-    #[error("nothing of the study {study} can be measured on {target}: {reasons}")]
+    #[error("nothing of the study {study} can be measured on {target}: {reason}")]
     NothingLeft {
         /// The study.
         study: String,
         /// The target.
         target: String,
-        /// Each reason once.
-        reasons: String,
+        /// The reason for most of them.
+        reason: String,
     },
     /// The budget does not cover the least repetitions of the shortest trials.
     #[error(
@@ -49,6 +51,15 @@ pub(crate) enum PlanError {
     },
 }
 
+impl Overrides {
+    /// Why a workload is left out, if it is.
+    fn forbids(&self, workload: &Workload) -> Option<&String> {
+        let writes = self.no_writes.as_ref().filter(|_| workload.operation.writes());
+        let cold = workload.cache == CachePolicy::Cold && !workload.buffering.is_direct();
+        writes.or(self.no_cold_cache.as_ref().filter(|_| cold))
+    }
+}
+
 impl Plan {
     /// The plan of a study on the testbed that `environment` describes.
     ///
@@ -58,13 +69,12 @@ impl Plan {
         let seed = overrides.seed.unwrap_or(study.trial.seed);
         let (workloads, skipped) = resolve(study, overrides, environment);
         if workloads.is_empty() {
-            let mut reasons: Vec<&str> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
-            reasons.sort_unstable();
-            reasons.dedup();
+            // One reason is enough to act on; the others are mostly the same with another number.
+            let commonest = skipped.into_iter().max_by_key(|skipped| skipped.cells);
             return Err(PlanError::NothingLeft {
                 study: study.name.clone(),
                 target: environment.target.path.clone(),
-                reasons: reasons.join("; "),
+                reason: commonest.map_or_else(|| "it has no workloads".to_owned(), |skipped| skipped.reason),
             });
         }
         let cells = workloads.into_iter().enumerate().map(|(index, (label, workload))| {
@@ -99,10 +109,14 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> (
     for sweep in &study.sweeps {
         for spec in &sweep.cells {
             let workload = overrides.workload.clone().or(spec).resolve(environment).map_err(|error| error.to_string());
-            let outcome = workload.and_then(|workload| match (&overrides.no_writes, first_of.get(&workload)) {
-                (Some(reason), _) if workload.operation.writes() => Err(reason.clone()),
-                (_, Some(first)) => Err(format!("here it is the same as workload {first}")),
-                _ => Ok(workload),
+            let outcome = workload.and_then(|workload| {
+                if let Some(reason) = overrides.forbids(&workload) {
+                    return Err(reason.clone());
+                }
+                match first_of.get(&workload) {
+                    Some(first) => Err(format!("here it is the same as workload {first}")),
+                    None => Ok(workload),
+                }
             });
             match outcome {
                 Ok(workload) => {

@@ -84,6 +84,19 @@ fn cold_sequential_reads_never_come_around() {
 }
 
 #[test]
+fn a_cache_that_stays_full_leaves_cold_cells_out() {
+    let study = study("buffering = [\"direct\", \"buffered\"]\ncache = [\"keep\", \"cold\"]");
+    let stays = Overrides { no_cold_cache: Some("it stays".to_owned()), ..Overrides::default() };
+    let plan = Plan::make(&study, &stays, &environment(Bytes(1 << 30))).unwrap();
+    assert_eq!((plan.cells.len(), plan.skipped[0].cells), (3, 1));
+    assert_eq!(plan.skipped[0].reason, "it stays");
+    let left_out = |cell: &crate::plan::Cell| {
+        cell.workload.cache == CachePolicy::Cold && cell.workload.buffering == Buffering::Buffered
+    };
+    assert!(!plan.cells.iter().any(left_out));
+}
+
+#[test]
 fn a_stored_plan_replays() {
     let (_, plan) = survey("survey-quick");
     let json = serde_json::to_string(&plan).unwrap();

@@ -19,6 +19,7 @@ mod test_file;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use error::StoreError;
 pub(crate) use run::{NewRun, Run, RunId, RunKind, RunStatus, RunSummary};
 pub(crate) use sample::StoredSample;
 pub(crate) use test_file::{TestFile, TestFileId};

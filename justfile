@@ -1,0 +1,53 @@
+# `just check` is what CI runs; `just` lists the rest.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+output := env("CARGO_TARGET_DIR", "target") / "test-output.txt"
+
+_list:
+    @just --list --unsorted
+
+# Everything CI runs; the tests' results come last
+check: test tidy format-check lint doc deny msrv results
+
+# Every test of every crate
+test:
+    mkdir -p '{{ parent_directory(output) }}'
+    cargo test --workspace --locked 2>&1 | tee '{{ output }}'
+
+# Write the golden files anew; look at the difference before keeping it
+golden:
+    INSTA_UPDATE=always cargo test --workspace --locked
+    git status --short -- '*.snap'
+
+# Format the sources
+fmt:
+    cargo fmt --all
+
+format-check:
+    cargo fmt --all --check
+
+# Short files, short functions, nothing left to do
+tidy:
+    git ls-files '*.rs' | xargs awk -f .ci/tidy.awk
+
+# Clippy on everything, warnings denied
+lint:
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# The documentation of every item, private ones too, warnings denied
+doc:
+    RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked
+
+# Licences, duplicates and sources of every dependency; known holes where their database can be had
+deny:
+    cargo deny --locked check licenses bans sources
+    @.ci/advisories
+
+# The least Rust that Cargo.toml promises, where rustup has it
+msrv:
+    @.ci/msrv
+
+# The results of the last `just test`
+results:
+    @grep -E '^ +(Running|Doc-tests) |^test result: |^skipped: ' '{{ output }}'
