@@ -12,7 +12,7 @@ mod words;
 
 use halfpower_model::histogram::Histogram;
 use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Estimate, Finding, Sample, Workload};
+use halfpower_model::{Estimate, Finding, Reach, Sample, Workload};
 use serde::Serialize;
 
 pub use statistics::relative_half_width;
@@ -53,6 +53,8 @@ pub struct CellSummary {
     pub cell: u32,
     /// Its workload.
     pub workload: Workload,
+    /// What its figures are of.
+    pub reach: Reach,
     /// Mean throughput over the repetitions.
     pub bytes_per_s: Estimate,
     /// Mean request rate over the repetitions.

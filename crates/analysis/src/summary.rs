@@ -3,6 +3,7 @@
 use crate::CellSummary;
 use crate::cells::Cell;
 use crate::statistics::mean_estimate;
+use crate::words::reach;
 use halfpower_model::sample::Latency;
 use halfpower_model::{Estimate, Histogram, Quantity};
 
@@ -22,6 +23,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
     CellSummary {
         cell: cell.number,
         workload: cell.workload.clone(),
+        reach: reach(cell.workload),
         bytes_per_s: measured(Quantity::BytesPerSecond, &cell.bytes_per_s()),
         requests_per_s: measured(Quantity::RequestsPerSecond, &cell.requests_per_s()),
         cpu_us_per_request: mean_estimate(Quantity::MicrosecondsPerRequest, &cell.cpu_us_per_request()),

@@ -1,6 +1,6 @@
 //! Workloads in the words of sentences. Numbers are worded by the types they have.
 
-use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Pattern, Workload};
+use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Pattern, Reach, Workload};
 
 /// What a series varies, and so what its words leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,22 +56,27 @@ pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
     format!("{first}, {}", caching(workload))
 }
 
-/// Whether the figures are of the storage rather than of memory: direct, written through or flushed, or reads of a
-/// cache that was not filled on purpose.
-pub(crate) fn reaches_storage(workload: &Workload) -> bool {
+/// What the figures are of: the storage where requests are direct, written through or flushed, or read from a cache
+/// that was not filled on purpose.
+pub(crate) fn reach(workload: &Workload) -> Reach {
     let writes_stay_in_memory = workload.operation.writes()
         && workload.buffering == Buffering::Buffered
         && workload.durability == Durability::None;
     let reads_come_from_memory =
         workload.operation.reads() && !workload.buffering.is_direct() && workload.cache == CachePolicy::Warm;
-    !writes_stay_in_memory && !reads_come_from_memory
+    if writes_stay_in_memory || reads_come_from_memory { Reach::Memory } else { Reach::Storage }
+}
+
+/// Whether the figures are of the storage.
+pub(crate) fn reaches_storage(workload: &Workload) -> bool {
+    reach(workload) == Reach::Storage
 }
 
 /// A sentence to end with where the figures are of memory; empty where they are of the storage.
 pub(crate) fn memory_note(workload: &Workload) -> &'static str {
     match (reaches_storage(workload), workload.operation.writes()) {
         (true, _) => "",
-        (false, true) => " No flush is in the timing: this is the speed of memory, not of the storage.",
+        (false, true) => " Not flushed: this is the speed of memory, not of the storage.",
         (false, false) => " From a warm cache: this is the speed of memory, not of the storage.",
     }
 }

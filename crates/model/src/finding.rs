@@ -1,6 +1,6 @@
 //! A finding: a claim with its estimate, its interval and the samples it rests on.
 
-use crate::units::{Bytes, BytesPerSecond, Nanoseconds, significant};
+use crate::units::{BytesPerSecond, Nanoseconds, significant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -63,6 +63,16 @@ pub enum FindingCode {
     Recommendation,
 }
 
+/// How far the requests behind a finding went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// To the storage.
+    Storage,
+    /// No further than memory: writes nobody flushed, reads of a cache that was filled on purpose.
+    Memory,
+}
+
 /// A claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -70,6 +80,10 @@ pub struct Finding {
     pub code: FindingCode,
     /// What it is about, in the words of a workload: `sequential read, 8 deep, direct`.
     pub subject: String,
+    /// What its figures are of.
+    pub reach: Reach,
+    /// The claim in a few words, to stand beside the subject: `128 KiB (at 79.3 KiB ± 14 %)`.
+    pub brief: String,
     /// The claim in a sentence.
     pub sentence: String,
     /// The figures it states, the main one first.
@@ -84,23 +98,44 @@ impl Estimate {
         let (low, high) = (self.low?, self.high?);
         (self.value != 0.0).then(|| (high - low) / 2.0 / self.value.abs())
     }
+
+    fn write_interval(&self, f: &mut fmt::Formatter<'_>, low: f64, high: f64) -> fmt::Result {
+        let (divisor, _) = self.quantity.unit(self.value);
+        write!(f, " [{} to {}]", self.quantity.number(low / divisor), self.quantity.number(high / divisor))
+    }
 }
 
 impl Quantity {
     /// A figure of this quantity for people, unit included.
     pub fn format(self, value: f64) -> String {
+        let (divisor, unit) = self.unit(value);
+        format!("{} {unit}", self.number(value / divisor))
+    }
+
+    /// The unit that suits a figure: what it is in the quantity's own, and its name.
+    fn unit(self, value: f64) -> (f64, &'static str) {
         match self {
-            Quantity::BytesPerSecond => BytesPerSecond(value).to_string(),
-            Quantity::RequestsPerSecond => format!("{} requests/s", thousands(value)),
-            Quantity::RequestSizeBytes if value < 1024.0 => format!("{value:.0} B"),
-            Quantity::RequestSizeBytes if value < 1_048_576.0 => format!("{} KiB", significant(value / 1024.0)),
-            Quantity::RequestSizeBytes => format!("{} MiB", significant(value / 1_048_576.0)),
-            Quantity::Depth => format!("{} deep", significant(value)),
-            Quantity::MicrosecondsPerRequest => format!("{} µs a request", significant(value)),
-            Quantity::MicrosecondsPerKib => format!("{} µs a KiB", significant(value)),
-            Quantity::MillisecondsPerMegabyte => format!("{} ms a MB", significant(value)),
-            Quantity::Nanoseconds => Nanoseconds(value.max(0.0).round() as u64).to_string(),
-            Quantity::Ratio => format!("× {}", significant(value)),
+            Quantity::BytesPerSecond => BytesPerSecond(value).unit(),
+            Quantity::RequestsPerSecond => (1.0, "requests/s"),
+            Quantity::RequestSizeBytes if value < 1024.0 => (1.0, "B"),
+            Quantity::RequestSizeBytes if value < 1_048_576.0 => (1024.0, "KiB"),
+            Quantity::RequestSizeBytes => (1_048_576.0, "MiB"),
+            Quantity::Depth => (1.0, "deep"),
+            Quantity::MicrosecondsPerRequest => (1.0, "µs a request"),
+            Quantity::MicrosecondsPerKib if value.abs() < 1.0 => (1e-3, "ns a KiB"),
+            Quantity::MicrosecondsPerKib => (1.0, "µs a KiB"),
+            Quantity::MillisecondsPerMegabyte => (1.0, "ms a MB"),
+            Quantity::Nanoseconds => Nanoseconds(value.max(0.0).round() as u64).unit(),
+            Quantity::Ratio if value < 1.0 => (0.01, "%"),
+            Quantity::Ratio => (1.0, "times"),
+        }
+    }
+
+    /// A figure that was divided by its unit.
+    fn number(self, value: f64) -> String {
+        match self {
+            Quantity::RequestsPerSecond => thousands(value),
+            _ => significant(value),
         }
     }
 }
@@ -122,34 +157,25 @@ fn thousands(value: f64) -> String {
 }
 
 impl fmt::Display for Estimate {
-    /// `1.65 GB/s ± 2 %`, with the interval itself where it is lopsided or wide.
+    /// `1.65 GB/s ± 2 %`; where a share of the figure would mislead, the interval itself in the figure's unit:
+    /// `46 KiB [44 to 64]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.quantity.format(self.value))?;
         let (Some(low), Some(high), Some(half)) = (self.low, self.high, self.relative_half_width()) else {
             return Ok(());
         };
-        // Depths are counted: a share of one says nothing, and one that never varies needs no interval.
-        if self.quantity == Quantity::Depth {
-            if low == high {
-                return Ok(());
-            }
-            return write!(f, " [{} to {}]", self.quantity.format(low), self.quantity.format(high));
-        }
         let lopsided = ((high - self.value) - (self.value - low)).abs() > 0.2 * (high - low);
-        if lopsided || half > 0.5 {
-            write!(f, " [{} to {}]", self.quantity.format(low), self.quantity.format(high))
-        } else if half < 0.001 {
-            write!(f, " ± 0.1 %")
-        } else {
-            write!(f, " ± {} %", significant((half * 1000.0).ceil() / 10.0))
+        match self.quantity {
+            // Depths are counted: one that never varies needs no interval.
+            Quantity::Depth if low == high => Ok(()),
+            // A share of a share, or of a count, is misread.
+            Quantity::Depth | Quantity::Ratio => self.write_interval(f, low, high),
+            _ if half < 0.001 => write!(f, " ± 0.1 %"),
+            _ if lopsided || half > 0.5 => self.write_interval(f, low, high),
+            // Upwards, but for what rounding added.
+            _ if half < 0.1 => write!(f, " ± {} %", significant((half * 1000.0 - 1e-6).ceil() / 10.0)),
+            _ => write!(f, " ± {:.0} %", (half * 100.0 - 1e-6).ceil()),
         }
-    }
-}
-
-/// Sizes are shown like sizes elsewhere where they are whole.
-impl From<Bytes> for Estimate {
-    fn from(size: Bytes) -> Self {
-        Estimate { quantity: Quantity::RequestSizeBytes, value: size.0 as f64, low: None, high: None, repetitions: 0 }
     }
 }
 
@@ -157,8 +183,12 @@ impl From<Bytes> for Estimate {
 mod tests {
     use super::*;
 
+    fn of(quantity: Quantity, value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { quantity, value, low: Some(low), high: Some(high), repetitions: 5 }
+    }
+
     fn estimate(quantity: Quantity, value: f64, low: f64, high: f64) -> String {
-        Estimate { quantity, value, low: Some(low), high: Some(high), repetitions: 5 }.to_string()
+        of(quantity, value, low, high).to_string()
     }
 
     #[test]
@@ -168,9 +198,20 @@ mod tests {
             estimate(Quantity::RequestsPerSecond, 56_800.0, 56_000.0, 57_600.0),
             "56\u{202f}800 requests/s ± 1.5 %"
         );
-        assert_eq!(estimate(Quantity::RequestSizeBytes, 47_104.0, 45_056.0, 65_536.0), "46 KiB [44 KiB to 64 KiB]");
-        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 16.0), "8 deep [8 deep to 16 deep]");
+        assert_eq!(estimate(Quantity::BytesPerSecond, 1.65e9, 1.43e9, 1.87e9), "1.65 GB/s ± 14 %");
+        assert_eq!(estimate(Quantity::BytesPerSecond, 1.65e9, 1.65e9, 1.65e9), "1.65 GB/s ± 0.1 %");
+        assert_eq!(estimate(Quantity::MicrosecondsPerKib, 0.02, 0.019, 0.021), "20 ns a KiB ± 5 %");
         assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 8.0), "8 deep");
-        assert_eq!(Estimate::from(Bytes(4096)).to_string(), "4 KiB");
+        assert_eq!(Estimate { low: None, high: None, ..of(Quantity::Ratio, 2.5, 0.0, 0.0) }.to_string(), "2.5 times");
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_of_its_figure() {
+        assert_eq!(estimate(Quantity::RequestSizeBytes, 47_104.0, 45_056.0, 65_536.0), "46 KiB [44 to 64]");
+        assert_eq!(estimate(Quantity::RequestSizeBytes, 921_600.0, 716_800.0, 1_536_000.0), "900 KiB [700 to 1500]");
+        assert_eq!(estimate(Quantity::MicrosecondsPerKib, -0.0029, -0.0059, 0.00015), "-2.9 ns a KiB [-5.9 to 0.15]");
+        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 16.0), "8 deep [8 to 16]");
+        assert_eq!(estimate(Quantity::Ratio, 17.6, 12.1, 25.4), "17.6 times [12.1 to 25.4]");
+        assert_eq!(estimate(Quantity::Ratio, 0.36, 0.23, 1.1), "36 % [23 to 110]");
     }
 }

@@ -14,7 +14,7 @@ pub mod units;
 pub mod workload;
 
 pub use environment::{Environment, TargetFacts, TargetKind};
-pub use finding::{Estimate, Finding, FindingCode, Quantity};
+pub use finding::{Estimate, Finding, FindingCode, Quantity, Reach};
 pub use histogram::Histogram;
 pub use sample::Sample;
 pub use spec::{ResolveError, WorkloadSpec};

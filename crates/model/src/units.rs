@@ -76,6 +76,29 @@ impl Nanoseconds {
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
+
+    /// The unit that suits it: its nanoseconds, and its name.
+    pub(crate) fn unit(self) -> (f64, &'static str) {
+        match self.0 {
+            0..1_000 => (1.0, "ns"),
+            1_000..1_000_000 => (1e3, "µs"),
+            1_000_000..1_000_000_000 => (1e6, "ms"),
+            1_000_000_000..120_000_000_000 => (1e9, "s"),
+            _ => (60e9, "min"),
+        }
+    }
+}
+
+impl BytesPerSecond {
+    /// The unit that suits it: its bytes per second, and its name.
+    pub(crate) fn unit(self) -> (f64, &'static str) {
+        match self.0 {
+            rate if rate >= 1e9 => (1e9, "GB/s"),
+            rate if rate >= 1e6 => (1e6, "MB/s"),
+            rate if rate >= 1e3 => (1e3, "kB/s"),
+            _ => (1.0, "B/s"),
+        }
+    }
 }
 
 /// Splits `12.5KiB` into its number's digits and its unit.
@@ -179,26 +202,16 @@ impl fmt::Display for Bytes {
 impl fmt::Display for Nanoseconds {
     /// Three significant digits in the unit that fits: `850 ns`, `12.3 µs`, `4.56 ms`, `3 s`, `2 min`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.0 as f64;
-        match self.0 {
-            0..1_000 => write!(f, "{} ns", self.0),
-            1_000..1_000_000 => write!(f, "{} µs", significant(value / 1e3)),
-            1_000_000..1_000_000_000 => write!(f, "{} ms", significant(value / 1e6)),
-            1_000_000_000..120_000_000_000 => write!(f, "{} s", significant(value / 1e9)),
-            _ => write!(f, "{} min", significant(value / 60e9)),
-        }
+        let (divisor, unit) = self.unit();
+        write!(f, "{} {unit}", significant(self.0 as f64 / divisor))
     }
 }
 
 impl fmt::Display for BytesPerSecond {
     /// Three significant digits: `850 kB/s`, `96.6 MB/s`, `1.65 GB/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            rate if rate >= 1e9 => write!(f, "{} GB/s", significant(rate / 1e9)),
-            rate if rate >= 1e6 => write!(f, "{} MB/s", significant(rate / 1e6)),
-            rate if rate >= 1e3 => write!(f, "{} kB/s", significant(rate / 1e3)),
-            rate => write!(f, "{} B/s", significant(rate)),
-        }
+        let (divisor, unit) = self.unit();
+        write!(f, "{} {unit}", significant(self.0 / divisor))
     }
 }
 

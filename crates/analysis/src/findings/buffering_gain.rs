@@ -3,10 +3,10 @@
 //! The ratio is of throughputs measured in the same blocks (geometric mean, t interval of the logarithms).
 
 use super::Evidence;
-use super::comparison::{compare, extremes, range_words, samples, verdict_words};
+use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::cells::Cell;
 use crate::series::{Series, same_span};
-use crate::words::{memory_note, requests, sentence};
+use crate::words::{memory_note, reach, requests, sentence};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -21,15 +21,17 @@ fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let workload = series.workload();
     let flushed = if workload.durability == Durability::FlushAtEnd { ", flushed" } else { "" };
     let claim = format!(
-        "buffering changes the throughput of {} {}, 1 deep{flushed}, by {} against direct: {}",
+        "throughput of {} {}, 1 deep, buffered{flushed}, against direct: {}; {}",
         workload.pattern,
         requests(workload.operation),
-        range_words(lowest, highest),
+        range_words(highest, lowest),
         verdict_words(&comparisons)
     );
     Some(Finding {
         code: FindingCode::BufferingGain,
         subject: series.subject.clone(),
+        reach: reach(workload),
+        brief: brief(&comparisons, highest, lowest),
         sentence: sentence(&claim) + memory_note(workload),
         estimates: if comparisons.len() == 1 { vec![highest.ratio] } else { vec![highest.ratio, lowest.ratio] },
         samples: samples(&comparisons),
@@ -73,9 +75,10 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
-            "Buffering changes the throughput of sequential reads, 1 deep, by × 0.75 ± 0.1 % (1 MiB) to × 12 ± 0.1 % \
-             (2 KiB) against direct: a gain from 2 KiB to 64 KiB, a loss at 1 MiB."
+            "Throughput of sequential reads, 1 deep, buffered, against direct: 12 times [12 to 12] at 2 KiB, 75 % [75 to \
+             75] at 1 MiB; a gain from 2 KiB to 64 KiB, a loss at 1 MiB."
         );
+        assert_eq!(findings[0].brief, "a gain from 2 KiB to 64 KiB, a loss at 1 MiB (12 to 0.75 times)");
         assert_eq!(findings[0].subject, "sequential read, 1 deep, buffered");
         assert!((findings[0].estimates[0].value - 12.0).abs() < 1e-9, "the highest ratio first");
         assert_eq!(findings[0].samples.len(), 30);
@@ -90,8 +93,7 @@ mod tests {
         let findings = gains(&run);
         assert_eq!(
             findings[0].sentence,
-            "Buffering changes the throughput of sequential writes, 1 deep, flushed, by × 0.8 ± 0.1 % (64 KiB) against \
-             direct: a loss."
+            "Throughput of sequential writes, 1 deep, buffered, flushed, against direct: 80 % [80 to 80] at 64 KiB; a loss."
         );
         assert!(findings[1].sentence.ends_with("this is the speed of memory, not of the storage."), "{findings:?}");
         assert_eq!(findings[1].estimates.len(), 1);
@@ -125,7 +127,7 @@ mod tests {
         run.add(buffered(random(read(4))), &[2e8]);
         assert_eq!(
             gains(&run)[0].sentence,
-            "Buffering changes the throughput of random reads, 1 deep, by × 2 (4 KiB) against direct: undecided."
+            "Throughput of random reads, 1 deep, buffered, against direct: 2 times at 4 KiB; undecided."
         );
     }
 }

@@ -3,6 +3,7 @@
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::paired_ratio;
+use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate};
 
 /// The throughput of one way over that of another, for one request size.
@@ -45,35 +46,50 @@ pub(super) fn extremes(comparisons: &[Comparison]) -> Option<(&Comparison, &Comp
     Some((comparisons.iter().min_by(by_ratio)?, comparisons.iter().max_by(by_ratio)?))
 }
 
-/// `× 0.8 ± 2 % (1 MiB) to × 12 ± 3 % (2 KiB)`.
-pub(super) fn range_words(lowest: &Comparison, highest: &Comparison) -> String {
-    let one = |comparison: &Comparison| format!("{} ({})", comparison.ratio, comparison.request_size);
-    if lowest.request_size == highest.request_size {
-        one(lowest)
-    } else {
-        format!("{} to {}", one(lowest), one(highest))
-    }
+/// `12 times [11 to 13] at 2 KiB, 80 % [70 to 91] at 1 MiB`.
+pub(super) fn range_words(highest: &Comparison, lowest: &Comparison) -> String {
+    let one = |comparison: &Comparison| format!("{} at {}", comparison.ratio, comparison.request_size);
+    if lowest.request_size == highest.request_size { one(lowest) } else { format!("{}, {}", one(highest), one(lowest)) }
 }
 
-/// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB`.
+/// What is decided, and the range without its intervals: `a gain from 2 KiB to 64 KiB (12 to 0.8 times)`.
+pub(super) fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) -> String {
+    let (decided, undecided) = verdicts(comparisons);
+    let words = decided.or(undecided).unwrap_or_default();
+    let [most, least] = [highest, lowest].map(|comparison| significant(comparison.ratio.value));
+    if most == least { format!("{words} ({most} times)") } else { format!("{words} ({most} to {least} times)") }
+}
+
+/// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB, undecided at 256 KiB`.
 pub(super) fn verdict_words(comparisons: &[Comparison]) -> String {
+    let (decided, undecided) = verdicts(comparisons);
+    decided.into_iter().chain(undecided).collect::<Vec<_>>().join(", ")
+}
+
+/// The sizes where something is decided, and those where nothing is.
+fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
     let same = |one: &Comparison, other: &Comparison| verdict(one.ratio) == verdict(other.ratio);
     let stretches: Vec<&[Comparison]> = comparisons.chunk_by(same).collect();
-    let words = stretches.iter().map(|stretch| {
-        let (first, last) = (&stretch[0], &stretch[stretch.len() - 1]);
-        let what = match verdict(first.ratio) {
-            Verdict::Gain => "a gain",
-            Verdict::Loss => "a loss",
-            Verdict::Undecided => "undecided",
+    let places = |wanted: Verdict| -> Vec<String> {
+        let fitting = stretches.iter().filter(|stretch| verdict(stretch[0].ratio) == wanted);
+        let place = |stretch: &&[Comparison]| match (stretches.len(), *stretch) {
+            (1, [_]) => String::new(),
+            (1, _) => " at every size".to_owned(),
+            (_, [only]) => format!(" at {}", only.request_size),
+            (_, many) => format!(" from {} to {}", many[0].request_size, many[many.len() - 1].request_size),
         };
-        match (stretches.len(), stretch.len()) {
-            (1, 1) => what.to_owned(),
-            (1, _) => format!("{what} at every size"),
-            (_, 1) => format!("{what} at {}", first.request_size),
-            _ => format!("{what} from {} to {}", first.request_size, last.request_size),
-        }
+        fitting.map(place).collect()
+    };
+    let decided = [("a gain", Verdict::Gain), ("a loss", Verdict::Loss)].map(|(what, wanted)| {
+        let places = places(wanted);
+        (!places.is_empty()).then(|| format!("{what}{}", places.join(" and")))
     });
-    words.collect::<Vec<_>>().join(", ")
+    let undecided = match places(Verdict::Undecided).as_slice() {
+        [] => None,
+        [only] => Some(format!("undecided{only}")),
+        _ => Some("undecided elsewhere".to_owned()),
+    };
+    (decided.into_iter().flatten().reduce(|gain, loss| format!("{gain}, {loss}")), undecided)
 }
 
 /// The samples of all comparisons.
@@ -118,13 +134,17 @@ mod tests {
         let mixed = comparisons(&[(2, 3.9, 4.1), (4, 1.9, 2.1), (8, 0.9, 1.1), (16, 0.5, 0.6), (32, 0.3, 0.4)]);
         assert_eq!(
             verdict_words(&mixed),
-            "a gain from 2 KiB to 4 KiB, undecided at 8 KiB, a loss from 16 KiB to 32 KiB"
+            "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB, undecided at 8 KiB"
         );
         let (lowest, highest) = extremes(&mixed).unwrap();
-        assert_eq!(range_words(lowest, highest), "× 0.35 ± 14.3 % (32 KiB) to × 4 ± 2.5 % (2 KiB)");
+        assert_eq!(range_words(highest, lowest), "4 times [3.9 to 4.1] at 2 KiB, 35 % [30 to 40] at 32 KiB");
+        let words = brief(&mixed, highest, lowest);
+        assert_eq!(words, "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 to 0.35 times)");
         assert_eq!(samples(&mixed), [2, 4, 8, 16, 32]);
         assert_eq!(verdict_words(&comparisons(&[(2, 2.0, 3.0)])), "a gain");
         assert_eq!(verdict_words(&comparisons(&[(2, 0.2, 0.3), (4, 0.2, 0.3)])), "a loss at every size");
+        let ragged = comparisons(&[(1, 0.9, 1.1), (2, 0.2, 0.3), (4, 0.9, 1.1), (8, 0.2, 0.3), (16, 0.2, 0.3)]);
+        assert_eq!(verdict_words(&ragged), "a loss at 2 KiB and from 8 KiB to 16 KiB, undecided elsewhere");
         let mut alone = comparisons(&[(2, 2.0, 3.0)]);
         (alone[0].ratio.low, alone[0].ratio.high) = (None, None);
         assert_eq!(verdict_words(&alone), "undecided");

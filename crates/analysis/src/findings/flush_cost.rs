@@ -4,10 +4,10 @@
 //! throughputs measured in the same blocks (geometric mean, t interval of the logarithms).
 
 use super::Evidence;
-use super::comparison::{compare, extremes, range_words, samples};
+use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::cells::Cell;
 use crate::series::{Series, same_span};
-use crate::words::{depth, requests, sentence};
+use crate::words::{depth, reach, requests, sentence};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -22,15 +22,18 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let (lowest, highest) = extremes(&comparisons)?;
     let workload = series.workload();
     let claim = format!(
-        "a flush in the timing changes the throughput of {} {}, {}, buffered, by {}",
+        "throughput of {} {}, {}, buffered, with the flush in the timing against without: {}; {}",
         workload.pattern,
         requests(workload.operation),
         depth(workload),
-        range_words(lowest, highest),
+        range_words(highest, lowest),
+        verdict_words(&comparisons)
     );
     Some(Finding {
         code: FindingCode::FlushCost,
         subject: series.subject.clone(),
+        reach: reach(workload),
+        brief: brief(&comparisons, highest, lowest),
         sentence: sentence(&claim),
         estimates: if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] },
         samples: samples(&comparisons),
@@ -74,8 +77,8 @@ mod tests {
         let findings = costs(&run);
         assert_eq!(
             findings[0].sentence,
-            "A flush in the timing changes the throughput of sequential writes, 1 deep, buffered, by × 0.2 ± 0.1 % \
-             (1 MiB) to × 0.5 ± 0.1 % (4 KiB)."
+            "Throughput of sequential writes, 1 deep, buffered, with the flush in the timing against without: 50 % [50 to \
+             50] at 4 KiB, 20 % [20 to 20] at 1 MiB; a loss at every size."
         );
         assert!((findings[0].estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
         assert_eq!(findings[0].samples.len(), 20);

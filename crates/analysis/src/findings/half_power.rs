@@ -12,8 +12,8 @@
 use super::{Evidence, highest};
 use crate::cells::Cell;
 use crate::series::Series;
-use crate::statistics::bootstrap_interval;
-use crate::words::{memory_note, reaches_storage, requests, sentence};
+use crate::statistics::{Interval, bootstrap_interval};
+use crate::words::{memory_note, reach, reaches_storage, requests, sentence};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Operation, Pattern, Quantity};
 
 const SIZES_MIN: usize = 3;
@@ -98,22 +98,37 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>) -> Finding {
     let sizes: Vec<f64> = series.cells.iter().map(|cell| cell.workload.request_size.0 as f64).collect();
     let rates: Vec<f64> = series.cells.iter().map(|cell| cell.mean_bytes_per_s()).collect();
     let workload = series.workload();
-    let (what, half) = (format!("sequential {}", requests(workload.operation)), reference.words());
+    let what = format!("sequential {}, {}", requests(workload.operation), series.circumstances);
+    let half = reference.words();
     let size_of = |index: usize| series.cells[index].workload.request_size;
-    let around = &series.circumstances;
-    let (claim, estimates) = match first_crossing(&sizes, &rates, reference.bytes_per_s() / 2.0) {
+    let (smallest, largest) = (size_of(0), size_of(sizes.len() - 1));
+    let (brief, claim, estimates) = match first_crossing(&sizes, &rates, reference.bytes_per_s() / 2.0) {
         Crossing::AtSmallest => (
-            format!("{what} reach {half} already with {} requests, the smallest measured, {around}", size_of(0)),
+            format!("already at {smallest}"),
+            format!("{what}, reach {half} already with requests of {smallest}, the smallest measured"),
             Vec::new(),
         ),
         Crossing::Between { bytes, index } => {
-            let estimate = estimate(series, reference, &sizes, bytes);
-            let claim =
-                format!("{what} reach {half} with {} requests, {around}; interpolated, {estimate}", size_of(index));
-            (claim, vec![estimate])
+            let interval = interval(series, reference, &sizes);
+            let is_open = interval.is_some_and(|interval| interval.high.is_infinite());
+            let estimate = estimate(series, bytes, interval.filter(|_| !is_open));
+            let (uncertain, unbounded) = if is_open {
+                (", uncertain", format!(", but its interval reaches beyond {largest}"))
+            } else {
+                ("", String::new())
+            };
+            (
+                format!("{} (at {estimate}{uncertain})", size_of(index)),
+                format!(
+                    "{what}, reach {half} with requests of {}; interpolated, at {estimate}{unbounded}",
+                    size_of(index)
+                ),
+                vec![estimate],
+            )
         }
         Crossing::Never => (
-            format!("{what} do not reach {half} even with {} requests, {around}", size_of(sizes.len() - 1)),
+            format!("not reached by {largest}"),
+            format!("{what}, do not reach {half} even with requests of {largest}, the largest measured"),
             Vec::new(),
         ),
     };
@@ -126,14 +141,27 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>) -> Finding {
     Finding {
         code: FindingCode::HalfPower,
         subject: series.subject.clone(),
+        reach: reach(workload),
+        brief,
         sentence: sentence(&claim) + memory_note(workload),
         estimates,
         samples,
     }
 }
 
-/// The interpolated size with its interval.
-fn estimate(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64], bytes: f64) -> Estimate {
+/// The crossing with its interval, where it has one.
+fn estimate(series: &Series<'_>, bytes: f64, interval: Option<Interval>) -> Estimate {
+    Estimate {
+        quantity: Quantity::RequestSizeBytes,
+        value: bytes,
+        low: interval.map(|interval| interval.low.min(bytes)),
+        high: interval.map(|interval| interval.high.max(bytes)),
+        repetitions: series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0) as u32,
+    }
+}
+
+/// The interval of the crossing; its end is infinite where it lies beyond the largest size.
+fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Option<Interval> {
     let mut cells: Vec<&Cell<'_>> = series.cells.clone();
     // The peak is drawn anew with the rest; where its cell is one of the series, it is drawn once.
     let peak = match reference {
@@ -146,7 +174,7 @@ fn estimate(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64], bytes:
         }
     };
     let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s()).collect();
-    let interval = bootstrap_interval(&repetitions, |means| {
+    bootstrap_interval(&repetitions, |means| {
         let height = peak.map_or(reference.bytes_per_s(), |index| means[index]) / 2.0;
         match first_crossing(sizes, &means[..sizes.len()], height) {
             Crossing::AtSmallest => sizes[0],
@@ -154,14 +182,6 @@ fn estimate(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64], bytes:
             Crossing::Never => f64::INFINITY,
         }
     })
-    .filter(|interval| interval.high.is_finite());
-    Estimate {
-        quantity: Quantity::RequestSizeBytes,
-        value: bytes,
-        low: interval.map(|interval| interval.low.min(bytes)),
-        high: interval.map(|interval| interval.high.max(bytes)),
-        repetitions: repetitions.iter().map(Vec::len).min().unwrap_or(0) as u32,
-    }
 }
 
 #[cfg(test)]
@@ -210,10 +230,11 @@ mod tests {
         let sentence = &findings[0].sentence;
         assert!(
             sentence.starts_with(
-                "Sequential reads reach half of the 1 GB/s advertised with 128 KiB requests, 1 deep, direct; interpolated, 97"
+                "Sequential reads, 1 deep, direct, reach half of the 1 GB/s advertised with requests of 128 KiB; interpolated, at 97"
             ),
             "{sentence}"
         );
+        assert!(findings[0].brief.starts_with("128 KiB (at 97"), "{}", findings[0].brief);
         assert_eq!(findings[0].samples.len(), 50);
     }
 
@@ -229,8 +250,8 @@ mod tests {
         assert!((findings[0].estimates[0].value / half - 1.0).abs() < 0.02, "{:?}", findings[0]);
         assert!(findings[0].sentence.contains("half of the peak (988 MB/s measured)"), "{}", findings[0].sentence);
         assert_eq!(findings[0].samples.len(), 55, "the peak's samples are part of the evidence");
-        assert!(findings[2].sentence.contains("already with 2 KiB requests, the smallest measured, 1 deep, buffered"));
-        assert!(findings[2].estimates.is_empty());
+        assert!(findings[2].sentence.contains("already with requests of 2 KiB, the smallest measured"));
+        assert_eq!((findings[2].brief.as_str(), findings[2].estimates.len()), ("already at 2 KiB", 0));
     }
 
     #[test]
@@ -241,9 +262,10 @@ mod tests {
         let findings = half_powers(&run);
         assert_eq!(
             findings[0].sentence,
-            "Sequential writes do not reach half of the 1 GB/s advertised even with 1 MiB requests, 1 deep, direct."
+            "Sequential writes, 1 deep, direct, do not reach half of the 1 GB/s advertised even with requests of 1 MiB, the \
+             largest measured."
         );
-        assert!(findings[0].estimates.is_empty());
+        assert_eq!((findings[0].brief.as_str(), findings[0].estimates.len()), ("not reached by 1 MiB", 0));
     }
 
     #[test]
@@ -275,8 +297,11 @@ mod tests {
             run.add(read(kib), &rates);
         }
         run.advertise(1e9);
-        let estimate = half_powers(&run)[0].estimates[0];
+        let finding = &half_powers(&run)[0];
+        let estimate = finding.estimates[0];
         assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
+        assert!(finding.sentence.ends_with(", but its interval reaches beyond 1 MiB."), "{}", finding.sentence);
+        assert!(finding.brief.ends_with(", uncertain)"), "{}", finding.brief);
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use super::Evidence;
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::{bootstrap_interval, mean_estimate};
-use crate::words::{requests, sentence};
+use crate::words::{reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Pattern, Quantity};
 
 const DEPTHS_MIN: usize = 3;
@@ -54,19 +54,27 @@ fn index_of_knee(means: &[f64]) -> usize {
 fn finding(series: &Series<'_>, knee: Knee<'_>) -> Finding {
     let workload = knee.cell.workload;
     let what = format!("{} {}, {}", workload.pattern, requests(workload.operation), series.circumstances);
-    let (claim, estimates) = if knee.still_growing {
-        (format!("{what}: still growing at {} deep, the deepest measured, with {}", workload.depth, knee.rate), vec![])
+    let (brief, claim, estimates) = if knee.still_growing {
+        let deepest = format!("{} deep, the deepest measured", workload.depth);
+        (
+            format!("still growing at {deepest}"),
+            format!("{what}: the rate still grows at {deepest}, with {}", knee.rate),
+            vec![],
+        )
     } else {
         let depth = depth_estimate(series, workload.depth);
         let best = knee.rate.quantity.format(knee.best);
         (
-            format!("{what}, stop growing at {depth}, with {}; the most at any depth is {best}", knee.rate),
+            format!("{depth} ({})", knee.rate),
+            format!("{what}: the rate stops growing at {depth}, with {}; the most at any depth is {best}", knee.rate),
             vec![depth, knee.rate],
         )
     };
     Finding {
         code: FindingCode::Knee,
         subject: series.subject.clone(),
+        reach: reach(workload),
+        brief,
         sentence: sentence(&claim),
         estimates,
         samples: series.samples(),
@@ -121,10 +129,11 @@ mod tests {
         let findings = knees(&run);
         assert_eq!(
             findings[0].sentence,
-            "Random reads, 4 KiB, direct, stop growing at 8 deep, with 57\u{202f}000 requests/s ± 2 %; the most at any depth \
+            "Random reads, 4 KiB, direct: the rate stops growing at 8 deep, with 57\u{202f}000 requests/s ± 2 %; the most at any depth \
              is 58\u{202f}000 requests/s."
         );
         assert_eq!(findings[0].subject, "random read, 4 KiB, direct");
+        assert_eq!(findings[0].brief, "8 deep (57\u{202f}000 requests/s ± 2 %)");
         let depth = findings[0].estimates[0];
         assert_eq!((depth.quantity, depth.value, depth.low, depth.high), (Quantity::Depth, 8.0, Some(8.0), Some(8.0)));
     }
@@ -135,16 +144,17 @@ mod tests {
         let run = sweep(&[(1, 50e3), (8, 95.2e3), (16, 100e3)]);
         let findings = knees(&run);
         assert_eq!((findings[0].estimates[0].low, findings[0].estimates[0].high), (Some(8.0), Some(16.0)));
-        assert!(findings[0].sentence.contains("8 deep [8 deep to 16 deep]"), "{}", findings[0].sentence);
+        assert!(findings[0].sentence.contains("8 deep [8 to 16]"), "{}", findings[0].sentence);
     }
 
     #[test]
     fn what_still_grows_has_no_knee() {
         let findings = knees(&sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]));
         assert!(findings[0].estimates.is_empty());
+        assert_eq!(findings[0].brief, "still growing at 4 deep, the deepest measured");
         assert_eq!(
             findings[0].sentence,
-            "Random reads, 4 KiB, direct: still growing at 4 deep, the deepest measured, with 40\u{202f}000 requests/s ± 2 %."
+            "Random reads, 4 KiB, direct: the rate still grows at 4 deep, the deepest measured, with 40\u{202f}000 requests/s ± 2 %."
         );
     }
 
@@ -162,7 +172,7 @@ mod tests {
         }
         assert_eq!(
             knees(&run)[0].sentence,
-            "Sequential writes, 64 KiB, direct, stop growing at 2 deep, with 1 GB/s; the most at any depth is 1 GB/s."
+            "Sequential writes, 64 KiB, direct: the rate stops growing at 2 deep, with 1 GB/s; the most at any depth is 1 GB/s."
         );
     }
 

@@ -7,7 +7,7 @@ use super::{Evidence, highest};
 use crate::cells::Cell;
 use crate::series::rank;
 use crate::statistics::mean_estimate;
-use crate::words::{caching, depth, memory_note, reaches_storage, requests, sentence};
+use crate::words::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -26,7 +26,7 @@ fn same_kind(one: &Cell<'_>, other: &Cell<'_>) -> bool {
     let (one, other) = (one.workload, other.workload);
     (one.operation, one.pattern) == (other.operation, other.pattern)
         && caching(one) == caching(other)
-        && reaches_storage(one) == reaches_storage(other)
+        && reach(one) == reach(other)
 }
 
 fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
@@ -56,6 +56,8 @@ fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
     Some(Finding {
         code: FindingCode::Peak,
         subject: format!("{} {}, {}", workload.pattern, workload.operation, caching(workload)),
+        reach: reach(workload),
+        brief: format!("{estimate} ({}, {})", workload.request_size, depth(workload)),
         sentence: claim + memory_note(workload),
         estimates: vec![estimate],
         samples: cell.samples(),
@@ -66,6 +68,7 @@ fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+    use halfpower_model::Reach;
 
     fn peaks(run: &Run) -> Vec<Finding> {
         let mut findings = crate::analyse(&run.observed()).findings;
@@ -92,6 +95,7 @@ mod tests {
                 "Random reads, direct, peak at 100\u{202f}000 requests/s ± 2 % (4 KiB requests, 32 deep).",
             ]
         );
+        assert_eq!((peaks[0].brief.as_str(), peaks[0].reach), ("1.6 GB/s ± 2 % (1 MiB, 8 deep)", Reach::Storage));
         assert_eq!(peaks[0].samples, [105, 106, 107, 108, 109]);
         assert_eq!((peaks[0].estimates.len(), peaks[0].estimates[0].repetitions), (1, 5));
     }
@@ -106,6 +110,7 @@ mod tests {
         run.add(flushed(buffered(write(64))), &[1.0e9]);
         run.add(flushed(buffered(write(1024))), &[1.2e9]);
         run.advertise(2.0e9);
+        assert_eq!(peaks(&run)[2].reach, Reach::Memory);
         let sentences: Vec<_> = peaks(&run).into_iter().map(|finding| finding.sentence).collect();
         assert_eq!(
             sentences,
@@ -113,8 +118,8 @@ mod tests {
                 "Sequential writes, direct, peak at 1.5 GB/s (1 MiB requests, 1 deep), 75 % of the 2 GB/s advertised.",
                 "Sequential writes, buffered, flushed, peak at 1.2 GB/s (1 MiB requests, 1 deep), 60 % of the 2 GB/s \
                  advertised.",
-                "Sequential writes, buffered, peak at 9 GB/s (1 MiB requests, 1 deep). No flush is in the timing: this \
-                 is the speed of memory, not of the storage.",
+                "Sequential writes, buffered, peak at 9 GB/s (1 MiB requests, 1 deep). Not flushed: this is the \
+                 speed of memory, not of the storage.",
             ]
         );
     }

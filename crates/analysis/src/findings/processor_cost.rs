@@ -9,7 +9,8 @@ use super::Evidence;
 use crate::CostFit;
 use crate::series::Series;
 use crate::statistics::{Interval, Point, mean, weighted_line};
-use crate::words::{requests, sentence};
+use crate::words::{reach, requests, sentence};
+use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Finding, FindingCode, Pattern, Quantity};
 
 const SIZES_MIN: usize = 3;
@@ -75,18 +76,36 @@ fn finding(cost: &Cost) -> Finding {
     let circumstances = fit.subject.split_once(", ").map_or("", |(_, circumstances)| circumstances);
     let parts = match (is_told_from_zero(fit.fixed), is_told_from_zero(fit.marginal)) {
         (true, true) => format!("at least {} plus {}", fit.fixed, fit.marginal),
-        (true, false) => format!("at least {}, and nothing for its size that can be told from zero", fit.fixed),
-        (false, true) => format!("at least {}, and nothing fixed that can be told from zero", fit.marginal),
-        (false, false) => "too uneven to tell a fixed from a marginal part".to_owned(),
+        (true, false) => format!("at least {}; a part that grows with the size is not told from zero", fit.fixed),
+        (false, true) => format!("at least {}; a fixed part is not told from zero", fit.marginal),
+        (false, false) => "too uneven to tell a fixed part from one that grows with the size".to_owned(),
     };
     let what = format!("sequential {}, {circumstances}", requests(workload.operation));
     Finding {
         code: FindingCode::ProcessorCost,
         subject: fit.subject.clone(),
-        sentence: sentence(&format!("processor cost of {what}: {parts} (R² {:.2})", fit.r_squared)),
+        reach: reach(workload),
+        brief: brief(fit),
+        sentence: sentence(&format!("processor time of {what}: {parts} (R² {:.2})", fit.r_squared)),
         estimates: vec![fit.fixed, fit.marginal],
         samples: cost.samples.clone(),
     }
+}
+
+/// `11.3 µs + 5.06 ns a KiB`; a part that is not told from zero has its upper end, `< 6.21 µs`.
+fn brief(fit: &CostFit) -> String {
+    let fixed = |us: f64| format!("{} µs", significant(us));
+    let marginal = |us: f64| Quantity::MicrosecondsPerKib.format(us);
+    let part = |estimate: Estimate, words: &dyn Fn(f64) -> String| match estimate.high {
+        _ if is_told_from_zero(estimate) => Some(words(estimate.value)),
+        Some(high) if high > 0.0 => Some(format!("< {}", words(high))),
+        _ => None,
+    };
+    if !is_told_from_zero(fit.fixed) && !is_told_from_zero(fit.marginal) {
+        return "too uneven to tell".to_owned();
+    }
+    let parts = [part(fit.fixed, &fixed), part(fit.marginal, &marginal)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" + ")
 }
 
 /// A cost is above zero with its whole interval, where it has one.
@@ -129,9 +148,10 @@ mod tests {
         assert_eq!((fits[0].cells.as_slice(), fits[0].fixed.repetitions), ([0, 1, 2, 3, 4].as_slice(), 3));
         assert_eq!(
             findings[0].sentence,
-            "Processor cost of sequential reads, 8 deep, direct: at least 5 µs a request ± 0.1 % plus 0.25 µs a KiB \
-             ± 0.1 % (R² 1.00)."
+            "Processor time of sequential reads, 8 deep, direct: at least 5 µs a request ± 0.1 % plus 250 ns a KiB ± 0.1 % \
+             (R² 1.00)."
         );
+        assert_eq!(findings[0].brief, "5 µs + 250 ns a KiB");
         assert_eq!(findings[0].samples.len(), 15);
     }
 
@@ -144,13 +164,15 @@ mod tests {
         assert!((fits[0].fixed.value + 10.0 / 33.0).abs() < 1e-9, "{fits:?}");
         assert!((fits[0].r_squared - 21.0 / 22.0).abs() < 1e-9, "{fits:?}");
         assert!(findings[0].sentence.contains("too uneven to tell"), "one degree of freedom: {}", findings[0].sentence);
+        assert_eq!(findings[0].brief, "too uneven to tell");
     }
 
     #[test]
     fn a_flat_cost_has_no_marginal_part() {
-        let run = sweep(&[4, 16, 64, 256, 1024], |kib, _| if kib % 3 == 1 { 5.0 } else { 5.1 });
+        let run = sweep(&[4, 16, 64, 256, 1024], |kib, _| if kib.ilog2() % 4 == 0 { 5.1 } else { 5.0 });
         let (_, findings) = costs(&run);
-        assert!(findings[0].sentence.contains("nothing for its size that can be told from zero"), "{findings:?}");
+        assert!(findings[0].sentence.contains("a part that grows with the size is not told from zero"), "{findings:?}");
+        assert_eq!(findings[0].brief, "5.05 µs + < 0.185 ns a KiB");
     }
 
     #[test]

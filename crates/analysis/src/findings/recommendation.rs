@@ -9,7 +9,7 @@ use super::{Evidence, highest};
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::mean_estimate;
-use crate::words::{caching, depth, kind, reaches_storage, sentence};
+use crate::words::{caching, depth, kind, reach, reaches_storage, sentence};
 use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
 
@@ -46,22 +46,20 @@ fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Option<Finding> 
     let estimate = mean_estimate(Quantity::BytesPerSecond, &choice.bytes_per_s())?;
     let workload = choice.workload;
     let verb = if operation == Operation::Read { "read" } else { "write" };
-    let larger_are_good = candidates
+    let larger: Vec<_> = candidates
         .iter()
         .filter(|cell| cell.workload.request_size > workload.request_size && done_alike(cell.workload, workload))
-        .all(is_good);
-    let claim = format!(
-        "{verb} with {}{} requests, {}, {}: {estimate}, {:.0} % of the most measured",
-        if larger_are_good { "at least " } else { "" },
-        workload.request_size,
-        depth(workload),
-        caching(workload),
-        100.0 * estimate.value / best
-    );
+        .collect();
+    let least = if !larger.is_empty() && larger.into_iter().all(is_good) { "at least " } else { "" };
+    let share = estimate.value / best;
+    let most = if share < 1.0 { format!("{:.0} % of the most", 100.0 * share) } else { "the most measured".to_owned() };
+    let how = format!("{least}{} requests, {}, {}", workload.request_size, depth(workload), caching(workload));
     Some(Finding {
         code: FindingCode::Recommendation,
         subject: format!("sequential {operation}"),
-        sentence: sentence(&claim),
+        reach: reach(workload),
+        sentence: sentence(&format!("{verb} with {how}: {estimate}, {most}")),
+        brief: how,
         estimates: vec![estimate],
         samples: choice.samples(),
     })
@@ -77,15 +75,17 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     let Knee { cell, rate, best, still_growing } = knee(series)?;
     let workload = cell.workload;
     let (least, beyond) = if still_growing {
-        ("at least ", "deeper was not measured and may give more".to_owned())
+        ("at least ", ", still growing".to_owned())
     } else {
-        ("", format!("deeper adds at most {:.0} %", 100.0 * (best / rate.value - 1.0)))
+        ("", format!("; deeper adds at most {:.0} %", (100.0 * (best / rate.value - 1.0)).ceil()))
     };
-    let claim = format!("keep {} {least}{}, {}: {rate}; {beyond}", kind(workload), depth(workload), caching(workload));
+    let how = format!("{least}{}, {}", depth(workload), caching(workload));
     Some(Finding {
         code: FindingCode::Recommendation,
         subject: series.subject.clone(),
-        sentence: sentence(&claim),
+        reach: reach(workload),
+        sentence: sentence(&format!("keep {} {how}: {rate}{beyond}", kind(workload))),
+        brief: how,
         estimates: vec![rate],
         samples: cell.samples(),
     })
@@ -115,7 +115,7 @@ mod tests {
         let findings = recommendations(&run);
         assert_eq!(
             findings[0].sentence,
-            "Read with at least 32 KiB requests, 4 deep, direct: 1.5 GB/s ± 2 %, 94 % of the most measured."
+            "Read with at least 32 KiB requests, 4 deep, direct: 1.5 GB/s ± 2 %, 94 % of the most."
         );
         assert_eq!((findings.len(), findings[0].samples.as_slice()), (1, [115, 116, 117, 118, 119].as_slice()));
     }
@@ -127,7 +127,7 @@ mod tests {
             run.add(read(kib), &[rate]);
         }
         let sentence = &recommendations(&run)[0].sentence;
-        assert_eq!(sentence, "Read with 64 KiB requests, 1 deep, direct: 1.5 GB/s, 100 % of the most measured.");
+        assert_eq!(sentence, "Read with 64 KiB requests, 1 deep, direct: 1.5 GB/s, the most measured.");
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert_eq!(
             findings[0].sentence,
-            "Write with at least 1 MiB requests, 1 deep, direct: 1.02 GB/s ± 2 %, 100 % of the most measured."
+            "Write with 1 MiB requests, 1 deep, direct: 1.02 GB/s ± 2 %, the most measured."
         );
     }
 
@@ -159,8 +159,7 @@ mod tests {
             sentences,
             [
                 "Keep random 4 KiB reads 8 deep, direct: 57\u{202f}000 requests/s ± 2 %; deeper adds at most 2 %.",
-                "Keep random 4 KiB writes at least 16 deep, direct: 16\u{202f}000 requests/s ± 2 %; deeper was not measured \
-                 and may give more.",
+                "Keep random 4 KiB writes at least 16 deep, direct: 16\u{202f}000 requests/s ± 2 %, still growing.",
             ]
         );
     }

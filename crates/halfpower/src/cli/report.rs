@@ -1,7 +1,8 @@
 //! `halfpower report`: a stored run's report, written again.
 
-use super::session::{self, Analysed, DEFAULT_REPORT};
+use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending};
+use crate::report::Analysed;
 use crate::store::RunId;
 use clap::Args;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! `halfpower runs`: what the store holds.
 
 use super::console::printable;
-use super::session::{self, Analysed};
+use super::session;
 use super::{Context, Ending};
 use crate::ground;
-use crate::report;
+use crate::report::{self, Analysed};
 use crate::store::{RunId, RunSummary};
 use clap::{Args, Subcommand};
 

@@ -3,10 +3,9 @@
 use super::{Context, Ending};
 use crate::ground::{self, KeptTestFile, Opened, Site};
 use crate::plan::Plan;
-use crate::report::{self, ReportInput, RunStatus as ReportStatus};
+use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
-use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
-use halfpower_analysis::{Analysis, Observed, analyse};
+use crate::store::{RunId, RunStatus, Store};
 use halfpower_engine::TargetError;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Nanoseconds, Testbed, Workload};
@@ -124,79 +123,6 @@ fn clock(time: Nanoseconds) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// A stored run, analysed.
-pub(super) struct Analysed {
-    pub(super) run: Run,
-    samples: Vec<StoredSample>,
-    analysis: Analysis,
-}
-
-impl Analysed {
-    /// Reads a run from the store and analyses it.
-    pub(super) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
-        let run = store.run(id)?;
-        let samples = store.samples(id)?;
-        let analysis = analyse(&observed(&samples));
-        Ok(Analysed { run, samples, analysis })
-    }
-
-    /// Calls `show` with what a report is made from.
-    pub(super) fn with_input<T>(&self, show: impl FnOnce(&ReportInput<'_>) -> T) -> T {
-        let plan = self.run.plan.as_ref();
-        let skipped: Vec<(String, String)> = plan.map_or_else(Vec::new, |plan| {
-            plan.skipped.iter().map(|skipped| (skipped.label.clone(), skipped.reason.clone())).collect()
-        });
-        let status = match (self.run.status, plan) {
-            (RunStatus::Complete, _) | (_, None) => ReportStatus::Finished,
-            (_, Some(plan)) => ReportStatus::Unfinished {
-                measured: self.samples.len(),
-                planned: plan.cells.len() * plan.repetitions.min as usize,
-            },
-        };
-        let paragraph = plan.map_or_else(String::new, Plan::describe);
-        let samples = observed(&self.samples);
-        show(&ReportInput {
-            title: &self.run.name,
-            question: self.run.question.as_deref(),
-            run: self.run.id.0,
-            command: &self.run.command,
-            started_at: self.run.started_at,
-            status,
-            environment: &self.run.environment,
-            program: &self.run.program,
-            analysis: &self.analysis,
-            skipped: &skipped,
-            plan: &paragraph,
-            samples: &samples,
-        })
-    }
-
-    /// The run as one JSON document.
-    pub(super) fn json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "schema": "halfpower.run/1",
-            "run": self.run.id.0,
-            "name": self.run.name,
-            "status": self.run.status.word(),
-            "started_at": self.run.started_at,
-            "target": self.run.target,
-            "command": self.run.command,
-            "note": self.run.note,
-            "program": self.run.program,
-            "environment": self.run.environment,
-            "samples": self.samples.len(),
-            "analysis": self.analysis,
-        })
-    }
-}
-
-fn observed(samples: &[StoredSample]) -> Vec<Observed<'_>> {
-    samples
-        .iter()
-        .map(|stored| Observed { id: stored.id, cell: stored.cell as u32, block: stored.block, sample: &stored.sample })
-        .collect()
-}
-
 /// Shows a run that ended: the summary or the JSON document, the report, and how it ended.
 pub(super) fn show_end(
     context: &Context,
@@ -209,11 +135,11 @@ pub(super) fn show_end(
     let analysed = Analysed::load(store, run)?;
     if context.global.json {
         console.print_json(&analysed.json())?;
-    } else if !analysed.samples.is_empty() {
+    } else if analysed.has_samples() {
         let (colour, width) = (console.output_colour(), console.output_width());
         console.print(&analysed.with_input(|input| report::summary(input, colour, width)))?;
     }
-    if let Some(path) = report_path.filter(|_| !analysed.samples.is_empty()) {
+    if let Some(path) = report_path.filter(|_| analysed.has_samples()) {
         match write_report(&analysed, path) {
             Ok(bytes) => console.message(&format!("Report: {} ({})", path.display(), kilobytes(bytes))),
             // The figures are in the store: not being able to write here loses nothing.

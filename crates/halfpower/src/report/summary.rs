@@ -1,36 +1,37 @@
-//! The end of a run on a terminal: what the reader came for, in the order it is asked for.
+//! The end of a run on a terminal: what the reader came for, in the order it is asked for, on a screen or little more.
+//! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
-use super::view::{counts, parts, unfinished};
-use super::wrap::{Page, Style, UNBROKEN};
+use super::view::unfinished;
+use super::wrap::{Page, Style};
+use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Finding, FindingCode};
 
-/// The narrowest column that a value is put into; with less, it goes below its label.
-const VALUE_COLUMNS: usize = 24;
+/// What stands where nothing was measured.
+const NO_FIGURE: &str = "–";
 
-/// A few lines that answer at once. No line is longer than `width` columns (20 at least); without `colour` there are no
-/// escape sequences.
+/// A screen of lines. No line is longer than `width` columns (20 at least); without `colour` there are no escape
+/// sequences.
 pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     heading(&mut page, input);
-    let peaks: Vec<_> = input.findings(FindingCode::Peak).map(|finding| peak(input, finding)).collect();
-    rows(&mut page, "Peak", &peaks);
-    let half_power: Vec<_> = input.half_power().into_iter().map(row).collect();
-    rows(&mut page, "Half-power request size (the smallest that reaches half of the peak)", &half_power);
-    let knees: Vec<_> = input.findings(FindingCode::Knee).map(row).collect();
-    rows(&mut page, "Depth where throughput stops growing", &knees);
-    let costs: Vec<_> = input.findings(FindingCode::ProcessorCost).map(row).collect();
-    rows(&mut page, "Processor time, fixed and for each KiB", &costs);
-    let buffering = input.findings(FindingCode::BufferingGain).chain(input.findings(FindingCode::FlushCost));
-    sentences(&mut page, "Buffering", Style::Plain, buffering);
-    sentences(&mut page, "Recommendation", Style::Strong, input.findings(FindingCode::Recommendation));
+    page.table(&["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
+    let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
+    page.table(&head, &sequential(input));
+    page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
+    page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
+    if input.analysis.findings.is_empty() {
+        page.table(&["Workload", "throughput", "rate"], &cells(input));
+    }
+    recommendation(&mut page, input);
     close(&mut page, input);
     page.finish()
 }
 
 fn heading(page: &mut Page, input: &ReportInput<'_>) {
-    page.paragraph("", &[(Style::Strong, &input.environment.target.path)]);
-    page.paragraph("", &[(Style::Quiet, &place(input.environment))]);
+    page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place(input.environment)))]);
+    let counts = format!("{}: {}; 95 % intervals", input.title, input.counts());
+    page.paragraph("", &[(Style::Quiet, &counts)]);
     if let Some(sentence) = unfinished(input.status) {
         page.paragraph("", &[(Style::Caution, &sentence)]);
     }
@@ -41,81 +42,62 @@ fn place(environment: &Environment) -> String {
     let target = &environment.target;
     let device = target.device.as_ref().map(|device| {
         let described = [&target.transport, &target.model].into_iter().flatten().map(String::as_str);
-        let described = described.collect::<Vec<_>>().join(", ");
-        if described.is_empty() { device.clone() } else { format!("{device} ({described})") }
+        std::iter::once(device.as_str()).chain(described).collect::<Vec<_>>().join(", ")
     });
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
     let kernel = format!("kernel {}", environment.kernel);
     let plural = if environment.cpus == 1 { "" } else { "s" };
     let rest = format!("{kernel}, {} processor{plural}", environment.cpus);
-    if storage.is_empty() { rest } else { format!("{storage}, {rest}") }
+    if storage.is_empty() { rest } else { format!("{storage}; {rest}") }
 }
 
-/// What a finding is about, and its figures in the style of each.
-type Row = (String, Vec<(Style, String)>);
+/// The findings of a kind whose figures are of the storage: subject and claim.
+fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
+    input.findings_of_storage(code).map(|finding| vec![finding.subject.clone(), finding.brief.clone()]).collect()
+}
 
-/// A line for each row, the figures in a column of their own where there is room.
-fn rows(page: &mut Page, title: &str, rows: &[Row]) {
-    if rows.is_empty() {
-        return;
-    }
-    page.gap();
-    page.paragraph("", &[(Style::Plain, title)]);
-    let widest = rows.iter().map(|(about, _)| about.chars().count()).max().unwrap_or_default();
-    let beside = widest + 4 + VALUE_COLUMNS <= page.width();
-    for (about, figures) in rows {
-        let spans: Vec<(Style, &str)> = figures.iter().map(|(style, text)| (*style, text.as_str())).collect();
-        if beside {
-            page.paragraph(&format!("  {about:<widest$}  "), &spans);
-        } else {
-            page.paragraph("  ", &[(Style::Plain, about)]);
-            page.paragraph("    ", &spans);
+/// Half-power size and processor cost of every sequential series.
+fn sequential(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+    let of = |code: FindingCode| input.findings(code).collect::<Vec<_>>();
+    let (half_power, costs) = (of(FindingCode::HalfPower), of(FindingCode::ProcessorCost));
+    let mut subjects: Vec<&str> = Vec::new();
+    for finding in half_power.iter().chain(&costs) {
+        if !subjects.contains(&finding.subject.as_str()) {
+            subjects.push(&finding.subject);
         }
     }
+    let brief = |findings: &[&Finding], subject: &str| {
+        let finding = findings.iter().find(|finding| finding.subject == subject);
+        finding.map_or_else(|| NO_FIGURE.to_owned(), |finding| finding.brief.clone())
+    };
+    let short = |subject: &str| subject.trim_start_matches("sequential ").to_owned();
+    let row = |subject: &&str| vec![short(subject), brief(&half_power, subject), brief(&costs, subject)];
+    subjects.iter().map(row).collect()
 }
 
-/// The main figure, its interval, and the other figures; the sentence where there is no figure.
-fn row(finding: &Finding) -> Row {
-    let mut figures = Vec::new();
-    for (index, estimate) in finding.estimates.iter().enumerate() {
-        let (value, interval) = parts(estimate);
-        if index > 0 {
-            figures.push((Style::Plain, "and".to_owned()));
-        }
-        let (value, interval) = (value.replace(' ', UNBROKEN), interval.replace(' ', UNBROKEN));
-        figures.push((if index == 0 { Style::Strong } else { Style::Plain }, value));
-        figures.push((Style::Quiet, interval));
-    }
-    if figures.is_empty() {
-        figures.push((Style::Plain, finding.sentence.clone()));
-    }
-    (finding.subject.clone(), figures)
+/// What each workload gave: all there is where no claim can be made.
+fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+    let measured = input.analysis.cells.iter().filter(|cell| cell.bytes_per_s.repetitions > 0);
+    let row =
+        |cell: &CellSummary| [cell.workload.to_string(), cell.bytes_per_s.to_string(), cell.requests_per_s.to_string()];
+    measured.map(|cell| row(cell).to_vec()).collect()
 }
 
-/// A peak comes with the workload that reached it.
-fn peak(input: &ReportInput<'_>, finding: &Finding) -> Row {
-    let (about, how) = input.peak_words(finding);
-    let (_, mut figures) = row(finding);
-    if !how.is_empty() {
-        figures.push((Style::Plain, format!("({how})")));
-    }
-    (about, figures)
-}
-
-fn sentences<'a>(page: &mut Page, title: &str, style: Style, findings: impl Iterator<Item = &'a Finding>) {
-    for (index, finding) in findings.enumerate() {
+fn recommendation(page: &mut Page, input: &ReportInput<'_>) {
+    for (index, finding) in input.findings(FindingCode::Recommendation).enumerate() {
         if index == 0 {
             page.gap();
-            page.paragraph("", &[(Style::Plain, title)]);
+            page.paragraph("", &[(Style::Plain, "Recommendation")]);
         }
-        page.paragraph("  ", &[(style, &finding.sentence)]);
+        page.paragraph("  ", &[(Style::Strong, &finding.sentence)]);
     }
 }
 
-/// How much stands behind all that, and what could make it wrong.
+/// What was left out, and what could make the figures wrong.
 fn close(page: &mut Page, input: &ReportInput<'_>) {
-    page.gap();
-    page.paragraph("", &[(Style::Quiet, &format!("{}.", counts(input)))]);
+    if !(input.skipped.is_empty() && input.analysis.warnings.is_empty()) {
+        page.gap();
+    }
     for (workload, reason) in input.skipped {
         page.paragraph("- ", &[(Style::Plain, &format!("Not run: {workload}: {reason}"))]);
     }

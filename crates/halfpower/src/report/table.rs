@@ -69,7 +69,7 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
                 cell.workload.to_string(),
                 if cell.failed > 0 { format!("{used} ({} failed)", cell.failed) } else { used.to_string() },
                 figure(Some(cell.bytes_per_s)),
-                named_above(figure(Some(cell.requests_per_s))),
+                requests_per_s(cell),
                 named_above(figure(cell.cpu_us_per_request)),
                 latency_text(latency.p50),
                 latency_text(latency.p99),
@@ -135,7 +135,9 @@ pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
     let target = &environment.target;
     let text = |value: &Option<String>| value.clone();
     let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());
-    let medium = target.rotational.map(|rotational| if rotational { "spinning" } else { "not spinning" }.to_owned());
+    let medium = target.rotational.map(|rotational| {
+        if rotational { "spinning, says the kernel" } else { "not spinning, says the kernel" }.to_owned()
+    });
     let clock = &environment.clock;
     let unavailable = environment
         .personalities
@@ -189,6 +191,11 @@ fn program(input: &ReportInput<'_>) -> String {
 fn figure(estimate: Option<Estimate>) -> String {
     let measured = estimate.filter(|estimate| estimate.repetitions > 0);
     measured.map_or_else(|| NO_FIGURE.to_owned(), |estimate| estimate.to_string())
+}
+
+/// The request rate without its interval: as a share that is the throughput's.
+fn requests_per_s(cell: &CellSummary) -> String {
+    figure(Some(Estimate { low: None, high: None, ..cell.requests_per_s })).replace(" requests/s", "")
 }
 
 /// A figure without the part of its unit that the head of its column says.

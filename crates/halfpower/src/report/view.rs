@@ -37,10 +37,10 @@ pub(super) struct View<'a> {
 #[derive(Debug, Serialize)]
 struct KeyFigure {
     name: String,
-    about: String,
+    /// Empty where the claim is in words.
     number: String,
-    unit: String,
-    interval: String,
+    rest: String,
+    about: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,7 +51,6 @@ struct FindingGroup<'a> {
 
 #[derive(Debug, Serialize)]
 struct FindingView<'a> {
-    subject: &'a str,
     sentence: &'a str,
     estimates: Vec<EstimateView>,
     samples: String,
@@ -111,10 +110,10 @@ impl<'a> View<'a> {
             title: input.title,
             version: &input.program.version,
             question: input.question,
-            target: &input.environment.target.path,
+            target: input.target,
             run: input.run,
             date: input.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-            counts: counts(input),
+            counts: input.counts(),
             unfinished: unfinished(input.status),
             verdict: verdict(input),
             key_figures: key_figures(input),
@@ -140,17 +139,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// How many samples there are, and how many of them failed.
-pub(super) fn counts(input: &ReportInput<'_>) -> String {
-    let of_cells = input.analysis.cells.len();
-    let samples = input.samples.len();
-    let failed = match input.failed() {
-        0 => "none failed".to_owned(),
-        failed => format!("{failed} failed"),
-    };
-    format!("{samples} samples of {of_cells} workloads, {failed}")
-}
-
 /// A sentence for a run that was stopped.
 pub(super) fn unfinished(status: RunStatus) -> Option<String> {
     match status {
@@ -165,36 +153,42 @@ fn sentences<'a>(input: &ReportInput<'a>, code: FindingCode) -> Vec<&'a str> {
     input.findings(code).map(|finding| finding.sentence.as_str()).collect()
 }
 
-/// What the reader came for: the highest figure, and the request size that gets half of it.
-fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
-    let peak = input.findings(FindingCode::Peak).next();
-    let half_power = input.half_power().into_iter().next();
-    peak.into_iter().chain(half_power).map(|finding| finding.sentence.as_str()).collect()
+/// Half-power findings of direct sequential reads, which everybody asks for, one deep first.
+fn half_power_of_reads<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Finding> + use<'a> {
+    let wanted =
+        |finding: &&Finding| finding.subject.starts_with("sequential read") && finding.subject.contains("direct");
+    input.findings(FindingCode::HalfPower).filter(wanted)
 }
 
-/// The peaks, the first half-power size and the first knee.
+/// What the reader came for: the highest figure, and the request sizes that get half of it.
+fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
+    let peak = input.findings(FindingCode::Peak).take(1);
+    peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str()).collect()
+}
+
+/// The peaks of the storage, the half-power sizes of reads, and the depths that are enough.
 fn key_figures(input: &ReportInput<'_>) -> Vec<KeyFigure> {
-    let figure = |name: &str, about: &str, finding: &Finding| {
-        let (value, interval) = parts(finding.estimates.first()?);
-        // What does not begin with its number, `depth 16`, is shown in one piece.
-        let (number, unit) =
-            value.split_once(' ').filter(|_| value.starts_with(|c: char| c.is_ascii_digit())).unwrap_or((&value, ""));
-        let (number, unit) = (number.to_owned(), unit.to_owned());
-        Some(KeyFigure { name: name.to_owned(), about: about.to_owned(), number, unit, interval })
-    };
-    let peaks = input.findings(FindingCode::Peak).filter_map(|finding| {
-        let (name, about) = input.peak_words(finding);
-        figure(&name, &about, finding)
-    });
-    let half_power = input.half_power().into_iter().take(1);
-    let half_power = half_power.filter_map(|finding| figure("half-power request size", &finding.subject, finding));
-    let knee = input.findings(FindingCode::Knee).take(1);
-    let knee = knee.filter_map(|finding| figure("depth that is enough", &finding.subject, finding));
-    peaks.chain(half_power).chain(knee).collect()
+    let peaks = input.findings_of_storage(FindingCode::Peak);
+    let peaks = peaks.map(|finding| key_figure(&finding.subject, "", &finding.brief));
+    let half_power = half_power_of_reads(input);
+    let half_power = half_power.map(|finding| key_figure("half-power request size", &finding.subject, &finding.brief));
+    let knees = input.findings_of_storage(FindingCode::Knee).filter(|finding| !finding.estimates.is_empty());
+    let knees = knees.map(|finding| key_figure("depth that is enough", &finding.subject, &finding.brief));
+    peaks.chain(half_power).chain(knees).collect()
+}
+
+/// A brief claim, its number by itself and what stands in brackets below.
+fn key_figure(name: &str, about: &str, brief: &str) -> KeyFigure {
+    let (claim, circumstances) = brief.split_once(" (").unwrap_or((brief, ""));
+    let is_number = claim.starts_with(|c: char| c.is_ascii_digit());
+    let (number, rest) = claim.split_once(' ').filter(|_| is_number).unwrap_or(("", claim));
+    let about: Vec<&str> =
+        [about, circumstances.trim_end_matches(')')].into_iter().filter(|text| !text.is_empty()).collect();
+    KeyFigure { name: name.to_owned(), number: number.to_owned(), rest: rest.to_owned(), about: about.join("; ") }
 }
 
 /// An estimate as its figure and its interval.
-pub(super) fn parts(estimate: &Estimate) -> (String, String) {
+fn parts(estimate: &Estimate) -> (String, String) {
     let value = estimate.quantity.format(estimate.value);
     let whole = estimate.to_string();
     let interval = whole.strip_prefix(&value).unwrap_or_default().trim().to_owned();
@@ -202,9 +196,7 @@ pub(super) fn parts(estimate: &Estimate) -> (String, String) {
 }
 
 fn group<'a>(input: &ReportInput<'a>, code: FindingCode, title: &'static str) -> Option<FindingGroup<'a>> {
-    let ordered =
-        if code == FindingCode::HalfPower { input.half_power() } else { input.findings(code).collect::<Vec<_>>() };
-    let findings: Vec<_> = ordered.into_iter().map(finding_view).collect();
+    let findings: Vec<_> = input.findings(code).map(finding_view).collect();
     (!findings.is_empty()).then_some(FindingGroup { title, findings })
 }
 
@@ -214,7 +206,6 @@ fn finding_view(finding: &Finding) -> FindingView<'_> {
         EstimateView { value, interval, repetitions: estimate.repetitions }
     };
     FindingView {
-        subject: &finding.subject,
         sentence: &finding.sentence,
         estimates: finding.estimates.iter().map(estimate).collect(),
         samples: ranges(&finding.samples),
@@ -285,10 +276,13 @@ fn caption(chart: &Chart) -> String {
         _ => caption += "; one with fewer than ten requests beyond it is left out.",
     }
     if estimates.iter().any(|estimate| estimate.low.is_some()) {
-        caption += " The band is the 95 % interval; where no band is seen, it is narrower than the line.";
+        caption += " The band, or the bar of a lone point, is the 95 % interval; where none is seen, it is narrower than the line.";
     }
     if let Some(beyond) = chart.lines.len().checked_sub(LINES_SHOWN).filter(|beyond| *beyond > 0) {
-        caption += &format!(" {beyond} more lines are in the table.");
+        caption += &match beyond {
+            1 => " One more line is in the table.".to_owned(),
+            beyond => format!(" {beyond} more lines are in the table."),
+        };
     }
     caption
 }

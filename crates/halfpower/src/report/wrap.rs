@@ -26,7 +26,13 @@ impl Style {
 }
 
 /// A blank where a line is not broken; on the page it is like any other.
-pub(super) const UNBROKEN: &str = "\u{a0}";
+const UNBROKEN: &str = "\u{a0}";
+/// How far the rows of a table are set in from its head.
+const ROW_INDENT: usize = 2;
+/// Between two columns.
+const COLUMN_GAP: usize = 2;
+/// The least room in which a last column is broken into lines.
+const LAST_COLUMN_MIN: usize = 32;
 
 /// Text that is being laid out for a terminal.
 #[derive(Debug)]
@@ -47,21 +53,57 @@ impl Page {
         self.text
     }
 
-    /// Columns there are.
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
     /// An empty line.
     pub(super) fn gap(&mut self) {
         self.text.push('\n');
     }
 
+    /// A table after an empty line, nothing without rows. The first column names the row. In the others, what comes
+    /// before a bracket is what counts. Where the columns do not fit, those others go below the name; a second and last
+    /// one is broken instead while it has room.
+    pub(super) fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
+        if rows.is_empty() {
+            return;
+        }
+        self.gap();
+        let width_of = |column: usize| {
+            let indent = if column == 0 { ROW_INDENT } else { 0 };
+            let cells = rows.iter().map(|row| indent + row[column].chars().count());
+            cells.chain([head[column].chars().count()]).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
+        let last = if widths.len() == 2 { widths[1].min(LAST_COLUMN_MIN) } else { widths[widths.len() - 1] };
+        let needed = widths[..widths.len() - 1].iter().map(|width| width + COLUMN_GAP).sum::<usize>() + last;
+        if needed > self.width {
+            self.stack(head, rows);
+            return;
+        }
+        let name = |indent: usize, text: &str| {
+            let width = widths[0] + COLUMN_GAP - indent;
+            format!("{:indent$}{text:<width$}", "")
+        };
+        let others: Vec<String> = head[1..].iter().map(|text| (*text).to_owned()).collect();
+        self.paragraph(&name(0, head[0]), &cells(&others, &widths[1..], Style::Quiet));
+        for row in rows {
+            self.paragraph(&name(ROW_INDENT, &row[0]), &cells(&row[1..], &widths[1..], Style::Strong));
+        }
+    }
+
+    /// A table too narrow for its columns.
+    fn stack(&mut self, head: &[&str], rows: &[Vec<String>]) {
+        let others = format!("({})", head[1..].join(" · "));
+        self.paragraph("", &[(Style::Plain, head[0]), (Style::Quiet, &others)]);
+        for row in rows {
+            self.paragraph("  ", &[(Style::Plain, &row[0])]);
+            self.paragraph("    ", &[(Style::Strong, &row[1..].join(" · "))]);
+        }
+    }
+
     /// A paragraph: `first`, which leaves room beside it, before its first line, blanks as wide before the others.
-    pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, &str)]) {
+    pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, impl AsRef<str>)]) {
         let indent = first.chars().count();
         let room = self.width.saturating_sub(indent).max(1);
-        let words = spans.iter().flat_map(|(style, text)| words(text).map(move |word| (*style, word)));
+        let words = spans.iter().flat_map(|(style, text)| words(text.as_ref()).map(move |word| (*style, word)));
         let mut line: Vec<(Style, String)> = Vec::new();
         let mut used = 0;
         let mut lead: String = first.chars().map(harmless).collect();
@@ -97,9 +139,39 @@ impl Page {
     }
 }
 
-/// Words at blanks, without what would steer a terminal, as a file name may.
+/// Cells as wide as their columns and not broken, but for the last: what comes before a bracket in a style, the rest
+/// quiet. The blank between two words makes the gap whole.
+fn cells(texts: &[String], widths: &[usize], style: Style) -> Vec<(Style, String)> {
+    let last = texts.len() - 1;
+    let padded = texts.iter().enumerate().map(|(column, text)| {
+        let width = widths[column] + COLUMN_GAP - 1;
+        if column < last { format!("{text:<width$}").replace(' ', UNBROKEN) } else { text.clone() }
+    });
+    let spans = padded.flat_map(|text| {
+        let end = text.find(" (").or_else(|| text.find(&format!("{UNBROKEN}("))).unwrap_or(text.len());
+        let (figure, rest) = text.split_at(end);
+        let rest = rest.strip_prefix(UNBROKEN).unwrap_or(rest);
+        [(style, figure.to_owned()), (Style::Quiet, rest.to_owned())]
+    });
+    spans.collect()
+}
+
+/// Words at blanks, without what would steer a terminal, as a file name may. A number keeps its unit, and `±` its number.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()).map(|word| word.chars().map(harmless).collect())
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
+    let is_unit = |word: &str| word.starts_with(|c: char| c.is_alphabetic() || c == '%');
+    let mut words: Vec<String> = Vec::new();
+    let mut before = "";
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let harmless: String = word.chars().map(harmless).collect();
+        let belongs = before == "±" || (is_number(before) && is_unit(word));
+        match words.last_mut().filter(|_| belongs) {
+            Some(last) => *last += &format!("{UNBROKEN}{harmless}"),
+            None => words.push(harmless),
+        }
+        before = word;
+    }
+    words.into_iter()
 }
 
 /// Control characters, and those that turn the direction of writing, are replaced.
@@ -123,14 +195,33 @@ mod tests {
     fn a_paragraph_hangs_under_its_first_line() {
         let mut page = Page::new(20, false);
         page.paragraph("  read  ", &[(Style::Strong, "3.21 GB/s"), (Style::Quiet, "1 MiB, 8 deep")]);
-        assert_eq!(page.finish(), "  read  3.21 GB/s 1\n        MiB, 8 deep\n");
+        assert_eq!(page.finish(), "  read  3.21 GB/s\n        1 MiB,\n        8 deep\n");
     }
 
     #[test]
     fn a_figure_stays_with_its_unit() {
         let mut page = Page::new(20, false);
-        page.paragraph("", &[(Style::Plain, "seventeen or 3.21\u{a0}GB/s")]);
-        assert_eq!(page.finish(), "seventeen or\n3.21 GB/s\n");
+        page.paragraph("", &[(Style::Plain, "seventeen or 3.21 GB/s, with ± 10 %")]);
+        assert_eq!(page.finish(), "seventeen or\n3.21 GB/s, with\n± 10 %\n");
+    }
+
+    #[test]
+    fn a_table_has_columns_where_they_fit() {
+        let rows = [["read", "3 GB/s (1 MiB)", "5 µs"], ["write", "none", "10 µs"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let table = |width| {
+            let mut page = Page::new(width, false);
+            page.table(&["Peak", "figure", "cost"], &rows);
+            page.finish()
+        };
+        assert_eq!(
+            table(30),
+            "\n\
+             Peak     figure          cost\n  \
+               read   3 GB/s (1 MiB)  5 µs\n  \
+               write  none            10 µs\n"
+        );
+        assert_eq!(table(29), "\nPeak (figure · cost)\n  read\n    3 GB/s (1 MiB) · 5 µs\n  write\n    none · 10 µs\n");
     }
 
     #[test]

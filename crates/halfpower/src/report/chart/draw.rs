@@ -36,12 +36,14 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
     for (index, line) in lines.iter().enumerate() {
         let points: Vec<(f64, f64)> =
             line.points.iter().map(|point| (chart.x.place(point.x), scale.place(point.y.figure()))).collect();
+        let whiskers = whiskers(&scale, line);
         let style = line.stroke.dashes().map_or(LineStyle::Solid, |dashes| LineStyle::Custom(dashes.to_owned()));
         // Earlier lines are wider, so that one that coincides with a later one is seen to either side of it.
         let behind = (lines.len() - index) as f64;
         let line = LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style);
         plots.push(Plot::Line(line.with_stroke_width(1.6 + 0.2 * behind)));
         let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
+        let markers = markers.with_y_err_asymmetric(whiskers);
         plots.push(Plot::Scatter(markers.with_size(3.0 + 0.2 * behind)));
     }
     let layout = layout(chart, &scale, lines);
@@ -65,13 +67,26 @@ pub(in crate::report) fn view_box() -> String {
     format!("0 0 {WIDTH} {HEIGHT}")
 }
 
-/// The 95 % band behind a line, where every point has an interval.
-fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot> {
-    let interval = |point: &Point| match point.y {
+/// The ends of a point's interval.
+fn interval(scale: &Scale, point: &Point) -> Option<(f64, f64)> {
+    match point.y {
         Value::Estimate(estimate) => Some((scale.place(estimate.low?), scale.place(estimate.high?))),
         Value::LatencyNs(_) => None,
-    };
-    let ends: Vec<(f64, f64)> = line.points.iter().map(interval).collect::<Option<_>>()?;
+    }
+}
+
+/// How far the interval of a lone point, which has no room for a band, reaches to either side.
+fn whiskers(scale: &Scale, line: &Line) -> Option<(f64, f64)> {
+    let [point] = line.points.as_slice() else { return None };
+    let (low, high) = interval(scale, point)?;
+    let middle = scale.place(point.y.figure());
+    Some((middle - low, high - middle))
+}
+
+/// The 95 % band behind a line, where every point has an interval.
+fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot> {
+    (line.points.len() > 1).then_some(())?;
+    let ends: Vec<(f64, f64)> = line.points.iter().map(|point| interval(scale, point)).collect::<Option<_>>()?;
     let x = line.points.iter().map(|point| chart.x.place(point.x));
     let (low, high): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
     Some(Plot::Band(BandPlot::new(x, low, high).with_color(colour(index)).with_opacity(0.18)))

@@ -2,7 +2,7 @@
 
 use super::{Line, Point, Stroke, Value};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, Personality, Workload};
+use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, Personality, Reach};
 
 /// A line of fewer points says less than its table.
 pub(super) const POINTS_NEEDED: usize = 3;
@@ -28,11 +28,12 @@ pub(super) struct Shape {
     durability: Durability,
     cache: CachePolicy,
     personality: Option<Personality>,
+    reach: Reach,
 }
 
 /// Of each cell. The personality counts only where two cells differ in nothing else: it usually follows from the depth.
 pub(super) fn shapes(cells: &[&CellSummary], along: Along) -> Vec<Shape> {
-    let of = |cell: &&CellSummary| shape(&cell.workload, along);
+    let of = |cell: &&CellSummary| shape(cell, along);
     let ambiguous = cells.iter().enumerate().any(|(index, cell)| {
         let same_place = |other: &&CellSummary| {
             let (own, other) = (&cell.workload, &other.workload);
@@ -44,7 +45,8 @@ pub(super) fn shapes(cells: &[&CellSummary], along: Along) -> Vec<Shape> {
     cells.iter().map(|cell| Shape { personality: personality(cell), ..of(cell) }).collect()
 }
 
-fn shape(workload: &Workload, along: Along) -> Shape {
+fn shape(cell: &CellSummary, along: Along) -> Shape {
+    let workload = &cell.workload;
     Shape {
         request_size: (along == Along::Depth).then_some(workload.request_size),
         depth: (along != Along::Depth).then_some(workload.depth),
@@ -53,6 +55,7 @@ fn shape(workload: &Workload, along: Along) -> Shape {
         durability: workload.durability,
         cache: workload.cache,
         personality: None,
+        reach: cell.reach,
     }
 }
 
@@ -74,6 +77,9 @@ impl Shape {
         }
         if self.durability == Durability::FlushAtEnd {
             label += ", flushed";
+        }
+        if self.reach == Reach::Memory {
+            label += ", memory only";
         }
         if let Some(personality) = self.personality {
             label += &format!(", {personality}");

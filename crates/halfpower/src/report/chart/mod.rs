@@ -11,7 +11,7 @@ pub(super) use swatch::{reference_swatch, swatch};
 
 use super::ReportInput;
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Buffering, Durability, Estimate, FindingCode, Operation, Pattern, Quantity};
+use halfpower_model::{Buffering, Durability, Estimate, FindingCode, Operation, Pattern, Quantity, Reach};
 use lines::{Along, by_depth, by_size, shapes};
 
 /// Lines a chart can show and still be read. The table below it has all.
@@ -151,7 +151,7 @@ pub(super) fn charts(input: &ReportInput<'_>) -> (Vec<Chart>, Vec<&'static str>)
         ),
         (
             groups.iter().filter_map(latency).collect(),
-            "Latency percentiles: no random workload has enough requests for them.",
+            "Latency percentiles: no direct random workload has enough requests for them.",
         ),
         (
             groups.iter().filter_map(processor_cost).collect(),
@@ -213,7 +213,7 @@ fn processor_cost(group: &Group<'_>) -> Option<Chart> {
     Some(Chart {
         id: group.id("processor"),
         title: format!("Processor time of {}s", group.name()),
-        point: "the mean processor time a MB of a workload, its lower bound",
+        point: "the mean processor time a MB of a workload, a lower bound,",
         x: XAxis::RequestSize,
         y: YAxis::ProcessorCost,
         lines: by_size(&group.cells, |cell| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0))?,
@@ -221,24 +221,27 @@ fn processor_cost(group: &Group<'_>) -> Option<Chart> {
     })
 }
 
+/// Without what only reached memory, beside which the storage would be a flat line.
 fn rate(group: &Group<'_>) -> Option<Chart> {
     (group.pattern == Pattern::Random).then_some(())?;
+    let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.reach == Reach::Storage).collect();
     Some(Chart {
         id: group.id("rate"),
         title: format!("Rate of {}s", group.name()),
         point: "the mean request rate of a workload",
         x: XAxis::Depth,
         y: YAxis::RequestsPerSecond,
-        lines: by_depth(&group.cells)?,
+        lines: by_depth(&cells)?,
         half_of_peak: None,
     })
 }
 
-/// Latency by depth, of the smallest random requests past the file cache: the ones where the device shows.
+/// Latency by depth, of the smallest random requests past the file cache, where the device shows.
 fn latency(group: &Group<'_>) -> Option<Chart> {
     (group.pattern == Pattern::Random).then_some(())?;
-    let size = group.cells.iter().map(|cell| cell.workload.request_size).min()?;
-    let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.workload.request_size == size).collect();
+    let direct = group.cells.iter().copied().filter(|cell| cell.workload.buffering.is_direct());
+    let size = direct.clone().map(|cell| cell.workload.request_size).min()?;
+    let cells: Vec<_> = direct.filter(|cell| cell.workload.request_size == size).collect();
     let shapes = shapes(&cells, Along::Share);
     let lines: Vec<Line> = cells
         .iter()

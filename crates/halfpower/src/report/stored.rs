@@ -1,0 +1,89 @@
+//! A run from the store, analysed: what the summary and the report are made from.
+
+use super::{ReportInput, RunStatus as Course};
+use crate::plan::Plan;
+use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
+use halfpower_analysis::{Analysis, Observed, analyse};
+
+/// A stored run, analysed.
+#[derive(Debug)]
+pub(crate) struct Analysed {
+    pub(super) run: Run,
+    pub(super) samples: Vec<StoredSample>,
+    pub(super) analysis: Analysis,
+}
+
+impl Analysed {
+    /// Reads a run from the store and analyses it.
+    ///
+    /// # Errors
+    /// When there is no such run, or it is damaged.
+    pub(crate) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
+        let run = store.run(id)?;
+        let samples = store.samples(id)?;
+        let analysis = analyse(&observed(&samples));
+        Ok(Analysed { run, samples, analysis })
+    }
+
+    /// Whether anything was measured.
+    pub(crate) fn has_samples(&self) -> bool {
+        !self.samples.is_empty()
+    }
+
+    /// Calls `show` with what a report is made from.
+    pub(crate) fn with_input<T>(&self, show: impl FnOnce(&ReportInput<'_>) -> T) -> T {
+        let plan = self.run.plan.as_ref();
+        let skipped: Vec<(String, String)> = plan.map_or_else(Vec::new, |plan| {
+            plan.skipped.iter().map(|skipped| (skipped.label.clone(), skipped.reason.clone())).collect()
+        });
+        let status = match (self.run.status, plan) {
+            (RunStatus::Complete, _) | (_, None) => Course::Finished,
+            (_, Some(plan)) => Course::Unfinished {
+                measured: self.samples.len(),
+                planned: plan.cells.len() * plan.repetitions.min as usize,
+            },
+        };
+        let paragraph = plan.map_or_else(String::new, Plan::describe);
+        let samples = observed(&self.samples);
+        show(&ReportInput {
+            title: &self.run.name,
+            question: self.run.question.as_deref(),
+            run: self.run.id.0,
+            target: &self.run.target,
+            command: &self.run.command,
+            started_at: self.run.started_at,
+            status,
+            environment: &self.run.environment,
+            program: &self.run.program,
+            analysis: &self.analysis,
+            skipped: &skipped,
+            plan: &paragraph,
+            samples: &samples,
+        })
+    }
+
+    /// The run as one JSON document.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "schema": "halfpower.run/1",
+            "run": self.run.id.0,
+            "name": self.run.name,
+            "status": self.run.status.word(),
+            "started_at": self.run.started_at,
+            "target": self.run.target,
+            "command": self.run.command,
+            "note": self.run.note,
+            "program": self.run.program,
+            "environment": self.run.environment,
+            "samples": self.samples.len(),
+            "analysis": self.analysis,
+        })
+    }
+}
+
+fn observed(samples: &[StoredSample]) -> Vec<Observed<'_>> {
+    samples
+        .iter()
+        .map(|stored| Observed { id: stored.id, cell: stored.cell as u32, block: stored.block, sample: &stored.sample })
+        .collect()
+}

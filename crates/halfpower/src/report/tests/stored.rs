@@ -1,0 +1,184 @@
+//! A run with fixed figures, stored and loaded back: a made-up device whose requests each cost a time of their own and
+//! then their bytes at a final rate, one per cent of noise from a seed, and a target whose names bite.
+
+use crate::plan::{Overrides, Plan, Skipped};
+use crate::report::Analysed;
+use crate::store::{NewRun, RunKind, RunStatus, Store};
+use crate::study::Study;
+use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::random::Random;
+use halfpower_model::sample::{
+    Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, Program, SCHEMA, Totals, Warning,
+};
+use halfpower_model::{
+    Buffering, Bytes, BytesPerSecond, Durability, Environment, Histogram, Operation, Personality, Sample, TargetFacts,
+    TargetKind, Workload,
+};
+use std::collections::BTreeMap;
+
+pub(super) const PATH: &str = "/srv/data/<script>alert(1)</script>/\"quoted\" & 'single'/a-directory-with-a-name-that-is-\
+    much-longer-than-any-line-of-a-terminal-or-a-telephone-would-like-it-to-be";
+
+const ELAPSED_S: f64 = 0.4;
+/// Latencies recorded of a sample: enough to show percentiles, few enough to be quick.
+const LATENCIES: u32 = 2000;
+
+/// The study of the golden files.
+pub(super) fn fixed() -> Study {
+    Study::parse("fixed.toml", include_str!("fixed.toml")).unwrap()
+}
+
+/// A study carried out on the made-up device, from its plan to what is loaded from the store.
+pub(super) fn run(study: &Study) -> Analysed {
+    let environment = environment();
+    let overrides = Overrides { test_file: study.test_file, ..Overrides::default() };
+    let mut plan = Plan::make(study, &overrides, &environment).unwrap();
+    plan.skipped.push(Skipped {
+        label: "random 64 deep".to_owned(),
+        reason: "it is <disabled> here".to_owned(),
+        cells: 1,
+    });
+    let mut store = Store::in_memory().unwrap();
+    let new = NewRun {
+        kind: RunKind::Study,
+        name: &study.name,
+        question: study.question.as_deref(),
+        study_text: Some(&study.text),
+        plan: Some(&plan),
+        command: "halfpower run '/srv/data/<script>alert(1)</script>' --seed 42",
+        target: PATH,
+        seed: plan.seed,
+        note: None,
+        environment: &environment,
+    };
+    let id = store.begin_run(&new).unwrap();
+    let mut noise = Random::new(plan.seed);
+    for block in 0..plan.repetitions.min {
+        for cell in plan.order_of_block(block) {
+            let mut sample = sample(plan.workload(cell, block), &environment, &mut noise);
+            if (cell, block) == (3, 0) {
+                sample.failure = Some(Failure { code: "EIO".to_owned(), message: "a read failed".to_owned() });
+            }
+            if cell == 5 && block < 2 {
+                sample.warnings = vec![warning()];
+            }
+            store.add_sample(id, cell, block, &sample).unwrap();
+        }
+    }
+    store.finish_run(id, RunStatus::Complete).unwrap();
+    let mut analysed = Analysed::load(&store, id).unwrap();
+    // What depends on the day and the build.
+    analysed.run.started_at = "2026-03-01T12:34:56Z".parse().unwrap();
+    analysed.run.program = program();
+    analysed
+}
+
+fn program() -> Program {
+    Program { version: "0.1.0".to_owned(), commit: Some("5a7b366".to_owned()), features: Vec::new() }
+}
+
+fn warning() -> Warning {
+    Warning::new(
+        "cache_not_cold",
+        "12 % of the span of \"<i>file</i>\" was in the file cache when a cold read began",
+        "close what reads the file, or use a larger file (--size)",
+    )
+}
+
+fn environment() -> Environment {
+    Environment {
+        host: "bench-3".to_owned(),
+        kernel: "6.12.9-amd64".to_owned(),
+        cpus: 8,
+        cpu_model: Some("Example Processor 7 <b>9</b>".to_owned()),
+        memory_bytes: Bytes(32 << 30),
+        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },
+        personalities: Personality::ALL
+            .iter()
+            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
+            .collect(),
+        target: TargetFacts {
+            filesystem: Some("ext4".to_owned()),
+            mount_options: Some("rw,relatime".to_owned()),
+            device: Some("nvme0n1".to_owned()),
+            transport: Some("nvme".to_owned()),
+            model: Some("Example <img src=x onerror=alert(2)> 1TB".to_owned()),
+            rotational: Some(false),
+            scheduler: Some("none".to_owned()),
+            read_ahead_bytes: Some(Bytes(128 << 10)),
+            logical_block_bytes: Some(Bytes(512)),
+            direct_alignment_bytes: Some(Bytes(512)),
+            ..TargetFacts::bare(PATH, TargetKind::File, Bytes(1 << 30))
+        },
+    }
+}
+
+/// Requests per second: each costs a time of its own, the channel has a ceiling.
+fn rate(workload: &Workload) -> f64 {
+    let reads = workload.operation == Operation::Read;
+    let (fixed_s, ceiling) = match (workload.buffering, workload.durability, reads) {
+        (Buffering::Buffered, Durability::None, true) => (4e-6, 2.1e9),
+        (Buffering::Buffered, Durability::None, false) => (3e-6, 2.6e9),
+        (Buffering::Buffered, Durability::FlushAtEnd, _) => (6e-6, 0.9e9),
+        (_, _, true) => (80e-6, 3.3e9),
+        _ => (25e-6, 1.2e9),
+    };
+    let alone = f64::from(workload.depth) / (fixed_s + workload.request_size.0 as f64 / 3.6e9);
+    let channel = (ceiling / workload.request_size.0 as f64).min(240_000.0);
+    // A soft corner, as queues have: the harmonic fourth power.
+    (alone.powi(-4) + channel.powi(-4)).powf(-0.25)
+}
+
+fn sample(workload: Workload, environment: &Environment, noise: &mut Random) -> Sample {
+    let mut within_a_hundredth = || 1.0 + (noise.below(2001) as f64 - 1000.0) * 1e-5;
+    let requests_per_s = rate(&workload) * within_a_hundredth();
+    let requests = (requests_per_s * ELAPSED_S) as u64;
+    let (fixed_us, marginal_us) = if workload.buffering == Buffering::Buffered { (1.8, 0.16) } else { (5.4, 0.02) };
+    let cpu_us = (fixed_us + workload.request_size.kib() * marginal_us) * within_a_hundredth();
+    let cpu_s = requests as f64 * cpu_us / 1e6;
+    let histogram = latencies(f64::from(workload.depth) / requests_per_s * 1e9);
+    let total = Totals {
+        requests,
+        bytes: requests * workload.request_size.0,
+        requests_per_s,
+        bytes_per_s: BytesPerSecond(requests_per_s * workload.request_size.0 as f64),
+        latency_ns: Latency::of(&histogram),
+        short_transfers: 0,
+        errors: BTreeMap::new(),
+    };
+    let reads = workload.operation.reads();
+    let of = |wanted: bool| wanted.then(|| histogram.clone());
+    Sample {
+        schema: SCHEMA.to_owned(),
+        program: program(),
+        environment: environment.clone(),
+        started_at: "2026-03-01T12:34:56Z".parse().unwrap(),
+        elapsed_s: ELAPSED_S,
+        flush_s: None,
+        read: reads.then(|| total.clone()),
+        write: (!reads).then(|| total.clone()),
+        total,
+        latency_histogram: Histograms { read: of(reads), write: of(!reads) },
+        intervals: Vec::new(),
+        depth_mean: DepthMean { little: f64::from(workload.depth), counted: f64::from(workload.depth) },
+        cpu: Cpu { lower: CpuTime { user_s: cpu_s / 4.0, system_s: cpu_s * 0.75 }, ..Cpu::default() },
+        block: None,
+        instrument: Instrument::default(),
+        generator_bound: false,
+        cached_share_before: None,
+        failure: None,
+        warnings: Vec::new(),
+        note: None,
+        workload,
+    }
+}
+
+/// Latencies of this mean: half of it for every request, the rest exponentially distributed.
+fn latencies(mean_ns: f64) -> Histogram {
+    let mut histogram = Histogram::default();
+    for number in 0..LATENCIES {
+        let share = (f64::from(number) + 0.5) / f64::from(LATENCIES);
+        histogram.record((mean_ns * (0.5 - 0.5 * (1.0 - share).ln())) as u64);
+    }
+    histogram
+}
