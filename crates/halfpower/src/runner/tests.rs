@@ -1,1 +1,316 @@
 //! The runner on a testbed that answers by rule: no storage, no time.
+
+use super::*;
+use crate::plan::Overrides;
+use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
+use crate::study::Study;
+use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::sample::{
+    Cpu, DepthMean, Failure, Histograms, Instrument, Latency, Program, SCHEMA, Sample, Totals,
+};
+use halfpower_model::{BytesPerSecond, Environment, Personality, TargetFacts, TargetKind};
+
+/// What a measurement comes to.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// A sample with this throughput.
+    Rate(f64),
+    /// A sample that a failed request ended.
+    Fails,
+    /// Nothing at all could be measured.
+    Refuses,
+    /// Somebody says stop in the middle of it.
+    Stops,
+}
+
+/// A testbed whose answers depend on the workload and on how often it was measured before.
+struct Scripted<F> {
+    environment: Environment,
+    rule: F,
+    measured: Vec<Workload>,
+}
+
+impl<F: Fn(&Workload, usize) -> Answer> Scripted<F> {
+    fn new(rule: F) -> Self {
+        Scripted { environment: environment(), rule, measured: Vec::new() }
+    }
+}
+
+impl<F: Fn(&Workload, usize) -> Answer> Testbed for Scripted<F> {
+    fn describe(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn measure(&mut self, workload: &Workload, _: &mut dyn Observer, cancel: &Cancel) -> Result<Sample, MeasureError> {
+        let before = self.measured.iter().filter(|other| other.request_size == workload.request_size).count();
+        self.measured.push(workload.clone());
+        let failure = |code: &str| Some(Failure { code: code.to_owned(), message: format!("failed with {code}") });
+        match (self.rule)(workload, before) {
+            Answer::Rate(rate) => Ok(sample(workload, rate, None)),
+            Answer::Fails => Ok(sample(workload, 1e6, failure("EIO"))),
+            Answer::Refuses => Err(MeasureError::Unsupported("not here".to_owned())),
+            Answer::Stops => {
+                cancel.cancel();
+                Ok(sample(workload, 1e6, failure("interrupted")))
+            }
+        }
+    }
+}
+
+fn environment() -> Environment {
+    let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
+    target.direct_alignment_bytes = Some(Bytes(512));
+    let clock = ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 };
+    let works = |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None };
+    Environment {
+        host: "scripted".to_owned(),
+        kernel: "6.1".to_owned(),
+        cpus: 2,
+        cpu_model: None,
+        memory_bytes: Bytes(1 << 34),
+        clock,
+        personalities: Personality::ALL.iter().map(works).collect(),
+        target,
+    }
+}
+
+/// A sample of ten requests.
+fn sample(workload: &Workload, rate: f64, failure: Option<Failure>) -> Sample {
+    let total = Totals {
+        requests: 10,
+        bytes: workload.limits.bytes.unwrap_or(Bytes(10 * workload.request_size.0)).0,
+        requests_per_s: rate / workload.request_size.0 as f64,
+        bytes_per_s: BytesPerSecond(rate),
+        latency_ns: Latency::default(),
+        short_transfers: 0,
+        errors: Default::default(),
+    };
+    Sample {
+        schema: SCHEMA.to_owned(),
+        program: Program::this(),
+        workload: workload.clone(),
+        environment: environment(),
+        started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
+        elapsed_s: 0.1,
+        flush_s: None,
+        read: workload.operation.reads().then(|| total.clone()),
+        write: workload.operation.writes().then(|| total.clone()),
+        total,
+        latency_histogram: Histograms::default(),
+        intervals: Vec::new(),
+        depth_mean: DepthMean { little: 1.0, counted: 1.0 },
+        cpu: Cpu::default(),
+        block: None,
+        instrument: Instrument::default(),
+        generator_bound: false,
+        cached_share_before: None,
+        failure,
+        warnings: Vec::new(),
+        note: None,
+    }
+}
+
+/// Five to ten repetitions until 5 %, of reads of 4, 8 and 16 KiB unless `sweep` says otherwise.
+fn plan(trial: &str, sweep: &str) -> Plan {
+    let text = format!(
+        "name = \"scripted\"\n[trial]\nrepetitions = {{ min = 5, max = 10, precision = 0.05 }}\n{trial}\n\
+         [[sweep]]\nname = \"s\"\n{sweep}\n"
+    );
+    Plan::make(&Study::parse("scripted.toml", &text).unwrap(), &Overrides::default(), &environment()).unwrap()
+}
+
+const READS: &str = "operation = \"read\"\nrequest_size = [\"4KiB\", \"8KiB\", \"16KiB\"]\nduration = \"10ms\"";
+
+fn begin(store: &mut Store, plan: &Plan) -> RunId {
+    let environment = environment();
+    store
+        .begin_run(&NewRun {
+            kind: RunKind::Study,
+            name: "scripted",
+            question: None,
+            study_text: None,
+            plan: Some(plan),
+            command: "halfpower study run scripted.toml",
+            target: "/data/file",
+            seed: plan.seed,
+            note: None,
+            environment: &environment,
+        })
+        .unwrap()
+}
+
+/// Remembers which cells were given up and why.
+#[derive(Default)]
+struct Listener {
+    given_up: Vec<(Bytes, String)>,
+}
+
+impl Audience for Listener {
+    fn moved(&mut self, _: &Course<'_>) {}
+
+    fn gave_up(&mut self, workload: &Workload, reason: &str) {
+        self.given_up.push((workload.request_size, reason.to_owned()));
+    }
+}
+
+/// A run as the store has it in the end.
+struct Finished {
+    end: RunEnd,
+    stored: Vec<StoredSample>,
+    measured: Vec<Workload>,
+    given_up: Vec<(Bytes, String)>,
+}
+
+impl Finished {
+    /// Samples of each cell.
+    fn counts(&self, plan: &Plan) -> Vec<usize> {
+        (0..plan.cells.len()).map(|cell| self.stored.iter().filter(|stored| stored.cell == cell).count()).collect()
+    }
+
+    /// What was measured, in order, with the seed it was measured with.
+    fn course(&self) -> Vec<(usize, u32, u64)> {
+        self.stored.iter().map(|stored| (stored.cell, stored.block, stored.sample.workload.seed)).collect()
+    }
+}
+
+fn go_on(plan: &Plan, store: &mut Store, run: RunId, rule: impl Fn(&Workload, usize) -> Answer) -> Finished {
+    let mut testbed = Scripted::new(rule);
+    let mut listener = Listener::default();
+    let cancel = Cancel::default();
+    let runner = Runner::new(plan, run, store, &mut testbed, &cancel).unwrap();
+    let end = runner.carry_out(&mut listener).unwrap();
+    Finished { end, stored: store.samples(run).unwrap(), measured: testbed.measured, given_up: listener.given_up }
+}
+
+fn carry_out(plan: &Plan, rule: impl Fn(&Workload, usize) -> Answer) -> Finished {
+    let mut store = Store::in_memory().unwrap();
+    let run = begin(&mut store, plan);
+    go_on(plan, &mut store, run, rule)
+}
+
+fn kib(workload: &Workload) -> u64 {
+    workload.request_size.0 / 1024
+}
+
+/// 100 MB/s, give or take a third from one repetition to the next.
+fn varying(repetition: usize) -> Answer {
+    Answer::Rate(if repetition.is_multiple_of(2) { 70e6 } else { 130e6 })
+}
+
+#[test]
+fn a_precise_cell_stops_and_an_imprecise_one_goes_on_to_the_most() {
+    let plan = plan("", READS);
+    let finished =
+        carry_out(&plan, |workload, before| if kib(workload) == 8 { varying(before) } else { Answer::Rate(100e6) });
+    assert_eq!((finished.end, finished.counts(&plan)), (RunEnd::Complete, vec![5, 10, 5]));
+}
+
+#[test]
+fn a_cell_stops_as_soon_as_it_is_precise() {
+    let plan = plan("", READS);
+    let finished = carry_out(&plan, |_, before| Answer::Rate(if before == 1 { 85e6 } else { 100e6 }));
+    // One of seven at 85: 2.447 * 5.67 / √7 = 5.2 of 97.9, 5.4 %. One of eight: 2.365 * 5.30 / √8 = 4.4 of 98.1, 4.5 %.
+    assert_eq!(finished.counts(&plan), vec![8; 3]);
+}
+
+#[test]
+fn nothing_beyond_the_least_is_begun_after_the_time_limit() {
+    let plan = Plan { time_limit: Some(Nanoseconds(1_000_000)), ..plan("", READS) };
+    let finished = carry_out(&plan, |_, before| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        varying(before)
+    });
+    assert_eq!((finished.end, finished.counts(&plan)), (RunEnd::Complete, vec![5; 3]));
+}
+
+#[test]
+fn nothing_beyond_the_least_is_written_over_the_budget() {
+    let sweep = "operation = [\"read\", \"write\"]\nrequest_size = \"64KiB\"\nbytes = \"1MiB\"";
+    // The least repetitions write 5 MiB, and 2 more are allowed.
+    let plan = plan("write_budget = \"7MiB\"", sweep);
+    let finished = carry_out(&plan, |_, before| varying(before / 2));
+    let writes = |workload: &Workload| workload.operation.writes();
+    let written = finished.measured.iter().filter(|workload| writes(workload)).count();
+    assert_eq!((finished.measured.len() - written, written), (10, 7));
+}
+
+#[test]
+fn a_cell_that_fails_is_given_up_and_the_others_go_on() {
+    let plan = plan("", READS);
+    let finished = carry_out(&plan, |workload, before| match (kib(workload), before) {
+        (4, 1) => Answer::Fails,
+        (16, _) => Answer::Refuses,
+        _ => Answer::Rate(100e6),
+    });
+    assert_eq!(finished.end, RunEnd::Complete);
+    // The failed sample is kept: it says why. A refusal has none.
+    assert_eq!(finished.counts(&plan), vec![2, 5, 0]);
+    let mut given_up = finished.given_up;
+    given_up.sort();
+    let expected = [(Bytes(4096), "failed with EIO"), (Bytes(16_384), "not here")];
+    assert_eq!(given_up, expected.map(|(size, reason)| (size, reason.to_owned())));
+}
+
+#[test]
+fn a_failed_cell_stays_given_up_when_the_run_goes_on() {
+    let plan = plan("", READS);
+    let mut store = Store::in_memory().unwrap();
+    let run = begin(&mut store, &plan);
+    let first = go_on(&plan, &mut store, run, |workload, before| match (kib(workload), before) {
+        (4, _) => Answer::Fails,
+        (8, 2) => Answer::Stops,
+        _ => Answer::Rate(100e6),
+    });
+    assert_eq!(first.end, RunEnd::Interrupted);
+    let second = go_on(&plan, &mut store, run, |_, _| Answer::Rate(100e6));
+    assert_eq!((second.end, second.counts(&plan)), (RunEnd::Complete, vec![1, 5, 5]));
+    assert!(second.measured.iter().all(|workload| kib(workload) != 4));
+}
+
+#[test]
+fn a_run_of_which_everything_failed_has_failed() {
+    let plan = plan("", READS);
+    for answer in [Answer::Fails, Answer::Refuses] {
+        let finished = carry_out(&plan, |_, _| answer);
+        assert_eq!(finished.end, RunEnd::Failed);
+        assert_eq!(finished.measured.len(), 3, "no cell is tried twice");
+    }
+}
+
+#[test]
+fn a_resumed_run_is_the_run_that_was_not_interrupted() {
+    let plan = plan("", READS);
+    // By seed: the same repetition gives the same figure whenever it is measured.
+    let rate = |workload: &Workload| Answer::Rate(80e6 + (workload.seed % 40_000_000) as f64);
+    let whole = carry_out(&plan, |workload, _| rate(workload));
+    assert!(whole.stored.len() > 15, "some cells need more than the least");
+    for stop_at in 0..whole.stored.len() {
+        let mut store = Store::in_memory().unwrap();
+        let run = begin(&mut store, &plan);
+        let place = std::cell::Cell::new(0);
+        let first = go_on(&plan, &mut store, run, |workload, _| {
+            place.set(place.get() + 1);
+            if place.get() > stop_at { Answer::Stops } else { rate(workload) }
+        });
+        assert_eq!(first.end, RunEnd::Interrupted);
+        assert_eq!(first.course(), whole.course()[..stop_at], "the repetition that was stopped is not kept");
+        assert_eq!(first.measured.len(), stop_at + 1, "nothing is begun after the stop");
+        store.finish_run(run, RunStatus::Interrupted).unwrap();
+        store.resume_run(run).unwrap();
+        let second = go_on(&plan, &mut store, run, |workload, _| rate(workload));
+        assert_eq!((second.end, second.course()), (RunEnd::Complete, whole.course()), "stopped at {stop_at}");
+    }
+}
+
+#[test]
+fn a_stop_before_the_first_repetition_measures_nothing() {
+    let plan = plan("", READS);
+    let mut store = Store::in_memory().unwrap();
+    let run = begin(&mut store, &plan);
+    let mut testbed = Scripted::new(|_, _| Answer::Rate(100e6));
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let runner = Runner::new(&plan, run, &mut store, &mut testbed, &cancel).unwrap();
+    assert_eq!(runner.carry_out(&mut Listener::default()).unwrap(), RunEnd::Interrupted);
+    assert!(testbed.measured.is_empty());
+}
