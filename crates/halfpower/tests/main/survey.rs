@@ -21,7 +21,7 @@ fn a_study_ends_with_a_summary_and_a_report() {
     let study = ["study", "run", "sweep.toml", "--target", "place", "--size=8MiB", "--report=out.html"];
     let outcome = lab.run(study);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    for part in ["Peak", "Half-power request size", "12 samples of 4 workloads, none failed."] {
+    for part in ["Peak", "half-power size", "4 workloads, 3 repetitions each, 12 samples, none failed"] {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
     assert!(outcome.stderr.contains("It makes a test file of 8 MiB"), "{}", outcome.stderr);
