@@ -85,7 +85,7 @@ pub enum ResolveError {
         /// Its size.
         size: Bytes,
         /// What was asked for.
-        asked: String,
+        asked: Bytes,
     },
     /// O_DIRECT is refused.
     #[error("{path} does not take direct I/O ({filesystem}); use --buffering buffered")]
@@ -123,7 +123,7 @@ pub enum ResolveError {
         /// Why, and the remedy.
         reason: String,
     },
-    /// A write was to be cold or a direct read warm.
+    /// What was said does not go together.
     #[error("{0}")]
     Contradiction(String),
 }
@@ -274,15 +274,17 @@ impl WorkloadSpec {
             return Err(if device { ResolveError::NoMedium { path } } else { ResolveError::Empty { path } });
         }
         let span = self.span.unwrap_or(target.size_bytes);
-        let too_small =
-            |asked: String| ResolveError::TooSmall { path: target.path.clone(), size: target.size_bytes, asked };
         if span > target.size_bytes {
-            return Err(too_small(span.to_string()));
+            let (path, size) = (target.path.clone(), target.size_bytes);
+            return Err(ResolveError::TooSmall { path, size, asked: span });
         }
         let whole = span.0 - span.0 % request.0;
         if whole / request.0 < u64::from(workers) {
             let each = if workers == 1 { String::new() } else { format!(" for each of {workers} workers") };
-            return Err(too_small(format!("a request of {request}{each}")));
+            return Err(ResolveError::Contradiction(format!(
+                "{span} of {} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
+                target.path
+            )));
         }
         Ok(Bytes(whole))
     }

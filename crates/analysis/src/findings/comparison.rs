@@ -52,12 +52,15 @@ pub(super) fn range_words(highest: &Comparison, lowest: &Comparison) -> String {
     if lowest.request_size == highest.request_size { one(lowest) } else { format!("{}, {}", one(highest), one(lowest)) }
 }
 
-/// What is decided, and the range without its intervals: `a gain from 2 KiB to 64 KiB (12 to 0.8 times)`.
+/// What is decided, and the range without its intervals: `a gain from 2 KiB to 64 KiB (12 times at 2 KiB, 0.8 at 1 MiB)`.
 pub(super) fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) -> String {
     let (decided, undecided) = verdicts(comparisons);
     let words = decided.or(undecided).unwrap_or_default();
     let [most, least] = [highest, lowest].map(|comparison| significant(comparison.ratio.value));
-    if most == least { format!("{words} ({most} times)") } else { format!("{words} ({most} to {least} times)") }
+    if most == least {
+        return format!("{words} ({most} times)");
+    }
+    format!("{words} ({most} times at {}, {least} at {})", highest.request_size, lowest.request_size)
 }
 
 /// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB, undecided at 256 KiB`.
@@ -139,7 +142,10 @@ mod tests {
         let (lowest, highest) = extremes(&mixed).unwrap();
         assert_eq!(range_words(highest, lowest), "4 times [3.9 to 4.1] at 2 KiB, 35 % [30 to 40] at 32 KiB");
         let words = brief(&mixed, highest, lowest);
-        assert_eq!(words, "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 to 0.35 times)");
+        assert_eq!(
+            words,
+            "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 times at 2 KiB, 0.35 at 32 KiB)"
+        );
         assert_eq!(samples(&mixed), [2, 4, 8, 16, 32]);
         assert_eq!(verdict_words(&comparisons(&[(2, 2.0, 3.0)])), "a gain");
         assert_eq!(verdict_words(&comparisons(&[(2, 0.2, 0.3), (4, 0.2, 0.3)])), "a loss at every size");

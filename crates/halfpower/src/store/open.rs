@@ -28,6 +28,16 @@ impl Store {
     /// # Errors
     /// When the file cannot be opened or made, is not a store, or is a newer program's.
     pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
+        let was_there = path.exists();
+        Self::open_or_make(path).inspect_err(|_| {
+            if !was_there && std::fs::metadata(path).is_ok_and(|facts| facts.len() == 0) {
+                // There was no room for it, say. An empty file left behind is no store.
+                let _ = std::fs::remove_file(path);
+            }
+        })
+    }
+
+    fn open_or_make(path: &Path) -> Result<Store, StoreError> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Open { path: path.into(), source };
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);

@@ -1,0 +1,244 @@
+//! Killed, interrupted, resumed: no finished sample is lost, and no test file stays unknown.
+
+use crate::support::{Lab, Running, names, wait_for};
+use rustix::process::Signal;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+const STUDY: [&str; 8] =
+    ["study", "run", "longer.toml", "--target", "place", "--size=4MiB", "--write-budget=4GiB", "--no-report"];
+/// Samples of the whole study.
+const SAMPLES: usize = 30;
+
+/// Delays that differ from run to run; told when a test fails.
+struct Delays(u64);
+
+impl Delays {
+    fn new() -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let seed = now.as_nanos() as u64;
+        eprintln!("delays drawn from {seed}");
+        Delays(seed)
+    }
+
+    fn next(&mut self, most: Duration) -> Duration {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        most.mul_f64((self.0 >> 40) as f64 / (1 << 24) as f64)
+    }
+}
+
+fn cells_and_blocks(lab: &Lab, run: i64) -> Vec<(i64, i64)> {
+    lab.samples(run).into_iter().map(|(cell, block, _)| (cell, block)).collect()
+}
+
+/// Waits until a run has as many samples, or has ended.
+fn wait_for_samples(lab: &Lab, running: &mut Running, run: i64, count: usize) {
+    wait_for("samples", || running.has_ended() || lab.samples(run).len() >= count);
+}
+
+#[test]
+fn a_run_killed_again_and_again_ends_as_one_that_was_not() {
+    let whole = Lab::new();
+    assert_eq!(whole.run(STUDY).status, Some(0));
+    let expected = cells_and_blocks(&whole, 1);
+    assert_eq!(expected.len(), SAMPLES);
+
+    let lab = Lab::new();
+    let mut delays = Delays::new();
+    let mut running = lab.start(STUDY);
+    wait_for_samples(&lab, &mut running, 1, 1);
+    for _ in 0..5 {
+        std::thread::sleep(delays.next(Duration::from_millis(800)));
+        let seen = lab.samples(1);
+        running.signal(Signal::KILL);
+        running.wait();
+        let kept = lab.samples(1);
+        assert_eq!(kept[..seen.len()], seen[..], "a finished sample was lost");
+        assert_eq!(expected[..kept.len()], cells_and_blocks(&lab, 1), "they follow the plan without a gap");
+        if kept.len() == SAMPLES {
+            break;
+        }
+        assert_eq!(lab.runs(), [(1, "interrupted".to_owned())]);
+        running = lab.start(["study", "resume", "1", "--report", "r.html"]);
+    }
+    let outcome = lab.run(["study", "resume", "1", "--report", "r.html"]);
+    // The last of the background may have completed it or still be at it until it is dropped.
+    assert!(matches!(outcome.status, Some(0 | 1)), "{}", outcome.stderr);
+    wait_for("completion", || lab.samples(1).len() == SAMPLES);
+    wait_for("the end", || lab.runs() == [(1, "complete".to_owned())]);
+    assert_eq!(cells_and_blocks(&lab, 1), expected, "every repetition once, in the plan's order");
+    lab.run(["runs", "clean"]);
+    assert_eq!(names(&lab.place()), [""; 0]);
+}
+
+/// Kills a run in the middle of its measurements; gives the test file it left.
+fn killed(lab: &Lab) -> String {
+    let mut running = lab.start(STUDY);
+    wait_for_samples(lab, &mut running, 1, 3);
+    running.signal(Signal::KILL);
+    running.wait();
+    let left = names(&lab.place());
+    assert_eq!(left.len(), 1, "the test file is left");
+    left[0].clone()
+}
+
+#[test]
+fn the_test_file_of_a_killed_run_is_spoken_of_and_used_again() {
+    use std::os::unix::fs::MetadataExt;
+    let lab = Lab::new();
+    let left = killed(&lab);
+    let inode = |name: &str| std::fs::metadata(lab.place().join(name)).unwrap().ino();
+    let before = inode(&left);
+
+    let next = lab.run(["io", "place", "--size=1MiB", "--requests=10"]);
+    assert_eq!(next.status, Some(0), "{}", next.stderr);
+    assert_eq!(next.stderr.matches(&left).count(), 1, "{}", next.stderr);
+    assert!(next.stderr.contains("study resume 1") && next.stderr.contains("runs clean"), "{}", next.stderr);
+    assert_eq!(names(&lab.place()), std::slice::from_ref(&left), "it is not removed unasked");
+
+    let mut resumed = lab.start(["study", "resume", "1", "--report", "r.html"]);
+    let had = lab.samples(1).len();
+    wait_for_samples(&lab, &mut resumed, 1, had + 1);
+    if !resumed.has_ended() {
+        assert_eq!(names(&lab.place()), std::slice::from_ref(&left), "no second file is made");
+        assert_eq!(inode(&left), before);
+    }
+    let outcome = resumed.wait();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!((lab.samples(1).len(), names(&lab.place()).len()), (SAMPLES, 0));
+    assert!(lab.path("r.html").exists());
+    let again = lab.run(["study", "resume", "1"]);
+    assert!(again.status == Some(1) && again.stderr.contains("run 1 is complete"), "{}", again.stderr);
+}
+
+#[test]
+fn a_left_test_file_is_removed_when_asked() {
+    let lab = Lab::new();
+    let left = killed(&lab);
+    let cleaned = lab.run(["runs", "clean"]);
+    assert!(cleaned.status == Some(0) && cleaned.stderr.contains(&left), "{}", cleaned.stderr);
+    assert_eq!(names(&lab.place()), [""; 0]);
+    assert_eq!(lab.run(["study", "resume", "1", "--report", "r.html"]).status, Some(0), "a new one is made");
+    assert_eq!((lab.samples(1).len(), names(&lab.place()).len()), (SAMPLES, 0));
+}
+
+#[test]
+fn a_file_that_took_the_left_ones_name_stays() {
+    let lab = Lab::new();
+    let path = lab.place().join(killed(&lab));
+    std::fs::rename(&path, lab.path("elsewhere")).unwrap();
+    std::fs::write(&path, "my thesis").unwrap();
+    assert_eq!(lab.run(["runs", "clean"]).status, Some(0));
+    assert_eq!(lab.run(["study", "resume", "1", "--report", "r.html"]).status, Some(0));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "my thesis");
+}
+
+#[test]
+fn a_run_killed_while_its_file_is_filled_is_filled_anew() {
+    let lab = Lab::new();
+    const SIZE: u64 = 96 << 20;
+    let mut running = lab.start(["study", "run", "tiny.toml", "--target", "place", "--size=96MiB", "--no-report"]);
+    let length = || {
+        let files = names(&lab.place());
+        files.first().map_or(0, |name| std::fs::metadata(lab.place().join(name)).map_or(0, |facts| facts.len()))
+    };
+    wait_for("some bytes", || running.has_ended() || length() > 0);
+    running.signal(Signal::KILL);
+    running.wait();
+    let left = length();
+    assert!(left > 0 && left < SIZE && lab.samples(1).is_empty(), "killed in the middle of filling: {left}");
+    let next = lab.run(["io", "place", "--size=1MiB", "--requests=10"]);
+    assert!(next.stderr.contains("study resume 1"), "{}", next.stderr);
+    let resumed = lab.run(["study", "resume", "1", "--report", "r.html"]);
+    assert_eq!(resumed.status, Some(0), "{}", resumed.stderr);
+    assert!(!resumed.stderr.contains("given up"), "{}", resumed.stderr);
+    assert_eq!((lab.samples(1).len(), names(&lab.place()).len()), (4, 0));
+}
+
+#[test]
+fn a_signal_ends_a_run_cleanly() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let lab = Lab::new();
+        let mut running = lab.start(STUDY);
+        wait_for_samples(&lab, &mut running, 1, 2);
+        running.signal(signal);
+        let outcome = running.wait();
+        assert_eq!(outcome.status, Some(130), "{signal:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("halfpower study resume 1"), "{signal:?}: {}", outcome.stderr);
+        assert_eq!(names(&lab.place()), [""; 0], "{signal:?}");
+        assert_eq!(lab.runs(), [(1, "interrupted".to_owned())]);
+        assert!(lab.samples(1).len() < SAMPLES);
+    }
+}
+
+#[test]
+fn a_signal_while_a_file_is_filled_leaves_nothing() {
+    let lab = Lab::new();
+    for (arguments, place) in [
+        (["io", "place", "--size=256MiB", "--requests=1"], lab.place()),
+        (["io", "place/named", "--size=256MiB", "--requests=1"], lab.place()),
+    ] {
+        let mut running = lab.start(arguments);
+        wait_for("the file", || running.has_ended() || !names(&place).is_empty());
+        running.signal(Signal::INT);
+        let outcome = running.wait();
+        assert_eq!(outcome.status, Some(130), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("nterrupted"), "{}", outcome.stderr);
+        assert_eq!(names(&place), [""; 0], "{arguments:?}");
+    }
+}
+
+/// Whether a process handles SIGINT by now.
+fn handles_interrupts(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or_default();
+    u64::from_str_radix(caught.trim(), 16).is_ok_and(|mask| mask & (1 << (Signal::INT.as_raw() - 1)) != 0)
+}
+
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    let lab = Lab::new();
+    assert_eq!(lab.run(["runs"]).status, Some(0), "the store is made");
+    // While somebody else writes to the store the program waits for ten seconds, and looks at no signal meanwhile.
+    let other = rusqlite::Connection::open(lab.store()).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let mut running = lab.start(["io", "null:", "--requests=10"]);
+    let pid = running.pid();
+    wait_for("the handlers", || handles_interrupts(pid));
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!running.has_ended(), "the first one waits for a clean end");
+    let before = SystemTime::now();
+    running.signal(Signal::INT);
+    assert_eq!(running.wait().status, Some(130));
+    assert!(before.elapsed().unwrap() < Duration::from_secs(5), "it did not wait for the store");
+}
+
+#[test]
+fn a_run_whose_place_is_gone_is_not_resumed_elsewhere() {
+    let lab = Lab::new();
+    killed(&lab);
+    std::fs::rename(lab.place(), lab.path("moved")).unwrap();
+    lab.refuses(["study", "resume", "1"], 2, "place, where run 1 was begun, is not there any more");
+    std::fs::rename(lab.path("moved"), lab.place()).unwrap();
+    let resumed = lab.run(["study", "resume", "1", "--report", "r.html"]);
+    assert_eq!(resumed.status, Some(0), "{}", resumed.stderr);
+}
+
+#[test]
+fn a_name_that_is_no_utf_8_works_but_for_resuming_which_says_so() {
+    use std::os::unix::ffi::OsStrExt;
+    let lab = Lab::new();
+    let place = lab.path(Path::new(std::ffi::OsStr::from_bytes(b"pl\xffce")));
+    std::fs::create_dir(&place).unwrap();
+    let mut arguments: Vec<_> = STUDY.iter().map(std::ffi::OsString::from).collect();
+    arguments[4] = place.clone().into_os_string();
+    let mut running = lab.start(arguments);
+    wait_for_samples(&lab, &mut running, 1, 1);
+    running.signal(Signal::KILL);
+    running.wait();
+    assert_eq!(names(&place).len(), 1);
+    lab.refuses(["study", "resume", "1"], 2, "is not there any more");
+    assert_eq!(lab.run(["runs", "clean"]).status, Some(0));
+    assert_eq!(names(&place), [""; 0], "what was left is found under its real name");
+}

@@ -1,0 +1,178 @@
+//! Block devices: read without asking, written only when they are named and nobody uses them.
+
+use crate::support::{Lab, hash, is_root, skip, tool, wait_for};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A loop device on a file, detached in the end.
+struct Loop {
+    device: PathBuf,
+}
+
+impl Loop {
+    /// None where there is none to be had, which is said.
+    fn on(file: &Path) -> Option<Loop> {
+        if !is_root() {
+            return None;
+        }
+        let attached = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(file).output();
+        let Some(output) = attached.ok().filter(|output| output.status.success()) else {
+            skip("no loop device is to be had");
+            return None;
+        };
+        Some(Loop { device: PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()) })
+    }
+
+    fn name(&self) -> &str {
+        self.device.to_str().unwrap()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        tool("partx", &["--delete".as_ref(), self.device.as_os_str()]);
+        tool("losetup", &["--detach".as_ref(), self.device.as_os_str()]);
+    }
+}
+
+/// A zram0 in use until dropped.
+struct Zram;
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        // Somebody may be looking at the new disk just now.
+        wait_for("zram0 to be free", || std::fs::write("/sys/block/zram0/reset", "1").is_ok());
+    }
+}
+
+/// Mounted until dropped.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        tool("umount", &[self.0.as_os_str()]);
+    }
+}
+
+const BOTH: &str = r#"
+name = "both"
+[trial]
+repetitions = { min = 2, max = 2 }
+[[sweep]]
+name = "both"
+operation = ["read", "write"]
+request_size = "4KiB"
+requests = 20
+"#;
+
+#[test]
+fn a_device_is_read_and_written_only_when_named() {
+    let lab = Lab::new();
+    lab.write("both.toml", BOTH.as_bytes());
+    let image = lab.data_file("image", 4096);
+    let Some(device) = Loop::on(&image) else { return };
+    let before = hash(&device.device);
+    let study = ["study", "run", "both.toml", "--no-report", "--target", device.name()];
+    let read = lab.run(study);
+    assert_eq!(read.status, Some(0), "{}", read.stderr);
+    assert!(read.stderr.contains("It writes nothing"), "{}", read.stderr);
+    let sample = lab.json(["io", device.name(), "--requests=50", "--json"]);
+    assert_eq!(sample["environment"]["target"]["kind"], "block_device");
+    assert_eq!(sample["environment"]["target"]["transport"], "loop");
+    lab.refuses(["io", device.name(), "--op=write", "--requests=9"], 2, "--overwrite");
+    lab.refuses(["io", device.name(), "--op=write", "--overwrite=/dev/other"], 2, "--overwrite names /dev/other");
+    assert_eq!(hash(&device.device), before, "reading changed it");
+    let written = lab.run([&study[..], &[&format!("--overwrite={}", device.name())]].concat());
+    assert_eq!(written.status, Some(0), "{}", written.stderr);
+    assert_ne!(hash(&device.device), before, "it was not written");
+}
+
+#[test]
+fn a_device_in_use_is_never_written() {
+    let lab = Lab::new();
+    let image = lab.write("image", &[]);
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(16 << 20).unwrap();
+    if !tool("mkfs.ext4", &["-q".as_ref(), "-F".as_ref(), image.as_os_str()]) {
+        return skip("there is no mkfs.ext4");
+    }
+    let Some(device) = Loop::on(&image) else { return };
+    let point = lab.path("mounted");
+    std::fs::create_dir(&point).unwrap();
+    if !tool("mount", &[device.device.as_os_str(), point.as_os_str()]) {
+        return skip("nothing can be mounted here");
+    }
+    let _mounted = Mounted(point);
+    for command in ["io", "run"] {
+        let arguments: &[&str] = if command == "io" { &["--op=write", "--overwrite"] } else { &["--overwrite"] };
+        lab.refuses([&[command, device.name()], arguments].concat(), 1, "is mounted on");
+    }
+    let read = lab.run(["io", device.name(), "--size=64KiB", "--requests=9"]);
+    assert_eq!(read.status, Some(0), "reading is no harm: {}", read.stderr);
+}
+
+/// A master boot record with one partition from 1 MiB on, of 15 MiB.
+fn partition_table() -> [u8; 512] {
+    let mut record = [0; 512];
+    record[446 + 4] = 0x83;
+    record[446 + 8..446 + 12].copy_from_slice(&2048_u32.to_le_bytes());
+    record[446 + 12..446 + 16].copy_from_slice(&(15 * 2048_u32).to_le_bytes());
+    record[510..].copy_from_slice(&[0x55, 0xaa]);
+    record
+}
+
+#[test]
+fn a_partitioned_device_of_which_a_part_is_mounted_is_never_written() {
+    let lab = Lab::new();
+    let image = lab.write("image", &partition_table());
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(16 << 20).unwrap();
+    let Some(device) = Loop::on(&image) else { return };
+    // Where the kernel reads no partition tables, it can still be told of partitions.
+    tool("partx", &["--add".as_ref(), device.device.as_os_str()]);
+    let part = PathBuf::from(format!("{}p1", device.name()));
+    let point = lab.path("mounted");
+    std::fs::create_dir(&point).unwrap();
+    let made = tool("mkfs.ext4", &["-q".as_ref(), "-F".as_ref(), part.as_os_str()]);
+    if !made || !tool("mount", &[part.as_os_str(), point.as_os_str()]) {
+        return skip("loop devices have no partitions here");
+    }
+    let _mounted = Mounted(point);
+    for target in [device.name(), part.to_str().unwrap()] {
+        lab.refuses(["io", target, "--op=write", "--overwrite"], 1, "is mounted on");
+    }
+}
+
+#[test]
+fn the_disk_of_the_root_file_system_is_never_written() {
+    if !is_root() {
+        return;
+    }
+    let output = Command::new("findmnt").args(["-n", "-o", "SOURCE", "/"]).output();
+    let source = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    if !source.starts_with("/dev/") || !Path::new(&source).exists() {
+        return skip("the root file system is not on a device that is seen here");
+    }
+    let lab = Lab::new();
+    let named = format!("--overwrite={source}");
+    lab.refuses(["io", &source, "--op=write", &named], 1, "is not written");
+    lab.refuses(["run", &source, &named], 1, "is not written");
+}
+
+#[test]
+fn memory_that_looks_like_a_disk_is_told_from_one() {
+    if !is_root() {
+        return;
+    }
+    let size = Path::new("/sys/block/zram0/disksize");
+    if std::fs::read_to_string(size).ok().is_none_or(|text| text.trim() != "0") {
+        return skip("there is no unused zram0");
+    }
+    let lab = Lab::new();
+    lab.refuses(["io", "/dev/zram0"], 2, "holds nothing yet");
+    if std::fs::write(size, "8M").is_err() {
+        return skip("zram0 cannot be set up");
+    }
+    let _reset = Zram;
+    let written = lab.run(["io", "/dev/zram0", "--op=write", "--bytes=8MiB", "--request-size=64KiB", "--overwrite"]);
+    assert_eq!(written.status, Some(0), "{}", written.stderr);
+    assert!(written.stderr.contains("/dev/zram0 is memory, not storage"), "{}", written.stderr);
+}

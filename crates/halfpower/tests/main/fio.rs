@@ -1,0 +1,60 @@
+//! fio's names for the options, where a hand is used to them.
+
+use crate::support::{Lab, skip};
+use serde_json::json;
+
+#[test]
+fn the_names_of_fio_come_to_the_same_workload() {
+    let lab = Lab::new();
+    if !lab.has_direct_ring() {
+        return skip("this takes direct I/O and io_uring");
+    }
+    lab.data_file("data", 1024);
+    let of = |arguments: &[&str]| {
+        let mut workload = lab.json([&["io", "data", "--json"], arguments].concat())["workload"].take();
+        workload["seed"].take();
+        workload
+    };
+    let fio = "--bs 4k --iodepth 8 --rw randread --numjobs 2 --ioengine io_uring --direct 1 --runtime 0.2";
+    let ours = "--request-size 4KiB --depth 8 --op read --pattern random --workers 2 --personality io_uring \
+                --buffering direct --duration 200ms";
+    let [fio, ours] = [fio, ours].map(|text| of(&text.split_whitespace().collect::<Vec<_>>()));
+    assert_eq!(fio, ours);
+    for (key, value) in [
+        ("operation", json!("read")),
+        ("pattern", json!("random")),
+        ("request_size", json!(4096)),
+        ("depth", json!(8)),
+        ("workers", json!(2)),
+        ("personality", json!("io_uring")),
+        ("buffering", json!("direct")),
+    ] {
+        assert_eq!(fio[key], value, "{key}");
+    }
+    assert_eq!(fio["limits"]["duration_s"], json!(0.2));
+}
+
+#[test]
+fn each_direction_of_fio_is_understood() {
+    let lab = Lab::new();
+    for (word, operation, pattern) in [
+        ("read", "read", "sequential"),
+        ("write", "write", "sequential"),
+        ("randread", "read", "random"),
+        ("randwrite", "write", "random"),
+        ("rw", "mix=50", "sequential"),
+        ("randrw", "mix=50", "random"),
+    ] {
+        let workload =
+            lab.json(["io", "null:", "--rw", word, "--requests=100", "--overwrite", "--json"])["workload"].take();
+        assert_eq!((&workload["operation"], &workload["pattern"]), (&operation.into(), &pattern.into()), "{word}");
+    }
+}
+
+#[test]
+fn what_has_no_meaning_here_is_refused() {
+    let lab = Lab::new();
+    lab.refuses(["io", "null:", "--ioengine=libaio"], 2, "--personality");
+    lab.refuses(["io", "null:", "--direct=2"], 2, "use 0 or 1");
+    lab.refuses(["io", "null:", "--rw=trim"], 2, "randread");
+}

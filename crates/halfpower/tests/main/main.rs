@@ -1,0 +1,13 @@
+//! The program as a person meets it: the real binary on real files, a module for each risk.
+//!
+//! Nothing here depends on how fast the storage is. A test that needs root, a loop device or direct I/O says
+//! `skipped: …` on standard error where it is not to be had.
+
+mod crash;
+mod device;
+mod fio;
+mod json;
+mod refusal;
+mod safety;
+mod support;
+mod survey;
