@@ -1,9 +1,12 @@
 //! Standard error and output: messages, a progress bar where there is a terminal, results.
 
 use anyhow::Context as _;
+use halfpower_model::Cancel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 /// Where a person reads and a program listens.
@@ -30,8 +33,7 @@ impl Console {
 
     /// Columns of standard output's terminal; 100 where there is none, and never more.
     pub(crate) fn output_width(&self) -> usize {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
-        size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).map_or(100, |columns| columns.min(100))
+        columns_of(std::io::stdout()).map_or(100, |columns| columns.min(100))
     }
 
     /// Whether a person can be asked: standard input and error are terminals.
@@ -39,11 +41,25 @@ impl Console {
         self.bar.is_some() && std::io::stdin().is_terminal()
     }
 
-    /// Asks a question that is answered with yes or no; anything but yes is no.
-    pub(crate) fn ask(&self, question: &str) -> bool {
+    /// Asks a question that is answered with yes or no; anything but yes is no, and so is Ctrl-C.
+    pub(crate) fn ask(&self, question: &str, cancel: &Cancel) -> bool {
         self.message(&format!("{question} [y/N]"));
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+        // A signal does not end the reading of a line, so that is done aside.
+        let (sender, answer) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = std::io::stdin().read_line(&mut line).is_ok();
+            // Nobody waits any more after Ctrl-C.
+            let _ = sender.send(read && matches!(line.trim(), "y" | "Y" | "yes"));
+        });
+        while !cancel.is_cancelled() {
+            match answer.recv_timeout(Duration::from_millis(50)) {
+                Ok(yes) => return yes,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+        false
     }
 
     /// Says something on standard error.
@@ -77,11 +93,16 @@ impl Console {
         if self.colour { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// Shows a bar of `length` ticks; nothing without a terminal.
+    /// Shows a bar of `length` ticks in place of an earlier one; nothing without a terminal.
     pub(crate) fn start_bar(&self, length: u64) {
+        self.end_bar();
         if let Some(bar) = &self.bar {
-            let template = "{bar:32.cyan/dim} {percent:>3} %  {prefix}  {wide_msg}";
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            let columns = columns_of(std::io::stderr()).unwrap_or(80);
+            let style = ProgressStyle::with_template(&bar_template(columns));
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.reset();
+            bar.set_prefix("");
+            bar.set_message("");
             bar.set_length(length);
             bar.set_position(0);
             bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -128,6 +149,21 @@ impl Console {
     }
 }
 
+/// Columns of a terminal; none for anything else.
+fn columns_of(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// A bar that fits on a line: what says most stays longest.
+fn bar_template(columns: usize) -> String {
+    match columns {
+        0..24 => "{percent:>3} %".to_owned(),
+        24..56 => "{percent:>3} %  {prefix}  {wide_msg}".to_owned(),
+        _ => format!("{{bar:{}.cyan/dim}} {{percent:>3}} %  {{prefix}}  {{wide_msg}}", (columns - 48).min(32)),
+    }
+}
+
 /// Text from outside, a file's name say, on one line and unable to steer the terminal.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(char::is_control) { text.replace(char::is_control, "\u{fffd}").into() } else { text.into() }
@@ -136,6 +172,14 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bar_leaves_room_for_what_it_says() {
+        assert!(!bar_template(40).contains("bar") && bar_template(60).contains("{bar:12."));
+        for columns in [1, 30, 40, 60, 80, 200] {
+            assert!(ProgressStyle::with_template(&bar_template(columns)).is_ok());
+        }
+    }
 
     #[test]
     fn names_cannot_steer_the_terminal() {

@@ -54,7 +54,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let mut store = session::open_store(context, !arguments.no_store)?;
     // Before the room is looked at: a test file that was left may be what takes it.
-    ground::offer_removal(&mut store, session::directory_of(&arguments.target).as_deref(), &context.console)?;
+    let directory = session::directory_of(&arguments.target);
+    ground::offer_removal(&mut store, directory.as_deref(), &context.console, &context.cancel)?;
     let site = ground::look(&wish)?;
     let workload = spec.resolve(&halfpower_engine::environment(site.facts.clone()))?;
     check_may_write(&site, &workload)?;

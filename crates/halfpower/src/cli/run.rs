@@ -108,7 +108,7 @@ pub(super) fn carry_out_study(
     let mut store = if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.no_store)?) };
     if let Some(store) = &mut store {
         // Before the room is looked at: a test file that was left may be what takes it.
-        ground::offer_removal(store, session::directory_of(path).as_deref(), &context.console)?;
+        ground::offer_removal(store, session::directory_of(path).as_deref(), &context.console, &context.cancel)?;
     }
     let Prepared { site, environment, plan } = prepare(study, path, arguments)?;
     context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));

@@ -4,6 +4,7 @@ use super::KeptTestFile;
 use super::site::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
 use crate::cli::Console;
 use crate::store::{RunStatus, Store, TestFile};
+use halfpower_model::Cancel;
 use std::path::{Path, PathBuf};
 
 /// Tells of test files that were left, and asks whether to remove them where somebody can answer. `directory` is
@@ -11,18 +12,23 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// When the store cannot be read, or a file cannot be removed.
-pub(crate) fn offer_removal(store: &mut Store, directory: Option<&Path>, console: &Console) -> anyhow::Result<()> {
-    let left = store.test_files_left()?;
-    for file in &left {
-        console.warning(&describe(file, store));
+pub(crate) fn offer_removal(
+    store: &mut Store,
+    directory: Option<&Path>,
+    console: &Console,
+    cancel: &Cancel,
+) -> anyhow::Result<()> {
+    let known = store.test_file_paths()?;
+    for file in store.test_files_left()? {
+        console.warning(&describe(&file, store));
         if !console.can_ask() {
             console.message("Remove it with `halfpower runs clean`.");
-        } else if console.ask("Remove it now?") {
-            KeptTestFile::adopt(file)?.remove(store)?;
+        } else if console.ask("Remove it now?", cancel) {
+            KeptTestFile::adopt(&file)?.remove(store)?;
         }
     }
-    let known = |path: &PathBuf| left.iter().any(|file| same_file(&file.path, path));
-    for path in directory.into_iter().flat_map(unknown_test_files).filter(|path| !known(path)) {
+    let is_known = |path: &PathBuf| known.iter().any(|known| same_file(known, path));
+    for path in directory.into_iter().flat_map(unknown_test_files).filter(|path| !is_known(path)) {
         console.warning(&format!(
             "{} looks like a test file of a run that this store does not know; remove it yourself if nobody is using it",
             path.display()

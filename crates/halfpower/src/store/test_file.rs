@@ -137,6 +137,14 @@ impl Store {
         Ok(left)
     }
 
+    /// Where every test file is that was not removed, those in use by a running process among them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn test_file_paths(&self) -> Result<Vec<PathBuf>, StoreError> {
+        Ok(self.noted_test_files()?.into_iter().map(|(file, _)| file.path).collect())
+    }
+
     fn noted_test_files(&self) -> Result<Vec<(TestFile, Option<Made>)>, StoreError> {
         const ACTION: &str = "list the test files";
         let sql = "SELECT id, run_id, path, bytes, noted_at, device, inode, made_at FROM test_files

@@ -159,7 +159,8 @@ fn a_run_killed_while_its_file_is_filled_is_filled_anew() {
 fn a_signal_ends_a_run_cleanly() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let lab = Lab::new();
-        let mut running = lab.start(STUDY);
+        let mut running =
+            lab.start(["study", "run", "endless.toml", "--target", "place", "--size=4MiB", "--report=r.html"]);
         wait_for_samples(&lab, &mut running, 1, 2);
         running.signal(signal);
         let outcome = running.wait();
@@ -167,7 +168,7 @@ fn a_signal_ends_a_run_cleanly() {
         assert!(outcome.stderr.contains("halfpower study resume 1"), "{signal:?}: {}", outcome.stderr);
         assert_eq!(names(&lab.place()), [""; 0], "{signal:?}");
         assert_eq!(lab.runs(), [(1, "interrupted".to_owned())]);
-        assert!(lab.samples(1).len() < SAMPLES);
+        assert!(lab.path("r.html").exists(), "what was measured until then is shown");
     }
 }
 
@@ -212,6 +213,25 @@ fn a_second_signal_ends_the_program_at_once() {
     running.signal(Signal::INT);
     assert_eq!(running.wait().status, Some(130));
     assert!(before.elapsed().unwrap() < Duration::from_secs(5), "it did not wait for the store");
+}
+
+#[test]
+fn two_runs_in_one_directory_leave_each_other_alone() {
+    let lab = Lab::new();
+    let mut first = lab.start(STUDY);
+    wait_for_samples(&lab, &mut first, 1, 1);
+    let second = lab.run(["study", "run", "tiny.toml", "--target", "place", "--size=1MiB", "--no-report"]);
+    assert_eq!(second.status, Some(0), "{}", second.stderr);
+    assert!(!second.stderr.contains(".test"), "a file in use is nobody's leftover: {}", second.stderr);
+    if !first.has_ended() {
+        let resumed = lab.run(["study", "resume", "1", "--report", "r.html"]);
+        let (busy, done) = ("still being measured by another process", "run 1 is complete");
+        assert_eq!(resumed.status, Some(1), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains(busy) || resumed.stderr.contains(done), "{}", resumed.stderr);
+        assert_eq!(lab.run(["runs", "clean"]).status, Some(0));
+    }
+    assert_eq!(first.wait().status, Some(0));
+    assert_eq!((lab.samples(1).len(), names(&lab.place()).len()), (SAMPLES, 0));
 }
 
 #[test]

@@ -62,6 +62,7 @@ impl Lab {
         std::fs::create_dir(lab.place()).unwrap();
         lab.write("tiny.toml", TINY.as_bytes());
         lab.write("longer.toml", LONGER.as_bytes());
+        lab.write("endless.toml", LONGER.replace("min = 5, max = 5", "min = 100, max = 100").as_bytes());
         lab
     }
 
