@@ -111,7 +111,7 @@ fn begin(
     workload: &Workload,
     note: Option<&str>,
 ) -> anyhow::Result<RunId> {
-    let target = std::path::absolute(&site.path).unwrap_or_else(|_| site.path.clone());
+    let target = session::stored_target(&site.path)?;
     Ok(store.begin_run(&NewRun {
         kind: RunKind::Io,
         name: &workload.to_string(),

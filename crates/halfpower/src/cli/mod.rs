@@ -36,7 +36,7 @@ Examples:
   halfpower run --quick /mnt/data      the same in forty seconds
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 
-Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 regression found; 4 comparison undecided; 130 interrupted.";
+Exit status: 0 done; 1 failed; 2 wrong usage or study; 130 interrupted.";
 
 /// Options that mean the same everywhere.
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,6 @@
 //! `halfpower plan`: what a study would measure.
 
-use super::run::{CommonArguments, prepare};
+use super::run::{PlanArguments, prepare};
 use super::{Context, Ending};
 use clap::Args;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PATH", default_value = ".")]
     target: PathBuf,
     #[command(flatten)]
-    common: CommonArguments,
+    plan: PlanArguments,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let study = super::study::load(&arguments.study)?;
-    let plan = prepare(&study, &arguments.target, &arguments.common)?.plan;
+    let plan = prepare(&study, &arguments.target, &arguments.plan)?.plan;
     if context.global.json {
         context.console.print_json(&plan)?;
     } else {

@@ -33,36 +33,43 @@ pub(super) struct Arguments {
 /// What carrying out any study takes.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CommonArguments {
+    #[command(flatten)]
+    plan: PlanArguments,
     /// Only say what would be done
     #[arg(long)]
-    pub(super) dry_run: bool,
-    /// Only read
-    #[arg(long)]
-    pub(super) no_writes: bool,
-    /// Bytes the run may write, the test file included: flash wears [default: the study's, 32GiB]
-    #[arg(long, value_name = "SIZE")]
-    pub(super) write_budget: Option<Bytes>,
-    /// Lose what the file or device holds; `--overwrite=TARGET` makes sure it is that one
-    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
-    pub(super) overwrite: Option<Option<PathBuf>>,
-    /// Size of the test file, or how much of the target is used [default: 1GiB of a directory, all of a target]
-    #[arg(long, value_name = "SIZE")]
-    pub(super) size: Option<Bytes>,
-    /// Draws order, places and data; the same seed does the same work [default: the study's, 1]
-    #[arg(long, value_name = "N")]
-    pub(super) seed: Option<u64>,
+    dry_run: bool,
     /// Write the report here
     #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT, help_heading = "Results")]
-    pub(super) report: PathBuf,
+    report: PathBuf,
     /// Write no report
     #[arg(long, help_heading = "Results")]
-    pub(super) no_report: bool,
+    no_report: bool,
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store", help_heading = "Results")]
-    pub(super) no_store: bool,
+    no_store: bool,
     /// Something to remember the run by
     #[arg(long, value_name = "TEXT", help_heading = "Results")]
-    pub(super) note: Option<String>,
+    note: Option<String>,
+}
+
+/// What planning any study takes.
+#[derive(Clone, Debug, Args)]
+pub(super) struct PlanArguments {
+    /// Only read
+    #[arg(long)]
+    no_writes: bool,
+    /// Bytes the run may write, the test file included: flash wears [default: the study's, 32GiB]
+    #[arg(long, value_name = "SIZE")]
+    write_budget: Option<Bytes>,
+    /// Lose what the file or device holds; `--overwrite=TARGET` makes sure it is that one
+    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
+    overwrite: Option<Option<PathBuf>>,
+    /// Size of the test file, or how much of the target is used [default: 1GiB of a directory, all of a target]
+    #[arg(long, value_name = "SIZE")]
+    size: Option<Bytes>,
+    /// Draws order, places and data; the same seed does the same work [default: the study's, 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -110,7 +117,7 @@ pub(super) fn carry_out_study(
         // Before the room is looked at: a test file that was left may be what takes it.
         ground::offer_removal(store, session::directory_of(path).as_deref(), &context.console, &context.cancel)?;
     }
-    let Prepared { site, environment, plan } = prepare(study, path, arguments)?;
+    let Prepared { site, environment, plan } = prepare(study, path, &arguments.plan)?;
     context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
@@ -122,7 +129,7 @@ pub(super) fn carry_out_study(
         }
         return Ok(Ending::Done);
     };
-    let absolute = std::path::absolute(path)?;
+    let target = session::stored_target(path)?;
     let command = format!("halfpower {}", context.typed);
     let run = store.begin_run(&NewRun {
         kind,
@@ -131,7 +138,7 @@ pub(super) fn carry_out_study(
         study_text: Some(&study.text),
         plan: Some(&plan),
         command: &command,
-        target: &absolute.to_string_lossy(),
+        target: &target.to_string_lossy(),
         seed: plan.seed,
         note: arguments.note.as_deref(),
         environment: &environment,
@@ -149,7 +156,7 @@ pub(super) struct Prepared {
 }
 
 /// Looks at the ground and makes the plan; changes nothing.
-pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -> anyhow::Result<Prepared> {
+pub(super) fn prepare(study: &Study, path: &Path, arguments: &PlanArguments) -> anyhow::Result<Prepared> {
     let wish = Wish {
         path: path.to_owned(),
         size: arguments.size.or(study.test_file),
@@ -168,6 +175,7 @@ pub(super) fn prepare(study: &Study, path: &Path, arguments: &CommonArguments) -
         no_writes: no_writes(&site, arguments.no_writes),
         no_cold_cache: site.no_cold_cache(environment.memory_bytes),
         test_file: site.fill_bytes(),
+        test_file_end: site.test_file_end(),
     };
     let plan = Plan::make(study, &overrides, &environment)?;
     let reads = plan.cells.iter().map(|cell| &cell.workload).filter(|workload| workload.operation.reads());

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
 use crate::store::{RunId, RunStatus, Store};
-use halfpower_engine::TargetError;
+use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Nanoseconds, Testbed, Workload};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn open_target(context: &Context, store: &mut Store, run: RunId, plan: &Plan, si
     if matches!(site.making, ground::Making::TestFile(_))
         && let Some(left) = store.test_files_left()?.into_iter().find(|left| left.run == Some(run))
     {
-        let file = KeptTestFile::adopt(&left)?;
+        let file = KeptTestFile::adopt(store, &left)?;
         let opened = Opened::on_test_file(file)?;
         if opened.host.describe().target.size_bytes == site.facts.size_bytes && opened.host.is_filled() {
             return Ok(opened);
@@ -170,6 +170,14 @@ pub(super) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<u
 
 fn kilobytes(bytes: usize) -> String {
     format!("{} kB", significant(bytes as f64 / 1e3))
+}
+
+/// A target as the store keeps it: by its absolute name, so that it is found again from anywhere.
+///
+/// # Errors
+/// When the current directory is gone.
+pub(super) fn stored_target(path: &Path) -> std::io::Result<PathBuf> {
+    if path.as_os_str() == NULL_TARGET { Ok(path.to_owned()) } else { std::path::absolute(path) }
 }
 
 /// Where a directory's leftovers are looked for.

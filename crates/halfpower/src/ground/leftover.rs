@@ -24,7 +24,7 @@ pub(crate) fn offer_removal(
         if !console.can_ask() {
             console.message("Remove it with `halfpower runs clean`.");
         } else if console.ask("Remove it now?", cancel) {
-            KeptTestFile::adopt(&file)?.remove(store)?;
+            KeptTestFile::adopt(store, &file)?.remove(store)?;
         }
     }
     let is_known = |path: &PathBuf| known.iter().any(|known| same_file(known, path));
@@ -44,7 +44,7 @@ pub(crate) fn offer_removal(
 pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Vec<TestFile>> {
     let left = store.test_files_left()?;
     for file in &left {
-        KeptTestFile::adopt(file)?.remove(store)?;
+        KeptTestFile::adopt(store, file)?.remove(store)?;
     }
     Ok(left)
 }

@@ -1,6 +1,7 @@
 //! A site: the ground looked at, and what it takes to open the target on it.
 
 use super::{Making, Wish};
+use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store, TestFileId};
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target};
@@ -101,6 +102,14 @@ impl Site {
         Ok(())
     }
 
+    /// What becomes of the file that is made.
+    pub(crate) fn test_file_end(&self) -> TestFileEnd {
+        match self.making {
+            Making::TestFile(_) | Making::Nothing => TestFileEnd::Removed,
+            Making::NamedFile | Making::LargerFile => TestFileEnd::Kept,
+        }
+    }
+
     /// Makes what has to be made, tells `progress` how many bytes are written, and opens the target.
     ///
     /// # Errors
@@ -181,8 +190,13 @@ impl KeptTestFile {
     /// Takes over one that a killed run left, which the store vouches for.
     ///
     /// # Errors
-    /// When it is gone.
-    pub(crate) fn adopt(left: &store::TestFile) -> anyhow::Result<Self> {
+    /// When it is gone, or another process has taken it over.
+    pub(crate) fn adopt(store: &mut Store, left: &store::TestFile) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            store.take_test_file(left.id)?,
+            "{} has been taken over by another process; wait until it is done",
+            left.path.display()
+        );
         Ok(KeptTestFile { file: TestFile::adopt(&left.path)?, id: left.id })
     }
 

@@ -1,6 +1,6 @@
 //! A plan in words: a paragraph before it is run, a table for who asks.
 
-use super::{Plan, reads_a_cold_cache_in_order};
+use super::{Plan, TestFileEnd, reads_a_cold_cache_in_order};
 use crate::study::Order;
 use halfpower_model::{Nanoseconds, Workload};
 use std::fmt::Write;
@@ -25,7 +25,11 @@ impl Plan {
             (_, None) => format!(" It writes at most {}.", self.bytes_written_at_most()),
             (_, Some(size)) => {
                 let most = self.bytes_written_at_most();
-                format!(" It makes a test file of {size}, writes at most {most} with it, and removes it afterwards.")
+                let (what, end) = match self.test_file_end {
+                    TestFileEnd::Removed => ("a test file", "and removes it afterwards"),
+                    TestFileEnd::Kept => ("the file", "and leaves it there"),
+                };
+                format!(" It makes {what} of {size}, writes at most {most} with it, {end}.")
             }
         });
         if !self.skipped.is_empty() {

@@ -1,6 +1,6 @@
 //! From study to plan: every cell resolved against the testbed, or left out with the reason.
 
-use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, budget, reads_a_cold_cache_in_order};
+use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, reads_a_cold_cache_in_order};
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Workload, WorkloadSpec};
@@ -21,6 +21,8 @@ pub(crate) struct Overrides {
     pub no_cold_cache: Option<String>,
     /// Size of the test file that is made for the run; it counts against the write budget.
     pub test_file: Option<Bytes>,
+    /// What becomes of that file.
+    pub test_file_end: TestFileEnd,
 }
 
 /// Why there is no plan. Each message ends with the remedy.
@@ -87,6 +89,7 @@ impl Plan {
             question: study.question.clone(),
             target: environment.target.path.clone(),
             test_file_bytes: overrides.test_file,
+            test_file_end: overrides.test_file_end,
             seed,
             order: study.trial.order,
             repetitions: study.trial.repetitions,

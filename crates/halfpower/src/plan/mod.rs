@@ -42,8 +42,11 @@ pub(crate) struct Plan {
     pub question: Option<String>,
     /// The target as the testbed names it.
     pub target: String,
-    /// Size of the test file that is made for the run; none when the target is there already.
+    /// Size of the file that is made for the run; none when the target is there already.
     pub test_file_bytes: Option<Bytes>,
+    /// What becomes of it.
+    #[serde(default)]
+    pub test_file_end: TestFileEnd,
     /// Draws the order and the requests.
     pub seed: u64,
     /// The order of the trials.
@@ -59,6 +62,17 @@ pub(crate) struct Plan {
     pub cells: Vec<Cell>,
     /// What is not, and why.
     pub skipped: Vec<Skipped>,
+}
+
+/// What becomes of a file that was made for a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TestFileEnd {
+    /// It goes with the run.
+    #[default]
+    Removed,
+    /// The user named it: it stays.
+    Kept,
 }
 
 /// A point of a sweep, resolved.

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::store::{RunId, Store};
 use forecast::Forecast;
 use halfpower_analysis::relative_half_width;
-use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Testbed, Workload};
+use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed, Workload};
 use std::time::Instant;
 
 /// Is told how a run goes.
@@ -87,7 +87,7 @@ impl<'a> Runner<'a> {
             let Some(cell) = cells.get_mut(stored.cell) else { continue };
             cell.rates.push((stored.block, stored.sample.total.bytes_per_s.0));
             cell.given_up |= !stored.sample.is_complete();
-            written.0 += stored.sample.write.as_ref().map_or(0, |totals| totals.bytes);
+            written.0 += bytes_written(&stored.sample);
         }
         let forecast = Forecast::new(plan);
         Ok(Runner { plan, run, store, testbed, cancel, cells, written, forecast, started: Instant::now() })
@@ -169,10 +169,17 @@ impl<'a> Runner<'a> {
             audience.gave_up(&workload, &failure.message);
         }
         self.cells[cell].rates.push((block, sample.total.bytes_per_s.0));
-        self.written.0 += sample.write.as_ref().map_or(0, |totals| totals.bytes);
+        self.written.0 += bytes_written(&sample);
         self.forecast.took(cell, Nanoseconds(self.elapsed().0 - before.0));
         Ok(())
     }
+}
+
+/// The most a sample wrote: what it counted, and what was still outstanding when its window closed.
+fn bytes_written(sample: &Sample) -> u64 {
+    let workload = &sample.workload;
+    let outstanding = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers);
+    sample.write.as_ref().map_or(0, |totals| totals.bytes + outstanding)
 }
 
 /// Passes a testbed's progress on with what the run knows.

@@ -102,6 +102,15 @@ impl Store {
         self.connection.execute(sql, (run.0, id.0)).during("note a test file").map(|_| ())
     }
 
+    /// Claims a file that was left for this process; false when another was quicker.
+    ///
+    /// # Errors
+    /// When the claim cannot be looked at.
+    pub(crate) fn take_test_file(&mut self, id: TestFileId) -> Result<bool, StoreError> {
+        let taken = self.claims.take(&id.claim());
+        taken.map_err(|source| self.claims.error("claim", &id.claim(), source))
+    }
+
     /// Strikes a file off, once it was removed.
     ///
     /// # Errors
