@@ -81,9 +81,9 @@ impl Nanoseconds {
     pub(crate) fn unit(self) -> (f64, &'static str) {
         match self.0 {
             0..1_000 => (1.0, "ns"),
-            1_000..1_000_000 => (1e3, "µs"),
-            1_000_000..1_000_000_000 => (1e6, "ms"),
-            1_000_000_000..120_000_000_000 => (1e9, "s"),
+            1_000..999_500 => (1e3, "µs"),
+            999_500..999_500_000 => (1e6, "ms"),
+            999_500_000..120_000_000_000 => (1e9, "s"),
             _ => (60e9, "min"),
         }
     }
@@ -93,9 +93,9 @@ impl BytesPerSecond {
     /// The unit that suits it: its bytes per second, and its name.
     pub(crate) fn unit(self) -> (f64, &'static str) {
         match self.0 {
-            rate if rate >= 1e9 => (1e9, "GB/s"),
-            rate if rate >= 1e6 => (1e6, "MB/s"),
-            rate if rate >= 1e3 => (1e3, "kB/s"),
+            rate if rate >= 999.5e6 => (1e9, "GB/s"),
+            rate if rate >= 999.5e3 => (1e6, "MB/s"),
+            rate if rate >= 999.5 => (1e3, "kB/s"),
             _ => (1.0, "B/s"),
         }
     }
@@ -188,13 +188,19 @@ impl FromStr for Nanoseconds {
 }
 
 impl fmt::Display for Bytes {
-    /// Exact where a binary unit divides it (`64 KiB`), else with one decimal (`1.5 GiB`).
+    /// Exact where it can be (`64 KiB`, `1.5 GiB`, `8193 KiB`), else with one decimal (`79.3 GiB`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-        match UNITS.iter().find(|(unit, _)| self.0 >= *unit) {
-            None => write!(f, "{} B", self.0),
-            Some((unit, name)) if self.0.is_multiple_of(*unit) => write!(f, "{} {name}", self.0 / unit),
-            Some((unit, name)) => write!(f, "{:.1} {name}", self.0 as f64 / *unit as f64),
+        const UNITS: [(u64, &str); 5] =
+            [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+        let Some(largest) = UNITS.iter().position(|(unit, _)| self.0 >= *unit) else { return f.write_str("0 B") };
+        let (unit, name) = UNITS[largest];
+        if (u128::from(self.0) * 2).is_multiple_of(u128::from(unit)) {
+            return write!(f, "{} {name}", self.0 as f64 / unit as f64);
+        }
+        let exact = |(unit, _): &&(u64, &str)| self.0.is_multiple_of(*unit) && self.0 / unit < 10_000;
+        match UNITS[largest..].iter().find(exact) {
+            Some((unit, name)) => write!(f, "{} {name}", self.0 / unit),
+            None => write!(f, "{:.1} {name}", self.0 as f64 / unit as f64),
         }
     }
 }
@@ -346,6 +352,9 @@ mod tests {
         assert_eq!(BytesPerSecond(1.6537e9).to_string(), "1.65 GB/s");
         assert_eq!(BytesPerSecond(96_600_000.0).to_string(), "96.6 MB/s");
         assert_eq!(Nanoseconds(12_345).to_string(), "12.3 µs");
+        assert_eq!(Nanoseconds(999_990_000).to_string(), "1 s");
+        assert_eq!(BytesPerSecond(999_900_000.0).to_string(), "1 GB/s");
+        assert_eq!(Bytes(8193 << 10).to_string(), "8193 KiB");
         assert_eq!(Nanoseconds(180_000_000_000).to_string(), "3 min");
         assert_eq!(Bytes(65_536).to_string(), "64 KiB");
         assert_eq!(Bytes(1_610_612_736).to_string(), "1.5 GiB");

@@ -21,6 +21,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let store = session::open_store(context, true)?;
     let analysed = Analysed::load(&store, arguments.run)?;
     session::write_report(&analysed, &arguments.output)?;
-    context.console.message(&format!("Report: {}", arguments.output.display()));
+    if context.global.json {
+        context.console.print_json(&serde_json::json!({ "run": arguments.run.0, "report": arguments.output }))?;
+    } else {
+        context.console.message(&format!("Report: {}", arguments.output.display()));
+    }
     Ok(Ending::Done)
 }

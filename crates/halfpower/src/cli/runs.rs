@@ -61,12 +61,21 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 store.remove_run(*run)?;
                 context.console.message(&format!("Removed run {run}."));
             }
+            if context.global.json {
+                context
+                    .console
+                    .print_json(&serde_json::json!({ "removed": runs.iter().map(|run| run.0).collect::<Vec<_>>() }))?;
+            }
         }
         Action::Clean => {
             let removed = ground::remove_leftovers(&mut store)?;
             removed.iter().for_each(|file| context.console.message(&format!("Removed {}.", file.path.display())));
             if removed.is_empty() {
                 context.console.message("No test file was left.");
+            }
+            if context.global.json {
+                let paths: Vec<_> = removed.iter().map(|file| file.path.to_string_lossy()).collect();
+                context.console.print_json(&serde_json::json!({ "removed": paths }))?;
             }
         }
     }

@@ -53,7 +53,7 @@ pub(crate) struct Plan {
     pub order: Order,
     /// How often each cell is measured.
     pub repetitions: Repetitions,
-    /// No repetition beyond the least is started after this time, counted from the start of the run.
+    /// No repetition beyond the least is started after this time, counted from the first trial of this start of the run.
     #[serde(rename = "time_limit_s", with = "seconds::optional")]
     pub time_limit: Option<Nanoseconds>,
     /// Bytes that the run may write, the test file included.

@@ -175,11 +175,12 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The most a sample wrote: what it counted, and what was still outstanding when its window closed.
+/// The most a sample wrote: what it counted, and what was still outstanding when its window closed, up to its limit.
 fn bytes_written(sample: &Sample) -> u64 {
     let workload = &sample.workload;
     let outstanding = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers);
-    sample.write.as_ref().map_or(0, |totals| totals.bytes + outstanding)
+    let most = workload.limits.bytes.map_or(u64::MAX, |bytes| bytes.0);
+    sample.write.as_ref().map_or(0, |totals| (totals.bytes + outstanding).min(most))
 }
 
 /// Passes a testbed's progress on with what the run knows.

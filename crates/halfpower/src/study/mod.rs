@@ -48,7 +48,7 @@ pub(crate) struct Study {
 pub(crate) struct Trial {
     /// How often.
     pub repetitions: Repetitions,
-    /// No repetition beyond the least is started after this time, counted from the start of the run.
+    /// No repetition beyond the least is started after this time, counted from the first trial of this start of the run.
     pub time_limit: Option<Nanoseconds>,
     /// Bytes that all trials may write, the test file included.
     pub write_budget: Option<Bytes>,
