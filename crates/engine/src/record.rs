@@ -193,6 +193,12 @@ fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
         format!("{:.0} % of the span was still in the file cache", cached * 100.0),
         "close other programs that use the file, or use --buffering direct",
     );
+    warn(
+        cold && sample.cached_share_before.is_none() && !workload.buffering.is_direct(),
+        "cold_unknown",
+        "the kernel does not say whether the file cache let go of the span".to_owned(),
+        "run as a user who may write the target, or use --buffering direct",
+    );
     let buffered_reads = workload.operation.reads() && !workload.buffering.is_direct();
     let read_twice = workload.pattern == Pattern::Sequential && sample.total.bytes > workload.span.0;
     warn(
@@ -205,7 +211,7 @@ fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
         hole_share > 0.01 && workload.operation.writes(),
         "sparse_target",
         format!("{:.0} % of the span was never written: the file system allocates as we write", hole_share * 100.0),
-        "write the file once before, or say so on purpose",
+        "write the file once before it is measured",
     );
     let stolen_s = sample.cpu.steal_s.unwrap_or(0.0);
     let stolen = stolen_s / wall_s.max(0.01) / f64::from(sample.environment.cpus);

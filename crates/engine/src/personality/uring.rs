@@ -111,6 +111,19 @@ impl Personality for Uring {
     }
 }
 
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // The kernel tears a ring down some time after it is closed; until then it would keep the target busy.
+        let submitter = self.ring.submitter();
+        if self.registered_file {
+            let _ = submitter.unregister_files();
+        }
+        if self.registered_buffers {
+            let _ = submitter.unregister_buffers();
+        }
+    }
+}
+
 impl Uring {
     #[inline]
     fn entry(&self, transfer: &Transfer) -> squeue::Entry {

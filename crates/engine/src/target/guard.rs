@@ -5,7 +5,7 @@ use super::TargetError;
 use super::filesystem::{self, Mount, sysfs_device, whole_disk};
 use rustix::fs::{major, minor};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Refuses a block device somebody uses.
@@ -18,11 +18,48 @@ pub(super) fn refuse_if_in_use(path: &Path) -> Result<(), TargetError> {
     let Some(device) = sysfs_device((major(number), minor(number))) else {
         return Err(refuse("sysfs does not know it, so nobody can tell whether it is in use; mount /sys".to_owned()));
     };
+    // Another loop device may lie on the same file.
+    if let Ok(backing) = fs::read_to_string(device.join("loop/backing_file")) {
+        refuse_if_backing(Path::new(backing.trim_end_matches('\n')))?;
+    }
     let users = Users { mounts: filesystem::mounts(), swaps: swap_devices() };
     match users.of_family(&device) {
         None => Ok(()),
         Some(reason) => Err(refuse(reason)),
     }
+}
+
+/// Refuses a file or device that a loop device in use lies on: writing to it writes to what is mounted there.
+///
+/// # Errors
+/// [`TargetError::InUse`] naming the loop device and its user.
+pub(super) fn refuse_if_backing(path: &Path) -> Result<(), TargetError> {
+    let facts = fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?;
+    let users = Users { mounts: filesystem::mounts(), swaps: swap_devices() };
+    let on_it = loops().into_iter().filter(|(_, backing)| is_same(backing, &facts));
+    match on_it.filter_map(|(device, _)| users.of_family(&device)).next() {
+        None => Ok(()),
+        Some(reason) => Err(TargetError::InUse { path: path.display().to_string(), reason }),
+    }
+}
+
+/// Every loop device that has a file, and that file.
+fn loops() -> Vec<(PathBuf, PathBuf)> {
+    let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
+    let backing = |device: PathBuf| {
+        let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
+        Some((fs::canonicalize(&device).ok()?, PathBuf::from(file.trim_end_matches('\n'))))
+    };
+    entries.flatten().filter_map(|entry| backing(entry.path())).collect()
+}
+
+/// Whether a path leads to the file or device of these facts.
+fn is_same(path: &Path, facts: &fs::Metadata) -> bool {
+    let device = |facts: &fs::Metadata| facts.file_type().is_block_device().then(|| facts.rdev());
+    fs::metadata(path).is_ok_and(|other| match (device(&other), device(facts)) {
+        (None, None) => (other.dev(), other.ino()) == (facts.dev(), facts.ino()),
+        (other, facts) => other == facts,
+    })
 }
 
 /// What uses devices on this host.

@@ -150,6 +150,9 @@ impl Target {
         let action = if access == Access::Overwrite { "write" } else { "read" };
         let fail = |error: io::Error| TargetError::from_io(action, path, error);
         let kind = kind_of(path, &std::fs::metadata(path).map_err(fail)?)?;
+        if access == Access::Overwrite {
+            guard::refuse_if_backing(path)?;
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::Overwrite);
         if kind == TargetKind::BlockDevice && access == Access::Overwrite {
@@ -165,6 +168,22 @@ impl Target {
         }
         let (facts, device) = describe_open(path, &file, access)?;
         Ok(Target { facts, file: Some(file), access, device })
+    }
+
+    /// A file of our own, open for reading and writing.
+    pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
+        let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
+        Ok(Target { facts, file: Some(file), access: Access::Overwrite, device })
+    }
+
+    /// The same, after it has grown.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn examined_again(self) -> Result<Target, TargetError> {
+        let Some(file) = &self.file else { return Ok(self) };
+        let (facts, device) = describe_open(Path::new(&self.facts.path), file, self.access)?;
+        Ok(Target { facts, device, ..self })
     }
 
     /// What it is and what it lies on.

@@ -3,7 +3,7 @@
 //! It is made under a new name (never over an existing file, never through a link), filled with incompressible bytes
 //! so that no layer below can store it as nothing, and removed only while its name still leads to the very file made.
 
-use super::TargetError;
+use super::{Target, TargetError};
 use crate::worker::buffers::{Buffers, fill_random};
 use halfpower_model::random::Random;
 use halfpower_model::{Bytes, Cancel};
@@ -90,16 +90,34 @@ impl TestFile {
         fill(&self.path, &file, size, seed, cancel, progress)
     }
 
+    /// Opens it as a target, for reading and writing.
+    ///
+    /// # Errors
+    /// When another file has taken its name; links are not followed.
+    pub fn open(&self) -> Result<Target, TargetError> {
+        let fail = |error: io::Error| TargetError::from_io("open", &self.path, error);
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(&self.path, flags, Mode::empty()).map_err(|error| fail(error.into()))?);
+        self.check(&file).map_err(fail)?;
+        Target::of_file(&self.path, file)
+    }
+
+    /// Whether an open file is this one.
+    fn check(&self, file: &File) -> io::Result<()> {
+        let status = fstat(file)?;
+        if (Identity { device: status.st_dev, inode: status.st_ino }) == self.identity {
+            return Ok(());
+        }
+        Err(io::Error::other("another file has taken its name"))
+    }
+
     /// Direct where it can be, so that filling does not leave the cache full; buffered otherwise.
     fn open_for_filling(&self) -> io::Result<File> {
         let open = |flags: OFlags| {
             rustix::fs::open(&self.path, OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags, Mode::empty())
         };
         let file = File::from(open(OFlags::DIRECT).or_else(|_| open(OFlags::empty()))?);
-        let status = fstat(&file)?;
-        if (Identity { device: status.st_dev, inode: status.st_ino }) != self.identity {
-            return Err(io::Error::other("another file has taken its name"));
-        }
+        self.check(&file)?;
         Ok(file)
     }
 
@@ -240,6 +258,22 @@ mod tests {
         std::fs::write(&path, "somebody's").unwrap();
         assert!(file.remove().unwrap_err().to_string().contains("cannot remove"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's");
+    }
+
+    #[test]
+    fn what_took_its_name_is_not_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = TestFile::create(directory.path(), "t").unwrap();
+        file.fill(Bytes(4096), 1, &Cancel::default(), |_| {}).unwrap();
+        assert_eq!(file.open().unwrap().facts().size_bytes, Bytes(4096));
+        let victim = directory.path().join("victim");
+        std::fs::write(&victim, "somebody's").unwrap();
+        std::fs::rename(file.path(), directory.path().join("moved")).unwrap();
+        std::fs::copy(&victim, file.path()).unwrap();
+        assert!(file.open().is_err(), "another file");
+        std::fs::remove_file(file.path()).unwrap();
+        std::os::unix::fs::symlink(&victim, file.path()).unwrap();
+        assert!(file.open().is_err(), "a link");
     }
 
     #[test]

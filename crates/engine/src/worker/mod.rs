@@ -33,6 +33,18 @@ pub(crate) struct Schedule {
     pub(crate) count_drain: bool,
 }
 
+impl Schedule {
+    /// The same, begun at `now` where that is later: a thread that was woken late has not been measuring meanwhile.
+    fn not_before(self, now: u64) -> Self {
+        let late = now.saturating_sub(self.measure_from);
+        Schedule {
+            measure_from: self.measure_from + late,
+            measure_until: self.measure_until.saturating_add(late),
+            ..self
+        }
+    }
+}
+
 /// What a worker found out beside the counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
@@ -97,9 +109,8 @@ pub(crate) struct Worker<'a, P, T> {
     count_drain: bool,
     /// Requests that may still be submitted.
     remaining: u64,
-    /// Outstanding requests times ticks over the measured part, and where it is counted from and to.
+    /// Outstanding requests times ticks over the measured part, and the tick up to which they are counted.
     depth_ticks: u64,
-    depth_from: u64,
     depth_until: u64,
     outcome: Outcome,
 }
@@ -130,7 +141,6 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
             count_drain: false,
             remaining: u64::MAX,
             depth_ticks: 0,
-            depth_from: 0,
             depth_until: 0,
             outcome: Outcome::default(),
         }
@@ -149,11 +159,15 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
         self.count_drain = schedule.count_drain;
         let mut now = self.ticks.now();
         let mut cpu_before = cpu::thread_time();
+        let schedule = schedule.not_before(now);
         let mut next_event = schedule.measure_from;
+        if now >= next_event {
+            next_event = self.begin_measuring(&schedule, &mut cpu_before);
+        }
         let mut last_reap = now;
         loop {
             if now >= next_event || self.remaining == 0 || self.stop.load(Relaxed) {
-                next_event = self.change_phase(&schedule, now, &mut cpu_before);
+                next_event = self.change_phase(&schedule, now, cpu_before);
             }
             self.submit_all(now);
             if self.in_flight() == 0 {
@@ -165,11 +179,14 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
                 return Err(error);
             }
             now = self.ticks.now();
+            if self.phase == Phase::Warmup && now >= schedule.measure_from {
+                next_event = self.begin_measuring(&schedule, &mut cpu_before);
+            }
             self.count_depth(now);
             last_reap = now;
             // The window is fixed beforehand, so that the last completion does not decide where it ends.
             let counts = match self.phase {
-                Phase::Warmup => now > schedule.measure_from,
+                Phase::Warmup => false,
                 Phase::Measuring => now <= schedule.measure_until || self.counts_late(),
                 Phase::Draining => self.count_drain,
             };
@@ -178,26 +195,29 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
         Ok(self.finish(&schedule, last_reap, cpu_before))
     }
 
-    /// The rare turns of the loop: the warm-up ends, the time is up, the requests are used up, somebody says stop.
-    /// Gives the tick of the next one.
+    /// The warm-up is over: what completes from now on counts. Gives the tick of the next event.
     #[cold]
-    fn change_phase(&mut self, schedule: &Schedule, now: u64, cpu_before: &mut CpuTime) -> u64 {
-        if self.phase == Phase::Warmup && now >= schedule.measure_from {
-            self.phase = Phase::Measuring;
-            *cpu_before = cpu::thread_time();
-            self.depth_from = now;
-            self.depth_until = now;
-            self.remaining = match schedule.requests {
-                u64::MAX => u64::MAX,
-                // What is outstanding will count, so it is part of the number.
-                requests => requests.saturating_sub(self.in_flight()),
-            };
-        }
+    fn begin_measuring(&mut self, schedule: &Schedule, cpu_before: &mut CpuTime) -> u64 {
+        self.phase = Phase::Measuring;
+        *cpu_before = cpu::thread_time();
+        self.depth_until = schedule.measure_from;
+        self.remaining = match schedule.requests {
+            u64::MAX => u64::MAX,
+            // What is outstanding will count, so it is part of the number.
+            requests => requests.saturating_sub(self.in_flight()),
+        };
+        schedule.measure_until
+    }
+
+    /// The rare turns of the loop: the time is up, the requests are used up, somebody says stop. Gives the tick of the
+    /// next one.
+    #[cold]
+    fn change_phase(&mut self, schedule: &Schedule, now: u64, cpu_before: CpuTime) -> u64 {
         let time_is_up = now >= schedule.measure_until;
         let stopped = self.stop.load(Relaxed);
         if self.phase == Phase::Measuring && (time_is_up || stopped || self.remaining == 0) {
             self.phase = Phase::Draining;
-            self.outcome.cpu = cpu::since(cpu::thread_time(), *cpu_before);
+            self.outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
             // Requests used up: the last ones count.
             self.count_drain |= self.remaining == 0;
             self.outcome.elapsed_ticks = schedule.measure_until.min(now) - schedule.measure_from;
@@ -327,7 +347,7 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
             self.outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
         }
         self.outcome.depth_mean =
-            self.depth_ticks as f64 / self.depth_until.saturating_sub(self.depth_from).max(1) as f64;
+            self.depth_ticks as f64 / self.depth_until.saturating_sub(schedule.measure_from).max(1) as f64;
         self.outcome
     }
 }
@@ -336,3 +356,93 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
 pub(crate) const READ: usize = Direction::Read as usize;
 /// Index of a direction's recorder.
 pub(crate) const WRITE: usize = Direction::Write as usize;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instrument::clock::Monotonic;
+    use crate::personality::Setup;
+    use crate::worker::buffers::Buffers;
+    use halfpower_model::{
+        Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Operation, Pattern, Personality as Name,
+    };
+    use std::time::Duration;
+
+    /// Completes one transfer in 40 ms.
+    struct Slow {
+        taken: Vec<Transfer>,
+    }
+
+    impl Personality for Slow {
+        const MOVES_DATA: bool = false;
+
+        fn open(_: Setup<'_>) -> io::Result<Self> {
+            Ok(Slow { taken: Vec::new() })
+        }
+
+        fn submit(&mut self, transfer: Transfer) {
+            self.taken.push(transfer);
+        }
+
+        fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+            std::thread::sleep(Duration::from_millis(40));
+            let transfer = self.taken.remove(0);
+            done.push(Completion { slot: transfer.slot, result: transfer.length as i32 });
+            Ok(())
+        }
+    }
+
+    fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
+        let workload = Workload {
+            operation: Operation::Read,
+            pattern: Pattern::Sequential,
+            request_size: Bytes(4096),
+            depth,
+            submit_batch: 1,
+            workers: 1,
+            buffering: Buffering::Direct,
+            personality: Name::Sync,
+            span: Bytes(1 << 20),
+            limits: Limits { duration: None, requests: None, bytes: None },
+            warmup: Nanoseconds(0),
+            interval: Nanoseconds(1_000_000_000),
+            cache: CachePolicy::Keep,
+            durability: Durability::None,
+            seed: 1,
+            cpus: Vec::new(),
+        };
+        let (recorders, stop) = (Default::default(), AtomicBool::new(false));
+        let buffers = Buffers::new(1, 1, None).unwrap();
+        let slow = Slow::open(Setup { file: None, buffers, workload: &workload }).unwrap();
+        let worker = Worker::new(slow, Monotonic, &recorders, &stop, &workload, 0);
+        let measure_from = Monotonic.now() + warmup_ms * 1_000_000;
+        let outcome = worker.run(Schedule {
+            measure_from,
+            measure_until: measure_from + window_ms * 1_000_000,
+            requests: u64::MAX,
+            count_drain: false,
+        });
+        let mut counted = recorder::Snapshot::default();
+        recorders.iter().for_each(|recorder| counted.add(recorder));
+        (outcome.unwrap(), counted.requests())
+    }
+
+    #[test]
+    fn a_request_longer_than_the_window_lengthens_it() {
+        for warmup_ms in [0, 5] {
+            let (outcome, requests) = run(1, warmup_ms, 10);
+            assert_eq!(requests, 1, "after {warmup_ms} ms of warm-up");
+            assert!(outcome.elapsed_ticks >= (40 - warmup_ms) * 1_000_000, "{outcome:?}");
+            assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn what_completes_after_the_window_does_not_count() {
+        // Completions at 40, 80 and, too late, 120 ms or more.
+        let (outcome, requests) = run(1, 0, 100);
+        assert!(requests <= 2, "{requests}");
+        assert_eq!(outcome.elapsed_ticks, 100_000_000);
+        assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+    }
+}

@@ -134,13 +134,12 @@ impl Site {
                 if let Some(file) = target.file() {
                     fill(&self.path, file, size, seed, cancel, progress)?;
                 }
-                drop(target);
-                Ok(Opened { host: Host::new(Target::open(&self.path, Access::Overwrite)?), test_file: None })
+                Ok(Opened { host: Host::new(target.examined_again()?), test_file: None })
             }
             Making::NamedFile => {
                 let file = TestFile::create_at(&self.path)?;
                 file.fill(size, seed, cancel, progress)?;
-                let host = Host::new(Target::open(&self.path, Access::Overwrite)?);
+                let host = Host::new(file.open()?);
                 file.keep();
                 Ok(Opened { host, test_file: None })
             }
@@ -164,7 +163,7 @@ impl Opened {
     /// # Errors
     /// When it cannot be opened.
     pub(crate) fn on_test_file(test_file: KeptTestFile) -> anyhow::Result<Opened> {
-        let host = Host::new(Target::open(test_file.path(), Access::Overwrite)?);
+        let host = Host::new(test_file.file.open()?);
         Ok(Opened { host, test_file: Some(test_file) })
     }
 }
@@ -198,11 +197,6 @@ impl KeptTestFile {
             left.path.display()
         );
         Ok(KeptTestFile { file: TestFile::adopt(&left.path)?, id: left.id })
-    }
-
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        self.file.path()
     }
 
     /// Removes it and strikes it off the store's list.

@@ -28,6 +28,10 @@ impl Store {
     /// # Errors
     /// When the file cannot be opened or made, is not a store, or is a newer program's.
     pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
+        // SQLite takes a device for an empty database and would write over what it holds.
+        if std::fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
+            return Err(StoreError::Foreign { path: path.into(), what: "no regular file" });
+        }
         let was_there = path.exists();
         Self::open_or_make(path).inspect_err(|_| {
             if !was_there && std::fs::metadata(path).is_ok_and(|facts| facts.len() == 0) {

@@ -108,6 +108,26 @@ fn a_device_in_use_is_never_written() {
     }
     let read = lab.run(["io", device.name(), "--size=64KiB", "--requests=9"]);
     assert_eq!(read.status, Some(0), "reading is no harm: {}", read.stderr);
+    // The same bytes by other names: the file below, and another device on it.
+    lab.refuses(["io", image.to_str().unwrap(), "--op=write", "--overwrite"], 1, "is mounted on");
+    if let Some(other) = Loop::on(&image) {
+        lab.refuses(["io", other.name(), "--op=write", "--overwrite"], 1, "is mounted on");
+    }
+    lab.refuses(["runs", "--store", device.name()], 1, "is not a store of Halfpower");
+    let record = std::fs::read(&device.device).unwrap();
+    assert!(!record.starts_with(b"SQLite"), "a device is never made a store");
+}
+
+#[test]
+fn a_file_system_can_be_unmounted_right_after_a_run() {
+    let lab = Lab::new();
+    for _ in 0..3 {
+        let point = lab.path("mounted");
+        let Some(_mounted) = crate::support::Tmpfs::mount(point.clone(), "size=32m") else { return };
+        let run = lab.run(["io", "mounted", "--size=4MiB", "--personality=io_uring", "--depth=8", "--requests=50"]);
+        assert_eq!(run.status, Some(0), "{}", run.stderr);
+        assert!(tool("umount", &[point.as_os_str()]), "something still holds a file there");
+    }
 }
 
 /// A master boot record with one partition from 1 MiB on, of 15 MiB.

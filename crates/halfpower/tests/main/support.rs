@@ -304,7 +304,7 @@ impl Tmpfs {
         if !is_root() {
             return None;
         }
-        std::fs::create_dir(&path).unwrap();
+        std::fs::create_dir_all(&path).unwrap();
         let arguments = ["-t", "tmpfs", "-o", options, "tmpfs"].map(OsStr::new);
         if !tool("mount", &[&arguments[..], &[path.as_os_str()]].concat()) {
             skip("nothing can be mounted here");
