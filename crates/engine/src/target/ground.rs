@@ -29,6 +29,7 @@ impl Ground {
     /// # Errors
     /// When it is not there, not a directory, or cannot be written.
     pub fn of(directory: &Path) -> Result<Ground, TargetError> {
+        super::needs_proc()?;
         let fail = |error: io::Error| TargetError::from_io("write", directory, error);
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| fail(error.into()))?;

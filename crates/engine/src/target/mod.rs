@@ -104,6 +104,9 @@ pub enum TargetError {
         /// By whom, and the remedy.
         reason: String,
     },
+    /// Descriptors cannot be opened anew.
+    #[error("/proc is not mounted, and targets are opened through it; mount it (mount -t proc proc /proc)")]
+    NoProc,
     /// Anything else the system said.
     #[error("cannot {action} {path}")]
     System {
@@ -143,6 +146,7 @@ impl Target {
     /// # Errors
     /// When it cannot be used as asked; a block device in use is never opened for writing.
     pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
+        needs_proc()?;
         if path.as_os_str() == NULL_TARGET {
             let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
             return Ok(Target { facts, file: None, access, device: None });
@@ -265,6 +269,11 @@ fn describe_open(path: &Path, file: &File, access: Access) -> Result<(TargetFact
     let device = filesystem::describe(&mut facts, path, number);
     facts.direct_alignment_bytes = direct_alignment(file, &facts);
     Ok((facts, device))
+}
+
+/// Workers open the target anew through /proc/self/fd.
+fn needs_proc() -> Result<(), TargetError> {
+    if Path::new("/proc/self/fd").is_dir() { Ok(()) } else { Err(TargetError::NoProc) }
 }
 
 /// Bytes of holes before `end`. A file with very many is taken to go on as it began.

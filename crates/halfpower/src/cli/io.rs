@@ -141,7 +141,7 @@ fn measure(
     let total = site.fill_bytes().unwrap_or_default();
     let message = format!("writing the file, {total}");
     let seed = spec.seed.unwrap_or(1);
-    let Opened { mut host, test_file: made } =
+    let Opened { mut host, test_file: made, .. } =
         site.open(store, run, seed, &context.cancel, &mut |written: Bytes| {
             console.move_bar(written.0, total.0, "", &message);
         })?;

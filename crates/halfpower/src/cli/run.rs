@@ -3,7 +3,7 @@
 use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending, UsageError};
 use crate::ground::{self, Making, Site, Wish};
-use crate::plan::{Overrides, Plan};
+use crate::plan::{Overrides, Plan, PlanError};
 use crate::store::{NewRun, RunKind};
 use crate::study::Study;
 use clap::Args;
@@ -177,7 +177,13 @@ pub(super) fn prepare(study: &Study, path: &Path, arguments: &PlanArguments) -> 
         test_file: site.fill_bytes(),
         test_file_end: site.test_file_end(),
     };
-    let plan = Plan::make(study, &overrides, &environment)?;
+    let plan = Plan::make(study, &overrides, &environment).map_err(|error| match site.memory_note() {
+        Some(note) if matches!(error, PlanError::NothingLeft { .. }) => anyhow::Error::new(UsageError(format!(
+            "{}: nothing of {} can be measured there; {}",
+            note.message, study.name, note.remedy
+        ))),
+        _ => error.into(),
+    })?;
     let reads = plan.cells.iter().map(|cell| &cell.workload).filter(|workload| workload.operation.reads());
     if let Some(span) = reads.map(|workload| workload.span).max() {
         site.refuse_holes(span)?;

@@ -8,8 +8,9 @@ use crate::runner::{Audience, Course, RunEnd, Runner};
 use crate::store::{RunId, RunStatus, Store};
 use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Nanoseconds, Testbed, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Testbed, Workload};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What a report is called when nobody names it.
 pub(super) const DEFAULT_REPORT: &str = "halfpower-report.html";
@@ -58,6 +59,7 @@ fn measure(
     site: &Site,
     test_file: &mut Option<KeptTestFile>,
 ) -> anyhow::Result<RunEnd> {
+    let started = Instant::now();
     let opened = match open_target(context, store, run, plan, site) {
         Ok(opened) => opened,
         Err(error) if is_interruption(&error) => return Ok(RunEnd::Interrupted),
@@ -65,8 +67,21 @@ fn measure(
     };
     let mut host = opened.host;
     *test_file = opened.test_file;
+    let mut plan = plan.clone();
+    if let Some(written) = opened.filled
+        && store.samples(run)?.is_empty()
+    {
+        let rate = BytesPerSecond(written.0 as f64 / started.elapsed().as_secs_f64());
+        if let Some(limit) = plan.fit_to(rate.0) {
+            store.change_plan(run, &plan)?;
+            context.console.message(&format!(
+                "The test file was written at {rate}: a trial of buffered writes is limited to {limit}, \
+                 so that flushing it does not take long."
+            ));
+        }
+    }
     context.console.start_bar(1);
-    let runner = Runner::new(plan, run, store, &mut host, &context.cancel)?;
+    let runner = Runner::new(&plan, run, store, &mut host, &context.cancel)?;
     runner.carry_out(&mut Bar { context })
 }
 

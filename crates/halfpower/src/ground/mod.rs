@@ -145,11 +145,7 @@ fn notes(facts: &TargetFacts) -> Vec<Warning> {
     let filesystem = facts.filesystem.as_deref().unwrap_or_default();
     let mut notes = Vec::new();
     if matches!(filesystem, "tmpfs" | "ramfs") || facts.transport.as_deref() == Some("ram") {
-        notes.push(Warning::new(
-            "memory",
-            format!("{} is memory, not storage: the figures are those of memory", facts.path),
-            "name a path on a disk",
-        ));
+        notes.push(Warning::new("memory", format!("{} is memory, not storage", facts.path), "name a path on a disk"));
     }
     if filesystem == "overlay" {
         notes.push(Warning::new(

@@ -40,6 +40,8 @@ pub(crate) struct Opened {
     pub(crate) host: Host,
     /// The file that was made for the run and goes with it.
     pub(crate) test_file: Option<KeptTestFile>,
+    /// Bytes that were written before; none when nothing had to be.
+    pub(crate) filled: Option<Bytes>,
 }
 
 /// A test file that the store knows of, so that it is found again whatever happens.
@@ -77,6 +79,11 @@ impl Site {
         );
         parts.push(format!("{memory} of memory"));
         format!("{}.", parts.join(", "))
+    }
+
+    /// The note that this is no storage, if it is none.
+    pub(crate) fn memory_note(&self) -> Option<&Warning> {
+        self.notes.iter().find(|note| note.code == "memory")
     }
 
     /// Why a cache that is to be cold cannot be made so, if it cannot: what does not leave the cache must at least not
@@ -127,26 +134,26 @@ impl Site {
         match &self.making {
             Making::Nothing => {
                 let host = Host::new(Target::open(&self.path, self.access)?);
-                Ok(Opened { host, test_file: None })
+                Ok(Opened { host, test_file: None, filled: None })
             }
             Making::LargerFile => {
                 let target = Target::open(&self.path, Access::Overwrite)?;
                 if let Some(file) = target.file() {
                     fill(&self.path, file, size, seed, cancel, progress)?;
                 }
-                Ok(Opened { host: Host::new(target.examined_again()?), test_file: None })
+                Ok(Opened { host: Host::new(target.examined_again()?), test_file: None, filled: Some(size) })
             }
             Making::NamedFile => {
                 let file = TestFile::create_at(&self.path)?;
                 file.fill(size, seed, cancel, progress)?;
                 let host = Host::new(file.open()?);
                 file.keep();
-                Ok(Opened { host, test_file: None })
+                Ok(Opened { host, test_file: None, filled: Some(size) })
             }
             Making::TestFile(directory) => {
                 let test_file = KeptTestFile::make(directory, size, store, run)?;
                 match test_file.file.fill(size, seed, cancel, progress) {
-                    Ok(()) => Opened::on_test_file(test_file),
+                    Ok(()) => Ok(Opened { filled: Some(size), ..Opened::on_test_file(test_file)? }),
                     Err(error) => {
                         test_file.remove(store)?;
                         Err(error.into())
@@ -164,7 +171,7 @@ impl Opened {
     /// When it cannot be opened.
     pub(crate) fn on_test_file(test_file: KeptTestFile) -> anyhow::Result<Opened> {
         let host = Host::new(test_file.file.open()?);
-        Ok(Opened { host, test_file: Some(test_file) })
+        Ok(Opened { host, test_file: Some(test_file), filled: None })
     }
 }
 

@@ -11,6 +11,8 @@ use halfpower_model::{Bytes, Nanoseconds, Workload};
 
 /// Every request that can be outstanding, this often at least: fewer measure the start and the end.
 const LEAST_ROUNDS: u64 = 4;
+/// What the flush of one trial may take.
+const FLUSH: Nanoseconds = Nanoseconds(200_000_000);
 
 /// What one cell may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,23 @@ pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
         workload.warmup = Nanoseconds(0);
     }
     Ok(())
+}
+
+/// Keeps buffered writes short on a disk that was seen to take `bytes_per_s`: what they leave in the cache has to be
+/// flushed, in the timing or after it, and on a slow disk that would take the run far past its time. Gives the largest
+/// limit that was lowered, as it is now; none when nothing had to be.
+pub(super) fn bound_flushes(plan: &mut Plan, bytes_per_s: f64) -> Option<Bytes> {
+    let mut largest = None;
+    let buffered = |workload: &&mut Workload| workload.operation.writes() && !workload.buffering.is_direct();
+    for workload in plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(buffered) {
+        let unit = Claim::of(workload).unit;
+        let most = ((bytes_per_s * FLUSH.seconds()) as u64 / unit).max(LEAST_ROUNDS) * unit;
+        if workload.limits.bytes.is_some_and(|limit| limit.0 > most) {
+            workload.limits.bytes = Some(Bytes(most));
+            largest = largest.max(Some(Bytes(most)));
+        }
+    }
+    largest
 }
 
 impl Claim {

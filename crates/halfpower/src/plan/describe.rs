@@ -79,7 +79,9 @@ impl Plan {
     fn duration_in_words(&self) -> String {
         match (self.expected_duration(), self.longest_duration()) {
             (Some(expected), Some(longest)) if expected == longest => format!("about {}", spoken(expected)),
-            (Some(expected), Some(longest)) => format!("about {}, at most {}", spoken(expected), spoken(longest)),
+            (Some(expected), Some(longest)) => {
+                format!("about {}, up to {}, longer on a slow disk", spoken(expected), spoken(longest))
+            }
             _ => "for as long as it takes, since nothing limits the time of a trial".to_owned(),
         }
     }

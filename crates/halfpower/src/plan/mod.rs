@@ -128,6 +128,12 @@ impl Plan {
         u128::from(written.0) + u128::from(most.0) <= u128::from(self.write_budget.0)
     }
 
+    /// Fits the plan to the rate at which the disk took the test file; gives the largest limit of a trial that was
+    /// lowered, none when the disk is fast enough.
+    pub(crate) fn fit_to(&mut self, bytes_per_s: f64) -> Option<Bytes> {
+        budget::bound_flushes(self, bytes_per_s)
+    }
+
     /// What one trial of a cell takes; none where nothing limits its time. An estimate.
     pub(crate) fn trial_duration(workload: &Workload) -> Option<Nanoseconds> {
         let buffered = !workload.buffering.is_direct();

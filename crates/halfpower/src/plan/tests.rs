@@ -97,6 +97,22 @@ fn a_cache_that_stays_full_leaves_cold_cells_out() {
 }
 
 #[test]
+fn a_slow_disk_gets_less_to_flush() {
+    let (_, mut plan) = survey("survey");
+    let before = plan.clone();
+    assert_eq!(plan.fit_to(2e9), None, "64 MiB are flushed in time");
+    assert_eq!(plan, before);
+    // 20 MB/s for 0.2 s are 4 MB; 1 MiB requests in whole rounds, four at least.
+    assert_eq!(plan.fit_to(20e6), Some(Bytes(4 << 20)));
+    for (now, then) in plan.cells.iter().zip(&before.cells) {
+        let (now, then) = (&now.workload, &then.workload);
+        let flushed = now.operation.writes() && now.buffering == Buffering::Buffered;
+        assert_eq!(flushed, now.limits != then.limits, "{now}");
+        assert!(!flushed || now.limits.bytes.unwrap().0.is_multiple_of(now.request_size.0));
+    }
+}
+
+#[test]
 fn a_stored_plan_replays() {
     let (_, plan) = survey("survey-quick");
     let json = serde_json::to_string(&plan).unwrap();

@@ -163,6 +163,15 @@ impl Store {
         Ok(id)
     }
 
+    /// Keeps a run's plan anew, before its first sample.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn change_plan(&mut self, id: RunId, plan: &Plan) -> Result<(), StoreError> {
+        let sql = "UPDATE runs SET plan = ? WHERE id = ?";
+        self.connection.execute(sql, (json(plan), id.0)).during("change a plan").map(|_| ())
+    }
+
     /// Takes up a run that was interrupted or failed, and claims it for this process.
     ///
     /// # Errors

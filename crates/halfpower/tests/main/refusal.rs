@@ -137,7 +137,7 @@ fn a_store_that_cannot_be_used_is_named() {
     lab.data_file("data", 256);
     lab.write("text.db", b"this is no database, and long enough to be told from one that is empty");
     for (store, needle) in [
-        ("place", "cannot open the store place"),
+        ("place", "place is not a store of Halfpower"),
         ("/proc/none/results.db", "--no-store"),
         ("text.db", "is not a store of Halfpower"),
         ("data/below.db", "data/below.db"),
