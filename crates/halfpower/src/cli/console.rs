@@ -9,6 +9,9 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+const WARNING: &str = "warning: ";
+const ERROR: &str = "error: ";
+
 /// Where a person reads and a program listens.
 #[derive(Clone, Debug)]
 pub(crate) struct Console {
@@ -68,10 +71,14 @@ impl Console {
     }
 
     fn say(&self, label: &str, text: &str) {
-        let lines: Vec<_> = text.split('\n').map(printable).collect();
+        let width = self.bar.as_ref().and_then(|_| columns_of(std::io::stderr()));
+        let plain = format!("{label}{text}");
+        let lines: Vec<_> =
+            plain.split('\n').map(|line| folded(&printable(line), width.unwrap_or(usize::MAX))).collect();
+        let shown = lines.join("\n").replacen(label, &self.label(label), 1);
         let print = || {
             // Standard error is closed: there is nobody to tell.
-            let _ = writeln!(std::io::stderr(), "{label}{}", lines.join("\n"));
+            let _ = writeln!(std::io::stderr(), "{shown}");
         };
         match &self.bar {
             Some(bar) => bar.suspend(print),
@@ -81,16 +88,21 @@ impl Console {
 
     /// A warning.
     pub(crate) fn warning(&self, text: &str) {
-        self.say(&self.label("33", "warning: "), text);
+        self.say(WARNING, text);
     }
 
     /// An error with its causes.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        self.say(&self.label("31", "error: "), &super::causes(error.as_ref()));
+        self.say(ERROR, &super::causes(error.as_ref()));
     }
 
-    fn label(&self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[1;{code}m{text}\x1b[0m") } else { text.to_owned() }
+    fn label(&self, label: &str) -> String {
+        let code = match label {
+            WARNING => "33",
+            ERROR => "31",
+            _ => return label.to_owned(),
+        };
+        if self.colour { format!("\x1b[1;{code}m{label}\x1b[0m") } else { label.to_owned() }
     }
 
     /// Shows a bar of `length` ticks in place of an earlier one; nothing without a terminal.
@@ -169,9 +181,39 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(char::is_control) { text.replace(char::is_control, "\u{fffd}").into() } else { text.into() }
 }
 
+/// A line broken at blanks so that it fits `width` columns; a word that does not fit by itself stays whole. Lines that are
+/// set in show something (a study's text and where its mistake is) and stay as they are.
+fn folded(line: &str, width: usize) -> String {
+    if line.starts_with(' ') {
+        return line.to_owned();
+    }
+    let mut folded = String::with_capacity(line.len());
+    let mut used: usize = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if used > 0 {
+            let fits = used + 1 + length <= width;
+            folded.push(if fits { ' ' } else { '\n' });
+            used = if fits { used + 1 } else { 0 };
+        }
+        folded.push_str(word);
+        used += length;
+    }
+    folded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_broken_at_blanks() {
+        assert_eq!(folded("one two three", 8), "one two\nthree");
+        assert_eq!(folded("one two three", usize::MAX), "one two three");
+        assert_eq!(folded("a /long/path/name b", 6), "a\n/long/path/name\nb");
+        assert_eq!(folded("  | a = 1   ^^^", 6), "  | a = 1   ^^^");
+        assert_eq!(folded("", 6), "");
+    }
 
     #[test]
     fn a_bar_leaves_room_for_what_it_says() {
