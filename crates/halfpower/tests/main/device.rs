@@ -121,6 +121,9 @@ fn a_device_in_use_is_never_written() {
 #[test]
 fn a_file_system_can_be_unmounted_right_after_a_run() {
     let lab = Lab::new();
+    if !lab.has_direct_ring() {
+        return;
+    }
     for _ in 0..3 {
         let point = lab.path("mounted");
         let Some(_mounted) = crate::support::Tmpfs::mount(point.clone(), "size=32m") else { return };
@@ -195,4 +198,45 @@ fn memory_that_looks_like_a_disk_is_told_from_one() {
     let written = lab.run(["io", "/dev/zram0", "--op=write", "--bytes=8MiB", "--request-size=64KiB", "--overwrite"]);
     assert_eq!(written.status, Some(0), "{}", written.stderr);
     assert!(written.stderr.contains("/dev/zram0 is memory, not storage"), "{}", written.stderr);
+}
+
+#[test]
+fn a_medium_that_fails_is_told_by_name() {
+    let lab = Lab::new();
+    let image = lab.write("image", &[]);
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(128 << 20).unwrap();
+    if !is_root() || !tool("mkfs.btrfs", &["-q".as_ref(), "-msingle".as_ref(), "-dsingle".as_ref(), image.as_os_str()])
+    {
+        return skip("there is no mkfs.btrfs, whose checksums make a read fail");
+    }
+    let point = lab.path("mounted");
+    std::fs::create_dir(&point).unwrap();
+    let mount = || tool("mount", &["-o".as_ref(), "loop".as_ref(), image.as_os_str(), point.as_os_str()]);
+    if !mount() {
+        return skip("btrfs cannot be mounted here");
+    }
+    let mark = b"read this back, if you can: ".repeat(150_000);
+    std::fs::write(point.join("data"), &mark).unwrap();
+    tool("sync", &[]);
+    drop(Mounted(point.clone()));
+    let bytes = std::fs::read(&image).unwrap();
+    let at = bytes.windows(4096).position(|window| window == &mark[..4096]).unwrap() as u64 + (2 << 20);
+    std::os::unix::fs::FileExt::write_all_at(
+        &std::fs::File::options().write(true).open(&image).unwrap(),
+        &[0; 4096],
+        at,
+    )
+    .unwrap();
+    assert!(mount());
+    let _mounted = Mounted(point);
+    let personalities: &[&str] = if lab.has_direct_ring() { &["sync", "io_uring"] } else { &["sync"] };
+    for personality in personalities {
+        let read = ["io", "mounted/data", "--size=4MiB", "--bytes=4MiB", "--json", "--personality", personality];
+        let outcome = lab.run(read);
+        assert_eq!(outcome.status, Some(1), "{personality}: {}", outcome.stderr);
+        let sample: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(sample["failure"]["code"], "EIO", "{personality}");
+        assert_eq!(sample["total"]["errors"]["EIO"], 1, "{personality}");
+        assert!(sample["total"]["requests"].as_u64().unwrap() > 0, "what was read before is kept");
+    }
 }
