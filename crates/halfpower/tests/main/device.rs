@@ -98,7 +98,8 @@ fn a_device_in_use_is_never_written() {
     let Some(device) = Loop::on(&image) else { return };
     let point = lab.path("mounted");
     std::fs::create_dir(&point).unwrap();
-    if !tool("mount", &[device.device.as_os_str(), point.as_os_str()]) {
+    // Read-only, so that the file system itself changes nothing meanwhile.
+    if !tool("mount", &["-o".as_ref(), "ro".as_ref(), device.device.as_os_str(), point.as_os_str()]) {
         return skip("nothing can be mounted here");
     }
     let _mounted = Mounted(point);
@@ -155,7 +156,7 @@ fn a_partitioned_device_of_which_a_part_is_mounted_is_never_written() {
     let point = lab.path("mounted");
     std::fs::create_dir(&point).unwrap();
     let made = tool("mkfs.ext4", &["-q".as_ref(), "-F".as_ref(), part.as_os_str()]);
-    if !made || !tool("mount", &[part.as_os_str(), point.as_os_str()]) {
+    if !made || !tool("mount", &["-o".as_ref(), "ro".as_ref(), part.as_os_str(), point.as_os_str()]) {
         return skip("loop devices have no partitions here");
     }
     let _mounted = Mounted(point);
