@@ -1,6 +1,6 @@
 //! Block devices: read without asking, written only when they are named and nobody uses them.
 
-use crate::support::{Lab, hash, is_root, skip, tool, wait_for};
+use crate::support::{BOTH, Lab, hash, is_root, skip, tool, wait_for};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -53,17 +53,6 @@ impl Drop for Mounted {
         tool("umount", &[self.0.as_os_str()]);
     }
 }
-
-const BOTH: &str = r#"
-name = "both"
-[trial]
-repetitions = { min = 2, max = 2 }
-[[sweep]]
-name = "both"
-operation = ["read", "write"]
-request_size = "4KiB"
-requests = 20
-"#;
 
 #[test]
 fn a_device_is_read_and_written_only_when_named() {

@@ -1,19 +1,7 @@
 //! Nothing that holds data is touched unless its owner says so for that very target.
 
-use crate::support::{Lab, contents, hash, names};
+use crate::support::{BOTH, Lab, contents, hash, names};
 use std::os::unix::fs::symlink;
-
-/// Reads and writes, where writing is allowed.
-const BOTH: &str = r#"
-name = "both"
-[trial]
-repetitions = { min = 2, max = 2 }
-[[sweep]]
-name = "both"
-operation = ["read", "write"]
-request_size = "4KiB"
-requests = 20
-"#;
 
 #[test]
 fn a_file_is_only_read() {

@@ -27,6 +27,18 @@ request_size = ["4KiB", "64KiB"]
 requests = 20
 "#;
 
+/// Reads and writes, where writing is allowed.
+pub(crate) const BOTH: &str = r#"
+name = "both"
+[trial]
+repetitions = { min = 2, max = 2 }
+[[sweep]]
+name = "both"
+operation = ["read", "write"]
+request_size = "4KiB"
+requests = 20
+"#;
+
 /// A study of some two seconds, long enough to be interrupted.
 pub(crate) const LONGER: &str = r#"
 name = "longer"
