@@ -174,7 +174,7 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
                 break;
             }
             if let Err(error) = self.personality.reap(&mut self.done) {
-                // The kernel may still be moving bytes: the buffers must outlive the process rather than this worker.
+                // The kernel may still be moving bytes: the buffers must outlive this worker.
                 std::mem::forget(self.personality);
                 return Err(error);
             }

@@ -55,7 +55,7 @@ pub(super) struct CommonArguments {
 /// What planning any study takes.
 #[derive(Clone, Debug, Args)]
 pub(super) struct PlanArguments {
-    /// Only read
+    /// Measure reads only; a directory still gets its test file
     #[arg(long)]
     no_writes: bool,
     /// Bytes the run may write, the test file included: flash wears [default: the study's, 32GiB]
