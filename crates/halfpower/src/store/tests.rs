@@ -298,3 +298,21 @@ fn a_test_file_killed_at_birth_is_found() {
     store.test_file_removed(left[0].id).unwrap();
     assert_eq!(store.test_files_left().unwrap(), []);
 }
+
+#[test]
+fn a_test_file_that_is_taken_over_is_left_to_nobody_else() {
+    let (directory, path) = place();
+    let file = directory.path().join("halfpower-test");
+    let mut killed = Store::open(&path).unwrap();
+    let id = killed.note_test_file(&file, Bytes(10)).unwrap();
+    std::fs::write(&file, "0123456789").unwrap();
+    killed.test_file_made(id).unwrap();
+    drop(killed);
+    let mut resumed = Store::open(&path).unwrap();
+    assert!(resumed.take_test_file(id).unwrap());
+    let mut other = Store::open(&path).unwrap();
+    assert_eq!(other.test_files_left().unwrap(), [], "a run is using it again");
+    assert!(!other.take_test_file(id).unwrap());
+    drop(resumed);
+    assert_eq!(other.test_files_left().unwrap().len(), 1);
+}
