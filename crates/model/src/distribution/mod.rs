@@ -37,7 +37,7 @@ mod tests_support {
     use crate::chi_square::misfit;
     use crate::random::Random;
 
-    /// How far 200 000 draws are from the known shares, as a multiple of what chance allows. The bins are the first
+    /// How far 100 000 draws are from the known shares, as a multiple of what chance allows. The bins are the first
     /// ranks, then ever wider ones (by a sixteenth), to the end.
     pub(super) fn misfit_of(
         count: u64,
@@ -54,7 +54,7 @@ mod tests_support {
         let shares: Vec<f64> = (0..below.len()).map(|i| below[i] - if i == 0 { 0.0 } else { below[i - 1] }).collect();
         let mut counts = vec![0; ends.len()];
         let mut random = Random::new(seed);
-        for _ in 0..200_000 {
+        for _ in 0..100_000 {
             let number = draw(&mut random);
             counts[ends.partition_point(|end| *end <= number)] += 1;
         }

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn draws_do_not_fit_another_deviation() {
-        let (normal, other) = (Normal::new(262_144, 0.1), Normal::new(262_144, 0.102));
+        let (normal, other) = (Normal::new(262_144, 0.1), Normal::new(262_144, 0.103));
         let misfit = misfit_of(262_144, 17, |random| normal.draw(random), |end| other.share_below(end));
         assert!(misfit > 1.0, "{misfit}");
     }

@@ -2,8 +2,8 @@
 //!
 //! Drawn by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
 //! discrete distributions", ACM TOMACS 6(3), 1996): the area under x^-theta is inverted and the result rounded; what
-//! falls between the curve and the steps is drawn again. Constant set-up and memory for any count, and nothing is
-//! approximated. Their integral is taken from 1, as ln x with theta 1 as its limit, so that every theta goes one way.
+//! falls between the curve and the steps is drawn again. Set-up and memory are constant for any count, and the shares are
+//! exact but for rounding. Their integral is taken from 1, with ln x as its limit at theta 1, so that any theta will do.
 
 use super::check_count;
 use crate::random::Random;
@@ -20,7 +20,7 @@ const FLAT: u64 = 1 << 24;
 pub struct Zipf {
     count: u64,
     area: Area,
-    /// The area up to half a step before rank 0, and up to half a step behind the last rank.
+    /// The areas where rank 0 begins and where the last rank ends.
     first: f64,
     last: f64,
     /// A draw that is rounded up by no more than this is surely accepted.
@@ -87,7 +87,7 @@ impl Zipf {
         Zipf {
             count,
             area,
-            // The first step is its whole height wide, so that it is never rejected.
+            // Rank 0 gets exactly its own height, 1, so that it is never rejected.
             first: area.up_to(1.5) - 1.0,
             last: area.up_to(count as f64 + 0.5),
             sure: 2.0 - area.inverse(area.up_to(2.5) - area.curve(2.0)),
@@ -166,6 +166,9 @@ mod tests {
             let mut sum = 0.0;
             for end in 1..=count {
                 sum += (end as f64).powf(-theta);
+                if end > 200 && end % 97 != 0 {
+                    continue;
+                }
                 let share = zipf.share_below(end);
                 assert!((share - sum / total).abs() < 1e-12, "theta {theta}, {end}: {share} is not {}", sum / total);
             }
