@@ -19,8 +19,8 @@ pub struct HotCold {
 }
 
 impl HotCold {
-    /// Over the ranks below `count`: `draws_per_mille` of the draws go to the first `space_per_mille` of the ranks. Both
-    /// zones have a rank at least, where there are two.
+    /// Over the ranks below `count`: `draws_per_mille` of the draws go to the first `space_per_mille` of the ranks.
+    /// Both zones have a rank at least, where there are two.
     ///
     /// # Panics
     /// When `count` is 0 or above 2^63, `space_per_mille` is not 1 to 999, or `draws_per_mille` is above 1000.

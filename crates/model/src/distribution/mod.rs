@@ -5,8 +5,8 @@
 //! [`HotCold`] give ranks, the popular ones first; a [`Permutation`](crate::permutation::Permutation) spreads them over
 //! the span. [`Normal`] gives places.
 //!
-//! They are part of the format: a stored seed replays the same requests for ever and on every machine. So logarithms and
-//! exponentials are `libm`'s, written out in Rust, and never the platform's; the rest is exact in IEEE 754. A draw
+//! They are part of the format: a stored seed replays the same requests for ever and on every machine. So logarithms
+//! and exponentials are `libm`'s, written out in Rust, and never the platform's; the rest is exact in IEEE 754. A draw
 //! starts from 53 random bits: shares are off by 2^-53 or so, and in a count above that not every number comes up.
 
 mod exponential;

@@ -16,8 +16,8 @@ pub struct Normal {
 }
 
 impl Normal {
-    /// Over the places below `count`, with the mean in the middle; `deviation` is the standard deviation as a share of the
-    /// span.
+    /// Over the places below `count`, with the mean in the middle; `deviation` is the standard deviation as a share of
+    /// the span.
     ///
     /// # Panics
     /// When `count` is 0 or above 2^63, or `deviation` is not above 0 and at most 1.

@@ -2,8 +2,9 @@
 //!
 //! Drawn by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
 //! discrete distributions", ACM TOMACS 6(3), 1996): the area under x^-theta is inverted and the result rounded; what
-//! falls between the curve and the steps is drawn again. Set-up and memory are constant for any count, and the shares are
-//! exact but for rounding. Their integral is taken from 1, with ln x as its limit at theta 1, so that any theta will do.
+//! falls between the curve and the steps is drawn again. Set-up and memory are constant for any count, and the shares
+//! are exact but for rounding. Their integral is taken from 1, with ln x as its limit at theta 1, so that any
+//! theta will do.
 
 use super::check_count;
 use crate::random::Random;
@@ -11,8 +12,8 @@ use crate::random::Random;
 /// Terms of a sum that are added one by one, before the Euler-Maclaurin formula takes over.
 const EXACT_TERMS: u64 = 128;
 
-/// From this number on every draw is accepted. The curve is so flat there that one in 2^52 / (theta (theta + 1)) at most
-/// would not be, and in a large count the rounding of the two sides of that comparison is more than their difference.
+/// From this number on every draw is accepted. The curve is so flat there that one in 2^52 / (theta (theta + 1)) at
+/// most would not be, and in a large count the rounding of the two sides of that comparison is more than their difference.
 const FLAT: u64 = 1 << 24;
 
 /// Zipf's distribution over the ranks below a count.
