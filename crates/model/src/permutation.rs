@@ -6,9 +6,9 @@
 //!
 //! Source: Black and Rogaway, "Ciphers with Arbitrary Finite Domains" (CT-RSA 2002). A number is cut into two parts,
 //! and each in turn is moved by a hash of the other: their generalised Feistel network. What falls outside the count is
-//! sent through again until it falls inside: their cycle walking. The lower part's range is the power of two next below the
-//! square root of the count, the upper part's the smallest that covers the count: so nothing is divided, and fewer than
-//! one number in the square root of the count is outside at all.
+//! sent through again until it falls inside: their cycle walking. The lower part's range is the power of two next below
+//! the square root of the count, the upper part's the smallest that covers the count: so nothing is divided, and fewer
+//! than one number in the square root of the count is outside at all.
 
 use crate::random::Random;
 

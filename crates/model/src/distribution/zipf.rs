@@ -13,7 +13,8 @@ use crate::random::Random;
 const EXACT_TERMS: u64 = 128;
 
 /// From this number on every draw is accepted. The curve is so flat there that one in 2^52 / (theta (theta + 1)) at
-/// most would not be, and in a large count the rounding of the two sides of that comparison is more than their difference.
+/// most would not be, and in a large count the rounding of the two sides of that comparison is more than their
+/// difference.
 const FLAT: u64 = 1 << 24;
 
 /// Zipf's distribution over the ranks below a count.
