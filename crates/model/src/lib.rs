@@ -2,9 +2,13 @@
 //!
 //! This crate does no I/O, reads no clock and has no `unsafe`. Words mean what `docs/ARCHITECTURE.md` says they mean.
 
+#[cfg(test)]
+mod chi_square;
+pub mod distribution;
 pub mod environment;
 pub mod finding;
 pub mod histogram;
+pub mod permutation;
 pub mod random;
 pub mod sample;
 pub mod spec;
