@@ -2,6 +2,7 @@
 //!
 //! This crate does no I/O, reads no clock and has no `unsafe`. Words mean what `docs/ARCHITECTURE.md` says they mean.
 
+pub mod content;
 pub mod environment;
 pub mod finding;
 pub mod histogram;
