@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod chi_square;
+pub mod content;
 pub mod distribution;
 pub mod environment;
 pub mod finding;
