@@ -2,6 +2,7 @@
 
 use super::UsageError;
 use clap::Args;
+use halfpower_model::workload::Mix;
 use halfpower_model::{
     Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Personality, WorkloadSpec,
 };
@@ -111,7 +112,7 @@ impl std::str::FromStr for FioDirection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mix = Operation::Mix { read_percent: 50 };
+        let mix = Mix::of_reads(50).map(Operation::Mix).unwrap_or_default();
         Ok(match text {
             "read" => FioDirection(Operation::Read, Pattern::Sequential),
             "write" => FioDirection(Operation::Write, Pattern::Sequential),
@@ -166,6 +167,7 @@ impl WorkloadArguments {
             durability: self.durability,
             seed: self.seed,
             cpus: self.cpus.as_ref().map(|list| list.0.clone()),
+            ..WorkloadSpec::default()
         })
     }
 }
