@@ -8,7 +8,7 @@ use crate::environment::{Environment, TargetKind};
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Rate, Sharing, Sizes, WorkerKind, Workload,
+    Rate, RingOption, RingOptions, Sharing, Sizes, Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -60,6 +60,8 @@ spec! {
     buffering: Buffering,
     /// Default: io_uring when direct or deeper than one and it works here, else sync.
     personality: Personality,
+    /// Default: what is fastest in general.
+    ring: RingOptions,
     /// Default: each.
     layout: Layout,
     /// Default: the whole target.
@@ -216,6 +218,7 @@ impl WorkloadSpec {
             worker_kind: self.worker_kind.unwrap_or_default(),
             buffering,
             personality: self.resolve_personality(environment, depth, buffering)?,
+            ring: self.ring.unwrap_or_default(),
             layout,
             targets,
             span: self.span.unwrap_or(environment.volume_size(layout)),
@@ -370,6 +373,14 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
         (
             workload.durability != Durability::None && !writes,
             "a flush is for writes; use --op write, or leave --durability out",
+        ),
+        (
+            !workload.ring.is_default() && workload.personality != Personality::IoUring,
+            "--ring is for --personality io_uring; use that, or leave it out",
+        ),
+        (
+            workload.ring.wish(RingOption::Iopoll) == Wish::Asked && !workload.buffering.is_direct(),
+            "iopoll asks a device, and buffered requests go to memory; use --buffering direct, or leave it out of --ring",
         ),
         (workload.cache != CachePolicy::Keep && null, "null: has no cache; leave --cache out"),
         (

@@ -6,12 +6,14 @@
 mod course;
 mod operation;
 mod pattern;
+mod ring;
 mod way;
 mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate};
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
+pub use ring::{RingOption, RingOptions, Wish};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
@@ -58,6 +60,9 @@ pub struct Workload {
     pub buffering: Buffering,
     /// The way to do it.
     pub personality: Personality,
+    /// Options of the io_uring personality.
+    #[serde(default)]
+    pub ring: RingOptions,
     /// How several targets make one.
     #[serde(default)]
     pub layout: Layout,
@@ -124,6 +129,7 @@ impl Default for Workload {
             worker_kind: WorkerKind::Thread,
             buffering: Buffering::Buffered,
             personality: Personality::Sync,
+            ring: RingOptions::default(),
             layout: Layout::Each,
             targets: 1,
             span: Bytes(0),
@@ -201,6 +207,9 @@ impl fmt::Display for Workload {
         }
         if self.layout != Layout::Each {
             write!(f, ", {}", self.layout)?;
+        }
+        if !self.ring.is_default() {
+            write!(f, ", {}", self.ring)?;
         }
         match (self.rate, self.arrivals) {
             (None, _) => {}
