@@ -76,7 +76,8 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         block: context.block,
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
-            obtained: raw.obtained.clone(),
+            obtained: raw.granted.obtained.clone(),
+            refused: raw.granted.refused.clone(),
         },
         generator_bound,
         cached_share_before: context.cached_share_before,
@@ -229,7 +230,14 @@ fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
         "measure again when the host is quieter",
     );
     warn(
-        workload.buffering == Buffering::Buffered && workload.personality == Personality::IoUring,
+        !sample.instrument.refused.is_empty(),
+        "option_refused",
+        format!("refused: {}", sample.instrument.refused.join("; ")),
+        "mend what it needs, or leave it out of --ring",
+    );
+    let polled = sample.instrument.obtained.iter().any(|option| option == "sqpoll");
+    warn(
+        (polled || workload.buffering == Buffering::Buffered) && workload.personality == Personality::IoUring,
         "kernel_workers",
         "processor time of the kernel's own workers is not in the lower bound".to_owned(),
         "take the processor cost from the sync personality",

@@ -1,7 +1,7 @@
 //! Runs a workload's workers, each on its own thread, and watches them: progress, intervals, cancellation.
 
 use crate::instrument::clock::Clock;
-use crate::personality::{Personality, Setup};
+use crate::personality::{Granted, Personality, Setup};
 use crate::target::Opened;
 use crate::worker::buffers::Buffers;
 use crate::worker::recorder::Snapshot;
@@ -35,13 +35,13 @@ pub(crate) struct RawRun {
     pub(crate) elapsed: Nanoseconds,
     /// Tick at which the measured part began.
     pub(crate) measure_from: u64,
-    pub(crate) obtained: Vec<String>,
+    pub(crate) granted: Granted,
 }
 
 /// What a worker tells the watching thread.
 enum Event {
-    /// It is ready to start, with the options obtained, or cannot be.
-    Ready(io::Result<Vec<String>>),
+    /// It is ready to start, with the options granted, or cannot be.
+    Ready(io::Result<Granted>),
     /// It has ended.
     Done,
 }
@@ -147,7 +147,7 @@ pub(crate) fn run<P: Personality>(
             Err(_) => Vec::new(),
         };
         let results: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
-        let obtained = ready.map_err(setup_failed)?;
+        let granted = ready.map_err(setup_failed)?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
         let outcomes = results
             .into_iter()
@@ -165,7 +165,7 @@ pub(crate) fn run<P: Personality>(
             started_at,
             elapsed: Nanoseconds(clock.nanoseconds(elapsed_ticks)),
             measure_from,
-            obtained,
+            granted,
         })
     })
 }
@@ -190,26 +190,26 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
-/// Waits until every worker is ready; gives the options the first one obtained.
-fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Vec<String>> {
-    let mut obtained = Vec::new();
+/// Waits until every worker is ready; gives what came of the options of one of them.
+fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Granted> {
+    let mut granted = Granted::default();
     for _ in 0..workers {
         match events.recv() {
-            Ok(Event::Ready(Ok(options))) => obtained = options,
+            Ok(Event::Ready(Ok(options))) => granted = options,
             Ok(Event::Ready(Err(error))) => return Err(error),
             // Ended without being ready: it panicked, which joining it will tell.
             Ok(Event::Done) | Err(_) => return Err(io::Error::other("a worker ended before it was ready")),
         }
     }
-    Ok(obtained)
+    Ok(granted)
 }
 
 /// A worker's thread.
 fn work<P: Personality>(shared: &Shared<'_>, index: u32, guard: &DoneGuard<'_>) -> io::Result<Outcome> {
     let (worker, told) = match prepare::<P>(shared, index) {
         Ok(worker) => {
-            let obtained = worker.obtained();
-            (Some(worker), Ok(obtained))
+            let granted = worker.granted();
+            (Some(worker), Ok(granted))
         }
         Err(error) => (None, Err(error)),
     };

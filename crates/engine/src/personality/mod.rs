@@ -64,6 +64,15 @@ impl Setup<'_> {
     }
 }
 
+/// What came of the options of a personality.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Granted {
+    /// Those it has.
+    pub(crate) obtained: Vec<String>,
+    /// Those that were asked for and refused, with the reason.
+    pub(crate) refused: Vec<String>,
+}
+
 /// A way to do I/O, of one worker. Dropping it closes it; nothing is outstanding then.
 pub(crate) trait Personality: Sized {
     /// Whether bytes go into the buffers; where they do not, none are made.
@@ -111,6 +120,11 @@ pub(crate) trait Personality: Sized {
 
     /// Options that the kernel granted.
     fn obtained(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Options that were asked for and refused, each with the reason.
+    fn refused(&self) -> Vec<String> {
         Vec::new()
     }
 }

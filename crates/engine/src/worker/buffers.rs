@@ -76,6 +76,11 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 
+    /// From one slot to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// The whole region, for registering with io_uring.
     pub(crate) fn region(&self) -> libc::iovec {
         libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.stride * self.slots }

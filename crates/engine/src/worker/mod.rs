@@ -9,7 +9,7 @@ pub(crate) mod recorder;
 
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu;
-use crate::personality::{Completion, Personality, Transfer};
+use crate::personality::{Completion, Granted, Personality, Transfer};
 use buffers::Buffers;
 use halfpower_model::Workload;
 use halfpower_model::sample::CpuTime;
@@ -164,9 +164,9 @@ impl<'a, P: Personality> Worker<'a, P> {
         }
     }
 
-    /// Options that the kernel granted the personality.
-    pub(crate) fn obtained(&self) -> Vec<String> {
-        self.personality.obtained()
+    /// Options that the kernel granted the personality or refused it.
+    pub(crate) fn granted(&self) -> Granted {
+        Granted { obtained: self.personality.obtained(), refused: self.personality.refused() }
     }
 
     /// Runs to the end of the schedule, a failure or a stop.
