@@ -4,7 +4,7 @@ use super::UsageError;
 use clap::Args;
 use halfpower_model::workload::Mix;
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Personality, WorkloadSpec,
+    Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Personality, RingOptions, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -44,6 +44,11 @@ pub(crate) struct WorkloadArguments {
     /// [default: io_uring when direct or deep, else sync]
     #[arg(long, help_heading = "The way to do it")]
     personality: Option<Personality>,
+    /// Options of io_uring, like sqpoll or no-registered_files,no-defer_taskrun: registered_files, registered_buffers,
+    /// single_issuer, defer_taskrun, coop_taskrun, no_sqarray, registered_ring, sqpoll, iopoll
+    /// [default: all that the kernel has but sqpoll and iopoll]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, help_heading = "The way to do it")]
+    ring: Option<RingOptions>,
     /// State of the file cache before: keep, cold or warm [default: keep]
     #[arg(long, value_name = "STATE", help_heading = "The way to do it")]
     cache: Option<CachePolicy>,
@@ -157,6 +162,7 @@ impl WorkloadArguments {
             workers: self.workers,
             buffering,
             personality,
+            ring: self.ring,
             span: self.size,
             duration: self.duration,
             requests: self.requests,

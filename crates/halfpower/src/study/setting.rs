@@ -6,7 +6,9 @@
 use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
-use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Pattern, Personality, WorkloadSpec};
+use halfpower_model::{
+    Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Pattern, Personality, RingOption, WorkloadSpec,
+};
 use toml::de::DeValue;
 
 /// A key and how its values are read.
@@ -72,6 +74,16 @@ pub(super) const KEYS: &[Key] = &[
                 "auto" => Some(WorkloadSpec::default()),
                 name => Some(said!(personality: name.parse().ok()?)),
             },
+        ),
+    },
+    Key {
+        name: "ring",
+        form: Form::Word(
+            || {
+                let options = RingOption::ALL.iter().map(|option| option.word());
+                std::iter::once("default").chain(options).chain(["no-registered_files"]).collect()
+            },
+            |word| Some(said!(ring: word.parse().ok()?)),
         ),
     },
     Key { name: "workers", form: Form::Count(MAX_WORKERS as u64, |number| said!(workers: number as u32)) },
