@@ -324,7 +324,13 @@ fn reopen(file: &File, write: bool, buffering: Buffering) -> io::Result<File> {
         flags |= OFlags::DSYNC;
     }
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    Ok(File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?))
+    let open = |flags| rustix::fs::open(&path, flags, rustix::fs::Mode::empty());
+    // Reads of the file are not to write its access time; only its owner and root may say so.
+    let opened = match open(flags | OFlags::NOATIME) {
+        Err(rustix::io::Errno::PERM) => open(flags),
+        opened => opened,
+    };
+    Ok(File::from(opened?))
 }
 
 fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, TargetError> {
