@@ -1,31 +1,30 @@
 //! This host as a testbed: prepares the target, runs the workload, makes the sample.
 
 use crate::instrument::clock::Clock;
-use crate::instrument::{cache, cpu, disk};
+use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run::{self, RawRun};
-use crate::target::{Access, Opened, Target};
+use crate::target::{Target, TargetError, Targets};
 use halfpower_model::sample::CpuTime;
 use halfpower_model::{
-    Bytes, CachePolicy, Cancel, Durability, Environment, Limits, MeasureError, Nanoseconds, Observer,
+    Bytes, Cancel, Closing, Durability, Environment, FileState, Limits, MeasureError, Nanoseconds, Observer,
     Personality as Name, Sample, TargetFacts, Testbed, Workload,
 };
-use std::io;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
 
-/// This host with a target.
+/// This host with its targets.
 #[derive(Debug)]
 pub struct Host {
-    target: Target,
+    targets: Targets,
     environment: Environment,
     clock: Clock,
 }
 
-/// This host with a target that need not exist yet, for planning.
-pub fn environment(target: TargetFacts) -> Environment {
+/// This host with targets that need not exist yet, for planning.
+pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
@@ -39,8 +38,14 @@ pub fn environment(target: TargetFacts) -> Environment {
         clock: Clock::host().facts(),
         personalities: personalities(),
         target,
-        more_targets: Vec::new(),
+        more_targets,
     }
+}
+
+fn describe(targets: &Targets) -> Environment {
+    let mut facts = targets.facts();
+    let first = facts.remove(0);
+    environment(first, facts)
 }
 
 fn cpu_model() -> Option<String> {
@@ -52,72 +57,33 @@ fn cpu_model() -> Option<String> {
 impl Host {
     /// This host with an open target.
     pub fn new(target: Target) -> Host {
-        let environment = environment(target.facts().clone());
-        Host { target, environment, clock: Clock::host() }
+        let targets = Targets::one(target);
+        Host { environment: describe(&targets), targets, clock: Clock::host() }
     }
 
-    /// Whether the target is stored from its first byte to its last, without holes.
-    pub fn is_filled(&self) -> bool {
-        self.target.hole_share(self.target.facts().size_bytes) == 0.0
-    }
-
-    /// Refuses what would destroy data, measure memory for storage, or use up the host's memory.
-    fn check(&self, workload: &Workload) -> Result<f64, MeasureError> {
-        let path = &self.target.facts().path;
-        if workload.operation.destroys() && self.target.access() == Access::Read {
-            return Err(MeasureError::Unsupported(format!(
-                "{path} was opened for reading only; say --overwrite to lose what it holds"
-            )));
-        }
-        let hole_share = if workload.operation.reads() {
-            self.target.refuse_holes(workload.span)?
-        } else {
-            self.target.hole_share(workload.span)
-        };
-        if workload.personality != Name::Null {
-            let stride = workload.request_size.0.next_multiple_of(4096);
-            let needed = Bytes(stride * u64::from(workload.depth) * u64::from(workload.workers));
-            if let Some(available) = available_memory()
-                && needed.0 > available.0 / 2
-            {
-                return Err(MeasureError::Unsupported(format!(
-                    "the buffers would take {needed} of the {available} of memory that are free; \
-                     use smaller requests, a smaller depth or fewer workers"
-                )));
-            }
-        }
-        Ok(hole_share)
-    }
-
-    /// Brings the file cache into the state the workload asks for; gives the share it then holds.
-    fn prepare_cache(&self, workload: &Workload, cancel: &Cancel) -> Result<Option<f64>, MeasureError> {
-        let Some(file) = self.target.file() else { return Ok(None) };
-        let failed = |source: io::Error| MeasureError::System {
-            action: "prepare the cache for",
-            subject: self.target.facts().path.clone(),
-            source,
-        };
-        match workload.cache {
-            CachePolicy::Keep => cache::settle(file).map_err(failed)?,
-            CachePolicy::Cold => cache::make_cold(file, workload.span).map_err(failed)?,
-            CachePolicy::Warm => cache::make_warm(file, workload.span, cancel).map_err(failed)?,
-        }
-        let looks = workload.cache != CachePolicy::Keep && !workload.buffering.is_direct();
-        Ok(if looks { cache::cached_share(file, workload.span) } else { None })
+    /// This host with several open targets.
+    ///
+    /// # Errors
+    /// When two of them share storage, or `null:` is among them.
+    pub fn on(targets: Vec<Target>) -> Result<Host, TargetError> {
+        let targets = Targets::new(targets)?;
+        Ok(Host { environment: describe(&targets), targets, clock: Clock::host() })
     }
 
     fn sample(
-        &self,
+        &mut self,
         workload: &Workload,
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        let hole_share = self.check(workload)?;
+        let hole_share = self.targets.check(workload)?;
+        check_memory(workload)?;
         let clock = self.clock;
-        let targets: Vec<Opened> = self.target.reopen(workload)?.into_iter().collect();
-        let cached_share_before = self.prepare_cache(workload, cancel)?;
+        let targets = self.targets.reopen(workload)?;
+        self.targets.bring_into_state(workload, cancel)?;
+        let cached_share_before = self.targets.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
-        let counters = self.target.counters();
+        let counters = self.targets.counters();
         let before = counters.as_ref().and_then(|counters| counters.read());
         let stolen_before = cpu::stolen_s();
         let raw =
@@ -140,7 +106,7 @@ impl Host {
             flush_cpu: flush.map_or_else(CpuTime::default, |flush| flush.cpu),
             wall_s,
             stolen_s,
-            block: before.zip(after).map(|(before, after)| disk::between(before, after, wall_s)),
+            block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),
         };
         Ok(record::sample(workload, &raw, context))
@@ -148,16 +114,14 @@ impl Host {
 
     /// The flush that counts, after the last write.
     fn flush(&self, workload: &Workload, raw: &RawRun) -> Result<Option<Flush>, MeasureError> {
-        let Some(file) = self.target.file().filter(|_| workload.durability == Durability::FlushAtEnd) else {
+        if workload.durability != Durability::FlushAtEnd {
             return Ok(None);
-        };
+        }
         let cpu_before = cpu::thread_time();
         let from = self.clock.tick();
-        file.sync_all().map_err(|source| MeasureError::System {
-            action: "flush",
-            subject: self.target.facts().path.clone(),
-            source,
-        })?;
+        if !self.targets.flush()? {
+            return Ok(None);
+        }
         let now = self.clock.tick();
         Ok(Some(Flush {
             took: Nanoseconds(self.clock.nanoseconds(now - from)),
@@ -198,6 +162,8 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         warmup: Nanoseconds(0),
         limits: Limits { duration: None, requests: Some(CALIBRATION_REQUESTS), bytes: None },
         durability: Durability::None,
+        file_state: FileState::Written,
+        closing: Closing::Untimed,
         ..workload.clone()
     };
     let mut best = f64::INFINITY;
@@ -206,6 +172,22 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         best = best.min(raw.elapsed.0 as f64 / CALIBRATION_REQUESTS as f64);
     }
     Ok(best)
+}
+
+/// Refuses buffers that would use up the host's memory.
+fn check_memory(workload: &Workload) -> Result<(), MeasureError> {
+    if workload.personality == Name::Null {
+        return Ok(());
+    }
+    let stride = workload.request_size.0.next_multiple_of(4096);
+    let needed = Bytes(stride.saturating_mul(u64::from(workload.depth)).saturating_mul(u64::from(workload.workers)));
+    match available_memory() {
+        Some(available) if needed.0 > available.0 / 2 => Err(MeasureError::Unsupported(format!(
+            "the buffers would take {needed} of the {available} of memory that are free; \
+             use smaller requests, a smaller depth or fewer workers"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn available_memory() -> Option<Bytes> {

@@ -20,4 +20,4 @@ pub use personality::personalities;
 pub use target::filesystem;
 pub use target::ground::Ground;
 pub use target::test_file;
-pub use target::{Access, NULL_TARGET, Target, TargetError};
+pub use target::{Access, NULL_TARGET, Target, TargetError, refuse_same};

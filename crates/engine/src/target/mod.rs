@@ -3,9 +3,14 @@
 pub mod filesystem;
 pub(crate) mod ground;
 mod guard;
+mod identity;
+mod several;
+mod state;
 pub mod test_file;
 
-use crate::instrument::disk::DiskCounters;
+pub use identity::refuse_same;
+pub(crate) use several::Targets;
+
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
 use std::fs::{File, OpenOptions};
@@ -37,6 +42,8 @@ pub struct Target {
     file: Option<File>,
     access: Access,
     device: Option<(u32, u32)>,
+    /// True once a workload has put it into another state than that of a file that holds data.
+    is_reshaped: bool,
 }
 
 /// Why a target cannot be used. Each message ends with the remedy.
@@ -104,6 +111,19 @@ pub enum TargetError {
         /// By whom, and the remedy.
         reason: String,
     },
+    /// Two targets that are one.
+    #[error("{path} and {other} {relation}; name each target once")]
+    Same {
+        /// The one.
+        path: String,
+        /// The other.
+        other: String,
+        /// What they are to each other.
+        relation: &'static str,
+    },
+    /// `null:` and others, or no target at all.
+    #[error("a workload goes to one or more files and devices, or to null: alone; name those")]
+    NotAlone,
     /// Descriptors cannot be opened anew.
     #[error("/proc is not mounted, and targets are opened through it; mount it (mount -t proc proc /proc)")]
     NoProc,
@@ -163,7 +183,7 @@ impl Target {
         needs_proc()?;
         if path.as_os_str() == NULL_TARGET {
             let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
-            return Ok(Target { facts, file: None, access, device: None });
+            return Ok(Target { facts, file: None, access, device: None, is_reshaped: false });
         }
         let action = if access == Access::Overwrite { "write" } else { "read" };
         let fail = |error: io::Error| TargetError::from_io(action, path, error);
@@ -185,13 +205,13 @@ impl Target {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
         }
         let (facts, device) = describe_open(path, &file, access)?;
-        Ok(Target { facts, file: Some(file), access, device })
+        Ok(Target { facts, file: Some(file), access, device, is_reshaped: false })
     }
 
     /// A file of our own, open for reading and writing.
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
         let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
-        Ok(Target { facts, file: Some(file), access: Access::Overwrite, device })
+        Ok(Target { facts, file: Some(file), access: Access::Overwrite, device, is_reshaped: false })
     }
 
     /// The same, after it has grown.
@@ -219,11 +239,6 @@ impl Target {
         self.access
     }
 
-    /// The counters of the device below; none where there are none.
-    pub(crate) fn counters(&self) -> Option<DiskCounters> {
-        self.device.and_then(|(major, minor)| DiskCounters::of(major, minor))
-    }
-
     /// Opens it once more, as the workload's buffering asks.
     pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
         let Some(file) = &self.file else { return Ok(None) };
@@ -234,6 +249,13 @@ impl Target {
             source,
         })?;
         Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes }))
+    }
+
+    /// Whether it is a file that has its size and is stored from its first byte to its last, without holes.
+    pub fn is_filled(&self) -> bool {
+        let size = self.facts.size_bytes;
+        let length = self.file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
+        length >= Some(size.0) && self.hole_share(size) == 0.0
     }
 
     /// Refuses to read where nothing is stored: it would measure memory, not storage. Gives the share of holes.

@@ -90,6 +90,15 @@ impl TestFile {
         fill(&self.path, &file, size, seed, cancel, progress)
     }
 
+    /// Gives it a length, with nothing stored: for workloads that write it themselves.
+    ///
+    /// # Errors
+    /// When the file system refuses, or another file has taken its name.
+    pub fn stretch(&self, size: Bytes) -> Result<(), TargetError> {
+        let failed = |error: io::Error| TargetError::from_io("write", &self.path, error);
+        self.open_for_filling().and_then(|file| file.set_len(size.0)).map_err(failed)
+    }
+
     /// Opens it as a target, for reading and writing.
     ///
     /// # Errors

@@ -102,6 +102,11 @@ impl FileState {
     pub fn grows(self) -> bool {
         matches!(self, FileState::Append | FileState::LastFirst | FileState::Truncated)
     }
+
+    /// True when the file holds data before.
+    pub fn holds_data(self) -> bool {
+        matches!(self, FileState::Written | FileState::Truncated)
+    }
 }
 
 impl Durability {

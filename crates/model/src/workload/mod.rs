@@ -149,6 +149,11 @@ impl Workload {
         if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }
     }
 
+    /// How many targets a byte is written to.
+    pub fn copies(&self) -> u64 {
+        if matches!(self.layout, Layout::Mirror { .. }) { u64::from(self.targets) } else { 1 }
+    }
+
     /// Which of the workers of its target a worker is, from 0, and how many those are.
     pub fn position(&self, worker: u32) -> (u64, u64) {
         let groups = if self.layout == Layout::Each { self.targets.clamp(1, self.workers) } else { 1 };
