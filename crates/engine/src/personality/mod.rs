@@ -3,6 +3,7 @@
 
 mod control;
 pub(crate) mod null;
+pub(crate) mod spread;
 pub(crate) mod sync;
 pub(crate) mod uring;
 
@@ -60,7 +61,7 @@ impl Setup<'_> {
         if self.targets.is_empty() {
             return Err(io::Error::other("null: takes the null personality only"));
         }
-        self.targets.iter().map(Opened::try_clone).collect()
+        self.targets.iter().map(Opened::reopen).collect()
     }
 }
 
@@ -68,6 +69,9 @@ impl Setup<'_> {
 pub(crate) trait Personality: Sized {
     /// Whether bytes go into the buffers; where they do not, none are made.
     const MOVES_DATA: bool = true;
+
+    /// Whether a transfer is done when [`transfer`](Personality::transfer) returns: one at a time, and no waiting.
+    const AT_ONCE: bool = false;
 
     /// Why it does not work on this host, with the remedy; none when it does.
     fn unavailable() -> Option<String> {
@@ -107,6 +111,16 @@ pub(crate) trait Personality: Sized {
     fn poll(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
         let _ = at_most;
         self.reap(done, 1)
+    }
+
+    /// Does a transfer at once, with nothing else outstanding; gives what a completion carries. Called only of a
+    /// personality that is [`AT_ONCE`](Personality::AT_ONCE), and then in place of the others.
+    ///
+    /// # Safety
+    /// As for [`submit`](Personality::submit).
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        let _ = transfer;
+        -libc::ENOSYS
     }
 
     /// Options that the kernel granted.
