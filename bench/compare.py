@@ -244,7 +244,7 @@ def machine(arguments, file):
         # It has no version to ask for.
         with open(arguments.t_io_uring, "rb") as binary:
             programs.append(f"t/io_uring (sha256 {hashlib.sha256(binary.read()).hexdigest()[:12]})")
-    filesystem = first_line(["stat", "--file-system", "--format=%T", file])
+    filesystem = first_line(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", file])
     kernel = platform.release().split("-")[0]
     return (f"{', '.join(programs)}. {os.cpu_count()} × {model}, {memory_gib:.0f} GiB, Linux {kernel}; the file is on "
             f"{filesystem}. Runs of {arguments.seconds} s by turns on processor {arguments.cpu}; medians. "
