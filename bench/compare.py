@@ -285,8 +285,7 @@ def main():
             compare_disk(report, programs, arguments)
         report.add("")
         for note in report.notes:
-            # The made file has a name of its own each time.
-            report.add(note.replace(scratch, "SCRATCH"))
+            report.add(note)
     if arguments.journal:
         with open(arguments.journal, "w", encoding="utf-8") as journal:
             journal.write(f"# {time.strftime('%Y-%m-%d')}: speed against the peers\n\nWritten by `bench/compare.py`.\n\n")
