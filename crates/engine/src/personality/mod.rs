@@ -3,6 +3,7 @@
 
 mod control;
 pub(crate) mod null;
+pub(crate) mod spread;
 pub(crate) mod sync;
 pub(crate) mod uring;
 
@@ -11,6 +12,7 @@ use crate::worker::buffers::Buffers;
 use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Personality as Name, Workload};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Duration;
 
@@ -60,12 +62,12 @@ impl Setup<'_> {
         if self.targets.is_empty() {
             return Err(io::Error::other("null: takes the null personality only"));
         }
-        self.targets.iter().map(Opened::try_clone).collect()
+        self.targets.iter().map(Opened::reopen).collect()
     }
 }
 
 /// What came of the options of a personality.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Granted {
     /// Those it has.
     pub(crate) obtained: Vec<String>,
@@ -77,6 +79,9 @@ pub(crate) struct Granted {
 pub(crate) trait Personality: Sized {
     /// Whether bytes go into the buffers; where they do not, none are made.
     const MOVES_DATA: bool = true;
+
+    /// Whether a transfer is done when [`transfer`](Personality::transfer) returns: one at a time, and no waiting.
+    const AT_ONCE: bool = false;
 
     /// Why it does not work on this host, with the remedy; none when it does.
     fn unavailable() -> Option<String> {
@@ -116,6 +121,16 @@ pub(crate) trait Personality: Sized {
     fn poll(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
         let _ = at_most;
         self.reap(done, 1)
+    }
+
+    /// Does a transfer at once, with nothing else outstanding; gives what a completion carries. Called only of a
+    /// personality that is [`AT_ONCE`](Personality::AT_ONCE), and then in place of the others.
+    ///
+    /// # Safety
+    /// As for [`submit`](Personality::submit).
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        let _ = transfer;
+        -libc::ENOSYS
     }
 
     /// Options that the kernel granted.

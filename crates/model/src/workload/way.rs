@@ -115,6 +115,16 @@ impl Personality {
     }
 }
 
+impl Layout {
+    /// Bytes that each of so many targets holds of a volume.
+    pub fn part(self, volume: Bytes, targets: u32) -> Bytes {
+        match self {
+            Layout::Each | Layout::Mirror { .. } => volume,
+            Layout::Stripe { chunk } => Bytes(volume.0.div_ceil(chunk.0).div_ceil(u64::from(targets.max(1))) * chunk.0),
+        }
+    }
+}
+
 const LAYOUTS: &str = "each, stripe=CHUNK (like stripe=64KiB), mirror, mirror=round_robin, mirror=shortest_queue, \
                        mirror=nearest";
 
@@ -169,5 +179,14 @@ mod tests {
         for bad in ["stripe", "stripe=0", "mirror=both", "raid5"] {
             assert!(bad.parse::<Layout>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_stripe_divides_a_volume_into_whole_chunks() {
+        let part = |layout: &str, volume, targets| layout.parse::<Layout>().unwrap().part(Bytes(volume), targets).0;
+        assert_eq!(part("stripe=64KiB", 3 << 20, 3), 1 << 20);
+        assert_eq!(part("stripe=64KiB", (3 << 20) + 1, 3), (1 << 20) + (64 << 10));
+        assert_eq!(part("mirror", 3 << 20, 3), 3 << 20);
+        assert_eq!(part("each", 3 << 20, 3), 3 << 20);
     }
 }

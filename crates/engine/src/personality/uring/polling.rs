@@ -45,7 +45,7 @@ fn has_poll_queues(target: &Opened) -> Option<bool> {
 
 fn polled_read(target: &Opened) -> io::Result<()> {
     let mut ring: Ring<Entry, Done> = Ring::new(1, IoringSetupFlags::IOPOLL)?;
-    let memory = Buffers::new(1, READ_BYTES as usize, None)?;
+    let memory = Buffers::new(1, READ_BYTES as usize)?;
     let file = FileName::Descriptor(target.file.as_raw_fd());
     let address = memory.address(0, 0) as u64;
     let entry = Entry { address, length: READ_BYTES, ..Entry::new(IoringOp::Read, file) };

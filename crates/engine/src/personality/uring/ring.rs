@@ -23,8 +23,6 @@ use std::time::Duration;
 /// How often the completion queue is looked at before the kernel is asked to wake us, where its own thread submits: some
 /// tens of microseconds.
 const LOOKS: u32 = 2_000;
-/// What is not worth a sleep: the kernel takes about as long to wake a thread.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 
 /// Memory shared with the kernel.
 struct Mapping {
@@ -217,7 +215,7 @@ impl<S: Submission, A: Answer> Ring<S, A> {
     }
 
     /// Hands over what is in the queue, lets the kernel finish what it has put off for us, and waits for an answer, but
-    /// not longer than `at_most`; where that is too short for a sleep it comes back at once.
+    /// not longer than `at_most` by more than a wake-up takes.
     ///
     /// # Errors
     /// The kernel's, but for those that pass.
@@ -230,7 +228,7 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         if queued == 0 && self.ready() > 0 {
             return Ok(());
         }
-        if at_most < SHORTEST_SLEEP || !self.can_time_out {
+        if at_most.is_zero() || !self.can_time_out {
             return passing(self.enter(queued, 0, IoringEnterFlags::GETEVENTS));
         }
         let span = rustix::time::Timespec {

@@ -1,28 +1,29 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
+mod warnings;
+
 use crate::errno;
-use crate::instrument::cpu;
-use crate::run::RawRun;
+use crate::instrument::clock::Clock;
+use crate::run::{RawRun, WorkerRun};
 use crate::worker::recorder::Snapshot;
-use crate::worker::{FailureCause, Outcome, RequestFailure};
+use crate::worker::{FailureCause, RequestFailure};
 use halfpower_model::RequestKind;
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, Totals, Warning,
+    Block, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop, Parallel, Totals, WorkerTotals,
 };
 use halfpower_model::{
-    Buffering, BytesPerSecond, CachePolicy, Environment, Histogram, Pattern, Personality, Sample, Workload,
+    Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, Workload,
 };
 
 /// What is known beside the run itself.
 pub(crate) struct Context {
     pub(crate) environment: Environment,
+    pub(crate) clock: Clock,
     pub(crate) loop_ns_per_request: f64,
     pub(crate) cached_share_before: Option<f64>,
     pub(crate) hole_share: f64,
-    pub(crate) flush_s: Option<f64>,
-    /// Time to the end of the flush where there was one, else to the end of the last worker.
+    /// Time to the end of the last worker.
     pub(crate) elapsed_s: f64,
-    pub(crate) flush_cpu: CpuTime,
     /// Time between the two readings of what was stolen, the warm-up included.
     pub(crate) wall_s: f64,
     pub(crate) stolen_s: Option<f64>,
@@ -33,42 +34,51 @@ pub(crate) struct Context {
 /// The sample of a run.
 pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sample {
     let elapsed_s = context.elapsed_s;
-    let failure = raw.outcomes.iter().find_map(|outcome| outcome.failure);
     let histograms = RequestKind::ALL.map(|kind| raw.counts[kind as usize].histogram());
+    // Flushes that come between the writes are told apart: they are not what was asked for, but what it takes.
+    let asked = |kind: &RequestKind| workload.operation.has(*kind);
     let mut all = Histogram::default();
-    histograms.iter().for_each(|histogram| all.merge(histogram));
+    RequestKind::ALL.iter().filter(|kind| asked(kind)).for_each(|kind| all.merge(&histograms[*kind as usize]));
     let of = |kind: RequestKind| {
         let (histogram, counts) = (&histograms[kind as usize], &raw.counts[kind as usize]);
-        let has = workload.operation.has(kind) || histogram.count() > 0;
-        let errors = errors(&raw.outcomes, Some(kind));
+        let has = asked(&kind) || histogram.count() > 0;
+        let errors = errors(raw, Some(kind));
         has.then(|| totals(histogram, counts.bytes, counts.short_transfers, elapsed_s, errors))
     };
     let [read, write, trim, flush] = RequestKind::ALL.map(of);
     let sum = |figure: fn(&Snapshot) -> u64| raw.counts.iter().map(figure).sum();
     let (bytes, short) = (sum(|counts| counts.bytes), sum(|counts| counts.short_transfers));
-    let total = totals(&all, bytes, short, elapsed_s, errors(&raw.outcomes, None));
+    let total = totals(&all, bytes, short, elapsed_s, errors(raw, None));
     let cpu = processor_time(raw, &context, total.requests);
     let depth_mean = depth_mean(workload, raw, &all);
-    // The workers' own part: the flush is not theirs to pace.
-    let pace_s = raw.elapsed.seconds() * f64::from(workload.workers);
+    // The flush and the closing are not the program's to pace.
+    let end_ticks = raw.workers.iter().map(|worker| worker.outcome.end_ticks).max().unwrap_or(0);
+    let end_s = context.clock.nanoseconds(end_ticks) as f64 / 1e9;
+    let pace_s = (elapsed_s - end_s) * f64::from(workload.workers);
     let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
     let generator_bound = total.requests > 0 && (workload.personality == Personality::Null || loop_share > 0.5);
+    let is_open = workload.arrivals != Arrivals::Closed;
+    let workers = worker_totals(raw, context.clock);
     let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
     let [read_histogram, write_histogram, trim_histogram, flush_histogram] = histograms;
     let mut sample = Sample {
         started_at: raw.started_at,
         elapsed_s,
-        flush_s: context.flush_s,
+        flush_s: has_timed_end(workload).then_some(end_s),
         total,
         read,
         write,
         trim,
         flush,
+        open_loop: is_open.then(|| open_loop(raw)),
+        parallel: (workers.len() > 1).then(|| parallel(&workers, bytes, elapsed_s, raw.bytes_at_first_finish)),
+        workers,
         latency_histogram: Histograms {
             read: kept_read.then_some(read_histogram),
             write: kept_write.then_some(write_histogram),
             trim: kept_trim.then_some(trim_histogram),
             flush: kept_flush.then_some(flush_histogram),
+            response: is_open.then(|| raw.response.histogram()),
         },
         intervals: raw.intervals.clone(),
         depth_mean,
@@ -81,11 +91,62 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         },
         generator_bound,
         cached_share_before: context.cached_share_before,
-        failure: failure.map(describe).or_else(|| context.cancelled.then(interrupted)),
+        failure: failure(raw).or_else(|| context.cancelled.then(interrupted)),
         ..Sample::empty(workload.clone(), context.environment)
     };
-    sample.warnings = warnings(&sample, context.hole_share, context.wall_s);
+    sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
     sample
+}
+
+/// Whether something after the last request counts.
+fn has_timed_end(workload: &Workload) -> bool {
+    workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed
+}
+
+fn open_loop(raw: &RawRun) -> OpenLoop {
+    OpenLoop {
+        response_ns: Latency::of(&raw.response.histogram()),
+        lateness_ns: Latency::of(&raw.late.histogram()),
+        backlog_max: raw.backlog_max,
+        backlog_at_end: raw.backlog_at_end,
+    }
+}
+
+fn worker_totals(raw: &RawRun, clock: Clock) -> Vec<WorkerTotals> {
+    let of = |worker: &WorkerRun| {
+        let elapsed_s = clock.nanoseconds(worker.outcome.elapsed_ticks) as f64 / 1e9;
+        WorkerTotals {
+            requests: worker.requests,
+            bytes: worker.bytes,
+            elapsed_s,
+            bytes_per_s: BytesPerSecond(if elapsed_s > 0.0 { worker.bytes as f64 / elapsed_s } else { 0.0 }),
+            submitted: worker.outcome.submitted,
+        }
+    };
+    raw.workers.iter().map(of).collect()
+}
+
+fn parallel(workers: &[WorkerTotals], bytes: u64, elapsed_s: f64, bytes_at_first_finish: u64) -> Parallel {
+    let rates = || workers.iter().map(|worker| worker.bytes_per_s.0);
+    let sum: f64 = rates().sum();
+    Parallel {
+        sum_bytes_per_s: BytesPerSecond(sum),
+        parent_bytes_per_s: BytesPerSecond(if elapsed_s > 0.0 { bytes as f64 / elapsed_s } else { 0.0 }),
+        min_bytes_per_s: BytesPerSecond(rates().fold(f64::INFINITY, f64::min)),
+        max_bytes_per_s: BytesPerSecond(rates().fold(0.0, f64::max)),
+        mean_bytes_per_s: BytesPerSecond(sum / workers.len() as f64),
+        bytes_at_first_finish,
+    }
+}
+
+/// The first thing that went wrong: a worker that broke down, or a request that failed.
+fn failure(raw: &RawRun) -> Option<Failure> {
+    let broken = raw.workers.iter().zip(0..).find_map(|(worker, index)| Some((index, worker.breakdown.as_ref()?)));
+    let breakdown = broken.map(|(index, why): (u32, _)| Failure {
+        code: "worker".to_owned(),
+        message: format!("worker {index} broke down, and ended the others: {why}"),
+    });
+    breakdown.or_else(|| raw.failures().next().map(describe))
 }
 
 fn totals(
@@ -107,11 +168,10 @@ fn totals(
     }
 }
 
-/// Failed requests by the error's name; each worker ends at its first.
-fn errors(outcomes: &[Outcome], kind: Option<RequestKind>) -> std::collections::BTreeMap<String, u64> {
+/// Failed requests by the error's name; each worker submits no more after its first.
+fn errors(raw: &RawRun, kind: Option<RequestKind>) -> std::collections::BTreeMap<String, u64> {
     let mut counts = std::collections::BTreeMap::new();
-    let failures = outcomes.iter().filter_map(|outcome| outcome.failure);
-    for failure in failures.filter(|failure| kind.is_none_or(|wanted| failure.request.kind == wanted)) {
+    for failure in raw.failures().filter(|failure| kind.is_none_or(|wanted| failure.request.kind == wanted)) {
         *counts.entry(cause_name(failure.cause)).or_insert(0) += 1;
     }
     counts
@@ -136,6 +196,9 @@ fn describe(failure: RequestFailure) -> Failure {
         FailureCause::Errno(number) => format!("{}: {}", errno::name(number), errno::explanation(number)),
         FailureCause::EndOfTarget => "the target ends there; was it cut short meanwhile?".to_owned(),
     };
+    if request.kind == RequestKind::Flush {
+        return Failure { code: cause_name(cause), message: format!("a flush failed with {why}") };
+    }
     Failure {
         code: cause_name(cause),
         message: format!("a {what} of {} bytes at byte {} failed with {why}", request.length, request.offset),
@@ -147,10 +210,10 @@ fn interrupted() -> Failure {
 }
 
 fn processor_time(raw: &RawRun, context: &Context, requests: u64) -> Cpu {
-    let mut lower = context.flush_cpu;
-    for outcome in &raw.outcomes {
-        lower.user_s += outcome.cpu.user_s;
-        lower.system_s += outcome.cpu.system_s;
+    let mut lower = CpuTime::default();
+    for worker in &raw.workers {
+        lower.user_s += worker.outcome.cpu.user_s;
+        lower.system_s += worker.outcome.cpu.system_s;
     }
     Cpu {
         lower,
@@ -165,82 +228,8 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64) -> Cpu {
 
 fn depth_mean(workload: &Workload, raw: &RawRun, all: &Histogram) -> DepthMean {
     let elapsed_ns = raw.elapsed.0.max(1) as f64;
-    let counted: f64 = raw.outcomes.iter().map(|outcome| outcome.depth_mean).sum();
+    let counted: f64 = raw.workers.iter().map(|worker| worker.outcome.depth_mean).sum();
     // Little: mean number in the system = arrival rate × mean time in it = sum of the times / elapsed.
     let most = f64::from(workload.depth) * f64::from(workload.workers);
     DepthMean { little: all.sum() / elapsed_ns, counted: counted.min(most) }
-}
-
-fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
-    let workload = &sample.workload;
-    let mut warnings = Vec::new();
-    let mut warn = |applies: bool, code: &str, message: String, remedy: &str| {
-        if applies {
-            warnings.push(Warning::new(code, message, remedy));
-        }
-    };
-    warn(
-        sample.generator_bound,
-        "generator_bound",
-        "the program set the pace, not the storage".to_owned(),
-        "use more workers or larger requests",
-    );
-    let asked = f64::from(workload.depth) * f64::from(workload.workers);
-    warn(
-        sample.is_complete() && sample.depth_mean.counted < 0.75 * asked && sample.total.requests > 0,
-        "depth_not_reached",
-        format!("{:.1} requests were outstanding on average, not {asked}", sample.depth_mean.counted),
-        "the limit came before the depth was reached; measure longer",
-    );
-    let cold = workload.cache == CachePolicy::Cold;
-    let cached = sample.cached_share_before.unwrap_or(0.0);
-    warn(
-        cold && cached > 0.01,
-        "not_cold",
-        format!("{:.0} % of the span was still in the file cache", cached * 100.0),
-        "close other programs that use the file, or use --buffering direct",
-    );
-    warn(
-        cold && sample.cached_share_before.is_none() && !workload.buffering.is_direct(),
-        "cold_unknown",
-        "the kernel does not say whether the file cache let go of the span".to_owned(),
-        "run as a user who may write the target, or use --buffering direct",
-    );
-    let buffered_reads = workload.operation.reads() && !workload.buffering.is_direct();
-    let read_twice = workload.pattern == Pattern::Sequential && sample.total.bytes > workload.span.0;
-    warn(
-        cold && buffered_reads && read_twice,
-        "cache_hits",
-        "more was read than the span holds, so some of it from the cache".to_owned(),
-        "limit it with --bytes, or use a larger target",
-    );
-    warn(
-        hole_share > 0.01 && workload.operation.writes(),
-        "sparse_target",
-        format!("{:.0} % of the span was never written: the file system allocates as we write", hole_share * 100.0),
-        "write the file once before it is measured",
-    );
-    let stolen_s = sample.cpu.steal_s.unwrap_or(0.0);
-    let stolen = stolen_s / wall_s.max(0.01) / f64::from(sample.environment.cpus);
-    // One step of the kernel's count may be no more than a moment of it.
-    warn(
-        stolen > 0.05 && stolen_s > 1.5 * cpu::STOLEN_STEP_S,
-        "time_stolen",
-        format!("the hypervisor took {:.0} % of the processors' time", stolen * 100.0),
-        "measure again when the host is quieter",
-    );
-    warn(
-        !sample.instrument.refused.is_empty(),
-        "option_refused",
-        format!("refused: {}", sample.instrument.refused.join("; ")),
-        "mend what it needs, or leave it out of --ring",
-    );
-    let polled = sample.instrument.obtained.iter().any(|option| option == "sqpoll");
-    warn(
-        (polled || workload.buffering == Buffering::Buffered) && workload.personality == Personality::IoUring,
-        "kernel_workers",
-        "processor time of the kernel's own workers is not in the lower bound".to_owned(),
-        "take the processor cost from the sync personality",
-    );
-    warnings
 }
