@@ -65,6 +65,7 @@ unsafe impl Submission for Entry {
 
 impl Entry {
     /// One of an operation on a file: a descriptor, or a number among the registered ones.
+    #[inline]
     pub(crate) fn new(operation: IoringOp, file: FileName) -> Self {
         let (file, flags) = match file {
             FileName::Descriptor(descriptor) => (descriptor, IoringSqeFlags::empty()),

@@ -82,21 +82,12 @@ impl Personality for Uring {
         Ok(Uring { ring, operations, done_at_once, granted })
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn submit(&mut self, transfer: Transfer) {
-        let entry = match transfer.kind {
-            RequestKind::Read => self.operations.read(&transfer),
-            RequestKind::Write => self.operations.write(&transfer),
-            RequestKind::Trim | RequestKind::Flush => match self.operations.control(&transfer) {
-                Ok(entry) => entry,
-                Err(completion) => return self.done_at_once.push(completion),
-            },
-        };
+        let is_control = matches!(transfer.kind, RequestKind::Trim | RequestKind::Flush);
         // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back, and the targets are ours.
-        while !unsafe { self.ring.push(entry) } {
-            if let Err(error) = self.ring.make_room() {
-                return self.done_at_once.push(Completion { tag: transfer.tag, result: failed(&error) });
-            }
+        if is_control || !unsafe { self.ring.push(self.operations.transfer(&transfer)) } {
+            self.submit_otherwise(transfer);
         }
     }
 
@@ -130,5 +121,25 @@ impl Personality for Uring {
 
     fn refused(&self) -> Vec<String> {
         self.granted.refused.clone()
+    }
+}
+
+impl Uring {
+    /// What is not a read or a write, or finds the queue full.
+    #[cold]
+    fn submit_otherwise(&mut self, transfer: Transfer) {
+        let entry = match transfer.kind {
+            RequestKind::Read | RequestKind::Write => self.operations.transfer(&transfer),
+            RequestKind::Trim | RequestKind::Flush => match self.operations.control(&transfer) {
+                Ok(entry) => entry,
+                Err(completion) => return self.done_at_once.push(completion),
+            },
+        };
+        // SAFETY: as in `submit`.
+        while !unsafe { self.ring.push(entry) } {
+            if let Err(error) = self.ring.make_room() {
+                return self.done_at_once.push(Completion { tag: transfer.tag, result: failed(&error) });
+            }
+        }
     }
 }

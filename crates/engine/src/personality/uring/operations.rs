@@ -19,8 +19,8 @@ const DISCARD: u64 = 0x1200;
 /// How the transfers of a worker become entries.
 pub(super) struct Operations {
     targets: Vec<Opened>,
-    /// An entry for each target that names its file.
-    files: Vec<Entry>,
+    /// How an entry names the file of each.
+    files: Vec<FileName>,
     read: IoringOp,
     write: IoringOp,
     parts: Option<BufferParts>,
@@ -53,7 +53,6 @@ impl Operations {
             Some(_) => (IoringOp::ReadFixed, IoringOp::WriteFixed),
             None => (IoringOp::Read, IoringOp::Write),
         };
-        let files = files.into_iter().map(|file| Entry::new(IoringOp::Nop, file)).collect();
         Ok(Operations { targets, files, read, write, parts, control: Control::of(workload), is_polled, has_discard })
     }
 
@@ -62,35 +61,27 @@ impl Operations {
         self.has_discard
     }
 
+    /// A read or a write.
     #[inline]
-    pub(super) fn read(&self, transfer: &Transfer) -> Entry {
-        self.transfer(self.read, transfer)
-    }
-
-    #[inline]
-    pub(super) fn write(&self, transfer: &Transfer) -> Entry {
-        self.transfer(self.write, transfer)
-    }
-
-    #[inline]
-    fn transfer(&self, operation: IoringOp, transfer: &Transfer) -> Entry {
+    pub(super) fn transfer(&self, transfer: &Transfer) -> Entry {
+        let operation = if transfer.kind == RequestKind::Read { self.read } else { self.write };
         Entry {
-            operation: operation as u8,
             offset: transfer.offset,
             address: transfer.address as u64,
             length: transfer.length,
             buffer: self.parts.map_or(0, |parts| parts.index(transfer.address)),
             user_data: u64::from(transfer.tag),
-            ..self.files[usize::from(transfer.target)]
+            ..Entry::new(operation, self.files[usize::from(transfer.target)])
         }
     }
 
     /// A trim or a flush; done already where the ring cannot.
-    #[inline]
+    #[cold]
     pub(super) fn control(&self, transfer: &Transfer) -> Result<Entry, Completion> {
         let target = &self.targets[usize::from(transfer.target)];
         let is_device = target.kind == TargetKind::BlockDevice;
-        let file = Entry { user_data: u64::from(transfer.tag), ..self.files[usize::from(transfer.target)] };
+        let file = Entry::new(IoringOp::Nop, self.files[usize::from(transfer.target)]);
+        let file = Entry { user_data: u64::from(transfer.tag), ..file };
         let is_trim = transfer.kind == RequestKind::Trim;
         if self.is_polled || (is_trim && is_device && !self.has_discard) {
             return Err(Completion { tag: transfer.tag, result: self.control.run(target, transfer) });

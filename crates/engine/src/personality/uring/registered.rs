@@ -52,8 +52,13 @@ impl BufferParts {
     #[inline]
     pub(crate) fn index(self, address: *const u8) -> u16 {
         let from = address as usize - self.base;
-        // A division would take longer than the rest of an entry, and there is seldom a second part.
-        if from < self.part_bytes { 0 } else { (from / self.part_bytes) as u16 }
+        if from < self.part_bytes { 0 } else { self.later_part(from) }
+    }
+
+    /// Apart, because there is seldom a second part, and a division takes longer than the rest of an entry.
+    #[cold]
+    fn later_part(self, from: usize) -> u16 {
+        (from / self.part_bytes) as u16
     }
 }
 
