@@ -140,14 +140,15 @@ impl<S, A> Ring<S, A> {
 impl<S, A> Drop for Ring<S, A> {
     fn drop(&mut self) {
         // What fails is let go of when the kernel tears the ring down.
-        const NOTHING: &[u8] = &[];
+        let let_go = |operation| {
+            // SAFETY: it reads nothing; the kernel insists on a null pointer.
+            let _ = unsafe { kernel::io_uring_register(self.descriptor.as_fd(), operation, std::ptr::null(), 0) };
+        };
         if self.registered.files {
-            // SAFETY: it reads nothing.
-            let _ = unsafe { self.register(IoringRegisterOp::UnregisterFiles, NOTHING) };
+            let_go(IoringRegisterOp::UnregisterFiles);
         }
         if self.registered.buffers {
-            // SAFETY: it reads nothing.
-            let _ = unsafe { self.register(IoringRegisterOp::UnregisterBuffers, NOTHING) };
+            let_go(IoringRegisterOp::UnregisterBuffers);
         }
         if self.registered.ring {
             let mut update = kernel::io_uring_rsrc_update::default();
