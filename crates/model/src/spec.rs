@@ -535,6 +535,19 @@ mod tests {
             (WorkloadSpec { span: Some(Bytes(1 << 31)), ..said() }, "--size"),
             (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
             (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
+            (
+                WorkloadSpec { ring: "sqpoll".parse().ok(), personality: Some(Personality::Sync), ..said() },
+                "--personality io_uring",
+            ),
+            (
+                WorkloadSpec {
+                    ring: "iopoll".parse().ok(),
+                    buffering: Some(Buffering::Buffered),
+                    depth: Some(2),
+                    ..said()
+                },
+                "--buffering direct",
+            ),
             (WorkloadSpec { durability: Some(Durability::FlushAtEnd), ..said() }, "--op write"),
         ];
         for (spec, needle) in cases {
