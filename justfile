@@ -48,6 +48,11 @@ deny:
 msrv:
     @.ci/msrv
 
+# The program on disks of known rates, in a virtual machine of our own; NAMES of vm/tests, or all
+vm *NAMES:
+    cargo build --release --locked
+    vm/test '{{ parent_directory(output) }}/release/halfpower' {{ NAMES }}
+
 # The results of the last `just test`
 results:
     @grep -E '^ +(Running|Doc-tests) |^test result: |^skipped: ' '{{ output }}'

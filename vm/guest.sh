@@ -1,0 +1,44 @@
+# What the tests inside share: they say `ok NAME` or `not ok NAME: WHY` of everything they look at, which the host counts.
+
+ok() { echo "ok $1"; }
+not_ok() { echo "not ok $1: $2"; }
+
+# check NAME WHY COMMAND...: ok when the command succeeds
+check() {
+    name=$1 why=$2
+    shift 2
+    if "$@"; then ok "$name"; else not_ok "$name" "$why"; fi
+}
+
+# io OUTPUT ARGUMENT...: one workload; its record goes to the file OUTPUT, what it says to OUTPUT.messages
+io() {
+    output=$1
+    shift
+    ./halfpower io "$@" --no-store --json > "$output" 2> "$output.messages"
+}
+
+# figure OUTPUT PART KEY: a value of a record, `figure sample total bytes_per_s`
+figure() {
+    awk -v part="\"$2\":" -v key="\"$3\":" '
+        $1 == part { inside = 1 }
+        inside && $1 == key { sub(/^ *[^ ]* /, ""); gsub(/^"|"?,?$/, ""); print; exit }' "$1"
+}
+
+# is_near VALUE WANTED: within 15 %
+is_near() { awk -v value="$1" -v wanted="$2" 'BEGIN { exit !(value > wanted * 0.85 && value < wanted * 1.15) }'; }
+
+# check_rate NAME OUTPUT MB/S: whether a sample is whole and its rate as known
+check_rate() {
+    rate=$(figure "$2" total bytes_per_s)
+    failure=$(figure "$2" failure message)
+    if [ -n "$failure" ]; then
+        not_ok "$1" "$failure"
+    elif is_near "${rate:-0}" "${3}e6"; then
+        ok "$1"
+    else
+        not_ok "$1" "${rate:-no} bytes/s, not $3 MB/s; $(cat "$2.messages")"
+    fi
+}
+
+# check_messages NAME OUTPUT TEXT: whether what the program said holds the text
+check_messages() { check "$1" "it said: $(cat "$2.messages")" grep -q "$3" "$2.messages"; }
