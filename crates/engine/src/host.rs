@@ -2,7 +2,7 @@
 
 use crate::instrument::clock::{Clock, Ticks};
 use crate::instrument::{cache, cpu, disk};
-use crate::personality::{null::Null, personalities, sync::Sync, uring::Uring};
+use crate::personality::{null::Null, nvme::Nvme, personalities, sg::Sg, sync::Sync, uring::Uring};
 use crate::record::{self, Context};
 use crate::run::{self, RawRun};
 use crate::target::{Access, Target};
@@ -202,6 +202,8 @@ fn run_personality<T: Ticks>(
     match workload.personality {
         Name::Sync => run::run::<Sync, T>(workload, file, ticks, observer, cancel),
         Name::IoUring => run::run::<Uring, T>(workload, file, ticks, observer, cancel),
+        Name::Sg => run::run::<Sg, T>(workload, file, ticks, observer, cancel),
+        Name::Nvme => run::run::<Nvme, T>(workload, file, ticks, observer, cancel),
         Name::Null => run::run::<Null, T>(workload, file, ticks, observer, cancel),
     }
 }

@@ -55,6 +55,10 @@ pub enum Personality {
     Sync,
     /// io_uring.
     IoUring,
+    /// SCSI commands straight to the disk; one request outstanding a worker.
+    Sg,
+    /// NVMe commands straight to the namespace.
+    Nvme,
     /// Completes every request at once: measures the program itself.
     Null,
 }
@@ -212,8 +216,9 @@ words!(Pattern, "sequential, random", "sequential" => Pattern::Sequential, "rand
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, io_uring, null",
-    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "null" => Personality::Null);
+words!(Personality, "sync, io_uring, sg, nvme, null",
+    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "sg" => Personality::Sg,
+    "nvme" => Personality::Nvme, "null" => Personality::Null);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(Durability, "none, flush_at_end",

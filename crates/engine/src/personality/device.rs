@@ -3,7 +3,7 @@
 //! is anything stacked on disks.
 
 use crate::target::filesystem::sysfs_device;
-use halfpower_model::Bytes;
+use halfpower_model::{Bytes, Workload};
 use rustix::fs::{OFlags, major, minor};
 use std::fs::{self, File};
 use std::io;
@@ -26,6 +26,13 @@ pub(super) enum WriteDone {
     InCache,
     /// When the medium has it: force unit access.
     OnMedium,
+}
+
+impl WriteDone {
+    /// As the workload's buffering says.
+    pub(super) fn asked_by(workload: &Workload) -> WriteDone {
+        if workload.buffering.is_through() { WriteDone::OnMedium } else { WriteDone::InCache }
+    }
 }
 
 /// Why a command failed.
@@ -67,7 +74,9 @@ impl Geometry {
         let block = Bytes(1 << self.block_shift);
         if request_size.0 > self.largest {
             let largest = Bytes(self.largest);
-            return refuse(format!("the disk moves at most {largest} with a command; use --request-size {largest} or less"));
+            return refuse(format!(
+                "the disk moves at most {largest} with a command; use --request-size {largest} or less"
+            ));
         }
         if !request_size.0.is_multiple_of(block.0) {
             return refuse(format!("the disk has blocks of {block}; use a --request-size that is a multiple of it"));

@@ -1,7 +1,10 @@
 //! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
 //! asks which one it is.
 
+mod device;
 pub(crate) mod null;
+pub(crate) mod nvme;
+pub(crate) mod sg;
 pub(crate) mod sync;
 pub(crate) mod uring;
 
@@ -78,6 +81,11 @@ pub(crate) trait Personality: Sized {
     /// When the waiting itself fails; a failed transfer is a completion.
     fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;
 
+    /// Why the transfer that failed last did, in words; none where its error number says it all.
+    fn cause(&mut self) -> Option<String> {
+        None
+    }
+
     /// Options that the kernel granted.
     fn obtained(&self) -> Vec<String> {
         Vec::new()
@@ -92,6 +100,8 @@ pub fn personalities() -> Vec<PersonalityFacts> {
             personality: *personality,
             unavailable: match personality {
                 Name::IoUring => uring::unavailable(),
+                Name::Sg => sg::unavailable(),
+                Name::Nvme => nvme::unavailable(),
                 Name::Sync | Name::Null => None,
             },
         })

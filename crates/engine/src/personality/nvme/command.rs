@@ -101,7 +101,9 @@ impl Command {
     pub(super) fn to_bytes(self) -> [u8; 80] {
         let mut bytes = [0; 80];
         // SAFETY: the type is C's, of plain numbers without padding between them, and has 72 of the 80 bytes.
-        unsafe { std::ptr::copy_nonoverlapping((&raw const self).cast::<u8>(), bytes.as_mut_ptr(), size_of::<Command>()) };
+        unsafe {
+            std::ptr::copy_nonoverlapping((&raw const self).cast::<u8>(), bytes.as_mut_ptr(), size_of::<Command>())
+        };
         bytes
     }
 
@@ -150,8 +152,11 @@ impl Namespace {
         let format = &answer[128 + 4 * index..][..4];
         let shift = format[2];
         let metadata_bytes = u16::from_le_bytes(format[..2].try_into().ok()?);
-        (blocks > 0 && (9..32).contains(&shift))
-            .then_some(Namespace { blocks, block_bytes: 1 << shift, metadata_bytes })
+        (blocks > 0 && (9..32).contains(&shift)).then_some(Namespace {
+            blocks,
+            block_bytes: 1 << shift,
+            metadata_bytes,
+        })
     }
 }
 

@@ -45,7 +45,9 @@ impl Generic {
             )));
         }
         if told.blocks * u64::from(told.block_bytes) != rustix::fs::seek(block, rustix::fs::SeekFrom::End(0))? {
-            return Err(io::Error::other("the block device has another size than the namespace; rescan the controller"));
+            return Err(io::Error::other(
+                "the block device has another size than the namespace; rescan the controller",
+            ));
         }
         let geometry = Geometry::new(told.block_bytes, device::largest_transfer(&directory)?)?;
         Ok(Generic { file, namespace, geometry, is_writable })
@@ -64,11 +66,9 @@ fn open_beside(directory: &Path, is_writable: bool) -> io::Result<File> {
         io::Error::other(format!("the kernel has no {generic} for {name}; Linux 5.13 or later makes one"))
     })?;
     let path = Path::new("/dev").join(&generic);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(is_writable)
-        .open(&path)
-        .map_err(|error| io::Error::new(error.kind(), format!("cannot open {}: {error}; run as root", path.display())))?;
+    let file = OpenOptions::new().read(true).write(is_writable).open(&path).map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot open {}: {error}; run as root", path.display()))
+    })?;
     let facts = file.metadata()?;
     let number = format!("{}:{}", major(facts.rdev()), minor(facts.rdev()));
     if !facts.file_type().is_char_device() || told.trim() != number {

@@ -139,8 +139,7 @@ mod tests {
         assert_eq!(Command::synchronize_cache().bytes(), [0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(Command::unmap().bytes(), [0x42, 0, 0, 0, 0, 0, 0, 0, 24, 0]);
         let list = unmap_list(Blocks { first: 0x0102_0304_0506_0708, count: 0x800 });
-        let expected =
-            [0, 22, 0, 16, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 8, 0, 0, 0, 0, 0_u8];
+        let expected = [0, 22, 0, 16, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 8, 0, 0, 0, 0, 0_u8];
         assert_eq!(list, expected);
     }
 

@@ -35,7 +35,11 @@ impl Answer<'_> {
     /// How the command ended.
     #[inline]
     pub(super) fn outcome(&self) -> Outcome {
-        if self.status == 0 && self.host_status == 0 && self.driver_status == 0 { Outcome::Done } else { self.examine() }
+        if self.status == 0 && self.host_status == 0 && self.driver_status == 0 {
+            Outcome::Done
+        } else {
+            self.examine()
+        }
     }
 
     #[cold]
@@ -66,7 +70,10 @@ impl Answer<'_> {
             }
             (status, host) => {
                 let driver = self.driver_status;
-                (libc::EIO, format!("the command failed (status {status:02x}h, host {host:02x}h, driver {driver:02x}h)"))
+                (
+                    libc::EIO,
+                    format!("the command failed (status {status:02x}h, host {host:02x}h, driver {driver:02x}h)"),
+                )
             }
         };
         Outcome::Failed(DeviceError { errno, cause })
