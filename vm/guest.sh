@@ -42,3 +42,19 @@ check_rate() {
 
 # check_messages NAME OUTPUT TEXT: whether what the program said holds the text
 check_messages() { check "$1" "it said: $(cat "$2.messages")" grep -q "$3" "$2.messages"; }
+
+# refused OUTPUT NAME TEXT ARGUMENT...: whether a workload is not even begun, and the reason holds the text
+refused() {
+    output=$1 name=$2 text=$3
+    shift 3
+    if io "$output" "$@"; then not_ok "$name" "it was run"; else check_messages "$name" "$output" "$text"; fi
+}
+
+# check_written NAME DEVICE PERSONALITY: whether 4 MiB that a personality writes are what a plain read finds
+check_written() {
+    dd if=/dev/zero of="$2" bs=1M count=4 conv=fsync 2> /dev/null
+    io written "$2" --personality "$3" --op write --overwrite="$2" --size 4MiB --bytes 4MiB --duration 30s
+    zeros=$(dd if="$2" bs=1M count=4 2> /dev/null | tr -dc '\000' | wc -c)
+    # Of random bytes, one in 256 is zero.
+    check "$1" "$zeros bytes of 4 MiB are zero; $(cat written.messages)" [ "$zeros" -lt 40000 ]
+}
