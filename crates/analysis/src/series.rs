@@ -5,7 +5,7 @@
 
 use crate::cells::Cell;
 use crate::words::{Varied, circumstances};
-use halfpower_model::{Limits, Operation, Pattern, Workload};
+use halfpower_model::{Limits, Operation, Workload};
 
 /// Cells in the order of what varies, the smallest first; each has repetitions.
 #[derive(Clone, Debug)]
@@ -60,11 +60,13 @@ pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
     let operation = match workload.operation {
         Operation::Read => 0,
         Operation::Write => 1,
-        Operation::Mix { .. } => 2,
+        Operation::Mix(_) => 2,
+        Operation::Trim => 3,
+        Operation::Flush => 4,
     };
     (
         operation,
-        workload.pattern == Pattern::Random,
+        !workload.pattern.is_ordered(),
         !workload.buffering.is_direct(),
         !crate::words::reaches_storage(workload),
         workload.depth,

@@ -3,7 +3,7 @@
 use crate::Observed;
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
-use halfpower_model::sample::{Cpu, CpuTime, DepthMean, Histograms, Instrument, Latency, Program, SCHEMA, Totals};
+use halfpower_model::sample::{CpuTime, DepthMean, Latency, Totals};
 use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, CachePolicy, Durability, Environment, Limits, Nanoseconds, Operation, Pattern,
     Personality, Sample, TargetFacts, TargetKind, Workload,
@@ -15,22 +15,12 @@ const ELAPSED_S: f64 = 1.0;
 /// A sequential direct read, one deep.
 pub(crate) fn read(kib: u64) -> Workload {
     Workload {
-        operation: Operation::Read,
-        pattern: Pattern::Sequential,
         request_size: Bytes(kib << 10),
-        depth: 1,
-        workers: 1,
         buffering: Buffering::Direct,
         personality: Personality::IoUring,
         span: Bytes::GIB,
         limits: Limits { duration: Some(Nanoseconds::from_seconds(ELAPSED_S)), requests: None, bytes: None },
-        warmup: Nanoseconds(0),
-        interval: Nanoseconds(1_000_000_000),
-        cache: CachePolicy::Keep,
-        durability: Durability::None,
-        submit_batch: 1,
-        seed: 1,
-        cpus: Vec::new(),
+        ..Workload::default()
     }
 }
 
@@ -131,27 +121,12 @@ fn sample(workload: Workload, bytes_per_s: f64) -> Sample {
         errors: BTreeMap::new(),
     };
     Sample {
-        schema: SCHEMA.to_owned(),
-        program: Program::this(),
-        environment: environment(),
-        started_at: jiff::Timestamp::UNIX_EPOCH,
         elapsed_s: ELAPSED_S,
-        flush_s: None,
         read: workload.operation.reads().then(|| total.clone()),
         write: workload.operation.writes().then(|| total.clone()),
         total,
-        latency_histogram: Histograms::default(),
-        intervals: Vec::new(),
         depth_mean: DepthMean { little: f64::from(workload.depth), counted: f64::from(workload.depth) },
-        cpu: Cpu::default(),
-        block: None,
-        instrument: Instrument::default(),
-        generator_bound: false,
-        cached_share_before: None,
-        failure: None,
-        warnings: Vec::new(),
-        note: None,
-        workload,
+        ..Sample::empty(workload, environment())
     }
 }
 
@@ -165,6 +140,7 @@ fn environment() -> Environment {
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
         personalities: Vec::new(),
         target: TargetFacts::bare("/data/file", TargetKind::File, Bytes::GIB),
+        more_targets: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Workloads in the words of sentences. Numbers are worded by the types they have.
 
-use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Pattern, Reach, Workload};
+use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, RequestKind, Workload};
 
 /// What a series varies, and so what its words leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,15 +14,19 @@ pub(crate) fn requests(operation: Operation) -> String {
     match operation {
         Operation::Read => "reads".to_owned(),
         Operation::Write => "writes".to_owned(),
-        Operation::Mix { read_percent } => format!("mixed requests ({read_percent} % reads)"),
+        Operation::Trim => "trims".to_owned(),
+        Operation::Flush => "flushes".to_owned(),
+        Operation::Mix(mix) => format!("mixed requests ({} % reads)", mix.percent(RequestKind::Read)),
     }
 }
 
 /// `sequential reads`, `random 4 KiB reads`: the size of random requests is part of what they are.
 pub(crate) fn kind(workload: &Workload) -> String {
-    match workload.pattern {
-        Pattern::Sequential => format!("sequential {}", requests(workload.operation)),
-        Pattern::Random => format!("random {} {}", workload.request_size, requests(workload.operation)),
+    let (pattern, requests) = (workload.pattern, requests(workload.operation));
+    if pattern.is_ordered() {
+        format!("{pattern} {requests}")
+    } else {
+        format!("{pattern} {} {requests}", workload.request_size)
     }
 }
 
@@ -91,6 +95,7 @@ pub(crate) fn sentence(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::support::{read, write};
+    use halfpower_model::Pattern;
 
     #[test]
     fn words_read_like_a_report() {

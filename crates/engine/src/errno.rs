@@ -26,7 +26,11 @@ const KNOWN: [(i32, &str, &str); 21] = [
     (libc::ESTALE, "ESTALE", "the network file system lost the file; mount it anew"),
     (libc::ETIMEDOUT, "ETIMEDOUT", "the device or server did not answer in time"),
     (libc::ENOMEM, "ENOMEM", "the kernel had no memory for the request; try smaller requests or a smaller depth"),
-    (libc::ENODATA, "ENODATA", "the medium failed: it cannot be read or written there; look at the kernel's log (dmesg)"),
+    (
+        libc::ENODATA,
+        "ENODATA",
+        "the medium failed: it cannot be read or written there; look at the kernel's log (dmesg)",
+    ),
     (libc::EREMOTEIO, "EREMOTEIO", "the device refuses the request or failed; look at the kernel's log (dmesg)"),
     (libc::EILSEQ, "EILSEQ", "the data and their protection information do not fit; look at the kernel's log (dmesg)"),
     (libc::EBADE, "EBADE", "another host has reserved the device"),

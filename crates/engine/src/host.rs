@@ -1,17 +1,16 @@
 //! This host as a testbed: prepares the target, runs the workload, makes the sample.
 
-use crate::instrument::clock::{Clock, Ticks};
+use crate::instrument::clock::Clock;
 use crate::instrument::{cache, cpu, disk};
-use crate::personality::{null::Null, nvme::Nvme, personalities, sg::Sg, sync::Sync, uring::Uring};
+use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run::{self, RawRun};
-use crate::target::{Access, Target};
+use crate::target::{Access, Opened, Target};
 use halfpower_model::sample::CpuTime;
 use halfpower_model::{
     Bytes, CachePolicy, Cancel, Durability, Environment, Limits, MeasureError, Nanoseconds, Observer,
     Personality as Name, Sample, TargetFacts, Testbed, Workload,
 };
-use std::fs::File;
 use std::io;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
@@ -40,6 +39,7 @@ pub fn environment(target: TargetFacts) -> Environment {
         clock: Clock::host().facts(),
         personalities: personalities(),
         target,
+        more_targets: Vec::new(),
     }
 }
 
@@ -64,7 +64,7 @@ impl Host {
     /// Refuses what would destroy data, measure memory for storage, or use up the host's memory.
     fn check(&self, workload: &Workload) -> Result<f64, MeasureError> {
         let path = &self.target.facts().path;
-        if workload.operation.writes() && self.target.access() == Access::Read {
+        if workload.operation.destroys() && self.target.access() == Access::Read {
             return Err(MeasureError::Unsupported(format!(
                 "{path} was opened for reading only; say --overwrite to lose what it holds"
             )));
@@ -106,26 +106,27 @@ impl Host {
         Ok(if looks { cache::cached_share(file, workload.span) } else { None })
     }
 
-    fn measure_with<T: Ticks>(
+    fn sample(
         &self,
-        ticks: T,
         workload: &Workload,
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
         let hole_share = self.check(workload)?;
-        let file = self.target.reopen(workload)?;
+        let clock = self.clock;
+        let targets: Vec<Opened> = self.target.reopen(workload)?.into_iter().collect();
         let cached_share_before = self.prepare_cache(workload, cancel)?;
-        let loop_ns_per_request = loop_cost_ns(workload, ticks)?;
+        let loop_ns_per_request = loop_cost_ns(workload, clock)?;
         let counters = self.target.counters();
         let before = counters.as_ref().and_then(|counters| counters.read());
         let stolen_before = cpu::stolen_s();
-        let raw = run_personality(workload, file.as_ref(), ticks, observer, cancel)?;
-        let flush = self.flush(workload, ticks, &raw)?;
+        let raw =
+            for_personality!(workload.personality, P => run::run::<P>(workload, &targets, clock, observer, cancel))?;
+        let flush = self.flush(workload, &raw)?;
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = flush.as_ref().map_or(raw.elapsed.seconds(), |flush| flush.elapsed.seconds());
-        if cancel.is_cancelled() && raw.read.requests() + raw.write.requests() == 0 {
+        if cancel.is_cancelled() && raw.counts.iter().all(|counts| counts.requests() == 0) {
             return Err(MeasureError::Cancelled);
         }
         let wall_s = elapsed_s + workload.warmup.seconds();
@@ -146,21 +147,21 @@ impl Host {
     }
 
     /// The flush that counts, after the last write.
-    fn flush<T: Ticks>(&self, workload: &Workload, ticks: T, raw: &RawRun) -> Result<Option<Flush>, MeasureError> {
+    fn flush(&self, workload: &Workload, raw: &RawRun) -> Result<Option<Flush>, MeasureError> {
         let Some(file) = self.target.file().filter(|_| workload.durability == Durability::FlushAtEnd) else {
             return Ok(None);
         };
         let cpu_before = cpu::thread_time();
-        let from = ticks.now();
+        let from = self.clock.tick();
         file.sync_all().map_err(|source| MeasureError::System {
             action: "flush",
             subject: self.target.facts().path.clone(),
             source,
         })?;
-        let now = ticks.now();
+        let now = self.clock.tick();
         Ok(Some(Flush {
-            took: Nanoseconds(ticks.nanoseconds(now - from)),
-            elapsed: Nanoseconds(ticks.nanoseconds(now.saturating_sub(raw.measure_from))),
+            took: Nanoseconds(self.clock.nanoseconds(now - from)),
+            elapsed: Nanoseconds(self.clock.nanoseconds(now.saturating_sub(raw.measure_from))),
             cpu: cpu::since(cpu::thread_time(), cpu_before),
         }))
     }
@@ -185,31 +186,12 @@ impl Testbed for Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        match self.clock {
-            Clock::Tsc(tsc) => self.measure_with(tsc, workload, observer, cancel),
-            Clock::Monotonic(monotonic) => self.measure_with(monotonic, workload, observer, cancel),
-        }
-    }
-}
-
-fn run_personality<T: Ticks>(
-    workload: &Workload,
-    file: Option<&File>,
-    ticks: T,
-    observer: &mut dyn Observer,
-    cancel: &Cancel,
-) -> Result<RawRun, MeasureError> {
-    match workload.personality {
-        Name::Sync => run::run::<Sync, T>(workload, file, ticks, observer, cancel),
-        Name::IoUring => run::run::<Uring, T>(workload, file, ticks, observer, cancel),
-        Name::Sg => run::run::<Sg, T>(workload, file, ticks, observer, cancel),
-        Name::Nvme => run::run::<Nvme, T>(workload, file, ticks, observer, cancel),
-        Name::Null => run::run::<Null, T>(workload, file, ticks, observer, cancel),
+        self.sample(workload, observer, cancel)
     }
 }
 
 /// What the loop itself costs a request: the same stream, depth and record keeping, with requests that do nothing.
-fn loop_cost_ns<T: Ticks>(workload: &Workload, ticks: T) -> Result<f64, MeasureError> {
+fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> {
     let empty = Workload {
         personality: Name::Null,
         workers: 1,
@@ -220,7 +202,7 @@ fn loop_cost_ns<T: Ticks>(workload: &Workload, ticks: T) -> Result<f64, MeasureE
     };
     let mut best = f64::INFINITY;
     for _ in 0..3 {
-        let raw = run::run::<Null, T>(&empty, None, ticks, &mut (), &Cancel::default())?;
+        let raw = run::run::<Null>(&empty, &[], clock, &mut (), &Cancel::default())?;
         best = best.min(raw.elapsed.0 as f64 / CALIBRATION_REQUESTS as f64);
     }
     Ok(best)

@@ -5,12 +5,12 @@ use crate::instrument::cpu;
 use crate::run::RawRun;
 use crate::worker::recorder::Snapshot;
 use crate::worker::{FailureCause, Outcome, RequestFailure};
+use halfpower_model::RequestKind;
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, Program, SCHEMA, Totals, Warning,
+    Block, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, Totals, Warning,
 };
-use halfpower_model::stream::Direction;
 use halfpower_model::{
-    Buffering, BytesPerSecond, CachePolicy, Environment, Histogram, Pattern, Personality, Sample, Workload,
+    Buffering, BytesPerSecond, CachePolicy, Environment, Histogram, Pattern, Personality, Sample, TargetKind, Workload,
 };
 
 /// What is known beside the run itself.
@@ -33,40 +33,42 @@ pub(crate) struct Context {
 /// The sample of a run.
 pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sample {
     let elapsed_s = context.elapsed_s;
-    let failure = raw.outcomes.iter().find_map(|outcome| outcome.failure);
-    let histograms = [&raw.read, &raw.write].map(Snapshot::histogram);
-    let mut both = histograms[0].clone();
-    both.merge(&histograms[1]);
-    let of = |direction, histogram: &Histogram, snapshot: &Snapshot| {
-        totals(histogram, snapshot.bytes, snapshot.short_transfers, elapsed_s, errors(&raw.outcomes, direction))
+    let failure = raw.outcomes.iter().find_map(|outcome| outcome.failure.as_ref());
+    let histograms = RequestKind::ALL.map(|kind| raw.counts[kind as usize].histogram());
+    let mut all = Histogram::default();
+    histograms.iter().for_each(|histogram| all.merge(histogram));
+    let of = |kind: RequestKind| {
+        let (histogram, counts) = (&histograms[kind as usize], &raw.counts[kind as usize]);
+        let has = workload.operation.has(kind) || histogram.count() > 0;
+        let errors = errors(&raw.outcomes, Some(kind));
+        has.then(|| totals(histogram, counts.bytes, counts.short_transfers, elapsed_s, errors))
     };
-    let reads = workload.operation.reads();
-    let writes = workload.operation.writes();
-    let (bytes, short) = (raw.read.bytes + raw.write.bytes, raw.read.short_transfers + raw.write.short_transfers);
-    let total = totals(&both, bytes, short, elapsed_s, errors(&raw.outcomes, None));
-    let read = reads.then(|| of(Some(Direction::Read), &histograms[0], &raw.read));
-    let write = writes.then(|| of(Some(Direction::Write), &histograms[1], &raw.write));
+    let [read, write, trim, flush] = RequestKind::ALL.map(of);
+    let sum = |figure: fn(&Snapshot) -> u64| raw.counts.iter().map(figure).sum();
+    let (bytes, short) = (sum(|counts| counts.bytes), sum(|counts| counts.short_transfers));
+    let total = totals(&all, bytes, short, elapsed_s, errors(&raw.outcomes, None));
     let cpu = processor_time(raw, &context, total.requests);
-    let depth_mean = depth_mean(workload, raw, &both);
+    let depth_mean = depth_mean(workload, raw, &all);
     // The workers' own part: the flush is not theirs to pace.
     let pace_s = raw.elapsed.seconds() * f64::from(workload.workers);
     let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
     let generator_bound = total.requests > 0 && (workload.personality == Personality::Null || loop_share > 0.5);
-    let [read_histogram, write_histogram] = histograms;
+    let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
+    let [read_histogram, write_histogram, trim_histogram, flush_histogram] = histograms;
     let mut sample = Sample {
-        schema: SCHEMA.to_owned(),
-        program: Program::this(),
-        workload: workload.clone(),
-        environment: context.environment,
         started_at: raw.started_at,
         elapsed_s,
         flush_s: context.flush_s,
         total,
         read,
         write,
+        trim,
+        flush,
         latency_histogram: Histograms {
-            read: reads.then_some(read_histogram),
-            write: writes.then_some(write_histogram),
+            read: kept_read.then_some(read_histogram),
+            write: kept_write.then_some(write_histogram),
+            trim: kept_trim.then_some(trim_histogram),
+            flush: kept_flush.then_some(flush_histogram),
         },
         intervals: raw.intervals.clone(),
         depth_mean,
@@ -78,9 +80,10 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         },
         generator_bound,
         cached_share_before: context.cached_share_before,
-        failure: failure.map(describe).or_else(|| context.cancelled.then(interrupted)),
-        warnings: Vec::new(),
-        note: None,
+        failure: failure
+            .map(|failure| describe(failure, context.environment.target.kind))
+            .or_else(|| context.cancelled.then(interrupted)),
+        ..Sample::empty(workload.clone(), context.environment)
     };
     sample.warnings = warnings(&sample, context.hole_share, context.wall_s);
     sample
@@ -106,10 +109,10 @@ fn totals(
 }
 
 /// Failed requests by the error's name; each worker ends at its first.
-fn errors(outcomes: &[Outcome], direction: Option<Direction>) -> std::collections::BTreeMap<String, u64> {
+fn errors(outcomes: &[Outcome], kind: Option<RequestKind>) -> std::collections::BTreeMap<String, u64> {
     let mut counts = std::collections::BTreeMap::new();
-    let failures = outcomes.iter().filter_map(|outcome| outcome.failure);
-    for failure in failures.filter(|failure| direction.is_none_or(|wanted| failure.request.direction == wanted)) {
+    let failures = outcomes.iter().filter_map(|outcome| outcome.failure.as_ref());
+    for failure in failures.filter(|failure| kind.is_none_or(|wanted| failure.request.kind == wanted)) {
         *counts.entry(cause_name(failure.cause)).or_insert(0) += 1;
     }
     counts
@@ -122,15 +125,26 @@ fn cause_name(cause: FailureCause) -> String {
     }
 }
 
-fn describe(failure: RequestFailure) -> Failure {
-    let RequestFailure { request, cause } = failure;
-    let what = if request.direction == Direction::Read { "read" } else { "write" };
+fn describe(failure: &RequestFailure, target: TargetKind) -> Failure {
+    let RequestFailure { request, cause, words } = failure;
+    let what = match request.kind {
+        RequestKind::Read => "read",
+        RequestKind::Write => "write",
+        RequestKind::Trim => "trim",
+        RequestKind::Flush => "flush",
+    };
     let why = match cause {
-        FailureCause::Errno(number) => format!("{}: {}", errno::name(number), errno::explanation(number)),
+        FailureCause::Errno(number) => {
+            format!("{}: {}", errno::name(*number), words.clone().unwrap_or_else(|| errno::explanation(*number)))
+        }
+        // The kernel gives a disk that was taken away no bytes any more.
+        FailureCause::EndOfTarget if target == TargetKind::BlockDevice => {
+            "the device ends there; was it removed?".to_owned()
+        }
         FailureCause::EndOfTarget => "the target ends there; was it cut short meanwhile?".to_owned(),
     };
     Failure {
-        code: cause_name(cause),
+        code: cause_name(*cause),
         message: format!("a {what} of {} bytes at byte {} failed with {why}", request.length, request.offset),
     }
 }
@@ -156,12 +170,12 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64) -> Cpu {
     }
 }
 
-fn depth_mean(workload: &Workload, raw: &RawRun, both: &Histogram) -> DepthMean {
+fn depth_mean(workload: &Workload, raw: &RawRun, all: &Histogram) -> DepthMean {
     let elapsed_ns = raw.elapsed.0.max(1) as f64;
     let counted: f64 = raw.outcomes.iter().map(|outcome| outcome.depth_mean).sum();
     // Little: mean number in the system = arrival rate × mean time in it = sum of the times / elapsed.
     let most = f64::from(workload.depth) * f64::from(workload.workers);
-    DepthMean { little: both.sum() / elapsed_ns, counted: counted.min(most) }
+    DepthMean { little: all.sum() / elapsed_ns, counted: counted.min(most) }
 }
 
 fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {

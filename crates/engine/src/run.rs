@@ -1,18 +1,19 @@
 //! Runs a workload's workers, each on its own thread, and watches them: progress, intervals, cancellation.
 
-use crate::instrument::clock::Ticks;
+use crate::instrument::clock::Clock;
 use crate::personality::{Personality, Setup};
+use crate::target::Opened;
 use crate::worker::buffers::Buffers;
-use crate::worker::recorder::{Recorder, Snapshot};
-use crate::worker::{Outcome, READ, Schedule, WRITE, Worker};
+use crate::worker::recorder::Snapshot;
+use crate::worker::{Outcome, Recorders, Schedule, Surroundings, Worker};
+use halfpower_model::RequestKind;
 use halfpower_model::random::derive_seed;
 use halfpower_model::sample::Interval;
 use halfpower_model::{
-    Bytes, BytesPerSecond, Cancel, Durability, MeasureError, Nanoseconds, Observer, Progress, Workload,
+    Bytes, BytesPerSecond, Cancel, Durability, Layout, MeasureError, Nanoseconds, Observer, Progress, Sharing, Workload,
 };
-use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,8 +27,8 @@ const DATA_SEED: u64 = 1 << 40;
 #[derive(Debug)]
 pub(crate) struct RawRun {
     pub(crate) outcomes: Vec<Outcome>,
-    pub(crate) read: Snapshot,
-    pub(crate) write: Snapshot,
+    /// By the number of the kind.
+    pub(crate) counts: [Snapshot; 4],
     pub(crate) intervals: Vec<Interval>,
     pub(crate) started_at: jiff::Timestamp,
     /// The longest of the workers' measured parts.
@@ -95,24 +96,29 @@ impl Gate {
 /// What the threads of a run share.
 struct Shared<'a> {
     workload: &'a Workload,
-    file: Option<&'a File>,
-    recorders: Vec<[Recorder; 2]>,
+    targets: &'a [Opened],
+    clock: Clock,
+    recorders: Vec<Recorders>,
+    /// One for each target that has workers of its own, else one.
+    cursors: Vec<AtomicU64>,
     stop: AtomicBool,
     gate: Gate,
 }
 
-/// Runs the workload with the personality `P` and the clock `ticks`.
-pub(crate) fn run<P: Personality, T: Ticks>(
+/// Runs the workload with the personality `P`.
+pub(crate) fn run<P: Personality>(
     workload: &Workload,
-    file: Option<&File>,
-    ticks: T,
+    targets: &[Opened],
+    clock: Clock,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RawRun, MeasureError> {
     let shared = Shared {
         workload,
-        file,
-        recorders: (0..workload.workers).map(|_| Default::default()).collect(),
+        targets,
+        clock,
+        recorders: (0..workload.workers).map(|_| Recorders::default()).collect(),
+        cursors: (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect(),
         stop: AtomicBool::new(false),
         gate: Gate::default(),
     };
@@ -123,7 +129,7 @@ pub(crate) fn run<P: Personality, T: Ticks>(
         for worker in 0..workload.workers {
             let guard = DoneGuard { events: sender.clone(), stop: &shared.stop };
             let shared = &shared;
-            let body = move || work::<P, T>(shared, worker, ticks, &guard);
+            let body = move || work::<P>(shared, worker, &guard);
             match std::thread::Builder::new().spawn_scoped(scope, body) {
                 Ok(handle) => handles.push(handle),
                 Err(error) => {
@@ -134,15 +140,15 @@ pub(crate) fn run<P: Personality, T: Ticks>(
         }
         drop(sender);
         let ready = spawned.and_then(|()| await_ready(&events, workload.workers));
-        let measure_from = ticks.now() + ticks.ticks(workload.warmup.0);
+        let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
         shared.gate.open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
         let intervals = match &ready {
-            Ok(_) => watch(&shared, &events, ticks, measure_from, observer, cancel),
+            Ok(_) => watch(&shared, &events, measure_from, observer, cancel),
             Err(_) => Vec::new(),
         };
         let results: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
         let obtained = ready.map_err(setup_failed)?;
-        let started_at = jiff::Timestamp::now() - since(ticks, measure_from);
+        let started_at = jiff::Timestamp::now() - since(clock, measure_from);
         let outcomes = results
             .into_iter()
             .map(|result| match result {
@@ -151,22 +157,21 @@ pub(crate) fn run<P: Personality, T: Ticks>(
             })
             .collect::<Result<Vec<_>, _>>()?;
         let elapsed_ticks = outcomes.iter().map(|outcome| outcome.elapsed_ticks).max().unwrap_or(0);
-        let [read, write] = snapshots(&shared.recorders);
+        let counts = snapshots(&shared.recorders);
         Ok(RawRun {
             outcomes,
-            read,
-            write,
+            counts,
             intervals,
             started_at,
-            elapsed: Nanoseconds(ticks.nanoseconds(elapsed_ticks)),
+            elapsed: Nanoseconds(clock.nanoseconds(elapsed_ticks)),
             measure_from,
             obtained,
         })
     })
 }
 
-fn since<T: Ticks>(ticks: T, from: u64) -> jiff::SignedDuration {
-    let elapsed = ticks.nanoseconds(ticks.now().saturating_sub(from));
+fn since(clock: Clock, from: u64) -> jiff::SignedDuration {
+    let elapsed = clock.nanoseconds(clock.tick().saturating_sub(from));
     jiff::SignedDuration::from_nanos(i64::try_from(elapsed).unwrap_or(i64::MAX))
 }
 
@@ -200,13 +205,8 @@ fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Vec<String>
 }
 
 /// A worker's thread.
-fn work<P: Personality, T: Ticks>(
-    shared: &Shared<'_>,
-    index: u32,
-    ticks: T,
-    guard: &DoneGuard<'_>,
-) -> io::Result<Outcome> {
-    let (worker, told) = match prepare::<P, T>(shared, index, ticks) {
+fn work<P: Personality>(shared: &Shared<'_>, index: u32, guard: &DoneGuard<'_>) -> io::Result<Outcome> {
+    let (worker, told) = match prepare::<P>(shared, index) {
         Ok(worker) => {
             let obtained = worker.obtained();
             (Some(worker), Ok(obtained))
@@ -217,7 +217,7 @@ fn work<P: Personality, T: Ticks>(
     let _ = guard.events.send(Event::Ready(told));
     match (worker, shared.gate.wait()) {
         (Some(worker), Start::At(measure_from)) => {
-            let outcome = worker.run(schedule(shared.workload, index, ticks, measure_from));
+            let outcome = worker.run(schedule(shared.workload, index, shared.clock, measure_from));
             if outcome.is_err() {
                 shared.stop.store(true, Relaxed);
             }
@@ -227,16 +227,23 @@ fn work<P: Personality, T: Ticks>(
     }
 }
 
-fn prepare<'a, P: Personality, T: Ticks>(shared: &'a Shared<'_>, index: u32, ticks: T) -> io::Result<Worker<'a, P, T>> {
+fn prepare<'a, P: Personality>(shared: &'a Shared<'_>, index: u32) -> io::Result<Worker<'a, P>> {
     let workload = shared.workload;
     pin(workload, index)?;
     let (slots, slot_bytes) =
         if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
     let seed = derive_seed(workload.seed, DATA_SEED + u64::from(index));
     let buffers = Buffers::new(slots, slot_bytes, workload.operation.writes().then_some(seed))?;
-    let personality = P::open(Setup { file: shared.file, buffers, workload })?;
-    let recorders = &shared.recorders[index as usize];
-    Ok(Worker::new(personality, ticks, recorders, &shared.stop, workload, index))
+    let volume = index as usize % shared.cursors.len();
+    let targets = match workload.layout {
+        Layout::Each => shared.targets.get(volume..=volume).unwrap_or_default(),
+        _ => shared.targets,
+    };
+    let personality = P::open(Setup { targets, buffers: &buffers, outstanding: workload.depth, workload })?;
+    let cursor = (workload.sharing == Sharing::Cursor).then(|| &shared.cursors[volume]);
+    let (recorders, stop) = (&shared.recorders[index as usize], &shared.stop);
+    let surroundings = Surroundings { clock: shared.clock, workload, index, recorders, stop, cursor };
+    Ok(Worker::new(personality, buffers, &surroundings))
 }
 
 /// Pins the calling thread as the workload asks.
@@ -253,7 +260,7 @@ fn pin(workload: &Workload, index: u32) -> io::Result<()> {
 }
 
 /// Worker `index`'s part of the limits.
-fn schedule<T: Ticks>(workload: &Workload, index: u32, ticks: T, measure_from: u64) -> Schedule {
+fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) -> Schedule {
     let limits = &workload.limits;
     let by_bytes = limits.bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
     let requests = [limits.requests, by_bytes].into_iter().flatten().min();
@@ -261,36 +268,36 @@ fn schedule<T: Ticks>(workload: &Workload, index: u32, ticks: T, measure_from: u
     let share = requests.map(|all| all / workers + u64::from(u64::from(index) < all % workers));
     Schedule {
         measure_from,
-        measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(ticks.ticks(span.0))),
+        measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
         requests: share.unwrap_or(u64::MAX),
         count_drain: workload.durability == Durability::FlushAtEnd,
     }
 }
 
-fn snapshots(recorders: &[[Recorder; 2]]) -> [Snapshot; 2] {
-    [READ, WRITE].map(|direction| {
+fn snapshots(recorders: &[Recorders]) -> [Snapshot; 4] {
+    RequestKind::ALL.map(|kind| {
         let mut snapshot = Snapshot::default();
-        recorders.iter().for_each(|pair| snapshot.add(&pair[direction]));
+        recorders.iter().for_each(|of| snapshot.add(&of[kind as usize]));
         snapshot
     })
 }
 
 /// Watches until every worker has ended; gives the intervals.
-fn watch<T: Ticks>(
+fn watch(
     shared: &Shared<'_>,
     events: &Receiver<Event>,
-    ticks: T,
     measure_from: u64,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Vec<Interval> {
+    let clock = shared.clock;
     let interval_ns = shared.workload.interval.0;
     let mut intervals = Vec::new();
     let mut last = Moment::default();
     let mut last_shown = Moment::default();
     let mut done = 0;
     while done < shared.workload.workers {
-        let elapsed_ns = ticks.nanoseconds(ticks.now().saturating_sub(measure_from));
+        let elapsed_ns = clock.nanoseconds(clock.tick().saturating_sub(measure_from));
         let next_ns = (last.at_ns / interval_ns + 1) * interval_ns;
         let wait = Duration::from_nanos(next_ns.saturating_sub(elapsed_ns)).clamp(Duration::from_micros(100), LOOK);
         match events.recv_timeout(wait) {
@@ -302,7 +309,7 @@ fn watch<T: Ticks>(
         if cancel.is_cancelled() {
             shared.stop.store(true, Relaxed);
         }
-        let at_ns = ticks.nanoseconds(ticks.now().saturating_sub(measure_from));
+        let at_ns = clock.nanoseconds(clock.tick().saturating_sub(measure_from));
         let interval_is_over = at_ns >= next_ns;
         let show = at_ns.saturating_sub(last_shown.at_ns) >= LOOK.as_nanos() as u64;
         if done < shared.workload.workers && (interval_is_over || show) {
@@ -317,7 +324,7 @@ fn watch<T: Ticks>(
             }
         }
     }
-    let end = Moment::of(shared, ticks.nanoseconds(ticks.now().saturating_sub(measure_from)));
+    let end = Moment::of(shared, clock.nanoseconds(clock.tick().saturating_sub(measure_from)));
     let rest = end.interval(&last);
     intervals.extend((rest.requests > 0).then_some(rest));
     intervals

@@ -40,7 +40,7 @@ fn personalities(host: &Host) -> Vec<Personality> {
 #[test]
 fn every_personality_does_as_many_requests_as_asked() {
     let (_directory, path) = file(4 << 20);
-    for operation in [Operation::Read, Operation::Write, Operation::Mix { read_percent: 50 }] {
+    for operation in ["read", "write", "mix=50"].map(|text| text.parse::<Operation>().unwrap()) {
         let mut host = host(&path, Access::Overwrite);
         for personality in personalities(&host) {
             let spec = WorkloadSpec {

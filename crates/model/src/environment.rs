@@ -3,7 +3,7 @@
 //! Whatever the system does not tell is absent, never guessed.
 
 use crate::units::{Bytes, BytesPerSecond};
-use crate::workload::Personality;
+use crate::workload::{Layout, Personality};
 use serde::{Deserialize, Serialize};
 
 /// A testbed describing itself.
@@ -23,8 +23,11 @@ pub struct Environment {
     pub clock: ClockFacts,
     /// The ways to do I/O, each with whether it works here.
     pub personalities: Vec<PersonalityFacts>,
-    /// What the requests go to.
+    /// What the requests go to; the first, where there are several.
     pub target: TargetFacts,
+    /// The others, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_targets: Vec<TargetFacts>,
 }
 
 /// A clock, as measured on the spot.
@@ -97,6 +100,21 @@ pub struct TargetFacts {
 }
 
 impl Environment {
+    /// How many targets there are.
+    pub fn targets(&self) -> u32 {
+        1 + self.more_targets.len() as u32
+    }
+
+    /// Bytes that requests can be addressed to: those of the smallest target, or of what the layout makes of them all.
+    pub fn volume_size(&self, layout: Layout) -> Bytes {
+        let sizes = std::iter::once(&self.target).chain(&self.more_targets).map(|target| target.size_bytes.0);
+        let smallest = sizes.min().unwrap_or_default();
+        Bytes(match layout {
+            Layout::Each | Layout::Mirror { .. } => smallest,
+            Layout::Stripe { chunk } => (smallest - smallest % chunk.0) * u64::from(self.targets()),
+        })
+    }
+
     /// Whether a personality works here.
     pub fn supports(&self, personality: Personality) -> bool {
         self.personalities.iter().any(|facts| facts.personality == personality && facts.unavailable.is_none())

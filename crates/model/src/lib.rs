@@ -2,9 +2,15 @@
 //!
 //! This crate does no I/O, reads no clock and has no `unsafe`. Words mean what `docs/ARCHITECTURE.md` says they mean.
 
+pub mod arrivals;
+#[cfg(test)]
+mod chi_square;
+pub mod content;
+pub mod distribution;
 pub mod environment;
 pub mod finding;
 pub mod histogram;
+pub mod permutation;
 pub mod random;
 pub mod sample;
 pub mod spec;
@@ -18,7 +24,10 @@ pub use finding::{Estimate, Finding, FindingCode, Quantity, Reach};
 pub use histogram::Histogram;
 pub use sample::Sample;
 pub use spec::{ResolveError, WorkloadSpec};
-pub use stream::{Direction, Request, RequestStream};
+pub use stream::{Request, RequestKind, RequestStream};
 pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
-pub use workload::{Buffering, CachePolicy, Durability, Limits, Operation, Pattern, Personality, Workload};
+pub use workload::{
+    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
+    Rate, Sharing, Sizes, WorkerKind, Workload,
+};

@@ -56,6 +56,13 @@ impl Random {
         ((u128::from(self.next_bits()) * u128::from(bound)) >> 64) as u64
     }
 
+    /// A number in [0, 1): a multiple of 2^-53, from the top 53 bits of the next 64.
+    #[inline]
+    pub fn next_unit(&mut self) -> f64 {
+        const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
+        (self.next_bits() >> 11) as f64 * UNIT
+    }
+
     /// Puts `items` into random order (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
@@ -91,6 +98,16 @@ mod tests {
         }
         // Five standard deviations of a binomial with n = 100 000, p = 0.1.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 475), "{counts:?}");
+    }
+
+    #[test]
+    fn a_unit_is_the_top_53_bits() {
+        // xoshiro's first output is the sum of the outer words, rotated by 23, and the first word.
+        let unit = |first: u64| Random { state: [0, 0, 0, first.rotate_right(23)] }.next_unit();
+        assert_eq!(unit(0), 0.0);
+        assert_eq!(unit(1 << 63), 0.5);
+        assert_eq!(unit((1 << 11) - 1), 0.0);
+        assert_eq!(unit(u64::MAX), 1.0 - f64::EPSILON / 2.0);
     }
 
     #[test]

@@ -29,12 +29,18 @@ pub struct Sample {
     pub elapsed_s: f64,
     /// Time of the flush at the end, part of `elapsed_s`; none when there was none.
     pub flush_s: Option<f64>,
-    /// Both operations together.
+    /// All operations together.
     pub total: Totals,
     /// Reads; none when the workload has none.
     pub read: Option<Totals>,
     /// Writes; none when the workload has none.
     pub write: Option<Totals>,
+    /// Trims; none when there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Totals>,
+    /// Flushes between the writes or as requests; none when there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Totals>,
     /// Service times, submit to reap.
     pub latency_histogram: Histograms,
     /// The course of the sample.
@@ -70,8 +76,8 @@ pub struct Program {
     pub features: Vec<String>,
 }
 
-/// Counts, rates and latencies of one operation or both.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Counts, rates and latencies of one operation or of all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// Completed requests.
     pub requests: u64,
@@ -121,6 +127,12 @@ pub struct Histograms {
     pub read: Option<Histogram>,
     /// Of writes.
     pub write: Option<Histogram>,
+    /// Of trims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Histogram>,
+    /// Of flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Histogram>,
 }
 
 /// One stretch of a sample.
@@ -139,7 +151,7 @@ pub struct Interval {
 }
 
 /// Mean number of requests outstanding over all workers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DepthMean {
     /// Throughput times mean latency (Little, 1961).
     pub little: f64,
@@ -247,15 +259,47 @@ impl Latency {
 }
 
 impl Histograms {
-    /// Both operations in one.
+    /// All operations in one.
     pub fn total(&self) -> Histogram {
         let mut total = Histogram::default();
-        [&self.read, &self.write].into_iter().flatten().for_each(|histogram| total.merge(histogram));
+        [&self.read, &self.write, &self.trim, &self.flush]
+            .into_iter()
+            .flatten()
+            .for_each(|histogram| total.merge(histogram));
         total
     }
 }
 
 impl Sample {
+    /// A sample in which nothing has happened yet; whoever measures fills it in.
+    pub fn empty(workload: Workload, environment: Environment) -> Self {
+        Sample {
+            schema: SCHEMA.to_owned(),
+            program: Program::this(),
+            workload,
+            environment,
+            started_at: jiff::Timestamp::UNIX_EPOCH,
+            elapsed_s: 0.0,
+            flush_s: None,
+            total: Totals::default(),
+            read: None,
+            write: None,
+            trim: None,
+            flush: None,
+            latency_histogram: Histograms::default(),
+            intervals: Vec::new(),
+            depth_mean: DepthMean::default(),
+            cpu: Cpu::default(),
+            block: None,
+            instrument: Instrument::default(),
+            generator_bound: false,
+            cached_share_before: None,
+            failure: None,
+            warnings: Vec::new(),
+            note: None,
+        }
+    }
+
     /// The measured part as a span.
     pub fn elapsed(&self) -> Nanoseconds {
         Nanoseconds::from_seconds(self.elapsed_s)

@@ -6,48 +6,92 @@
 
 use crate::environment::{Environment, TargetKind};
 use crate::units::{Bytes, Nanoseconds};
-use crate::workload::{Buffering, CachePolicy, Durability, Limits, Operation, Pattern, Personality, Workload};
+use crate::workload::{
+    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
+    Rate, Sharing, Sizes, WorkerKind, Workload,
+};
 use std::fmt;
 
-/// What was said of a workload.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct WorkloadSpec {
+/// A struct of options, and how one is laid over another.
+macro_rules! spec {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
+        /// What was said of a workload.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+        pub struct WorkloadSpec {
+            $($(#[$doc])* pub $field: Option<$type>,)+
+        }
+
+        impl WorkloadSpec {
+            /// What this spec says, and where it says nothing, what `below` says.
+            #[must_use]
+            pub fn or(self, below: &WorkloadSpec) -> WorkloadSpec {
+                WorkloadSpec { $($field: self.$field.or_else(|| below.$field.clone()),)+ }
+            }
+        }
+    };
+}
+
+spec! {
     /// Default: read.
-    pub operation: Option<Operation>,
+    operation: Operation,
     /// Default: sequential.
-    pub pattern: Option<Pattern>,
-    /// Default: 64 KiB for sequential, 4 KiB for random.
-    pub request_size: Option<Bytes>,
+    pattern: Pattern,
+    /// Default: parts.
+    sharing: Sharing,
+    /// Default: 64 KiB for patterns with an order, else 4 KiB.
+    request_size: Bytes,
+    /// Default: all of the one size.
+    sizes: Sizes,
+    /// Default: the request size.
+    align: Bytes,
+    /// Default: 0.
+    offset: Bytes,
     /// Default: 1.
-    pub depth: Option<u32>,
+    depth: u32,
     /// Default: 1.
-    pub submit_batch: Option<u32>,
+    submit_batch: u32,
     /// Default: 1.
-    pub workers: Option<u32>,
+    wait_batch: u32,
+    /// Default: 1, or one for each target.
+    workers: u32,
+    /// Default: threads.
+    worker_kind: WorkerKind,
     /// Default: direct where the target takes it, else buffered.
-    pub buffering: Option<Buffering>,
+    buffering: Buffering,
     /// Default: io_uring when direct or deeper than one and it works here, else sync.
-    pub personality: Option<Personality>,
+    personality: Personality,
+    /// Default: each.
+    layout: Layout,
     /// Default: the whole target.
-    pub span: Option<Bytes>,
+    span: Bytes,
     /// Default: 5 s, unless there is another limit.
-    pub duration: Option<Nanoseconds>,
+    duration: Nanoseconds,
     /// Default: none.
-    pub requests: Option<u64>,
+    requests: u64,
     /// Default: none.
-    pub bytes: Option<Bytes>,
+    bytes: Bytes,
+    /// Default: closed.
+    arrivals: Arrivals,
     /// Default: none.
-    pub warmup: Option<Nanoseconds>,
+    rate: Rate,
+    /// Default: none.
+    warmup: Nanoseconds,
     /// Default: 1 s.
-    pub interval: Option<Nanoseconds>,
+    interval: Nanoseconds,
     /// Default: keep.
-    pub cache: Option<CachePolicy>,
+    cache: CachePolicy,
+    /// Default: written.
+    file_state: FileState,
     /// Default: none.
-    pub durability: Option<Durability>,
+    durability: Durability,
+    /// Default: untimed.
+    closing: Closing,
     /// Default: 1.
-    pub seed: Option<u64>,
+    seed: u64,
     /// Default: not pinned.
-    pub cpus: Option<Vec<u32>>,
+    cpus: Vec<u32>,
+    /// Default: all.
+    processors: u32,
 }
 
 /// Why what was said cannot be run here. Each message ends with the remedy.
@@ -109,9 +153,11 @@ pub enum ResolveError {
     },
     /// The personality cannot keep so many outstanding.
     #[error(
-        "the sync personality keeps one request outstanding; use --personality io_uring for depth {depth}, or --workers {depth}"
+        "the {personality} personality keeps one request outstanding; use --personality io_uring for depth {depth}, or --workers {depth}"
     )]
     SyncDepth {
+        /// Which.
+        personality: Personality,
         /// What was asked for.
         depth: u32,
     },
@@ -138,74 +184,64 @@ pub const MAX_WORKERS: u32 = 1024;
 pub const MIN_INTERVAL: Nanoseconds = Nanoseconds(10_000_000);
 
 impl WorkloadSpec {
-    /// What this spec says, and where it says nothing, what `below` says.
-    #[must_use]
-    pub fn or(self, below: &WorkloadSpec) -> WorkloadSpec {
-        WorkloadSpec {
-            operation: self.operation.or(below.operation),
-            pattern: self.pattern.or(below.pattern),
-            request_size: self.request_size.or(below.request_size),
-            depth: self.depth.or(below.depth),
-            submit_batch: self.submit_batch.or(below.submit_batch),
-            workers: self.workers.or(below.workers),
-            buffering: self.buffering.or(below.buffering),
-            personality: self.personality.or(below.personality),
-            span: self.span.or(below.span),
-            duration: self.duration.or(below.duration),
-            requests: self.requests.or(below.requests),
-            bytes: self.bytes.or(below.bytes),
-            warmup: self.warmup.or(below.warmup),
-            interval: self.interval.or(below.interval),
-            cache: self.cache.or(below.cache),
-            durability: self.durability.or(below.durability),
-            seed: self.seed.or(below.seed),
-            cpus: self.cpus.or_else(|| below.cpus.clone()),
-        }
-    }
-
     /// The workload this comes to on a testbed.
     ///
     /// # Errors
     /// When a value is out of range, contradicts another or asks for what the target cannot do.
     pub fn resolve(&self, environment: &Environment) -> Result<Workload, ResolveError> {
-        let target = &environment.target;
-        let pattern = self.pattern.unwrap_or(Pattern::Sequential);
-        let default_size = if pattern == Pattern::Random { 4 } else { 64 };
-        let request_size = self.request_size.unwrap_or(Bytes(default_size * 1024));
+        let pattern = self.pattern.unwrap_or_default();
+        let default_size = if pattern.is_ordered() { 64 } else { 4 };
+        let sizes = self.sizes.clone().unwrap_or_default();
+        let request_size = sizes.all().max().or(self.request_size).unwrap_or(Bytes(default_size * 1024));
         let depth = self.depth.unwrap_or(1);
-        let workers = self.workers.unwrap_or(1);
+        let targets = environment.targets();
+        let layout = self.layout.unwrap_or_default();
+        let workers = self.workers.unwrap_or(if layout == Layout::Each { targets } else { 1 });
         check_range("request size", request_size, Bytes(1), Some(MAX_REQUEST))?;
         check_range("depth", depth, 1, Some(MAX_DEPTH))?;
         check_range("workers", workers, 1, Some(MAX_WORKERS))?;
         let buffering = self.resolve_buffering(environment, request_size)?;
-        let limits = self.resolve_limits()?;
-        let workload = Workload {
-            operation: self.operation.unwrap_or(Operation::Read),
+        let mut workload = Workload {
+            operation: self.operation.unwrap_or_default(),
             pattern,
+            sharing: self.sharing.unwrap_or_default(),
             request_size,
+            sizes,
+            align: self.align,
+            offset: self.offset.unwrap_or_default(),
             depth,
             submit_batch: self.submit_batch.unwrap_or(1),
+            wait_batch: self.wait_batch.unwrap_or(1),
             workers,
+            worker_kind: self.worker_kind.unwrap_or_default(),
             buffering,
             personality: self.resolve_personality(environment, depth, buffering)?,
-            span: self.resolve_span(environment, request_size, workers)?,
-            limits,
+            layout,
+            targets,
+            span: self.span.unwrap_or(environment.volume_size(layout)),
+            limits: self.resolve_limits()?,
+            arrivals: self.arrivals.unwrap_or_default(),
+            rate: self.rate,
             warmup: self.warmup.unwrap_or_default(),
             interval: self.interval.unwrap_or(Nanoseconds(1_000_000_000)),
-            cache: self.cache.unwrap_or(CachePolicy::Keep),
-            durability: self.durability.unwrap_or(Durability::None),
+            cache: self.cache.unwrap_or_default(),
+            file_state: self.file_state.unwrap_or_default(),
+            durability: self.durability.unwrap_or_default(),
+            closing: self.closing.unwrap_or_default(),
             seed: self.seed.unwrap_or(1),
             cpus: self.cpus.clone().unwrap_or_default(),
+            processors: self.processors,
         };
+        workload.span = self.resolve_span(environment, &workload)?;
         check_range("submit batch", workload.submit_batch, 1, Some(MAX_DEPTH))?;
+        check_range("wait batch", workload.wait_batch, 1, Some(depth))?;
         check_range("interval", workload.interval, MIN_INTERVAL, None)?;
-        if workload.durability == Durability::FlushAtEnd && !workload.operation.writes() {
-            return Err(ResolveError::Contradiction(
-                "a flush at the end is for writes; use --op write, or leave --durability out".to_owned(),
-            ));
-        }
-        if workload.cache != CachePolicy::Keep && target.kind == TargetKind::Null {
-            return Err(ResolveError::Contradiction("null: has no cache; leave --cache out".to_owned()));
+        check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
+        check_places(&workload, environment)?;
+        check_together(&workload, environment)?;
+        if workload.file_state.grows() && workload.limits.bytes.is_none() && workload.limits.requests.is_none() {
+            // Once the file has its size, it no longer grows.
+            workload.limits.bytes = Some(Bytes(workload.places() * workload.request_size.0 * workload.volumes()));
         }
         Ok(workload)
     }
@@ -252,41 +288,44 @@ impl WorkloadSpec {
         if let Some(reason) = facts.and_then(|facts| facts.unavailable.clone()) {
             return Err(ResolveError::Unavailable { personality, reason });
         }
-        if personality == Personality::Sync && depth > 1 {
+        if !personality.is_deep() && depth > 1 {
             let ring = environment.personalities.iter().find(|facts| facts.personality == Personality::IoUring);
             return Err(match ring.and_then(|facts| facts.unavailable.clone()) {
                 Some(reason) => ResolveError::Unavailable {
                     personality: Personality::IoUring,
                     reason: format!("{reason}; or use --workers {depth} instead of --depth"),
                 },
-                None => ResolveError::SyncDepth { depth },
+                None => ResolveError::SyncDepth { personality, depth },
             });
         }
         Ok(personality)
     }
 
-    fn resolve_span(&self, environment: &Environment, request: Bytes, workers: u32) -> Result<Bytes, ResolveError> {
+    /// The span in whole requests; every worker has room for one.
+    fn resolve_span(&self, environment: &Environment, workload: &Workload) -> Result<Bytes, ResolveError> {
         let target = &environment.target;
+        let (path, size) = (target.path.clone(), environment.volume_size(workload.layout));
         check_range("size", self.span.unwrap_or(Bytes(1)), Bytes(1), None)?;
-        if target.size_bytes.0 == 0 {
-            let path = target.path.clone();
+        if size.0 == 0 {
             let device = target.kind == TargetKind::BlockDevice;
             return Err(if device { ResolveError::NoMedium { path } } else { ResolveError::Empty { path } });
         }
-        let span = self.span.unwrap_or(target.size_bytes);
-        if span > target.size_bytes {
-            let (path, size) = (target.path.clone(), target.size_bytes);
+        let span = workload.span;
+        if span > size {
             return Err(ResolveError::TooSmall { path, size, asked: span });
         }
-        let whole = span.0 - span.0 % request.0;
-        if whole / request.0 < u64::from(workers) {
+        let (_, workers) = workload.position(0);
+        let room = (span.0.saturating_sub(workload.offset.0)) / workers;
+        if workload.places() < workers || (!workload.sizes.is_empty() && room < workload.request_size.0) {
             let each = if workers == 1 { String::new() } else { format!(" for each of {workers} workers") };
+            let request = workload.request_size;
             return Err(ResolveError::Contradiction(format!(
-                "{span} of {} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
-                target.path
+                "{span} of {path} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
             )));
         }
-        Ok(Bytes(whole))
+        // Whole requests, where places follow one another; a shifted or widened one is as long as it is.
+        let is_whole = workload.align.is_none() && workload.offset.0 == 0 && workload.sizes.is_empty();
+        Ok(if is_whole { Bytes(span.0 - span.0 % workload.request_size.0) } else { span })
     }
 
     fn resolve_limits(&self) -> Result<Limits, ResolveError> {
@@ -297,6 +336,97 @@ impl WorkloadSpec {
         let duration = self.duration.or(only_default.then_some(Nanoseconds(5_000_000_000)));
         Ok(Limits { duration, requests: self.requests, bytes: self.bytes })
     }
+}
+
+/// Offset, alignment and sizes together, and with what direct I/O wants.
+fn check_places(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+    check_range("align", workload.align.unwrap_or(Bytes(1)), Bytes(1), Some(MAX_REQUEST))?;
+    if let Pattern::Strided { stride } = workload.pattern
+        && (stride < workload.step() || !stride.0.is_multiple_of(workload.step().0))
+    {
+        let step = workload.step();
+        return contradiction(format!("the stride is {stride}; it must be a multiple of {step}, a request's step"));
+    }
+    let alignment = environment.target.direct_alignment_bytes.filter(|_| workload.buffering.is_direct());
+    let Some(alignment) = alignment.filter(|_| environment.target.kind != TargetKind::Null) else { return Ok(()) };
+    let mut places = vec![("offset", workload.offset), ("align", workload.step())];
+    places.extend(workload.sizes.all().map(|size| ("sizes", size)));
+    match places.into_iter().find(|(_, bytes)| !bytes.0.is_multiple_of(alignment.0)) {
+        None => Ok(()),
+        Some((name, bytes)) => contradiction(format!(
+            "direct I/O on {} needs multiples of {alignment}, and --{name} comes to {bytes}; use one, or --buffering buffered",
+            environment.target.path
+        )),
+    }
+}
+
+/// What was said must go together.
+fn check_together(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+    let writes = workload.operation.writes();
+    let null = environment.target.kind == TargetKind::Null;
+    let passthrough = workload.personality.is_passthrough();
+    let all_devices = std::iter::once(&environment.target)
+        .chain(&environment.more_targets)
+        .all(|target| target.kind == TargetKind::BlockDevice);
+    let (_, on_one_target) = workload.position(0);
+    let ordered = workload.pattern.is_ordered();
+    let rules = [
+        (
+            workload.durability != Durability::None && !writes,
+            "a flush is for writes; use --op write, or leave --durability out",
+        ),
+        (
+            passthrough && !all_devices,
+            "sg and nvme send commands to whole disks; name one, or use --personality io_uring",
+        ),
+        (
+            passthrough && !workload.buffering.is_direct(),
+            "sg and nvme go past the file cache, in whole blocks of the disk; use --buffering direct, or none for \
+             writes that are written through, and sizes of whole blocks",
+        ),
+        (workload.cache != CachePolicy::Keep && null, "null: has no cache; leave --cache out"),
+        (
+            workload.arrivals != Arrivals::Closed && workload.rate.is_none(),
+            "arrivals need a rate; say how many with --rate, like --rate 50000/s",
+        ),
+        (
+            workload.sharing != Sharing::Parts && !ordered,
+            "--sharing is for patterns with an order; leave it out, or use --pattern sequential",
+        ),
+        (
+            ordered && !workload.sizes.is_empty() && workload.pattern != Pattern::Sequential,
+            "several sizes go with --pattern sequential and with random patterns only",
+        ),
+        (
+            !workload.sizes.is_empty() && workload.sharing == Sharing::Cursor,
+            "several sizes do not go with a shared cursor; use --sharing parts",
+        ),
+        (
+            workload.file_state != FileState::Written && (workload.operation != Operation::Write || null),
+            "--file-state is for writes to a file; use --op write, or leave it out",
+        ),
+        (
+            workload.file_state.grows() && workload.pattern != Pattern::Sequential,
+            "a file that grows is written from its start; use --pattern sequential",
+        ),
+        (
+            workload.file_state.grows() && (on_one_target > 1 && workload.sharing != Sharing::Cursor),
+            "a file that grows has one writer; give each worker a target of its own, or use --sharing cursor",
+        ),
+        (
+            workload.layout != Layout::Each && workload.targets < 2,
+            "a layout is of several targets; name them all, or leave --layout out",
+        ),
+        (
+            workload.layout == Layout::Each && workload.workers < workload.targets,
+            "fewer workers than targets: some would have none; use more --workers, or a --layout",
+        ),
+    ];
+    rules.iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, message)| contradiction((*message).to_owned()))
+}
+
+fn contradiction(message: String) -> Result<(), ResolveError> {
+    Err(ResolveError::Contradiction(message))
 }
 
 fn check_range<T: fmt::Display + PartialOrd>(
@@ -332,6 +462,7 @@ mod tests {
                 .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
                 .collect(),
             target,
+            more_targets: Vec::new(),
         }
     }
 

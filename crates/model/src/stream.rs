@@ -1,19 +1,34 @@
 //! The request stream: which operation, where, how long. Made from a workload, a seed and a worker's number.
 //!
 //! Engine and simulator consume the same stream, so a run on either is the same work and replays exactly. Requests are
-//! made in batches: what depends on the workload is decided once a batch, outside the loop that makes them.
+//! made in batches: what depends on the workload is decided once a batch, outside the loop that makes them. One thing is
+//! not in the seed: who of several workers takes the next request of a cursor they share.
+
+mod places;
 
 use crate::random::{Random, derive_seed};
-use crate::workload::{Operation, Pattern, Workload};
+use crate::units::Bytes;
+use crate::workload::{Operation, Workload};
+use places::Places;
+use std::sync::atomic::AtomicU64;
 
 /// What one request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Direction {
+pub enum RequestKind {
     /// Reads.
     Read = 0,
     /// Writes.
     Write = 1,
+    /// Gives the blocks back: discards them on a device, punches a hole in a file.
+    Trim = 2,
+    /// Makes what was written safe; no offset, no length.
+    Flush = 3,
+}
+
+impl RequestKind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
 }
 
 /// One request.
@@ -21,167 +36,105 @@ pub enum Direction {
 pub struct Request {
     /// First byte, from the start of the target.
     pub offset: u64,
-    /// Number of bytes.
+    /// Number of bytes; 0 for a flush.
     pub length: u32,
-    /// Read or write.
-    pub direction: Direction,
+    /// What it does.
+    pub kind: RequestKind,
 }
 
 /// The endless stream of one worker's requests.
 #[derive(Clone, Debug)]
-pub struct RequestStream {
-    offsets: Random,
-    directions: Random,
-    pattern: Pattern,
+pub struct RequestStream<'a> {
+    places: Places<'a>,
+    choices: Random,
     operation: Operation,
-    length: u32,
-    /// First block of this worker's part, and how many blocks it has.
-    first_block: u64,
-    blocks: u64,
-    /// Next block of a sequential stream, counted within the part.
-    next_block: u64,
+    sizes: [Weighted; 4],
+    request_size: u32,
+    is_plain: bool,
 }
 
-impl RequestStream {
-    /// The stream of worker `worker` (from 0).
+/// Sizes of a kind with the sums of their weights up to each.
+type Weighted = Vec<(u32, u64)>;
+
+/// Parts of a worker's seed.
+const PLACES: u64 = 0;
+const CHOICES: u64 = 1;
+
+impl<'a> RequestStream<'a> {
+    /// The stream of worker `worker` (from 0). Where the workers share a cursor, `cursor` is that of the worker's
+    /// target, 0 at first; elsewhere none.
     ///
     /// # Panics
     /// When the span has no room for one request a worker; resolving a workload makes sure of it.
-    pub fn new(workload: &Workload, worker: u32) -> Self {
-        let total_blocks = workload.span.0 / workload.request_size.0;
-        let (first_block, blocks) = match workload.pattern {
-            Pattern::Random => (0, total_blocks),
-            Pattern::Sequential => {
-                let share = total_blocks / u64::from(workload.workers);
-                (share * u64::from(worker), share)
-            }
+    pub fn new(workload: &Workload, worker: u32, cursor: Option<&'a AtomicU64>) -> Self {
+        let seed = |part| derive_seed(workload.seed, u64::from(worker) * 2 + part);
+        let weighted = |kind| {
+            let mut sum = 0;
+            let add = |(size, weight): &(Bytes, u32)| {
+                sum += u64::from(*weight);
+                (size.0 as u32, sum)
+            };
+            workload.sizes.of(kind).iter().map(add).collect()
         };
-        assert!(blocks > 0, "the span holds a request for every worker");
-        let mut offsets = Random::new(derive_seed(workload.seed, u64::from(worker) * 2));
         RequestStream {
-            next_block: offsets.below(blocks),
-            offsets,
-            directions: Random::new(derive_seed(workload.seed, u64::from(worker) * 2 + 1)),
-            pattern: workload.pattern,
+            places: Places::new(workload, worker, Random::new(seed(PLACES)), cursor),
+            choices: Random::new(seed(CHOICES)),
             operation: workload.operation,
-            length: workload.request_size.0 as u32,
-            first_block,
-            blocks,
+            sizes: RequestKind::ALL.map(weighted),
+            request_size: workload.request_size.0 as u32,
+            is_plain: workload.sizes.is_empty() && !workload.operation.has(RequestKind::Flush),
         }
+    }
+
+    /// How many requests may be made before they are needed: with a cursor that others move, only the next.
+    pub fn look_ahead(&self) -> usize {
+        if self.places.is_shared() { 1 } else { usize::MAX }
     }
 
     /// Writes the next requests over all of `batch`.
     pub fn fill(&mut self, batch: &mut [Request]) {
-        let length = u64::from(self.length);
-        match self.pattern {
-            Pattern::Random => {
-                for request in batch.iter_mut() {
-                    request.offset = self.offsets.below(self.blocks) * length;
-                }
-            }
-            Pattern::Sequential => {
-                for request in batch.iter_mut() {
-                    request.offset = (self.first_block + self.next_block) * length;
-                    self.next_block += 1;
-                    if self.next_block == self.blocks {
-                        self.next_block = 0;
-                    }
-                }
-            }
+        match self.operation.only() {
+            Some(kind) => batch.iter_mut().for_each(|request| request.kind = kind),
+            None => batch.iter_mut().for_each(|request| request.kind = draw_kind(self.operation, &mut self.choices)),
         }
-        match self.operation {
-            Operation::Read => batch.iter_mut().for_each(|request| request.direction = Direction::Read),
-            Operation::Write => batch.iter_mut().for_each(|request| request.direction = Direction::Write),
-            Operation::Mix { read_percent } => {
-                for request in batch.iter_mut() {
-                    let read = self.directions.below(100) < u64::from(read_percent);
-                    request.direction = if read { Direction::Read } else { Direction::Write };
-                }
-            }
+        batch.iter_mut().for_each(|request| request.length = self.request_size);
+        if !self.is_plain {
+            self.draw_sizes(batch);
         }
-        batch.iter_mut().for_each(|request| request.length = self.length);
+        self.places.fill(batch);
     }
+
+    fn draw_sizes(&mut self, batch: &mut [Request]) {
+        for request in batch {
+            let sizes = &self.sizes[request.kind as usize];
+            if request.kind == RequestKind::Flush {
+                request.length = 0;
+            } else if let Some((_, total)) = sizes.last() {
+                let drawn = self.choices.below(*total);
+                let size = sizes.iter().find(|(_, up_to)| drawn < *up_to);
+                request.length = size.map_or(self.request_size, |(size, _)| *size);
+            }
+        }
+    }
+}
+
+fn draw_kind(operation: Operation, random: &mut Random) -> RequestKind {
+    let mut drawn = random.below(100) as u8;
+    for kind in RequestKind::ALL {
+        let percent = operation.percent(kind);
+        if drawn < percent {
+            return kind;
+        }
+        drawn -= percent;
+    }
+    RequestKind::Read
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Request { offset: 0, length: 0, direction: Direction::Read }
+        Request { offset: 0, length: 0, kind: RequestKind::Read }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::units::Bytes;
-    use crate::workload::tests_support::workload;
-    use proptest::prelude::*;
-
-    fn take(stream: &mut RequestStream, count: usize) -> Vec<Request> {
-        let mut batch = vec![Request::default(); count];
-        stream.fill(&mut batch);
-        batch
-    }
-
-    #[test]
-    fn sequential_covers_its_part_once_a_round() {
-        let mut workload = workload();
-        workload.workers = 3;
-        workload.span = Bytes(4096 * 300);
-        let mut offsets: Vec<u64> = (0..3)
-            .flat_map(|worker| take(&mut RequestStream::new(&workload, worker), 100))
-            .map(|request| request.offset)
-            .collect();
-        offsets.sort_unstable();
-        assert_eq!(offsets, (0..300).map(|block| block * 4096).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn sequential_goes_up_by_one_request_and_around_the_end() {
-        let requests = take(&mut RequestStream::new(&workload(), 0), 600);
-        let steps = requests.windows(2).filter(|pair| pair[1].offset == pair[0].offset + 4096).count();
-        assert!(steps >= 596, "{steps}");
-        assert!(requests.iter().any(|request| request.offset == 0));
-    }
-
-    #[test]
-    fn a_mix_has_its_share_of_reads() {
-        let mut workload = workload();
-        workload.operation = Operation::Mix { read_percent: 70 };
-        let requests = take(&mut RequestStream::new(&workload, 0), 100_000);
-        let reads = requests.iter().filter(|request| request.direction == Direction::Read).count();
-        assert!(reads.abs_diff(70_000) < 725, "{reads}");
-    }
-
-    #[test]
-    fn random_is_even_over_the_span() {
-        let mut workload = workload();
-        workload.pattern = Pattern::Random;
-        workload.span = Bytes(4096 * 16);
-        let mut counts = [0_u32; 16];
-        for request in take(&mut RequestStream::new(&workload, 0), 160_000) {
-            counts[(request.offset / 4096) as usize] += 1;
-        }
-        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 500), "{counts:?}");
-    }
-
-    proptest! {
-        #[test]
-        fn requests_stay_inside_and_replay(seed in any::<u64>(), size_shift in 0_u32..8, blocks in 8_u64..500,
-                                           workers in 1_u32..8, random in any::<bool>()) {
-            let mut workload = workload();
-            workload.seed = seed;
-            workload.request_size = Bytes(512 << size_shift);
-            workload.span = Bytes(blocks * (512 << size_shift));
-            workload.workers = workers;
-            workload.pattern = if random { Pattern::Random } else { Pattern::Sequential };
-            for worker in 0..workers {
-                let whole = take(&mut RequestStream::new(&workload, worker), 50);
-                prop_assert!(whole.iter().all(|r| r.offset + u64::from(r.length) <= workload.span.0));
-                let mut again = RequestStream::new(&workload, worker);
-                let mut parts = take(&mut again, 20);
-                parts.extend(take(&mut again, 30));
-                prop_assert_eq!(whole, parts);
-            }
-        }
-    }
-}
+mod tests;

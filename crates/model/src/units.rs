@@ -60,6 +60,13 @@ impl Bytes {
     /// One GiB.
     pub const GIB: Bytes = Bytes(1 << 30);
 
+    /// In a form that reads back as the same number: `64KiB`, `1000`.
+    pub fn exactly(self) -> String {
+        const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+        let unit = UNITS.iter().find(|(shift, _)| self.0 > 0 && self.0.is_multiple_of(1 << shift));
+        unit.map_or_else(|| self.0.to_string(), |(shift, name)| format!("{}{name}", self.0 >> shift))
+    }
+
     /// In KiB, for models whose marginal cost is per KB of 2^10.
     pub fn kib(self) -> f64 {
         self.0 as f64 / 1024.0

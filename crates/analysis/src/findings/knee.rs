@@ -8,7 +8,7 @@ use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::{bootstrap_interval, mean_estimate};
 use crate::words::{reach, requests, sentence};
-use halfpower_model::{Estimate, Finding, FindingCode, Pattern, Quantity};
+use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
 const DEPTHS_MIN: usize = 3;
 const SHARE_OF_BEST: f64 = 0.95;
@@ -38,9 +38,10 @@ pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
     }
     let index = index_of_knee(&means);
     let cell = series.cells[index];
-    let rate = match cell.workload.pattern {
-        Pattern::Sequential => mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?,
-        Pattern::Random => mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?,
+    let rate = if cell.workload.pattern.is_ordered() {
+        mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?
+    } else {
+        mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?
     };
     Some(Knee { cell, rate, best: rate.value * highest / means[index], still_growing: index == means.len() - 1 })
 }

@@ -12,68 +12,21 @@ use std::sync::OnceLock;
 /// How long the calibration takes. The pairs at its ends are read within some 50 ns: an error near 10 in a million.
 const CALIBRATION_NS: u64 = 5_000_000;
 
-/// A source of ticks. The worker's loop is compiled for each.
-pub(crate) trait Ticks: Copy + Send + Sync + 'static {
-    /// The present tick.
-    fn now(self) -> u64;
-    /// Nanoseconds in a number of ticks.
-    fn nanoseconds(self, ticks: u64) -> u64;
-    /// Ticks in a number of nanoseconds.
-    fn ticks(self, nanoseconds: u64) -> u64;
-}
-
-/// The time stamp counter with its calibrated rate.
-#[derive(Clone, Copy, Debug)]
-pub struct Tsc {
-    /// Nanoseconds a tick, times 2^32.
-    nanoseconds_per_tick_32: u64,
-}
-
-/// CLOCK_MONOTONIC_RAW: a tick is a nanosecond.
-#[derive(Clone, Copy, Debug)]
-pub struct Monotonic;
-
-/// The clock of this host.
+/// The clock of this host: where ticks come from and what they are worth.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// The counter.
-    Tsc(Tsc),
-    /// The kernel's.
-    Monotonic(Monotonic),
+    /// The time stamp counter.
+    Tsc {
+        /// Nanoseconds a tick, times 2^32, as calibrated.
+        nanoseconds_per_tick_32: u64,
+    },
+    /// CLOCK_MONOTONIC_RAW: a tick is a nanosecond.
+    Monotonic,
 }
 
-impl Ticks for Monotonic {
-    #[inline]
-    fn now(self) -> u64 {
-        let time = clock_gettime(ClockId::MonotonicRaw);
-        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-    }
-
-    #[inline]
-    fn nanoseconds(self, ticks: u64) -> u64 {
-        ticks
-    }
-
-    fn ticks(self, nanoseconds: u64) -> u64 {
-        nanoseconds
-    }
-}
-
-impl Ticks for Tsc {
-    #[inline]
-    fn now(self) -> u64 {
-        read_tsc()
-    }
-
-    #[inline]
-    fn nanoseconds(self, ticks: u64) -> u64 {
-        ((u128::from(ticks) * u128::from(self.nanoseconds_per_tick_32)) >> 32) as u64
-    }
-
-    fn ticks(self, nanoseconds: u64) -> u64 {
-        let ticks = (u128::from(nanoseconds) << 32) / u128::from(self.nanoseconds_per_tick_32);
-        u64::try_from(ticks).unwrap_or(u64::MAX)
-    }
+fn read_monotonic() -> u64 {
+    let time = clock_gettime(ClockId::MonotonicRaw);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -92,30 +45,65 @@ impl Clock {
     /// The clock of this host, calibrated once a process.
     pub fn host() -> Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
-        *CLOCK.get_or_init(|| {
-            if tsc_is_steady()
-                && let Some(tsc) = calibrate()
-            {
-                return Clock::Tsc(tsc);
+        *CLOCK.get_or_init(|| if tsc_is_steady() { calibrate() } else { None }.unwrap_or(Clock::Monotonic))
+    }
+
+    /// The present tick.
+    #[inline]
+    pub(crate) fn tick(self) -> u64 {
+        match self {
+            Clock::Tsc { .. } => read_tsc(),
+            Clock::Monotonic => read_monotonic(),
+        }
+    }
+
+    /// Nanoseconds in a number of ticks.
+    #[inline]
+    pub(crate) fn nanoseconds(self, ticks: u64) -> u64 {
+        match self {
+            Clock::Tsc { nanoseconds_per_tick_32 } => {
+                ((u128::from(ticks) * u128::from(nanoseconds_per_tick_32)) >> 32) as u64
             }
-            Clock::Monotonic(Monotonic)
-        })
+            Clock::Monotonic => ticks,
+        }
+    }
+
+    /// Ticks in a number of nanoseconds.
+    pub(crate) fn ticks(self, nanoseconds: u64) -> u64 {
+        match self {
+            Clock::Tsc { nanoseconds_per_tick_32 } => {
+                let ticks = (u128::from(nanoseconds) << 32) / u128::from(nanoseconds_per_tick_32);
+                u64::try_from(ticks).unwrap_or(u64::MAX)
+            }
+            Clock::Monotonic => nanoseconds,
+        }
     }
 
     /// Its name, and its resolution and cost as measured now.
     pub fn facts(self) -> ClockFacts {
-        match self {
-            Clock::Tsc(tsc) => measure(tsc, "tsc"),
-            Clock::Monotonic(monotonic) => measure(monotonic, "monotonic"),
+        const READS: u64 = 2_000;
+        let first = self.tick();
+        let mut previous = first;
+        let mut smallest = u64::MAX;
+        for _ in 0..READS {
+            let now = self.tick();
+            let step = now - previous;
+            if step > 0 {
+                smallest = smallest.min(step);
+            }
+            previous = now;
+        }
+        let tick_ns = self.nanoseconds(1_000_000) as f64 / 1e6;
+        ClockFacts {
+            source: if matches!(self, Clock::Monotonic) { "monotonic" } else { "tsc" }.to_owned(),
+            resolution_ns: if smallest == u64::MAX { tick_ns } else { smallest as f64 * tick_ns },
+            cost_ns: (previous - first) as f64 * tick_ns / READS as f64,
         }
     }
 
     /// Time since some fixed moment.
     pub fn now(self) -> Nanoseconds {
-        Nanoseconds(match self {
-            Clock::Tsc(tsc) => tsc.nanoseconds(tsc.now()),
-            Clock::Monotonic(monotonic) => monotonic.now(),
-        })
+        Nanoseconds(self.nanoseconds(self.tick()))
     }
 }
 
@@ -137,16 +125,16 @@ fn tsc_is_steady() -> bool {
 fn read_pair() -> (u64, u64) {
     let pairs = (0..5).map(|_| {
         let before = read_tsc();
-        let nanoseconds = Monotonic.now();
+        let nanoseconds = read_monotonic();
         let after = read_tsc();
         (after - before, before + (after - before) / 2, nanoseconds)
     });
     pairs.min().map(|(_, tick, nanoseconds)| (tick, nanoseconds)).unwrap_or_default()
 }
 
-fn calibrate() -> Option<Tsc> {
+fn calibrate() -> Option<Clock> {
     let (first_tick, first_ns) = read_pair();
-    while Monotonic.now() - first_ns < CALIBRATION_NS {
+    while read_monotonic() - first_ns < CALIBRATION_NS {
         std::hint::spin_loop();
     }
     let (last_tick, last_ns) = read_pair();
@@ -154,28 +142,7 @@ fn calibrate() -> Option<Tsc> {
     let rate = (u128::from(last_ns - first_ns) << 32) / u128::from(ticks);
     // Between 0.1 and 100 GHz, or the counter is not what it says.
     let rate = u64::try_from(rate).ok().filter(|rate| (1 << 25..1 << 36).contains(rate))?;
-    Some(Tsc { nanoseconds_per_tick_32: rate })
-}
-
-fn measure<T: Ticks>(clock: T, source: &str) -> ClockFacts {
-    const READS: u64 = 2_000;
-    let first = clock.now();
-    let mut previous = first;
-    let mut smallest = u64::MAX;
-    for _ in 0..READS {
-        let now = clock.now();
-        let step = now - previous;
-        if step > 0 {
-            smallest = smallest.min(step);
-        }
-        previous = now;
-    }
-    let million = clock.nanoseconds(1_000_000) as f64 / 1e6;
-    ClockFacts {
-        source: source.to_owned(),
-        resolution_ns: if smallest == u64::MAX { million } else { smallest as f64 * million },
-        cost_ns: (previous - first) as f64 * million / READS as f64,
-    }
+    Some(Clock::Tsc { nanoseconds_per_tick_32: rate })
 }
 
 #[cfg(test)]
@@ -200,11 +167,10 @@ mod tests {
 
     #[test]
     fn ticks_and_nanoseconds_convert_both_ways() {
-        if let Clock::Tsc(tsc) = Clock::host() {
-            let back = tsc.nanoseconds(tsc.ticks(1_000_000_000));
+        for clock in [Clock::host(), Clock::Monotonic] {
+            let back = clock.nanoseconds(clock.ticks(1_000_000_000));
             assert!(back.abs_diff(1_000_000_000) <= 2, "{back}");
         }
-        assert_eq!(Monotonic.nanoseconds(Monotonic.ticks(7)), 7);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! is anything stacked on disks.
 
 use crate::target::filesystem::sysfs_device;
+use halfpower_model::stream::RequestKind;
 use halfpower_model::{Bytes, Workload};
 use rustix::fs::{OFlags, major, minor};
 use std::fs::{self, File};
@@ -69,17 +70,15 @@ impl Geometry {
     ///
     /// # Errors
     /// With the remedy.
-    pub(super) fn check(self, request_size: Bytes) -> io::Result<()> {
+    pub(super) fn check(self, workload: &Workload) -> io::Result<()> {
+        let moves_data = workload.operation.has(RequestKind::Read) || workload.operation.has(RequestKind::Write);
+        let request_size = workload.request_size;
         let refuse = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        let block = Bytes(1 << self.block_shift);
-        if request_size.0 > self.largest {
+        if moves_data && request_size.0 > self.largest {
             let largest = Bytes(self.largest);
             return refuse(format!(
                 "the disk moves at most {largest} with a command; use --request-size {largest} or less"
             ));
-        }
-        if !request_size.0.is_multiple_of(block.0) {
-            return refuse(format!("the disk has blocks of {block}; use a --request-size that is a multiple of it"));
         }
         Ok(())
     }
@@ -152,6 +151,7 @@ pub(super) fn not_writable() -> DeviceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use halfpower_model::Operation;
 
     #[test]
     fn places_are_blocks_or_refused() {
@@ -166,12 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_are_too_large_or_odd_are_refused_with_the_remedy() {
+    fn requests_that_are_too_large_are_refused_with_the_remedy() {
         let geometry = Geometry::new(512, 128 << 10).unwrap();
-        assert!(geometry.check(Bytes(128 << 10)).is_ok());
-        let message = |bytes| geometry.check(Bytes(bytes)).unwrap_err().to_string();
-        assert!(message(256 << 10).contains("--request-size 128 KiB"), "{}", message(256 << 10));
-        assert!(message(1000).contains("512 B"), "{}", message(1000));
+        let check = |operation, kib: u64| {
+            let request_size = Bytes(kib << 10);
+            geometry.check(&Workload { operation, request_size, ..Workload::default() })
+        };
+        assert!(check(Operation::Read, 128).is_ok());
+        let message = check(Operation::Write, 256).unwrap_err().to_string();
+        assert!(message.contains("--request-size 128 KiB"), "{message}");
+        assert!(check(Operation::Trim, 256).is_ok(), "a trim moves nothing");
     }
 
     #[test]

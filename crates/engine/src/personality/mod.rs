@@ -1,6 +1,7 @@
 //! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
 //! asks which one it is.
 
+mod control;
 mod device;
 pub(crate) mod null;
 pub(crate) mod nvme;
@@ -8,51 +9,61 @@ pub(crate) mod sg;
 pub(crate) mod sync;
 pub(crate) mod uring;
 
+use crate::target::Opened;
 use crate::worker::buffers::Buffers;
 use halfpower_model::environment::PersonalityFacts;
-use halfpower_model::stream::Direction;
+use halfpower_model::stream::RequestKind;
 use halfpower_model::{Personality as Name, Workload};
-use std::fs::File;
 use std::io;
+use std::time::Duration;
 
-/// Part of a request that is to be transferred now; all of it, unless an earlier transfer was short.
+/// Bytes to be moved between memory and a target: a request, or the part of it that one target holds or that an
+/// earlier, short transfer left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// Which slot, and so which buffer, it uses.
-    pub(crate) slot: u32,
+    /// Comes back with the completion; below [`Setup::outstanding`], and never used twice at a time.
+    pub(crate) tag: u32,
+    /// Number of bytes; 0 for a flush.
+    pub(crate) length: u32,
     /// First byte in the target.
     pub(crate) offset: u64,
-    /// First byte in the slot's buffer.
-    pub(crate) from: u32,
-    /// Number of bytes.
-    pub(crate) length: u32,
-    /// Read or write.
-    pub(crate) direction: Direction,
+    /// Where the bytes are or go to: `length` of them, inside the worker's buffers.
+    pub(crate) address: *mut u8,
+    /// Which of the targets.
+    pub(crate) target: u16,
+    /// What to do.
+    pub(crate) kind: RequestKind,
 }
 
 /// A transfer that came back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
-    /// Its slot.
-    pub(crate) slot: u32,
-    /// Bytes moved, or a negative error number, as the kernel gives it.
+    /// Its tag.
+    pub(crate) tag: u32,
+    /// Bytes moved (of a trim or a flush, which are done whole, whatever is not negative), or a negative error number, as
+    /// the kernel gives it.
     pub(crate) result: i32,
 }
 
 /// What a personality is opened with.
 pub(crate) struct Setup<'a> {
-    /// The target, opened as the buffering asks; none for `null:`.
-    pub(crate) file: Option<&'a File>,
-    /// The worker's buffers, a slot for each request outstanding.
-    pub(crate) buffers: Buffers,
+    /// The targets, opened as the buffering asks; none for `null:`.
+    pub(crate) targets: &'a [Opened],
+    /// The worker's buffers: every transfer's address lies in them. They outlive the personality.
+    pub(crate) buffers: &'a Buffers,
+    /// The most transfers outstanding at a time.
+    pub(crate) outstanding: u32,
     /// Everything else.
     pub(crate) workload: &'a Workload,
 }
 
 impl Setup<'_> {
-    /// A descriptor of the personality's own for the target.
-    fn file(&self) -> io::Result<File> {
-        self.file.ok_or_else(|| io::Error::other("null: takes the null personality only"))?.try_clone()
+    /// Descriptors of the personality's own for the targets.
+    fn own_targets(&self) -> io::Result<Vec<Opened>> {
+        if self.targets.is_empty() {
+            return Err(io::Error::other("null: takes the null personality only"));
+        }
+        self.targets.iter().map(Opened::try_clone).collect()
     }
 }
 
@@ -61,25 +72,45 @@ pub(crate) trait Personality: Sized {
     /// Whether bytes go into the buffers; where they do not, none are made.
     const MOVES_DATA: bool = true;
 
+    /// Why it does not work on this host, with the remedy; none when it does.
+    fn unavailable() -> Option<String> {
+        None
+    }
+
     /// Makes it ready. Called on the worker's own thread.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's, or what it cannot do, with the remedy.
     fn open(setup: Setup<'_>) -> io::Result<Self>;
 
     /// Takes a transfer in; it may start now or when the next completions are awaited.
-    fn submit(&mut self, transfer: Transfer);
+    ///
+    /// # Safety
+    /// Until the transfer comes back, its bytes stay mapped, and nobody else writes them, nor reads them when the
+    /// transfer does.
+    unsafe fn submit(&mut self, transfer: Transfer);
 
     /// Starts what was taken in, where that is worth a call of its own. What cannot start now starts with [`reap`].
     ///
     /// [`reap`]: Personality::reap
     fn start(&mut self) {}
 
-    /// Starts what was taken in, waits until something completes and adds it to `done`, which has room for every slot.
+    /// Starts what was taken in, waits until `at_least` transfers have come back (there are as many, and at least one)
+    /// and adds all that have to `done`, which has room for them.
     ///
     /// # Errors
     /// When the waiting itself fails; a failed transfer is a completion.
-    fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;
+    fn reap(&mut self, done: &mut Vec<Completion>, at_least: u32) -> io::Result<()>;
+
+    /// The same, but waits for one transfer and no longer than `at_most`: a hint that a personality may round to zero.
+    /// One that works transfer by transfer does the one it has.
+    ///
+    /// # Errors
+    /// As [`reap`](Personality::reap).
+    fn poll(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
+        let _ = at_most;
+        self.reap(done, 1)
+    }
 
     /// Why the transfer that failed last did, in words; none where its error number says it all.
     fn cause(&mut self) -> Option<String> {
@@ -92,18 +123,53 @@ pub(crate) trait Personality: Sized {
     }
 }
 
+/// Compiles `$body` for the type of each personality: the one place where names become types.
+macro_rules! for_personality {
+    ($name:expr, $type:ident => $body:expr) => {{
+        use halfpower_model::Personality as Name;
+        match $name {
+            Name::Sync => {
+                type $type = $crate::personality::sync::Sync;
+                $body
+            }
+            Name::IoUring => {
+                type $type = $crate::personality::uring::Uring;
+                $body
+            }
+            Name::Sg => {
+                type $type = $crate::personality::sg::Sg;
+                $body
+            }
+            Name::Nvme => {
+                type $type = $crate::personality::nvme::Nvme;
+                $body
+            }
+            Name::Null => {
+                type $type = $crate::personality::null::Null;
+                $body
+            }
+        }
+    }};
+}
+pub(crate) use for_personality;
+
 /// Every personality of the engine, each with whether it works here.
 pub fn personalities() -> Vec<PersonalityFacts> {
     Name::ALL
         .iter()
-        .map(|personality| PersonalityFacts {
-            personality: *personality,
-            unavailable: match personality {
-                Name::IoUring => uring::unavailable(),
-                Name::Sg => sg::unavailable(),
-                Name::Nvme => nvme::unavailable(),
-                Name::Sync | Name::Null => None,
-            },
+        .map(|name| PersonalityFacts {
+            personality: *name,
+            unavailable: for_personality!(*name, P => <P as Personality>::unavailable()),
         })
         .collect()
+}
+
+/// A negative error number, as completions carry it.
+pub(crate) fn failed(error: &io::Error) -> i32 {
+    -error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// What a system call that moves bytes came to, as completions carry it.
+pub(crate) fn moved(bytes: isize) -> i32 {
+    if bytes < 0 { failed(&io::Error::last_os_error()) } else { bytes as i32 }
 }

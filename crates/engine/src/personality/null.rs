@@ -12,18 +12,18 @@ impl Personality for Null {
     const MOVES_DATA: bool = false;
 
     fn open(setup: Setup<'_>) -> io::Result<Self> {
-        Ok(Null { taken: Vec::with_capacity(setup.workload.depth as usize) })
+        Ok(Null { taken: Vec::with_capacity(setup.outstanding as usize) })
     }
 
     #[inline]
-    fn submit(&mut self, transfer: Transfer) {
+    unsafe fn submit(&mut self, transfer: Transfer) {
         if self.taken.len() < self.taken.capacity() {
-            self.taken.push(Completion { slot: transfer.slot, result: transfer.length as i32 });
+            self.taken.push(Completion { tag: transfer.tag, result: transfer.length as i32 });
         }
     }
 
     #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
         std::mem::swap(&mut self.taken, done);
         Ok(())
     }

@@ -1,45 +1,49 @@
 //! pread and pwrite: one transfer at a time.
 
-use super::{Completion, Personality, Setup, Transfer};
-use crate::worker::buffers::Buffers;
-use halfpower_model::stream::Direction;
-use rustix::io::Errno;
-use std::fs::File;
+use super::control::Control;
+use super::{Completion, Personality, Setup, Transfer, moved};
+use crate::target::Opened;
+use halfpower_model::stream::RequestKind;
 use std::io;
+use std::os::fd::AsRawFd;
 
 #[derive(Debug)]
 pub(crate) struct Sync {
-    file: File,
-    buffers: Buffers,
+    targets: Vec<Opened>,
+    control: Control,
     taken: Option<Transfer>,
 }
 
 impl Personality for Sync {
     fn open(setup: Setup<'_>) -> io::Result<Self> {
-        Ok(Sync { file: setup.file()?, buffers: setup.buffers, taken: None })
+        Ok(Sync { targets: setup.own_targets()?, control: Control::of(setup.workload), taken: None })
     }
 
     #[inline]
-    fn submit(&mut self, transfer: Transfer) {
+    unsafe fn submit(&mut self, transfer: Transfer) {
         self.taken = Some(transfer);
     }
 
     #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
         let Some(transfer) = self.taken.take() else { return Ok(()) };
-        let buffer = self.buffers.slot_mut(transfer.slot as usize, transfer.from as usize);
-        let buffer = &mut buffer[..transfer.length as usize];
-        let moved = loop {
-            let moved = match transfer.direction {
-                Direction::Read => rustix::io::pread(&self.file, &mut *buffer, transfer.offset),
-                Direction::Write => rustix::io::pwrite(&self.file, buffer, transfer.offset),
+        let target = &self.targets[usize::from(transfer.target)];
+        let descriptor = target.file.as_raw_fd();
+        let (address, length) = (transfer.address.cast(), transfer.length as usize);
+        let offset = transfer.offset as i64;
+        let result = loop {
+            let result = match transfer.kind {
+                // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+                RequestKind::Read => moved(unsafe { libc::pread64(descriptor, address, length, offset) }),
+                // SAFETY: the same.
+                RequestKind::Write => moved(unsafe { libc::pwrite64(descriptor, address, length, offset) }),
+                RequestKind::Trim | RequestKind::Flush => self.control.run(target, &transfer),
             };
-            if moved != Err(Errno::INTR) {
-                break moved;
+            if result != -libc::EINTR {
+                break result;
             }
         };
-        let result = moved.map_or_else(|errno| -errno.raw_os_error(), |bytes| bytes as i32);
-        done.push(Completion { slot: transfer.slot, result });
+        done.push(Completion { tag: transfer.tag, result });
         Ok(())
     }
 }

@@ -140,6 +140,20 @@ impl TargetError {
     }
 }
 
+/// A target opened once more for a workload, as its buffering asks.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) kind: TargetKind,
+    pub(crate) size: Bytes,
+}
+
+impl Opened {
+    pub(crate) fn try_clone(&self) -> io::Result<Opened> {
+        Ok(Opened { file: self.file.try_clone()?, ..*self })
+    }
+}
+
 impl Target {
     /// Opens a file, a block device or `null:`.
     ///
@@ -211,13 +225,15 @@ impl Target {
     }
 
     /// Opens it once more, as the workload's buffering asks.
-    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<File>, MeasureError> {
+    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
         let Some(file) = &self.file else { return Ok(None) };
-        reopen(file, workload.operation.writes(), workload.buffering).map(Some).map_err(|source| MeasureError::System {
+        let reopened = reopen(file, workload.operation.destroys(), workload.buffering);
+        let file = reopened.map_err(|source| MeasureError::System {
             action: "open",
             subject: self.facts.path.clone(),
             source,
-        })
+        })?;
+        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes }))
     }
 
     /// Refuses to read where nothing is stored: it would measure memory, not storage. Gives the share of holes.

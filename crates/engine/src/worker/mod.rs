@@ -7,15 +7,16 @@
 pub(crate) mod buffers;
 pub(crate) mod recorder;
 
-use crate::instrument::clock::Ticks;
+use crate::instrument::clock::Clock;
 use crate::instrument::cpu;
 use crate::personality::{Completion, Personality, Transfer};
+use buffers::Buffers;
 use halfpower_model::Workload;
 use halfpower_model::sample::CpuTime;
-use halfpower_model::stream::{Direction, Request, RequestStream};
+use halfpower_model::stream::{Request, RequestKind, RequestStream};
 use recorder::Recorder;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Requests made at a time.
 const BATCH: usize = 128;
@@ -59,10 +60,12 @@ pub(crate) struct Outcome {
 }
 
 /// A request that failed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RequestFailure {
     pub(crate) request: Request,
     pub(crate) cause: FailureCause,
+    /// What the device said, where the personality knows more than the error number.
+    pub(crate) words: Option<String>,
 }
 
 /// How it failed.
@@ -90,21 +93,39 @@ enum Phase {
     Draining,
 }
 
-/// A worker about to run: everything is opened and allocated.
-pub(crate) struct Worker<'a, P, T> {
-    personality: P,
-    ticks: T,
-    /// Counts of the measured part, by direction; others read them meanwhile.
-    recorders: &'a [Recorder; 2],
+/// Counts of the measured part, by the number of the kind; others read them meanwhile.
+pub(crate) type Recorders = [Recorder; 4];
+
+/// What a worker works with, beside its personality.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) clock: Clock,
+    pub(crate) workload: &'a Workload,
+    /// Its number.
+    pub(crate) index: u32,
+    pub(crate) recorders: &'a Recorders,
     /// Ends every worker: it submits nothing more and returns when nothing is outstanding.
+    pub(crate) stop: &'a AtomicBool,
+    /// The cursor it shares with others.
+    pub(crate) cursor: Option<&'a AtomicU64>,
+}
+
+/// A worker about to run: everything is opened and allocated.
+pub(crate) struct Worker<'a, P> {
+    /// Closed before the buffers go.
+    personality: P,
+    buffers: Buffers,
+    clock: Clock,
+    recorders: &'a Recorders,
     stop: &'a AtomicBool,
-    stream: RequestStream,
+    stream: RequestStream<'a>,
     batch: [Request; BATCH],
+    batch_length: usize,
     batch_next: usize,
     slots: Vec<Slot>,
     free: Vec<u32>,
     done: Vec<Completion>,
     submit_batch: u32,
+    wait_batch: u32,
     phase: Phase,
     count_drain: bool,
     /// Requests that may still be submitted.
@@ -115,28 +136,27 @@ pub(crate) struct Worker<'a, P, T> {
     outcome: Outcome,
 }
 
-impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
-    pub(crate) fn new(
-        personality: P,
-        ticks: T,
-        recorders: &'a [Recorder; 2],
-        stop: &'a AtomicBool,
-        workload: &Workload,
-        index: u32,
-    ) -> Self {
+impl<'a, P: Personality> Worker<'a, P> {
+    pub(crate) fn new(personality: P, buffers: Buffers, surroundings: &Surroundings<'a>) -> Self {
+        let Surroundings { clock, workload, index, recorders, stop, cursor } = *surroundings;
         let depth = workload.depth;
+        let stream = RequestStream::new(workload, index, cursor);
+        let batch_length = BATCH.min(stream.look_ahead());
         Worker {
             personality,
-            ticks,
+            buffers,
+            clock,
             recorders,
             stop,
-            stream: RequestStream::new(workload, index),
+            stream,
             batch: [Request::default(); BATCH],
-            batch_next: BATCH,
+            batch_length,
+            batch_next: batch_length,
             slots: vec![Slot::default(); depth as usize],
             free: (0..depth).rev().collect(),
             done: Vec::with_capacity(depth as usize),
             submit_batch: workload.submit_batch,
+            wait_batch: workload.wait_batch,
             phase: Phase::Warmup,
             count_drain: false,
             remaining: u64::MAX,
@@ -157,7 +177,7 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
     /// When the personality itself fails, not a request of it; requests may then still be outstanding.
     pub(crate) fn run(mut self, schedule: Schedule) -> io::Result<Outcome> {
         self.count_drain = schedule.count_drain;
-        let mut now = self.ticks.now();
+        let mut now = self.clock.tick();
         let mut cpu_before = cpu::thread_time();
         let schedule = schedule.not_before(now);
         let mut next_event = schedule.measure_from;
@@ -173,12 +193,13 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
             if self.in_flight() == 0 {
                 break;
             }
-            if let Err(error) = self.personality.reap(&mut self.done) {
+            let at_least = self.wait_batch.min(self.in_flight() as u32);
+            if let Err(error) = self.personality.reap(&mut self.done, at_least) {
                 // The kernel may still be moving bytes: the buffers must outlive this worker.
-                std::mem::forget(self.personality);
+                std::mem::forget((self.personality, self.buffers));
                 return Err(error);
             }
-            now = self.ticks.now();
+            now = self.clock.tick();
             if self.phase == Phase::Warmup && now >= schedule.measure_from {
                 next_event = self.begin_measuring(&schedule, &mut cpu_before);
             }
@@ -262,7 +283,7 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
         {
             if batched == self.submit_batch {
                 self.personality.start();
-                now = self.ticks.now();
+                now = self.clock.tick();
                 self.count_depth(now);
                 batched = 0;
             }
@@ -270,20 +291,33 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
             self.remaining = self.remaining.saturating_sub(u64::from(self.remaining != u64::MAX));
             let request = self.next_request();
             self.slots[slot as usize] = Slot { request, submitted_at: now, done: 0 };
-            self.personality.submit(Transfer {
-                slot,
-                offset: request.offset,
-                from: 0,
-                length: request.length,
-                direction: request.direction,
-            });
+            self.submit(slot, &request, 0);
         }
+    }
+
+    /// Hands over what is left of a request from byte `from` on.
+    #[inline]
+    fn submit(&mut self, slot: u32, request: &Request, from: u32) {
+        let transfer = Transfer {
+            tag: slot,
+            length: request.length - from,
+            offset: request.offset + u64::from(from),
+            address: if P::MOVES_DATA {
+                self.buffers.address(slot as usize, from as usize)
+            } else {
+                std::ptr::null_mut()
+            },
+            target: 0,
+            kind: request.kind,
+        };
+        // SAFETY: the slot is this request's until it comes back, and the buffers outlive the personality.
+        unsafe { self.personality.submit(transfer) };
     }
 
     #[inline]
     fn next_request(&mut self) -> Request {
-        if self.batch_next == BATCH {
-            self.stream.fill(&mut self.batch);
+        if self.batch_next == self.batch_length {
+            self.stream.fill(&mut self.batch[..self.batch_length]);
             self.batch_next = 0;
         }
         let request = self.batch[self.batch_next];
@@ -296,49 +330,53 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
     fn complete(&mut self, now: u64, counts: bool) {
         let mut done = std::mem::take(&mut self.done);
         for completion in &done {
-            let slot = &mut self.slots[completion.slot as usize];
+            let slot = &mut self.slots[completion.tag as usize];
             let moved = u32::try_from(completion.result).unwrap_or(0);
             if slot.done + moved != slot.request.length || moved == 0 {
-                self.complete_partly(*completion, counts);
+                self.complete_otherwise(*completion, now, counts);
                 continue;
             }
             if counts {
-                let latency_ns = self.ticks.nanoseconds(now - slot.submitted_at);
-                let recorder = &self.recorders[slot.request.direction as usize];
+                let latency_ns = self.clock.nanoseconds(now - slot.submitted_at);
+                let recorder = &self.recorders[slot.request.kind as usize];
                 recorder.record(latency_ns, u64::from(slot.request.length));
             }
-            self.free.push(completion.slot);
+            self.free.push(completion.tag);
         }
         done.clear();
         self.done = done;
     }
 
-    /// A transfer that failed or was short.
+    /// A transfer that failed, was short, or is not of bytes.
     #[cold]
-    fn complete_partly(&mut self, completion: Completion, counts: bool) {
-        let slot = &mut self.slots[completion.slot as usize];
+    fn complete_otherwise(&mut self, completion: Completion, now: u64, counts: bool) {
+        let slot = &mut self.slots[completion.tag as usize];
+        let request = slot.request;
+        let is_whole = matches!(request.kind, RequestKind::Trim | RequestKind::Flush);
+        if completion.result >= 0 && is_whole {
+            self.free.push(completion.tag);
+            if counts {
+                let latency_ns = self.clock.nanoseconds(now - slot.submitted_at);
+                self.recorders[request.kind as usize].record(latency_ns, u64::from(request.length));
+            }
+            return;
+        }
         if completion.result <= 0 {
             let cause =
                 if completion.result < 0 { FailureCause::Errno(-completion.result) } else { FailureCause::EndOfTarget };
-            self.outcome.failure.get_or_insert(RequestFailure { request: slot.request, cause });
-            self.free.push(completion.slot);
+            let words = self.personality.cause();
+            self.outcome.failure.get_or_insert(RequestFailure { request, cause, words });
+            self.free.push(completion.tag);
             // The failure ends this worker and the others: nobody goes on writing to a disk that is full.
             self.stop.store(true, Relaxed);
             return;
         }
         slot.done += completion.result as u32;
+        let from = slot.done;
         if counts {
-            self.recorders[slot.request.direction as usize].record_short();
+            self.recorders[request.kind as usize].record_short();
         }
-        let request = slot.request;
-        let done = slot.done;
-        self.personality.submit(Transfer {
-            slot: completion.slot,
-            offset: request.offset + u64::from(done),
-            from: done,
-            length: request.length - done,
-            direction: request.direction,
-        });
+        self.submit(completion.tag, &request, from);
     }
 
     fn finish(mut self, schedule: &Schedule, last_reap: u64, cpu_before: CpuTime) -> Outcome {
@@ -352,20 +390,11 @@ impl<'a, P: Personality, T: Ticks> Worker<'a, P, T> {
     }
 }
 
-/// Index of a direction's recorder.
-pub(crate) const READ: usize = Direction::Read as usize;
-/// Index of a direction's recorder.
-pub(crate) const WRITE: usize = Direction::Write as usize;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instrument::clock::Monotonic;
     use crate::personality::Setup;
-    use crate::worker::buffers::Buffers;
-    use halfpower_model::{
-        Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Operation, Pattern, Personality as Name,
-    };
+    use halfpower_model::Bytes;
     use std::time::Duration;
 
     /// Completes one transfer in 40 ms.
@@ -380,42 +409,28 @@ mod tests {
             Ok(Slow { taken: Vec::new() })
         }
 
-        fn submit(&mut self, transfer: Transfer) {
+        unsafe fn submit(&mut self, transfer: Transfer) {
             self.taken.push(transfer);
         }
 
-        fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
             std::thread::sleep(Duration::from_millis(40));
             let transfer = self.taken.remove(0);
-            done.push(Completion { slot: transfer.slot, result: transfer.length as i32 });
+            done.push(Completion { tag: transfer.tag, result: transfer.length as i32 });
             Ok(())
         }
     }
 
     fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
-        let workload = Workload {
-            operation: Operation::Read,
-            pattern: Pattern::Sequential,
-            request_size: Bytes(4096),
-            depth,
-            submit_batch: 1,
-            workers: 1,
-            buffering: Buffering::Direct,
-            personality: Name::Sync,
-            span: Bytes(1 << 20),
-            limits: Limits { duration: None, requests: None, bytes: None },
-            warmup: Nanoseconds(0),
-            interval: Nanoseconds(1_000_000_000),
-            cache: CachePolicy::Keep,
-            durability: Durability::None,
-            seed: 1,
-            cpus: Vec::new(),
-        };
-        let (recorders, stop) = (Default::default(), AtomicBool::new(false));
+        let workload = Workload { request_size: Bytes(4096), depth, span: Bytes(1 << 20), ..Workload::default() };
+        let (recorders, stop) = (Recorders::default(), AtomicBool::new(false));
         let buffers = Buffers::new(1, 1, None).unwrap();
-        let slow = Slow::open(Setup { file: None, buffers, workload: &workload }).unwrap();
-        let worker = Worker::new(slow, Monotonic, &recorders, &stop, &workload, 0);
-        let measure_from = Monotonic.now() + warmup_ms * 1_000_000;
+        let slow = Slow { taken: Vec::new() };
+        let clock = Clock::Monotonic;
+        let surroundings =
+            Surroundings { clock, workload: &workload, index: 0, recorders: &recorders, stop: &stop, cursor: None };
+        let worker = Worker::new(slow, buffers, &surroundings);
+        let measure_from = clock.tick() + warmup_ms * 1_000_000;
         let outcome = worker.run(Schedule {
             measure_from,
             measure_until: measure_from + window_ms * 1_000_000,

@@ -95,7 +95,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 
 /// Writing to what exists takes the user's word for it.
 fn check_may_write(site: &Site, workload: &Workload) -> Result<(), UsageError> {
-    if workload.operation.writes() && site.access == Access::Read {
+    if workload.operation.destroys() && site.access == Access::Read {
         return Err(UsageError(format!(
             "{} exists and would be written over; say --overwrite to lose what it holds",
             site.path.display()

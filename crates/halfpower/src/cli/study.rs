@@ -174,7 +174,7 @@ fn resume(context: &Context, id: RunId, report: &Path, overwrite: Option<&Option
         path,
     };
     let site = ground::look(&wish)?;
-    let writes = plan.cells.iter().any(|cell| cell.workload.operation.writes());
+    let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     if writes && site.access == Access::Read {
         return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", stored.target)).into());
     }

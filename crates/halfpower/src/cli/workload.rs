@@ -2,6 +2,7 @@
 
 use super::UsageError;
 use clap::Args;
+use halfpower_model::workload::Mix;
 use halfpower_model::{
     Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Personality, WorkloadSpec,
 };
@@ -75,7 +76,7 @@ pub(crate) struct WorkloadArguments {
     /// fio's name for --buffering: 0 buffered, 1 direct
     #[arg(long, value_name = "0|1", conflicts_with = "buffering", help_heading = "fio's names")]
     direct: Option<u8>,
-    /// fio's name for --personality: psync, sync, io_uring, null
+    /// fio's name for --personality: psync, sync, io_uring, io_uring_cmd, sg, null
     #[arg(long, value_name = "ENGINE", conflicts_with = "personality", help_heading = "fio's names")]
     ioengine: Option<String>,
 }
@@ -111,7 +112,7 @@ impl std::str::FromStr for FioDirection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mix = Operation::Mix { read_percent: 50 };
+        let mix = Mix::of_reads(50).map(Operation::Mix).unwrap_or_default();
         Ok(match text {
             "read" => FioDirection(Operation::Read, Pattern::Sequential),
             "write" => FioDirection(Operation::Write, Pattern::Sequential),
@@ -134,10 +135,12 @@ impl WorkloadArguments {
             None => self.personality,
             Some("psync" | "sync" | "pvsync" | "pvsync2") => Some(Personality::Sync),
             Some("io_uring") => Some(Personality::IoUring),
+            Some("sg") => Some(Personality::Sg),
+            Some("io_uring_cmd") => Some(Personality::Nvme),
             Some("null") => Some(Personality::Null),
             Some(other) => {
                 return Err(UsageError(format!(
-                    "--ioengine {other} has no personality here; use --personality sync, io_uring or null"
+                    "--ioengine {other} has no personality here; use --personality sync, io_uring, sg, nvme or null"
                 )));
             }
         };
@@ -166,6 +169,7 @@ impl WorkloadArguments {
             durability: self.durability,
             seed: self.seed,
             cpus: self.cpus.as_ref().map(|list| list.0.clone()),
+            ..WorkloadSpec::default()
         })
     }
 }

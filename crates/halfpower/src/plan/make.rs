@@ -56,7 +56,7 @@ pub(crate) enum PlanError {
 impl Overrides {
     /// Why a workload is left out, if it is.
     fn forbids(&self, workload: &Workload) -> Option<&String> {
-        let writes = self.no_writes.as_ref().filter(|_| workload.operation.writes());
+        let writes = self.no_writes.as_ref().filter(|_| workload.operation.destroys());
         let cold = workload.cache == CachePolicy::Cold && !workload.buffering.is_direct();
         writes.or(self.no_cold_cache.as_ref().filter(|_| cold))
     }

@@ -22,6 +22,7 @@ fn environment(size: Bytes) -> Environment {
             .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
             .collect(),
         target,
+        more_targets: Vec::new(),
     }
 }
 

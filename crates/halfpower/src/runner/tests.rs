@@ -5,9 +5,7 @@ use crate::plan::Overrides;
 use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
-use halfpower_model::sample::{
-    Cpu, DepthMean, Failure, Histograms, Instrument, Latency, Program, SCHEMA, Sample, Totals,
-};
+use halfpower_model::sample::{DepthMean, Failure, Latency, Sample, Totals};
 use halfpower_model::{BytesPerSecond, Environment, Personality, TargetFacts, TargetKind};
 
 /// What a measurement comes to.
@@ -71,6 +69,7 @@ fn environment() -> Environment {
         clock,
         personalities: Personality::ALL.iter().map(works).collect(),
         target,
+        more_targets: Vec::new(),
     }
 }
 
@@ -86,27 +85,14 @@ fn sample(workload: &Workload, rate: f64, failure: Option<Failure>) -> Sample {
         errors: Default::default(),
     };
     Sample {
-        schema: SCHEMA.to_owned(),
-        program: Program::this(),
-        workload: workload.clone(),
-        environment: environment(),
         started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
         elapsed_s: 0.1,
-        flush_s: None,
         read: workload.operation.reads().then(|| total.clone()),
         write: workload.operation.writes().then(|| total.clone()),
         total,
-        latency_histogram: Histograms::default(),
-        intervals: Vec::new(),
         depth_mean: DepthMean { little: 1.0, counted: 1.0 },
-        cpu: Cpu::default(),
-        block: None,
-        instrument: Instrument::default(),
-        generator_bound: false,
-        cached_share_before: None,
         failure,
-        warnings: Vec::new(),
-        note: None,
+        ..Sample::empty(workload.clone(), environment())
     }
 }
 

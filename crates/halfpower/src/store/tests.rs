@@ -3,7 +3,7 @@ use super::*;
 use crate::plan::{Overrides, Plan};
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
-use halfpower_model::sample::{Cpu, DepthMean, Histograms, Instrument, Latency, Program, SCHEMA, Totals};
+use halfpower_model::sample::{DepthMean, Histograms, Latency, Program, Totals};
 use halfpower_model::{
     Bytes, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetFacts, TargetKind, WorkloadSpec,
 };
@@ -24,6 +24,7 @@ fn environment() -> Environment {
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 12.5 },
         personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None }],
         target,
+        more_targets: Vec::new(),
     }
 }
 
@@ -40,27 +41,14 @@ fn sample() -> Sample {
         errors: [("EIO".to_owned(), 1)].into(),
     };
     Sample {
-        schema: SCHEMA.to_owned(),
-        program: Program::this(),
-        workload: WorkloadSpec::default().resolve(&environment()).unwrap(),
-        environment: environment(),
         started_at: "2026-01-02T03:04:05.678Z".parse().unwrap(),
         elapsed_s: 0.25,
-        flush_s: None,
         read: Some(total.clone()),
-        write: None,
         total,
-        latency_histogram: Histograms { read: Some(histogram), write: None },
-        intervals: Vec::new(),
+        latency_histogram: Histograms { read: Some(histogram), ..Histograms::default() },
         depth_mean: DepthMean { little: 0.99, counted: 1.0 },
-        cpu: Cpu::default(),
-        block: None,
-        instrument: Instrument::default(),
-        generator_bound: false,
-        cached_share_before: None,
-        failure: None,
-        warnings: Vec::new(),
         note: Some("größe".to_owned()),
+        ..Sample::empty(WorkloadSpec::default().resolve(&environment()).unwrap(), environment())
     }
 }
 

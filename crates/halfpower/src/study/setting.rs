@@ -44,10 +44,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "pattern",
-        form: Form::Word(
-            || Pattern::ALL.iter().map(|pattern| pattern.word()).collect(),
-            |word| Some(said!(pattern: word.parse().ok()?)),
-        ),
+        form: Form::Word(|| Pattern::EXAMPLES.to_vec(), |word| Some(said!(pattern: word.parse().ok()?))),
     },
     Key {
         name: "buffering",
@@ -65,10 +62,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "durability",
-        form: Form::Word(
-            || Durability::ALL.iter().map(|durability| durability.word()).collect(),
-            |word| Some(said!(durability: word.parse().ok()?)),
-        ),
+        form: Form::Word(|| Durability::EXAMPLES.to_vec(), |word| Some(said!(durability: word.parse().ok()?))),
     },
     Key {
         name: "personality",

@@ -7,15 +7,16 @@ mod namespace;
 mod outcome;
 
 use super::device::{DeviceError, WriteDone, not_writable};
+use super::uring::Uring;
 use super::{Completion, Personality, Setup, Transfer};
-use crate::worker::buffers::Buffers;
-use command::{Command, Data};
-use halfpower_model::stream::Direction;
+use command::{Command, Data, RANGE_BYTES, range};
+use halfpower_model::stream::RequestKind;
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
 use namespace::Generic;
 use outcome::Status;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 /// A ring whose entries have room for a command and its answer.
 type Ring = IoUring<squeue::Entry128, cqueue::Entry32>;
@@ -24,69 +25,71 @@ type Ring = IoUring<squeue::Entry128, cqueue::Entry32>;
 const NVME_URING_CMD_IO: u32 = 0xc048_4e80;
 
 pub(crate) struct Nvme {
-    // Dropped first, so that the kernel has let go of the buffers when they are unmapped.
+    // Dropped first, so that the kernel has let go of the ranges.
     ring: Ring,
-    buffers: Buffers,
-    generic: Generic,
+    generics: Vec<Generic>,
     registered_buffers: bool,
     write_done: WriteDone,
+    /// The list of a trim, for each tag.
+    ranges: Vec<[u8; RANGE_BYTES]>,
     /// Transfers that were never sent.
     refused: Vec<Completion>,
     cause: Option<String>,
     obtained: Vec<String>,
 }
 
-/// Why it does not work here, with the remedy; none when it does.
-pub(crate) fn unavailable() -> Option<String> {
-    let mut disks = std::fs::read_dir("/sys/class/nvme-generic").into_iter().flatten();
-    if disks.next().is_none() {
-        return Some("this host has no NVMe disk with a generic device; attach one, or use io_uring".to_owned());
-    }
-    let old = "the kernel's io_uring takes no commands for devices; Linux 5.19 or later does".to_owned();
-    let ring = match build_ring(2) {
-        Ok((ring, _)) => ring,
-        // A plain ring tells why there is none at all.
-        Err(_) => return Some(super::uring::unavailable().unwrap_or(old)),
-    };
-    let mut probe = Probe::new();
-    let known = ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(opcode::UringCmd80::CODE);
-    (!known).then_some(old)
-}
-
 fn build_ring(entries: u32) -> io::Result<(Ring, Vec<String>)> {
     let entries = entries.next_power_of_two();
-    let best = Ring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
-    match best {
+    match Ring::builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
         Ok(ring) => Ok((ring, vec!["single_issuer".to_owned(), "defer_taskrun".to_owned()])),
         Err(_) => Ok((Ring::builder().build(entries)?, Vec::new())),
     }
 }
 
 impl Personality for Nvme {
+    fn unavailable() -> Option<String> {
+        let mut disks = std::fs::read_dir("/sys/class/nvme-generic").into_iter().flatten();
+        if disks.next().is_none() {
+            return Some("this host has no NVMe disk with a generic device; attach one, or use io_uring".to_owned());
+        }
+        let old = "the kernel's io_uring takes no commands for devices; Linux 5.19 or later does".to_owned();
+        let Ok((ring, _)) = build_ring(2) else {
+            // A plain ring tells why there is none at all.
+            return Some(Uring::unavailable().unwrap_or(old));
+        };
+        let mut probe = Probe::new();
+        let is_known =
+            ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(opcode::UringCmd80::CODE);
+        (!is_known).then_some(old)
+    }
+
     fn open(setup: Setup<'_>) -> io::Result<Self> {
-        let generic = Generic::beside(&setup.file()?)?;
-        generic.geometry.check(setup.workload.request_size)?;
-        let (ring, mut obtained) = build_ring(setup.workload.depth)?;
-        // SAFETY: the region stays mapped and in place until after the ring is dropped: field order sees to it.
+        let targets = setup.own_targets()?;
+        let generics = targets.iter().map(|target| Generic::beside(&target.file)).collect::<io::Result<Vec<_>>>()?;
+        generics.iter().try_for_each(|generic| generic.geometry.check(setup.workload))?;
+        let (ring, mut obtained) = build_ring(setup.outstanding)?;
+        // SAFETY: the buffers outlive the personality, and so the ring.
         let registration = unsafe { ring.submitter().register_buffers(&[setup.buffers.region()]) };
         obtained.extend(registration.is_ok().then(|| "registered_buffers".to_owned()));
         Ok(Nvme {
             ring,
-            buffers: setup.buffers,
-            generic,
+            generics,
             registered_buffers: registration.is_ok(),
             write_done: WriteDone::asked_by(setup.workload),
-            refused: Vec::with_capacity(setup.workload.depth as usize),
+            ranges: vec![[0; RANGE_BYTES]; setup.outstanding as usize],
+            refused: Vec::with_capacity(setup.outstanding as usize),
             cause: None,
             obtained,
         })
     }
 
     #[inline]
-    fn submit(&mut self, transfer: Transfer) {
+    unsafe fn submit(&mut self, transfer: Transfer) {
         match self.command(&transfer) {
-            Ok(command) => self.push(command, &transfer),
-            Err(error) => self.refuse(transfer.slot, error),
+            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back; a trim's range is its
+            // tag's, which outlives the ring.
+            Ok(command) => unsafe { self.push(command, &transfer) },
+            Err(error) => self.refuse(&transfer, error),
         }
     }
 
@@ -97,60 +100,81 @@ impl Personality for Nvme {
     }
 
     #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap(&mut self, done: &mut Vec<Completion>, at_least: u32) -> io::Result<()> {
         done.append(&mut self.refused);
-        while done.is_empty() {
-            match self.ring.submit_and_wait(1) {
-                Ok(_) => {}
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
-                Err(error) => return Err(error),
-            }
-            let cause = &mut self.cause;
-            done.extend(self.ring.completion().map(|entry| completion(&entry, cause)));
+        while done.len() < at_least as usize {
+            passing(self.ring.submit_and_wait(at_least as usize - done.len()))?;
+            self.collect(done);
         }
         Ok(())
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.obtained.clone()
+    fn poll(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
+        done.append(&mut self.refused);
+        if done.is_empty() {
+            let at_most = types::Timespec::from(at_most);
+            passing(self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&at_most)))?;
+        }
+        self.collect(done);
+        Ok(())
     }
 
     fn cause(&mut self) -> Option<String> {
         self.cause.take()
     }
+
+    fn obtained(&self) -> Vec<String> {
+        self.obtained.clone()
+    }
 }
 
 impl Nvme {
     #[inline]
-    fn command(&self, transfer: &Transfer) -> Result<Command, DeviceError> {
-        let blocks = self.generic.geometry.blocks(transfer.offset, transfer.length)?;
-        let address = self.buffers.address(transfer.slot as usize, transfer.from as usize) as u64;
-        let data = Data { address, length: transfer.length };
-        let namespace = self.generic.namespace;
-        match transfer.direction {
-            Direction::Read => Ok(Command::read(namespace, blocks, data)),
-            Direction::Write if !self.generic.is_writable => Err(not_writable()),
-            Direction::Write => Ok(Command::write(namespace, blocks, data, self.write_done)),
-        }
+    fn collect(&mut self, done: &mut Vec<Completion>) {
+        let cause = &mut self.cause;
+        done.extend(self.ring.completion().map(|entry| completion(&entry, cause)));
     }
 
     #[inline]
-    fn push(&mut self, command: Command, transfer: &Transfer) {
-        let file = types::Fd(self.generic.file.as_raw_fd());
+    fn command(&mut self, transfer: &Transfer) -> Result<Command, DeviceError> {
+        let generic = &self.generics[usize::from(transfer.target)];
+        let blocks = || generic.geometry.blocks(transfer.offset, transfer.length);
+        let data = Data { address: transfer.address as u64, length: transfer.length };
+        let namespace = generic.namespace;
+        match transfer.kind {
+            RequestKind::Read => Ok(Command::read(namespace, blocks()?, data)),
+            RequestKind::Write | RequestKind::Trim if !generic.is_writable => Err(not_writable()),
+            RequestKind::Write => Ok(Command::write(namespace, blocks()?, data, self.write_done)),
+            RequestKind::Trim => {
+                let list = &mut self.ranges[transfer.tag as usize];
+                *list = range(blocks()?);
+                Ok(Command::deallocate(namespace, Data { address: list.as_ptr() as u64, length: RANGE_BYTES as u32 }))
+            }
+            RequestKind::Flush => Ok(Command::flush(namespace)),
+        }
+    }
+
+    /// Puts a command into the queue.
+    ///
+    /// # Safety
+    /// The memory it names stays mapped and nobody else's until it comes back.
+    #[inline]
+    unsafe fn push(&mut self, command: Command, transfer: &Transfer) {
+        let file = types::Fd(self.generics[usize::from(transfer.target)].file.as_raw_fd());
+        let is_registered = self.registered_buffers && matches!(transfer.kind, RequestKind::Read | RequestKind::Write);
         let entry = opcode::UringCmd80::new(file, NVME_URING_CMD_IO)
-            .buf_index(self.registered_buffers.then_some(0))
+            .buf_index(is_registered.then_some(0))
             .cmd(command.to_bytes())
             .build()
-            .user_data(u64::from(transfer.length) << 32 | u64::from(transfer.slot));
-        // SAFETY: the entry's buffer is the slot's, which is not used by another transfer until this one completes,
-        // and outlives the ring. The queue has room: it is as deep as there are slots.
+            .user_data(u64::from(transfer.length) << 32 | u64::from(transfer.tag));
+        // SAFETY: by the caller's word. The queue has room: it is as deep as the most that can be outstanding.
         let pushed = unsafe { self.ring.submission().push(&entry) };
-        debug_assert!(pushed.is_ok(), "the queue has an entry for each slot");
+        debug_assert!(pushed.is_ok(), "the queue has an entry for each transfer");
     }
 
     #[cold]
-    fn refuse(&mut self, slot: u32, error: DeviceError) {
-        self.refused.push(Completion { slot, result: -error.errno });
+    fn refuse(&mut self, transfer: &Transfer, error: DeviceError) {
+        self.refused.push(Completion { tag: transfer.tag, result: -error.errno });
         self.cause = Some(error.cause);
     }
 }
@@ -164,17 +188,28 @@ impl Drop for Nvme {
     }
 }
 
-/// A command's end: the entry has its slot and length, and the status or the kernel's error number.
+/// Lets pass what waiting may end with: it is waited for anew.
+fn passing(waited: io::Result<usize>) -> io::Result<()> {
+    match waited {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY | libc::EAGAIN | libc::ETIME)) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A command's end: the entry has its tag and length, and the status or the kernel's error number.
 #[inline]
 fn completion(entry: &cqueue::Entry32, cause: &mut Option<String>) -> Completion {
-    let (slot, length) = (entry.user_data() as u32, (entry.user_data() >> 32) as i32);
+    let (tag, length) = (entry.user_data() as u32, (entry.user_data() >> 32) as i32);
     match entry.result() {
-        0 => Completion { slot, result: length },
+        0 => Completion { tag, result: length },
         result => {
             let error = failure(result);
             let result = error.as_ref().map_or(length, |error| -error.errno);
             *cause = error.map(|error| error.cause);
-            Completion { slot, result }
+            Completion { tag, result }
         }
     }
 }

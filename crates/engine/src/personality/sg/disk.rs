@@ -3,7 +3,8 @@
 
 use super::command::{CAPACITY_BYTES, Capacity, Command};
 use super::outcome::{Answer, Outcome, SENSE_BYTES};
-use crate::personality::device::{self, DeviceError, Geometry};
+use crate::personality::Transfer;
+use crate::personality::device::{self, Blocks, DeviceError, Geometry};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
@@ -11,7 +12,7 @@ use std::os::fd::AsRawFd;
 
 const SG_IO: libc::Ioctl = 0x2285;
 /// How long the kernel waits for the device before it resets it; the default of its own commands.
-const TIMEOUT_MS: u32 = 30_000;
+const TIMEOUT_MS: u32 = 60_000;
 /// How often a command is sent before it is taken for failed: what a device has to say first is said once, or twice.
 const TRIES: u32 = 4;
 
@@ -95,6 +96,12 @@ impl Disk {
         let mut disk = Disk { file, geometry: Geometry::new(512, largest)?, is_writable };
         disk.geometry = Geometry::new(disk.capacity()?.block_bytes, largest)?;
         Ok(disk)
+    }
+
+    /// The blocks of a transfer.
+    #[inline]
+    pub(super) fn blocks(&self, transfer: &Transfer) -> Result<Blocks, DeviceError> {
+        self.geometry.blocks(transfer.offset, transfer.length)
     }
 
     fn capacity(&self) -> io::Result<Capacity> {

@@ -8,42 +8,39 @@ mod outcome;
 
 use super::device::{DeviceError, WriteDone, not_writable};
 use super::{Completion, Personality, Setup, Transfer};
-use crate::worker::buffers::Buffers;
-use command::Command;
-use disk::{Data, Direction as Way, Disk};
-use halfpower_model::stream::Direction;
+use command::{Command, UNMAP_LIST_BYTES, unmap_list};
+use disk::{Data, Direction, Disk};
+use halfpower_model::stream::RequestKind;
 use std::io;
 
 #[derive(Debug)]
 pub(crate) struct Sg {
-    disk: Disk,
-    buffers: Buffers,
+    disks: Vec<Disk>,
     write_done: WriteDone,
     taken: Option<Transfer>,
     cause: Option<String>,
 }
 
-/// Why it does not work here, with the remedy; none when it does.
-pub(crate) fn unavailable() -> Option<String> {
-    let mut disks = std::fs::read_dir("/sys/class/scsi_disk").into_iter().flatten();
-    disks.next().is_none().then(|| "this host has no SCSI or SATA disk; attach one, or use io_uring".to_owned())
-}
-
 impl Personality for Sg {
+    fn unavailable() -> Option<String> {
+        let mut disks = std::fs::read_dir("/sys/class/scsi_disk").into_iter().flatten();
+        disks.next().is_none().then(|| "this host has no SCSI or SATA disk; attach one, or use io_uring".to_owned())
+    }
+
     fn open(setup: Setup<'_>) -> io::Result<Self> {
-        let disk = Disk::of(setup.file()?)?;
-        disk.geometry.check(setup.workload.request_size)?;
-        let write_done = WriteDone::asked_by(setup.workload);
-        Ok(Sg { disk, buffers: setup.buffers, write_done, taken: None, cause: None })
+        let targets = setup.own_targets()?;
+        let disks = targets.into_iter().map(|target| Disk::of(target.file)).collect::<io::Result<Vec<_>>>()?;
+        disks.iter().try_for_each(|disk| disk.geometry.check(setup.workload))?;
+        Ok(Sg { disks, write_done: WriteDone::asked_by(setup.workload), taken: None, cause: None })
     }
 
     #[inline]
-    fn submit(&mut self, transfer: Transfer) {
+    unsafe fn submit(&mut self, transfer: Transfer) {
         self.taken = Some(transfer);
     }
 
     #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
         let Some(transfer) = self.taken.take() else { return Ok(()) };
         let result = match self.perform(&transfer) {
             Ok(moved) => moved as i32,
@@ -52,7 +49,7 @@ impl Personality for Sg {
                 -error.errno
             }
         };
-        done.push(Completion { slot: transfer.slot, result });
+        done.push(Completion { tag: transfer.tag, result });
         Ok(())
     }
 
@@ -63,17 +60,24 @@ impl Personality for Sg {
 
 impl Sg {
     #[inline]
-    fn perform(&mut self, transfer: &Transfer) -> Result<u32, DeviceError> {
-        let blocks = self.disk.geometry.blocks(transfer.offset, transfer.length)?;
-        let (command, direction) = match transfer.direction {
-            Direction::Read => (Command::read(blocks), Way::FromDevice),
-            Direction::Write if !self.disk.is_writable => return Err(not_writable()),
-            Direction::Write => (Command::write(blocks, self.write_done), Way::ToDevice),
+    fn perform(&self, transfer: &Transfer) -> Result<u32, DeviceError> {
+        let disk = &self.disks[usize::from(transfer.target)];
+        let of = |direction| Data { direction, address: transfer.address, length: transfer.length };
+        let (command, data) = match transfer.kind {
+            RequestKind::Read => (Command::read(disk.blocks(transfer)?), of(Direction::FromDevice)),
+            RequestKind::Write | RequestKind::Trim if !disk.is_writable => return Err(not_writable()),
+            RequestKind::Write => (Command::write(disk.blocks(transfer)?, self.write_done), of(Direction::ToDevice)),
+            RequestKind::Trim => return trim(disk, transfer),
+            RequestKind::Flush => (Command::synchronize_cache(), Data::none()),
         };
-        let buffer =
-            &mut self.buffers.slot_mut(transfer.slot as usize, transfer.from as usize)[..transfer.length as usize];
-        let data = Data { direction, address: buffer.as_mut_ptr(), length: transfer.length };
-        // SAFETY: the data are a slot's bytes, borrowed for the length of the call.
-        unsafe { self.disk.run(&command, data) }
+        // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+        unsafe { disk.run(&command, data) }
     }
+}
+
+fn trim(disk: &Disk, transfer: &Transfer) -> Result<u32, DeviceError> {
+    let mut list = unmap_list(disk.blocks(transfer)?);
+    let data = Data { direction: Direction::ToDevice, address: list.as_mut_ptr(), length: UNMAP_LIST_BYTES as u32 };
+    // SAFETY: the data are the list's bytes, which nobody else has.
+    unsafe { disk.run(&Command::unmap(), data) }
 }

@@ -121,9 +121,9 @@ impl Value {
 impl Stroke {
     fn of(cell: &CellSummary) -> Stroke {
         match (cell.workload.durability, cell.workload.buffering) {
-            (Durability::FlushAtEnd, _) | (_, Buffering::Through | Buffering::None) => Stroke::Dotted,
             (Durability::None, Buffering::Buffered) => Stroke::Dashed,
             (Durability::None, Buffering::Direct) => Stroke::Solid,
+            _ => Stroke::Dotted,
         }
     }
 

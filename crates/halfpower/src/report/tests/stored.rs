@@ -7,9 +7,7 @@ use crate::store::{NewRun, RunKind, RunStatus, Store};
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::random::Random;
-use halfpower_model::sample::{
-    Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, Program, SCHEMA, Totals, Warning,
-};
+use halfpower_model::sample::{Cpu, CpuTime, DepthMean, Failure, Histograms, Latency, Program, Totals, Warning};
 use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, Durability, Environment, Histogram, Operation, Personality, Sample, TargetFacts,
     TargetKind, Workload,
@@ -110,6 +108,7 @@ fn environment() -> Environment {
             direct_alignment_bytes: Some(Bytes(512)),
             ..TargetFacts::bare(PATH, TargetKind::File, Bytes(1 << 30))
         },
+        more_targets: Vec::new(),
     }
 }
 
@@ -149,27 +148,16 @@ fn sample(workload: Workload, environment: &Environment, noise: &mut Random) -> 
     let reads = workload.operation.reads();
     let of = |wanted: bool| wanted.then(|| histogram.clone());
     Sample {
-        schema: SCHEMA.to_owned(),
         program: program(),
-        environment: environment.clone(),
         started_at: "2026-03-01T12:34:56Z".parse().unwrap(),
         elapsed_s: ELAPSED_S,
-        flush_s: None,
         read: reads.then(|| total.clone()),
         write: (!reads).then(|| total.clone()),
         total,
-        latency_histogram: Histograms { read: of(reads), write: of(!reads) },
-        intervals: Vec::new(),
+        latency_histogram: Histograms { read: of(reads), write: of(!reads), ..Histograms::default() },
         depth_mean: DepthMean { little: f64::from(workload.depth), counted: f64::from(workload.depth) },
         cpu: Cpu { lower: CpuTime { user_s: cpu_s / 4.0, system_s: cpu_s * 0.75 }, ..Cpu::default() },
-        block: None,
-        instrument: Instrument::default(),
-        generator_bound: false,
-        cached_share_before: None,
-        failure: None,
-        warnings: Vec::new(),
-        note: None,
-        workload,
+        ..Sample::empty(workload, environment.clone())
     }
 }
 

@@ -1,0 +1,97 @@
+//! When requests arrive, where they do so at a rate: the gaps of an open loop, or of one that is held back.
+
+use crate::distribution::exponential_gap;
+use crate::random::{Random, derive_seed};
+use crate::workload::{Arrivals, Rate, Workload};
+
+/// Part of a worker's seed that draws the gaps.
+const GAPS: u64 = 1 << 42;
+
+/// The moments at which one worker's requests arrive, without end.
+///
+/// Each worker has its share of the rate; several streams of exponential gaps make one of the whole rate, and even gaps
+/// of several workers are set evenly between one another.
+#[derive(Clone, Debug)]
+pub struct ArrivalStream {
+    random: Random,
+    by_chance: bool,
+    /// Mean gap after a request is `fixed_ns` and `ns_per_byte` for each of its bytes; one of the two is 0.
+    fixed_ns: f64,
+    ns_per_byte: f64,
+    next_ns: f64,
+}
+
+impl ArrivalStream {
+    /// The arrivals of worker `worker`; none where the workload has no rate.
+    pub fn new(workload: &Workload, worker: u32) -> Option<ArrivalStream> {
+        let workers = f64::from(workload.workers);
+        let (fixed_ns, ns_per_byte) = match workload.rate? {
+            Rate::Requests(rate) => (workers * 1e9 / rate as f64, 0.0),
+            Rate::Bytes(rate) => (0.0, workers * 1e9 / rate as f64),
+        };
+        let mut random = Random::new(derive_seed(workload.seed, GAPS + u64::from(worker)));
+        let by_chance = workload.arrivals == Arrivals::Poisson;
+        let mean_ns = fixed_ns + ns_per_byte * workload.request_size.0 as f64;
+        let next_ns =
+            if by_chance { exponential_gap(&mut random, mean_ns) } else { mean_ns * f64::from(worker) / workers };
+        Some(ArrivalStream { random, by_chance, fixed_ns, ns_per_byte, next_ns })
+    }
+
+    /// When the next request arrives, in nanoseconds from the start.
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns as u64
+    }
+
+    /// The gap in nanoseconds that a request of `length` bytes leaves to the next.
+    pub fn gap_ns(&mut self, length: u32) -> f64 {
+        let mean_ns = self.fixed_ns + self.ns_per_byte * f64::from(length);
+        if self.by_chance { exponential_gap(&mut self.random, mean_ns) } else { mean_ns }
+    }
+
+    /// The next request, of `length` bytes, has arrived.
+    #[inline]
+    pub fn advance(&mut self, length: u32) {
+        self.next_ns += self.gap_ns(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::tests_support::workload;
+
+    fn arrivals(workload: &Workload, worker: u32, count: usize) -> Vec<u64> {
+        let mut stream = ArrivalStream::new(workload, worker).unwrap();
+        let mut next = || {
+            let at = stream.next_ns();
+            stream.advance(4096);
+            at
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn even_gaps_of_two_workers_are_even_together() {
+        let workload =
+            Workload { rate: Some(Rate::Requests(1000)), arrivals: Arrivals::Constant, workers: 2, ..workload() };
+        assert_eq!(arrivals(&workload, 0, 3), [0, 2_000_000, 4_000_000]);
+        assert_eq!(arrivals(&workload, 1, 3), [1_000_000, 3_000_000, 5_000_000]);
+        let bytes = Workload { rate: Some(Rate::Bytes(4_096_000)), ..workload };
+        assert_eq!(arrivals(&bytes, 0, 2), [0, 2_000_000]);
+    }
+
+    #[test]
+    fn gaps_by_chance_are_exponential() {
+        let workload = Workload { rate: Some(Rate::Requests(1000)), arrivals: Arrivals::Poisson, ..workload() };
+        let moments = arrivals(&workload, 0, 100_001);
+        let gaps: Vec<f64> = moments.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
+        let mean = gaps.iter().sum::<f64>() / 1e5;
+        // The mean of n exponentials of mean 1 has deviation 1/√n = 0.003; 1/e of them are longer than 1.
+        assert!((mean - 1.0).abs() < 0.016, "{mean}");
+        let longer = gaps.iter().filter(|gap| **gap > 1.0).count() as f64 / 1e5;
+        assert!((longer - (-1.0_f64).exp()).abs() < 0.008, "{longer}");
+        assert_eq!(moments, arrivals(&workload, 0, 100_001), "the same seed, the same moments");
+        assert!(ArrivalStream::new(&crate::workload::tests_support::workload(), 0).is_none());
+    }
+}

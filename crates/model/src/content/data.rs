@@ -1,0 +1,292 @@
+//! What the bytes of writes are like: what a compressor or a deduplicator below could make of them.
+//!
+//! Buffers are filled with it before the measurement ([`Data::fill`]). At submission a [`Freshener`] makes each unit of
+//! 4 KiB unique, by its first eight bytes, so that a buffer written again and again is not a duplicate of itself. This
+//! keeps the shares stated here true for whatever compresses or deduplicates in units of up to 4 KiB. It does not hold
+//! against a compressor that looks over several requests at once: writes of the same buffer look alike to it.
+
+use super::freshener::{Freshener, UNIT_BYTES, duplicate_mark, mark};
+use super::words;
+use crate::random::Random;
+use crate::workload::ChoiceError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The longest pattern that can be repeated.
+pub const MAX_REPEATED_BYTES: usize = 64;
+/// The stretch that holds the compressible share: the smallest request, so that none is all zeros or all random.
+const STRETCH_BYTES: usize = 512;
+
+/// The bytes of writes that are not verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Data {
+    /// Nothing to compress, nothing twice.
+    #[default]
+    Incompressible,
+    /// Of each 512 bytes a share is zeros, the rest is incompressible; written `compressible=50`.
+    Compressible {
+        /// The share of zeros, 0 to 100.
+        percent: u8,
+    },
+    /// A share of the 4 KiB units, drawn at random, are copies of others; all are incompressible in themselves; written
+    /// `duplicate=50`.
+    Duplicate {
+        /// The share of copies, 0 to 100.
+        percent: u8,
+    },
+    /// Zeros.
+    Zeros,
+    /// The same few bytes over and over; written `pattern=c0ffee`.
+    Repeated {
+        /// 1 to [`MAX_REPEATED_BYTES`] bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+impl Data {
+    /// Fills a buffer, before the measurement. What is not drawn from `random` is the same in every buffer.
+    pub fn fill(&self, buffer: &mut [u8], random: &mut Random) {
+        match self {
+            Data::Incompressible => words::write(buffer, random.next_bits()),
+            Data::Compressible { percent } => {
+                words::write(buffer, random.next_bits());
+                for stretch in buffer.chunks_mut(STRETCH_BYTES) {
+                    let zeros = stretch.len() * usize::from(*percent) / 100;
+                    let kept = stretch.len() - zeros;
+                    stretch[kept..].fill(0);
+                }
+            }
+            Data::Duplicate { .. } => {
+                for (unit, index) in buffer.chunks_mut(UNIT_BYTES).zip(0..) {
+                    words::write(unit, duplicate_mark(index));
+                    mark(unit, duplicate_mark(index));
+                }
+            }
+            Data::Zeros => buffer.fill(0),
+            Data::Repeated { bytes } => {
+                for (byte, repeated) in buffer.iter_mut().zip(bytes.iter().cycle()) {
+                    *byte = *repeated;
+                }
+            }
+        }
+    }
+
+    /// What makes a buffer unique again at each submission; none for data that is meant to be the same. Each worker
+    /// has its own, from a seed of its own.
+    pub fn freshener(&self, seed: u64) -> Option<Freshener> {
+        match self {
+            Data::Incompressible | Data::Compressible { .. } => Some(Freshener::new(seed, 0)),
+            Data::Duplicate { percent } => Some(Freshener::new(seed, *percent)),
+            Data::Zeros | Data::Repeated { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Data::Incompressible => f.write_str("incompressible"),
+            Data::Compressible { percent } => write!(f, "compressible={percent}"),
+            Data::Duplicate { percent } => write!(f, "duplicate={percent}"),
+            Data::Zeros => f.write_str("zeros"),
+            Data::Repeated { bytes } => {
+                f.write_str("pattern=")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+    }
+}
+
+impl FromStr for Data {
+    type Err = ChoiceError;
+
+    fn from_str(word: &str) -> Result<Self, ChoiceError> {
+        let (kind, value) = word.split_once('=').map_or((word, None), |(kind, value)| (kind, Some(value)));
+        let data = match (kind, value) {
+            ("incompressible", None) => Some(Data::Incompressible),
+            ("zeros", None) => Some(Data::Zeros),
+            ("compressible", Some(share)) => percent(share).map(|percent| Data::Compressible { percent }),
+            ("duplicate", Some(share)) => percent(share).map(|percent| Data::Duplicate { percent }),
+            ("pattern", Some(digits)) => hex(digits).map(|bytes| Data::Repeated { bytes }),
+            _ => None,
+        };
+        data.ok_or_else(|| ChoiceError {
+            word: word.to_owned(),
+            choices: "incompressible, compressible=PERCENT, duplicate=PERCENT (0 to 100), zeros, pattern=HEX (1 to 64 \
+                      bytes of two digits)",
+        })
+    }
+}
+
+fn percent(share: &str) -> Option<u8> {
+    share.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100)
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, odd) = text.strip_prefix("0x").unwrap_or(text).as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let bytes: Vec<u8> =
+        pairs.iter().map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8)).collect::<Option<_>>()?;
+    (odd.is_empty() && (1..=MAX_REPEATED_BYTES).contains(&bytes.len())).then_some(bytes)
+}
+
+impl Serialize for Data {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const EVERY: [&str; 8] = [
+        "incompressible",
+        "compressible=0",
+        "compressible=35",
+        "compressible=100",
+        "duplicate=40",
+        "zeros",
+        "pattern=c0ffee",
+        "pattern=00",
+    ];
+
+    #[test]
+    fn words_read_back() {
+        for word in EVERY {
+            let data: Data = word.parse().unwrap();
+            assert_eq!(data.to_string(), word);
+            let json = serde_json::to_string(&data).unwrap();
+            assert_eq!(json, format!("\"{word}\""));
+            assert_eq!(serde_json::from_str::<Data>(&json).unwrap(), data);
+        }
+        assert_eq!("compressible=50%".parse(), Ok(Data::Compressible { percent: 50 }));
+        assert_eq!("pattern=0xC0".parse(), Ok(Data::Repeated { bytes: vec![0xc0] }));
+        let (longest, too_long) = ("5a".repeat(64), "5a".repeat(65));
+        assert!(format!("pattern={longest}").parse::<Data>().is_ok());
+        for bad in [
+            "",
+            "zeros=1",
+            "compressible",
+            "compressible=101",
+            "duplicate=-1",
+            "pattern=",
+            "pattern=abc",
+            "pattern=+1",
+            "pattern=ää",
+        ] {
+            assert!(bad.parse::<Data>().is_err(), "{bad}");
+        }
+        assert!(format!("pattern={too_long}").parse::<Data>().unwrap_err().to_string().contains("1 to 64 bytes"));
+    }
+
+    fn filled(word: &str, length: usize) -> Vec<u8> {
+        let mut buffer = vec![0xee; length];
+        word.parse::<Data>().unwrap().fill(&mut buffer, &mut Random::new(5));
+        buffer
+    }
+
+    /// Writes of one buffer after another, as a worker with several slots makes them.
+    fn written(word: &str, writes: usize, request_bytes: usize) -> Vec<Vec<u8>> {
+        let data: Data = word.parse().unwrap();
+        let mut random = Random::new(5);
+        let mut slots = vec![vec![0; request_bytes]; 4];
+        slots.iter_mut().for_each(|slot| data.fill(slot, &mut random));
+        let mut freshener = data.freshener(9);
+        let write = |index: usize| {
+            let slot = &mut slots[index % 4];
+            if let Some(freshener) = &mut freshener {
+                freshener.freshen(slot);
+            }
+            slot.clone()
+        };
+        (0..writes).map(write).collect()
+    }
+
+    /// Share of the units that an earlier one is equal to.
+    fn duplicate_share<'a>(writes: impl IntoIterator<Item = &'a Vec<u8>>) -> f64 {
+        let units: Vec<&[u8]> = writes.into_iter().flat_map(|write| write.chunks(UNIT_BYTES)).collect();
+        1.0 - units.iter().collect::<HashSet<_>>().len() as f64 / units.len() as f64
+    }
+
+    #[test]
+    fn no_unit_is_written_twice_unless_it_is_meant_to_be() {
+        for (word, request_bytes) in [
+            ("incompressible", 4096),
+            ("incompressible", 65_536),
+            ("incompressible", 512),
+            ("compressible=70", 4096),
+            ("compressible=100", 8192),
+            ("duplicate=0", 16_384),
+        ] {
+            assert_eq!(duplicate_share(&written(word, 300, request_bytes)), 0.0, "{word}");
+        }
+        assert!(duplicate_share(&written("zeros", 300, 4096)) > 0.99);
+        assert!(duplicate_share(&written("pattern=ab", 300, 4096)) > 0.99);
+    }
+
+    #[test]
+    fn a_share_of_the_units_are_copies() {
+        for (percent, request_bytes) in [(30, 4096), (50, 16_384), (90, 512)] {
+            let share = duplicate_share(&written(&format!("duplicate={percent}"), 4000, request_bytes));
+            // Five standard deviations of a binomial with n = 4000, and the first of each that is copied.
+            assert!((share * 100.0 - f64::from(percent)).abs() < 4.1, "{percent} % asked, {share} found");
+        }
+        let all = written("duplicate=100", 100, 16_384);
+        assert_eq!(duplicate_share(&all), 1.0 - 4.0 / 400.0);
+        assert_eq!(all[0], filled("duplicate=100", 16_384), "a buffer that was drawn as a copy is as it was filled");
+    }
+
+    #[test]
+    fn a_share_of_each_stretch_is_zeros() {
+        for (percent, zeros) in [(0, 0), (35, 179), (100, 512)] {
+            let buffer = filled(&format!("compressible={percent}"), 16_384);
+            for stretch in buffer.chunks(STRETCH_BYTES) {
+                assert!(stretch[512 - zeros..].iter().all(|byte| *byte == 0));
+                let others = stretch[..512 - zeros].iter().filter(|byte| **byte == 0).count();
+                assert!(others < 16, "{others} zeros in what should not compress");
+            }
+        }
+    }
+
+    #[test]
+    fn incompressible_data_gives_a_compressor_nothing() {
+        for word in ["incompressible", "duplicate=50"] {
+            let buffer = filled(word, 1 << 20);
+            let words: HashSet<&[u8]> = buffer.chunks(8).collect();
+            assert_eq!(words.len(), buffer.len() / 8, "{word}: no word to point back to");
+            let mut counts = [0_u32; 256];
+            buffer.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+            // Five and a half standard deviations of a binomial with n = 2^20, p = 1/256.
+            assert!(counts.iter().all(|count| count.abs_diff(4096) < 352), "{word}: no byte is more frequent");
+        }
+    }
+
+    #[test]
+    fn fixed_data_is_what_was_asked_for() {
+        assert_eq!(filled("zeros", 1000), [0; 1000]);
+        assert_eq!(filled("pattern=010203", 7), [1, 2, 3, 1, 2, 3, 1]);
+    }
+
+    #[test]
+    fn a_buffer_of_any_length_is_filled() {
+        for word in EVERY {
+            for length in [0, 1, 7, 511, 4097] {
+                let data: Data = word.parse().unwrap();
+                let mut buffer = filled(word, length);
+                if let Some(mut freshener) = data.freshener(1) {
+                    freshener.freshen(&mut buffer);
+                }
+                assert_eq!(buffer.len(), length);
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What is wrong with a block that failed its check: bit rot, a lost, torn or misdirected write.
+//!
+//! The block is made again as every generation that its header or its words speak of, and held against what was found:
+//! the generation that comes closest tells what happened. This is slow and runs once, after a mismatch.
+
+use super::mismatch::{Kind, Mismatch};
+use super::stamp::{CRC, Header, MIN_BLOCK_BYTES, Stamper, UNWRITTEN};
+use std::cmp::Reverse;
+use std::ops::{Range, RangeInclusive};
+
+/// The unit a drive writes whole or not at all.
+const SECTOR_BYTES: u64 = 512;
+
+/// What a block may have been: as it was made for a generation, or zeros (none).
+struct Candidate {
+    generation: Option<u32>,
+    bytes: Vec<u8>,
+    differing_bytes: usize,
+}
+
+/// Says what is wrong with the first block of `rest`, what a request read from `offset` on.
+#[cold]
+#[inline(never)]
+pub(super) fn diagnose(stamper: &Stamper, rest: &[u8], offset: u64, generations: RangeInclusive<u32>) -> Mismatch {
+    let block = &rest[..stamper.block_bytes()];
+    let candidates = candidates(stamper, block, offset, &generations);
+    let newest = &candidates[0];
+    let (what, reference) = foreign_stamp(stamper, rest, offset, &generations)
+        .or_else(|| torn(&candidates, block, offset))
+        .map_or_else(|| closest(stamper, &candidates, block, offset, &generations), |kind| (kind, newest));
+    let first = first_difference(&reference.bytes, block).expect("a failed check means that some byte differs");
+    Mismatch {
+        at: offset + first as u64,
+        expected: reference.bytes[first],
+        found: block[first],
+        block: offset,
+        block_bytes: block.len(),
+        generations,
+        what,
+    }
+}
+
+/// Every generation that the caller, the header or a word of the data speaks of, the caller's newest first; and zeros.
+fn candidates(stamper: &Stamper, block: &[u8], offset: u64, generations: &RangeInclusive<u32>) -> Vec<Candidate> {
+    let said = Header::read(block).map(|header| header.generation);
+    let mut known = vec![*generations.end(), *generations.start()];
+    for generation in said.into_iter().chain(stamper.generations(block, offset)) {
+        if !known.contains(&generation) && generation != UNWRITTEN {
+            known.push(generation);
+        }
+    }
+    let written = known.into_iter().map(|generation| {
+        let mut bytes = vec![0; block.len()];
+        stamper.write_block(&mut bytes, offset, generation);
+        (Some(generation), bytes)
+    });
+    written
+        .chain([(None, vec![0; block.len()])])
+        .map(|(generation, bytes)| {
+            let differing_bytes = bytes.iter().zip(block).filter(|(expected, found)| expected != found).count();
+            Candidate { generation, bytes, differing_bytes }
+        })
+        .collect()
+}
+
+/// What an intact stamp says that is not the one expected.
+fn foreign_stamp(stamper: &Stamper, rest: &[u8], offset: u64, generations: &RangeInclusive<u32>) -> Option<Kind> {
+    let header = Header::read(rest)?;
+    let stamped_bytes = usize::try_from(header.block_bytes).ok().filter(|bytes| *bytes >= MIN_BLOCK_BYTES)?;
+    if !stamper.has_right_crc(rest.get(..stamped_bytes)?) {
+        return None;
+    }
+    let expected = stamper.header(offset, header.generation);
+    let generation = header.generation;
+    if header.key != expected.key {
+        Some(Kind::OtherTarget { key: header.key })
+    } else if header.block_bytes != expected.block_bytes {
+        Some(Kind::OtherBlockSize { block_bytes: header.block_bytes })
+    } else if header.offset != offset {
+        Some(Kind::WrongPlace { offset: header.offset })
+    } else {
+        other_generation(generation, generations)
+    }
+}
+
+fn other_generation(generation: u32, generations: &RangeInclusive<u32>) -> Option<Kind> {
+    if generation < *generations.start() {
+        Some(Kind::Older { generation })
+    } else if generation > *generations.end() {
+        Some(Kind::Newer { generation })
+    } else {
+        None
+    }
+}
+
+/// Whether every sector is whole, and not all are of one write.
+fn torn(candidates: &[Candidate], block: &[u8], offset: u64) -> Option<Kind> {
+    let sectors = sectors(block.len(), offset);
+    let whole = |candidate: &Candidate, sector: &Range<usize>| {
+        sector.clone().all(|index| CRC.contains(&index) || candidate.bytes[index] == block[index])
+    };
+    let whole_from = |from: usize| {
+        let run = |candidate: &Candidate| sectors[from..].iter().take_while(|sector| whole(candidate, sector)).count();
+        candidates.iter().map(|candidate| (candidate.generation, run(candidate))).min_by_key(|(_, run)| Reverse(*run))
+    };
+    let all_whole = sectors.iter().all(|sector| candidates.iter().any(|candidate| whole(candidate, sector)));
+    let (first, run) = whole_from(0)?;
+    if !all_whole || run == sectors.len() {
+        return None;
+    }
+    let (then, _) = whole_from(run)?;
+    Some(Kind::Torn { first, cut: offset + sectors[run].start as u64, then })
+}
+
+/// The parts of a block between the sector boundaries of its target.
+fn sectors(length: usize, offset: u64) -> Vec<Range<usize>> {
+    let to_boundary = (SECTOR_BYTES - offset % SECTOR_BYTES) as usize;
+    let starts = std::iter::once(0).chain((to_boundary..length).step_by(SECTOR_BYTES as usize));
+    let ends = (to_boundary..length).step_by(SECTOR_BYTES as usize).chain([length]);
+    starts.zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// What a block without an intact stamp is, and the candidate that shows it.
+fn closest<'a>(
+    stamper: &Stamper,
+    candidates: &'a [Candidate],
+    block: &[u8],
+    offset: u64,
+    generations: &RangeInclusive<u32>,
+) -> (Kind, &'a Candidate) {
+    let of = |generation| candidates.iter().find(|candidate| candidate.generation == Some(generation));
+    let named = Header::read(block)
+        .filter(|header| *header == stamper.header(offset, header.generation))
+        .filter(|header| generations.contains(&header.generation))
+        .and_then(|header| of(header.generation));
+    let near = candidates
+        .iter()
+        .filter(|candidate| candidate.differing_bytes * 2 < block.len())
+        .min_by_key(|candidate| candidate.differing_bytes);
+    let newest = &candidates[0];
+    match (near.and_then(|near| Some((near, near.generation?))), named) {
+        (Some((near, generation)), _) => match other_generation(generation, generations) {
+            Some(kind) => (kind, newest),
+            None => (damage(&near.bytes, block), near),
+        },
+        (None, Some(named)) => (damage(&named.bytes, block), named),
+        (None, None) if block.iter().all(|byte| *byte == 0) => (Kind::Zeros, newest),
+        (None, None) => (Kind::Foreign, newest),
+    }
+}
+
+fn damage(expected: &[u8], found: &[u8]) -> Kind {
+    let differences = || expected.iter().zip(found).map(|(expected, found)| expected ^ found);
+    Kind::Damaged {
+        bits: differences().map(|difference| u64::from(difference.count_ones())).sum(),
+        bytes: differences().filter(|difference| *difference != 0).count() as u64,
+    }
+}
+
+fn first_difference(expected: &[u8], found: &[u8]) -> Option<usize> {
+    expected.iter().zip(found).position(|(expected, found)| expected != found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use proptest::prelude::*;
+
+    const BLOCK_SIZES: [usize; 4] = [64, 512, 520, 4096];
+
+    /// A block of generation 5 at number 3, and what checks it.
+    fn stamped(block_bytes: usize, generation: u32) -> (Stamper, Vec<u8>, u64) {
+        let stamper = Stamper::new(11, 0, block_bytes);
+        let offset = 3 * block_bytes as u64;
+        let mut block = vec![0; block_bytes];
+        stamper.stamp(&mut block, offset, |_| generation);
+        (stamper, block, offset)
+    }
+
+    fn found(stamper: Stamper, block: &[u8], offset: u64) -> Mismatch {
+        stamper.check(block, offset, |_| 5..=5).unwrap_err()
+    }
+
+    #[test]
+    fn each_of_a_thousand_flipped_bits_is_found_where_it_is() {
+        let mut random = Random::new(6);
+        for round in 0..1000 {
+            let block_bytes = BLOCK_SIZES[round % 4];
+            let stamper = Stamper::new(7, 1, block_bytes);
+            let mut request = vec![0; block_bytes * 4];
+            let start = block_bytes as u64 * random.below(1 << 30);
+            stamper.stamp(&mut request, start, |index| index as u32 % 9 + 2);
+            let (byte, bit) = (random.below(request.len() as u64) as usize, random.below(8));
+            let written = request[byte];
+            request[byte] ^= 1 << bit;
+            let newest = |index| index as u32 % 9 + 2;
+            for older_too in [0, 1] {
+                let mismatch =
+                    stamper.check(&request, start, |index| newest(index) - older_too..=newest(index)).unwrap_err();
+                assert_eq!(mismatch.at, start + byte as u64);
+                assert_eq!((mismatch.expected, mismatch.found), (written, request[byte]));
+                assert_eq!(mismatch.what, Kind::Damaged { bits: 1, bytes: 1 });
+                assert_eq!(mismatch.block, start + (byte / block_bytes * block_bytes) as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_counted() {
+        let (stamper, mut block, offset) = stamped(4096, 5);
+        block[1000..1003].iter_mut().for_each(|byte| *byte ^= 0x11);
+        let mismatch = found(stamper, &block, offset);
+        assert_eq!(mismatch.what, Kind::Damaged { bits: 6, bytes: 3 });
+        let (wrong, right) = (block[1000], block[1000] ^ 0x11);
+        assert_eq!(
+            mismatch.to_string(),
+            format!(
+                "6 bits in 3 bytes of the block at 12288 changed after the write; byte 13288 is 0x{wrong:02x} instead of 0x{right:02x}"
+            )
+        );
+    }
+
+    #[test]
+    fn a_right_header_over_foreign_data_is_damage() {
+        let (stamper, mut block, offset) = stamped(4096, 5);
+        Random::new(1).shuffle(&mut block[40..]);
+        let mismatch = found(stamper, &block, offset);
+        assert!(matches!(mismatch.what, Kind::Damaged { bytes: 4000.., .. }), "{mismatch}");
+        block[40..].fill(0);
+        assert!(matches!(found(stamper, &block, offset).what, Kind::Damaged { bytes: 4000.., .. }));
+    }
+
+    #[test]
+    fn other_generations_are_told_apart() {
+        for block_bytes in BLOCK_SIZES {
+            let (stamper, block, offset) = stamped(block_bytes, 3);
+            assert_eq!(found(stamper, &block, offset).what, Kind::Older { generation: 3 });
+            let range = stamper.check(&block, offset, |_| 4..=5).unwrap_err();
+            assert_eq!(range.what, Kind::Older { generation: 3 });
+            assert_eq!(stamper.check(&block, offset, |_| 3..=4), Ok(()));
+            let (stamper, mut block, offset) = stamped(block_bytes, 9);
+            assert_eq!(found(stamper, &block, offset).what, Kind::Newer { generation: 9 });
+            // A flipped bit on top does not hide it.
+            block[block_bytes / 2] ^= 4;
+            assert_eq!(found(stamper, &block, offset).what, Kind::Newer { generation: 9 });
+        }
+    }
+
+    #[test]
+    fn stamps_of_elsewhere_are_told_apart() {
+        for block_bytes in BLOCK_SIZES {
+            let (stamper, mut block, offset) = stamped(block_bytes, 5);
+            let elsewhere = 9 * block_bytes as u64;
+            stamper.stamp(&mut block, elsewhere, |_| 5);
+            assert_eq!(found(stamper, &block, offset).what, Kind::WrongPlace { offset: elsewhere });
+            for other in [Stamper::new(11, 1, block_bytes), Stamper::new(12, 0, block_bytes)] {
+                other.stamp(&mut block, offset, |_| 5);
+                assert!(matches!(found(stamper, &block, offset).what, Kind::OtherTarget { .. }));
+            }
+        }
+    }
+
+    #[test]
+    fn another_block_size_is_named() {
+        let (small, large) = (Stamper::new(11, 0, 512), Stamper::new(11, 0, 4096));
+        let mut request = [0; 8192];
+        small.stamp(&mut request, 8192, |_| 5);
+        assert_eq!(found(large, &request, 8192).what, Kind::OtherBlockSize { block_bytes: 512 });
+        large.stamp(&mut request, 8192, |_| 5);
+        assert_eq!(found(small, &request, 8192).what, Kind::OtherBlockSize { block_bytes: 4096 });
+    }
+
+    #[test]
+    fn what_was_never_written_is_told_apart() {
+        for block_bytes in BLOCK_SIZES {
+            let (stamper, mut block, offset) = stamped(block_bytes, 5);
+            block.fill(0);
+            let zeros = found(stamper, &block, offset);
+            assert_eq!((zeros.what, zeros.at, zeros.expected), (Kind::Zeros, offset, b'H'));
+            let mut random = Random::new(2);
+            block.fill_with(|| random.next_bits() as u8);
+            assert_eq!(found(stamper, &block, offset).what, Kind::Foreign);
+        }
+    }
+
+    #[test]
+    fn a_torn_write_is_told_with_its_cut() {
+        // Sectors are the target's, not the block's: 520-byte block 3 starts at 1560 and is cut at 2048.
+        for (block_bytes, cut, boundary) in [(4096, 512, 12_800), (4096, 3584, 15_872), (520, 488, 2048)] {
+            let (stamper, new, offset) = stamped(block_bytes, 5);
+            let (_, old, _) = stamped(block_bytes, 4);
+            let new_then_old = [&new[..cut], &old[cut..]].concat();
+            let mismatch = found(stamper, &new_then_old, offset);
+            assert_eq!(mismatch.what, Kind::Torn { first: Some(5), cut: boundary, then: Some(4) });
+            assert!((boundary..boundary + 4).contains(&mismatch.at), "{mismatch}");
+            let old_then_new = [&old[..cut], &new[cut..]].concat();
+            let mismatch = stamper.check(&old_then_new, offset, |_| 4..=5).unwrap_err();
+            assert_eq!(mismatch.what, Kind::Torn { first: Some(4), cut: boundary, then: Some(5) });
+            let new_then_zeros = [&new[..cut], &vec![0; block_bytes - cut]].concat();
+            let mismatch = found(stamper, &new_then_zeros, offset);
+            assert_eq!(mismatch.what, Kind::Torn { first: Some(5), cut: boundary, then: None });
+            assert!(mismatch.to_string().contains("of generation 5 up to"), "{mismatch}");
+        }
+    }
+
+    #[test]
+    fn a_cut_inside_a_sector_is_damage() {
+        let (stamper, new, offset) = stamped(4096, 5);
+        let (_, old, _) = stamped(4096, 4);
+        let mixed = [&new[..3000], &old[3000..]].concat();
+        assert!(matches!(found(stamper, &mixed, offset).what, Kind::Damaged { .. }));
+    }
+
+    proptest! {
+        /// Whatever is in the block, and whatever its size: what is reported is a byte that is there, and differs.
+        #[test]
+        fn whatever_happened_a_bad_byte_is_shown(block_bytes in 64_usize..1500, index in any::<u32>(), cut in 0_usize..1500,
+                                                 other in 1_u32..9, oldest in 4_u32..=5, garbage in any::<[u8; 3]>()) {
+            let stamper = Stamper::new(1, 0, block_bytes);
+            let offset = u64::from(index) * block_bytes as u64;
+            let block = |generation| {
+                let mut block = vec![0; block_bytes];
+                stamper.stamp(&mut block, offset, |_| generation);
+                block
+            };
+            let mut found = block(5);
+            let cut = cut.min(block_bytes - 3);
+            found[cut..].copy_from_slice(&block(other)[cut..]);
+            found[cut..cut + 3].copy_from_slice(&garbage);
+            let as_written = (oldest..=5).any(|generation| found == block(generation));
+            match stamper.check(&found, offset, |_| oldest..=5) {
+                Ok(()) => prop_assert!(as_written),
+                Err(mismatch) => {
+                    prop_assert!(!as_written);
+                    prop_assert_eq!(mismatch.found, found[(mismatch.at - offset) as usize]);
+                    prop_assert_ne!(mismatch.found, mismatch.expected);
+                }
+            }
+        }
+    }
+}

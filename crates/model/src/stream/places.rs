@@ -1,0 +1,212 @@
+//! Where the requests of a stream go: every pattern as a way to give the next of a number of places.
+
+use crate::distribution::{HotCold, Normal, Pareto, Zipf};
+use crate::permutation::Permutation;
+use crate::random::{Random, derive_seed};
+use crate::stream::{Request, RequestKind};
+use crate::workload::{Pattern, Sharing, Workload};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Part of a workload's seed that spreads ranks and orders places: the same for every worker.
+const SPREAD: u64 = 1 << 41;
+
+/// The places of one worker.
+#[derive(Clone, Debug)]
+pub(super) struct Places<'a> {
+    law: Law<'a>,
+    random: Random,
+    /// Byte of the first place, and bytes from each to the next.
+    first: u64,
+    step: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Law<'a> {
+    Ordered(Ordered<'a>),
+    /// One after another, of different sizes.
+    Contiguous {
+        /// Bytes of the worker's part, and where in it the next request starts.
+        part: u64,
+        next: u64,
+    },
+    Uniform(u64),
+    Shuffled(Shuffled),
+    Zipf(Zipf, Permutation),
+    Pareto(Pareto, Permutation),
+    HotCold(HotCold, Permutation),
+    Normal(Normal),
+}
+
+/// Places in an order that is known: the n-th request goes to a place that follows from n.
+#[derive(Clone, Debug)]
+struct Ordered<'a> {
+    order: Order,
+    count: u64,
+    next: u64,
+    /// Moved by others too.
+    shared: Option<&'a AtomicU64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Up,
+    Down,
+    /// Every so many places; at the end from the start, one place on.
+    Strided(u64),
+    /// Up, but the last place before all others.
+    LastFirst,
+}
+
+/// Every place once a round, the workers of a target taking turns.
+#[derive(Clone, Debug)]
+struct Shuffled {
+    seed: u64,
+    order: Permutation,
+    round: u64,
+    next: u64,
+    workers: u64,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(
+        workload: &Workload,
+        worker: u32,
+        mut random: Random,
+        cursor: Option<&'a AtomicU64>,
+    ) -> Places<'a> {
+        let (position, workers) = workload.position(worker);
+        let total = workload.places();
+        let parted = workload.pattern.is_ordered() && workload.sharing == Sharing::Parts;
+        let count = if parted { total / workers } else { total };
+        assert!(count > 0, "the span holds a request for every worker");
+        let step = workload.step().0;
+        let mut first = workload.offset.0;
+        // Requests of several sizes are not counted: their part is bytes.
+        let contiguous = workload.pattern.is_ordered() && !workload.sizes.is_empty();
+        let room = (workload.span.0 - first) / if parted { workers } else { 1 };
+        let part = if contiguous { room - room % step } else { count * step };
+        if parted {
+            first += part * position;
+        }
+        let spread = Permutation::new(count, derive_seed(workload.seed, SPREAD));
+        let law = match workload.pattern {
+            _ if contiguous => Law::Contiguous { part, next: random.below(count) * step },
+            Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. } => {
+                let grows = workload.file_state.grows();
+                let start = if grows || cursor.is_some() { 0 } else { random.below(count) };
+                Law::Ordered(Ordered { order: order(workload, count), count, next: start, shared: cursor })
+            }
+            Pattern::Random => Law::Uniform(count),
+            Pattern::Shuffled => {
+                let seed = derive_seed(workload.seed, SPREAD);
+                let next = position;
+                Law::Shuffled(Shuffled { seed, order: Permutation::new(count, seed), round: 0, next, workers })
+            }
+            Pattern::Zipf { theta } => Law::Zipf(Zipf::new(count, theta.value()), spread),
+            Pattern::Pareto { share } => Law::Pareto(Pareto::new(count, share.value()), spread),
+            Pattern::HotCold { requests_percent, places_percent } => {
+                let law = HotCold::new(count, u16::from(places_percent) * 10, u16::from(requests_percent) * 10);
+                Law::HotCold(law, spread)
+            }
+            Pattern::Normal { deviation } => Law::Normal(Normal::new(count, deviation.value())),
+        };
+        Places { law, random, first, step }
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(&self.law, Law::Ordered(Ordered { shared: Some(_), .. }))
+    }
+
+    /// Gives every request of the batch its place.
+    pub(super) fn fill(&mut self, batch: &mut [Request]) {
+        let (first, step) = (self.first, self.step);
+        let random = &mut self.random;
+        let each = |batch: &mut [Request], place: &mut dyn FnMut() -> u64| {
+            batch.iter_mut().for_each(|request| request.offset = first + place() * step);
+        };
+        match &mut self.law {
+            // The two that set the pace of the fastest loops are compiled for themselves.
+            Law::Uniform(count) => {
+                batch.iter_mut().for_each(|request| request.offset = first + random.below(*count) * step);
+            }
+            Law::Ordered(ordered) => {
+                batch.iter_mut().for_each(|request| request.offset = first + ordered.next_place() * step);
+            }
+            Law::Contiguous { part, next } => {
+                batch.iter_mut().for_each(|request| request.offset = first + contiguous(*part, next, request, step));
+            }
+            Law::Shuffled(shuffled) => each(batch, &mut || shuffled.next_place()),
+            Law::Zipf(law, spread) => each(batch, &mut || spread.at(law.draw(random))),
+            Law::Pareto(law, spread) => each(batch, &mut || spread.at(law.draw(random))),
+            Law::HotCold(law, spread) => each(batch, &mut || spread.at(law.draw(random))),
+            Law::Normal(law) => each(batch, &mut || law.draw(random)),
+        }
+        batch.iter_mut().filter(|request| request.kind == RequestKind::Flush).for_each(|request| request.offset = 0);
+    }
+}
+
+fn order(workload: &Workload, count: u64) -> Order {
+    match workload.pattern {
+        _ if workload.file_state == crate::workload::FileState::LastFirst => Order::LastFirst,
+        Pattern::Reverse => Order::Down,
+        Pattern::Strided { stride } => Order::Strided((stride.0 / workload.step().0).clamp(1, count)),
+        _ => Order::Up,
+    }
+}
+
+/// Where a request starts that follows on the one before, from the start again when it does not fit.
+fn contiguous(part: u64, next: &mut u64, request: &Request, step: u64) -> u64 {
+    let length = u64::from(request.length);
+    if *next + length > part {
+        *next = 0;
+    }
+    let place = *next;
+    *next += length.next_multiple_of(step);
+    place
+}
+
+impl Ordered<'_> {
+    #[inline]
+    fn next_place(&mut self) -> u64 {
+        let index = match self.shared {
+            Some(cursor) => cursor.fetch_add(1, Relaxed) % self.count,
+            None => {
+                let index = self.next;
+                self.next = if index + 1 == self.count { 0 } else { index + 1 };
+                index
+            }
+        };
+        match self.order {
+            Order::Up => index,
+            Order::Down => self.count - 1 - index,
+            Order::Strided(stride) => strided(index, self.count, stride),
+            Order::LastFirst => index.checked_sub(1).unwrap_or(self.count - 1),
+        }
+    }
+}
+
+/// The `index`-th place of 0, s, 2s, … then 1, s + 1, … below `count`: the first `count % s` rounds have a place more.
+fn strided(index: u64, count: u64, stride: u64) -> u64 {
+    let (short, longer) = (count / stride, count % stride);
+    let in_longer = longer * (short + 1);
+    let (round, position) = match index.checked_sub(in_longer) {
+        None => (index / (short + 1), index % (short + 1)),
+        Some(rest) => (longer + rest / short, rest % short),
+    };
+    round + position * stride
+}
+
+impl Shuffled {
+    #[inline]
+    fn next_place(&mut self) -> u64 {
+        let count = self.order.count();
+        while self.next >= count {
+            self.next -= count;
+            self.round += 1;
+            self.order = Permutation::new(count, derive_seed(self.seed, self.round));
+        }
+        let place = self.order.at(self.next);
+        self.next += self.workers;
+        place
+    }
+}

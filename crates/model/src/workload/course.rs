@@ -1,0 +1,204 @@
+//! The course of a sample: how requests arrive, when it ends, what makes written data safe, what the file is like.
+
+use super::ChoiceError;
+use super::words::{by_text, words};
+use crate::units::{Bytes, Nanoseconds, seconds};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// When a sample ends: whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Limits {
+    /// Measured time.
+    #[serde(rename = "duration_s", with = "seconds::optional", default)]
+    pub duration: Option<Nanoseconds>,
+    /// Requests of all workers.
+    #[serde(default)]
+    pub requests: Option<u64>,
+    /// Bytes of all workers.
+    #[serde(default)]
+    pub bytes: Option<Bytes>,
+}
+
+/// What makes written data safe, inside the timing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// Nothing: the sample ends when the last write returned.
+    #[default]
+    None,
+    /// An fsync by each worker after its last write; the time counts.
+    FlushAtEnd,
+    /// An fsync by each worker after so many of its writes, before the next.
+    Fsync {
+        /// Writes between two.
+        every: u32,
+    },
+    /// An fdatasync by each worker after so many of its writes, before the next.
+    Fdatasync {
+        /// Writes between two.
+        every: u32,
+    },
+}
+
+/// Whether closing the target is part of the timing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Closing {
+    /// The time ends before.
+    #[default]
+    Untimed,
+    /// Each worker closes its target, and the time counts.
+    Timed,
+}
+
+/// How requests arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Arrivals {
+    /// As fast as those before are done, or, with a rate, no faster than that.
+    #[default]
+    Closed,
+    /// At the rate, evenly, whether those before are done or not.
+    Constant,
+    /// At the rate, by chance: gaps are exponential, whether those before are done or not.
+    Poisson,
+}
+
+/// A rate of all workers together; written `50000/s` or `100MB/s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rate {
+    /// Requests per second.
+    Requests(u64),
+    /// Bytes per second.
+    Bytes(u64),
+}
+
+/// What a file is like before it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FileState {
+    /// It holds data from its first byte to its last.
+    #[default]
+    Written,
+    /// Its blocks are reserved (fallocate) and hold nothing yet.
+    Preallocated,
+    /// It is empty, and every write makes it longer.
+    Append,
+    /// It is empty, and its last block is written before all others, inside the timing.
+    LastFirst,
+    /// It holds data, and is cut to nothing inside the timing; then every write makes it longer.
+    Truncated,
+    /// It has its length, and nothing is stored.
+    Sparse,
+}
+
+words!(Closing, "untimed, timed", "untimed" => Closing::Untimed, "timed" => Closing::Timed);
+words!(Arrivals, "closed, constant, poisson",
+    "closed" => Arrivals::Closed, "constant" => Arrivals::Constant, "poisson" => Arrivals::Poisson);
+words!(FileState, "written, preallocated, append, last_first, truncated, sparse",
+    "written" => FileState::Written, "preallocated" => FileState::Preallocated, "append" => FileState::Append,
+    "last_first" => FileState::LastFirst, "truncated" => FileState::Truncated, "sparse" => FileState::Sparse);
+
+impl FileState {
+    /// True when every write makes the file longer, so that requests go on from the end.
+    pub fn grows(self) -> bool {
+        matches!(self, FileState::Append | FileState::LastFirst | FileState::Truncated)
+    }
+}
+
+impl Durability {
+    /// Words for every choice, with an example where it takes a number.
+    pub const EXAMPLES: [&'static str; 4] = ["none", "flush_at_end", "fsync=100", "fdatasync=100"];
+
+    /// Writes between two flushes; none where there are no flushes between.
+    pub fn every(self) -> Option<u32> {
+        match self {
+            Durability::Fsync { every } | Durability::Fdatasync { every } => Some(every),
+            Durability::None | Durability::FlushAtEnd => None,
+        }
+    }
+
+    /// True for fdatasync.
+    pub fn is_data_only(self) -> bool {
+        matches!(self, Durability::Fdatasync { .. })
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Durability::None => f.write_str("none"),
+            Durability::FlushAtEnd => f.write_str("flush_at_end"),
+            Durability::Fsync { every } => write!(f, "fsync={every}"),
+            Durability::Fdatasync { every } => write!(f, "fdatasync={every}"),
+        }
+    }
+}
+
+impl FromStr for Durability {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let unknown = || ChoiceError::new(text, "none, flush_at_end, fsync=WRITES, fdatasync=WRITES (1 or more)");
+        let every = |number: &str| number.parse().ok().filter(|every| *every > 0).ok_or_else(unknown);
+        match text.replace('-', "_").split_once('=') {
+            None if text == "none" => Ok(Durability::None),
+            None if text.replace('-', "_") == "flush_at_end" => Ok(Durability::FlushAtEnd),
+            Some(("fsync", number)) => Ok(Durability::Fsync { every: every(number)? }),
+            Some(("fdatasync", number)) => Ok(Durability::Fdatasync { every: every(number)? }),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+by_text!(Durability);
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rate::Requests(number) => write!(f, "{number}/s"),
+            Rate::Bytes(number) if number % 1_000_000 == 0 => write!(f, "{}MB/s", number / 1_000_000),
+            Rate::Bytes(number) => write!(f, "{number}B/s"),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ChoiceError;
+
+    /// A number of requests (`50000`, `50000/s`), or a size a second (`100MB/s`).
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let unknown = || ChoiceError::new(text, "requests a second, like 50000/s, or bytes a second, like 100MB/s");
+        let amount = text.trim().strip_suffix("/s").unwrap_or(text).trim();
+        let rate = match amount.parse::<u64>() {
+            Ok(requests) => Rate::Requests(requests),
+            Err(_) => Rate::Bytes(amount.parse::<Bytes>().map_err(|_| unknown())?.0),
+        };
+        if matches!(rate, Rate::Requests(0) | Rate::Bytes(0)) { Err(unknown()) } else { Ok(rate) }
+    }
+}
+
+by_text!(Rate);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in Durability::EXAMPLES {
+            assert_eq!(text.parse::<Durability>().unwrap().to_string(), text);
+        }
+        assert_eq!("flush-at-end".parse(), Ok(Durability::FlushAtEnd));
+        for bad in ["fsync", "fsync=0", "sync", ""] {
+            assert!(bad.parse::<Durability>().is_err(), "{bad}");
+        }
+        for (text, rate) in
+            [("50000", Rate::Requests(50_000)), ("7/s", Rate::Requests(7)), ("1MiB/s", Rate::Bytes(1 << 20))]
+        {
+            assert_eq!(text.parse(), Ok(rate));
+            assert_eq!(rate.to_string().parse(), Ok(rate));
+        }
+        for bad in ["0", "", "fast", "0MB/s", "-1"] {
+            assert!(bad.parse::<Rate>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A workload: everything about the requests, every default filled in.
+//!
+//! What a person said is a [`WorkloadSpec`](crate::WorkloadSpec); this is what it resolves to on a machine, and what a
+//! sample records. Every value has one text, the same in records, in studies and on the command line.
+
+mod course;
+mod operation;
+mod pattern;
+mod way;
+mod words;
+
+pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate};
+pub use operation::{Mix, Operation, Sizes};
+pub use pattern::{Pattern, Sharing, Thousandths};
+pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
+pub use words::ChoiceError;
+
+use crate::units::{Bytes, Nanoseconds, seconds};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A resolved workload. What records from before a choice existed did not say is its default.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Workload {
+    /// What the requests do.
+    pub operation: Operation,
+    /// Where they go.
+    pub pattern: Pattern,
+    /// How workers share a pattern that has an order.
+    #[serde(default)]
+    pub sharing: Sharing,
+    /// Bytes of each; of the largest where there are several sizes.
+    pub request_size: Bytes,
+    /// Several sizes by operation; empty where all are of the one.
+    #[serde(default, skip_serializing_if = "Sizes::is_empty")]
+    pub sizes: Sizes,
+    /// What places are multiples of, counted from the offset; none: the request size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align: Option<Bytes>,
+    /// The first place: shifts every request, as a volume that is misaligned would.
+    #[serde(default)]
+    pub offset: Bytes,
+    /// Requests outstanding a worker.
+    pub depth: u32,
+    /// Requests handed to the kernel with one call, at most. With 1 the device starts on the first while the next are
+    /// being made; more cost less processor time a request.
+    #[serde(default = "one")]
+    pub submit_batch: u32,
+    /// Requests that a worker waits for with one call.
+    #[serde(default = "one")]
+    pub wait_batch: u32,
+    /// Threads or processes that issue requests.
+    pub workers: u32,
+    /// Which of the two.
+    #[serde(default)]
+    pub worker_kind: WorkerKind,
+    /// Use of caches.
+    pub buffering: Buffering,
+    /// The way to do it.
+    pub personality: Personality,
+    /// How several targets make one.
+    #[serde(default)]
+    pub layout: Layout,
+    /// How many targets there are.
+    #[serde(default = "one")]
+    pub targets: u32,
+    /// How much of the target, from its start, the requests go to; of each, where workers have their own.
+    pub span: Bytes,
+    /// When the sample ends.
+    pub limits: Limits,
+    /// How requests arrive.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// At what rate; none for as fast as they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Time at the start that is not counted.
+    #[serde(rename = "warmup_s", with = "seconds")]
+    pub warmup: Nanoseconds,
+    /// Spacing of the recorded intervals.
+    #[serde(rename = "interval_s", with = "seconds")]
+    pub interval: Nanoseconds,
+    /// State of the file cache before.
+    pub cache: CachePolicy,
+    /// State of the file before.
+    #[serde(default)]
+    pub file_state: FileState,
+    /// Flushes inside the timing.
+    pub durability: Durability,
+    /// Whether the timing includes closing.
+    #[serde(default)]
+    pub closing: Closing,
+    /// Draws the offsets, the mix and the data.
+    pub seed: u64,
+    /// Processors the workers are pinned to in turn; empty: not pinned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<u32>,
+    /// How many processors the whole program keeps to; none: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<u32>,
+}
+
+/// What records from before there was a choice did not say.
+fn one() -> u32 {
+    1
+}
+
+impl Default for Workload {
+    /// What a person who says nothing gets: sequential reads of 64 KiB, one at a time, for 5 s. Its span is empty and
+    /// its way the plainest: both depend on the target.
+    fn default() -> Self {
+        Workload {
+            operation: Operation::Read,
+            pattern: Pattern::Sequential,
+            sharing: Sharing::Parts,
+            request_size: Bytes(64 << 10),
+            sizes: Sizes::default(),
+            align: None,
+            offset: Bytes(0),
+            depth: 1,
+            submit_batch: 1,
+            wait_batch: 1,
+            workers: 1,
+            worker_kind: WorkerKind::Thread,
+            buffering: Buffering::Buffered,
+            personality: Personality::Sync,
+            layout: Layout::Each,
+            targets: 1,
+            span: Bytes(0),
+            limits: Limits { duration: Some(Nanoseconds(5_000_000_000)), requests: None, bytes: None },
+            arrivals: Arrivals::Closed,
+            rate: None,
+            warmup: Nanoseconds(0),
+            interval: Nanoseconds(1_000_000_000),
+            cache: CachePolicy::Keep,
+            file_state: FileState::Written,
+            durability: Durability::None,
+            closing: Closing::Untimed,
+            seed: 1,
+            cpus: Vec::new(),
+            processors: None,
+        }
+    }
+}
+
+impl Workload {
+    /// How many spans there are: one, or one for each target where workers have their own.
+    pub fn volumes(&self) -> u64 {
+        if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }
+    }
+
+    /// Which of the workers of its target a worker is, from 0, and how many those are.
+    pub fn position(&self, worker: u32) -> (u64, u64) {
+        let groups = if self.layout == Layout::Each { self.targets.clamp(1, self.workers) } else { 1 };
+        let group = worker % groups;
+        (u64::from(worker / groups), u64::from((self.workers - group).div_ceil(groups)))
+    }
+
+    /// The smallest size of any request.
+    pub fn smallest_request(&self) -> Bytes {
+        self.sizes.all().min().unwrap_or(self.request_size)
+    }
+
+    /// From one place a request can go to, to the next.
+    pub fn step(&self) -> Bytes {
+        let align =
+            self.align.unwrap_or(if self.sizes.is_empty() { self.request_size } else { self.smallest_request() });
+        // Requests that follow one another do not overlap.
+        let apart = self.pattern.is_ordered() && self.sizes.is_empty();
+        if apart { Bytes(self.request_size.0.next_multiple_of(align.0.max(1))) } else { align }
+    }
+
+    /// How many places requests can go to: from the offset on, a step apart, the largest request inside the span.
+    pub fn places(&self) -> u64 {
+        let room = self.span.0.saturating_sub(self.offset.0);
+        room.checked_sub(self.request_size.0).map_or(0, |last| last / self.step().0.max(1) + 1)
+    }
+}
+
+impl fmt::Display for Workload {
+    /// In the words of a report: `random read, 4 KiB, 32 deep, direct`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.operation == Operation::Flush {
+            write!(f, "flush, {} deep", self.depth)?;
+        } else if self.sizes.is_empty() {
+            write!(f, "{} {}, {}, {} deep", self.pattern, self.operation, self.request_size, self.depth)?;
+        } else {
+            write!(f, "{} {}, {}, {} deep", self.pattern, self.operation, self.sizes, self.depth)?;
+        }
+        match (self.workers, self.worker_kind) {
+            (1, _) => {}
+            (workers, WorkerKind::Thread) => write!(f, " × {workers} workers")?,
+            (workers, WorkerKind::Process) => write!(f, " × {workers} processes")?,
+        }
+        match self.buffering {
+            Buffering::None => write!(f, ", direct and through")?,
+            buffering => write!(f, ", {buffering}")?,
+        }
+        if self.offset.0 > 0 {
+            write!(f, ", shifted by {}", self.offset)?;
+        }
+        if self.layout != Layout::Each {
+            write!(f, ", {}", self.layout)?;
+        }
+        match (self.rate, self.arrivals) {
+            (None, _) => {}
+            (Some(rate), Arrivals::Closed) => write!(f, ", at most {rate}")?,
+            (Some(rate), arrivals) => write!(f, ", {arrivals} arrivals at {rate}")?,
+        }
+        if self.file_state != FileState::Written {
+            write!(f, ", {}", self.file_state)?;
+        }
+        match self.durability {
+            Durability::None => {}
+            Durability::FlushAtEnd => write!(f, ", flushed")?,
+            every => write!(f, ", {every}")?,
+        }
+        if self.closing == Closing::Timed { write!(f, ", closed") } else { Ok(()) }
+    }
+}
+
+/// A plain workload for the tests of this crate.
+#[cfg(test)]
+pub(crate) mod tests_support {
+    use super::*;
+
+    pub(crate) fn workload() -> Workload {
+        Workload {
+            request_size: Bytes(4096),
+            buffering: Buffering::Direct,
+            span: Bytes(1 << 20),
+            ..Workload::default()
+        }
+    }
+}

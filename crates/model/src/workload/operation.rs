@@ -1,0 +1,259 @@
+//! What the requests do, and how large they are.
+
+use super::ChoiceError;
+use super::words::by_text;
+use crate::stream::RequestKind;
+use crate::units::Bytes;
+use std::fmt;
+use std::str::FromStr;
+
+/// What the requests do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Reads only.
+    #[default]
+    Read,
+    /// Writes only.
+    Write,
+    /// Trims only: blocks are given back.
+    Trim,
+    /// Flushes only.
+    Flush,
+    /// Several, drawn at random.
+    Mix(Mix),
+}
+
+/// Shares of a mix in percent; written `mix=70` for 70 % reads and 30 % writes, else `mix=read:60,write:30,trim:10`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mix {
+    /// By the number of the kind; they add up to 100, and two of them at least are not 0.
+    percent: [u8; 4],
+}
+
+const CHOICES: &str =
+    "read, write, trim, flush, mix=PERCENT (share of reads, 1 to 99), mix=read:60,write:30,trim:9,flush:1";
+const NAMES: [(&str, RequestKind); 4] = [
+    ("read", RequestKind::Read),
+    ("write", RequestKind::Write),
+    ("trim", RequestKind::Trim),
+    ("flush", RequestKind::Flush),
+];
+
+impl Mix {
+    /// Reads and writes; none unless 1 to 99 % read.
+    pub fn of_reads(percent: u8) -> Option<Mix> {
+        (1..=99).contains(&percent).then(|| Mix { percent: [percent, 100 - percent, 0, 0] })
+    }
+
+    /// Share of a kind in percent.
+    pub fn percent(self, kind: RequestKind) -> u8 {
+        self.percent[kind as usize]
+    }
+}
+
+impl Operation {
+    /// Share of a kind in percent.
+    pub fn percent(self, kind: RequestKind) -> u8 {
+        match self {
+            Operation::Mix(mix) => mix.percent(kind),
+            only => 100 * u8::from(only.only() == Some(kind)),
+        }
+    }
+
+    /// The one kind of all requests; none for a mix.
+    pub fn only(self) -> Option<RequestKind> {
+        match self {
+            Operation::Read => Some(RequestKind::Read),
+            Operation::Write => Some(RequestKind::Write),
+            Operation::Trim => Some(RequestKind::Trim),
+            Operation::Flush => Some(RequestKind::Flush),
+            Operation::Mix(_) => None,
+        }
+    }
+
+    /// True when some requests are of the kind.
+    pub fn has(self, kind: RequestKind) -> bool {
+        self.percent(kind) > 0
+    }
+
+    /// True when some requests read.
+    pub fn reads(self) -> bool {
+        self.has(RequestKind::Read)
+    }
+
+    /// True when some requests write.
+    pub fn writes(self) -> bool {
+        self.has(RequestKind::Write)
+    }
+
+    /// True when what the target holds is lost, by writes or trims.
+    pub fn destroys(self) -> bool {
+        self.writes() || self.has(RequestKind::Trim)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operation::Mix(Mix { percent: [read, _, 0, 0] }) => write!(f, "mix={read}"),
+            Operation::Mix(mix) => {
+                f.write_str("mix=")?;
+                let shares = NAMES.iter().filter(|(_, kind)| mix.percent(*kind) > 0);
+                for (index, (name, kind)) in shares.enumerate() {
+                    write!(f, "{}{name}:{}", if index == 0 { "" } else { "," }, mix.percent(*kind))?;
+                }
+                Ok(())
+            }
+            only => {
+                let name = NAMES.iter().find(|(_, kind)| only.only() == Some(*kind)).map(|(name, _)| *name);
+                f.write_str(name.unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl FromStr for Operation {
+    type Err = ChoiceError;
+
+    fn from_str(word: &str) -> Result<Self, ChoiceError> {
+        let unknown = || ChoiceError::new(word, CHOICES);
+        match word {
+            "read" => return Ok(Operation::Read),
+            "write" => return Ok(Operation::Write),
+            "trim" => return Ok(Operation::Trim),
+            "flush" => return Ok(Operation::Flush),
+            _ => {}
+        }
+        let shares = word.strip_prefix("mix=").ok_or_else(unknown)?;
+        if let Ok(percent) = shares.trim_end_matches('%').parse() {
+            return Mix::of_reads(percent).map(Operation::Mix).ok_or_else(unknown);
+        }
+        let mut percent = [0_u8; 4];
+        for share in shares.split(',') {
+            let (name, value) = share.split_once(':').ok_or_else(unknown)?;
+            let (_, kind) = NAMES.iter().find(|(known, _)| *known == name.trim()).ok_or_else(unknown)?;
+            let value: u8 = value.trim().trim_end_matches('%').parse().map_err(|_| unknown())?;
+            if percent[*kind as usize] != 0 || !(1..=99).contains(&value) {
+                return Err(unknown());
+            }
+            percent[*kind as usize] = value;
+        }
+        let sum: u32 = percent.iter().map(|percent| u32::from(*percent)).sum();
+        if sum == 100 { Ok(Operation::Mix(Mix { percent })) } else { Err(unknown()) }
+    }
+}
+
+by_text!(Operation);
+
+/// Weighted sizes by operation. Written `4KiB:70/64KiB:30` for every operation, or
+/// `read=4KiB:70/64KiB:30,write=64KiB`; a weight left out is 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sizes {
+    /// By the number of the kind: sizes and their weights; empty for a kind that nothing was said of.
+    by_kind: [Vec<(Bytes, u32)>; 4],
+}
+
+const SIZE_CHOICES: &str =
+    "a list of sizes and weights, like 4KiB:70/64KiB:30 or read=4KiB:70/64KiB:30,write=64KiB (weights up to 1000)";
+
+impl Sizes {
+    /// True when nothing was said: every request has the one request size.
+    pub fn is_empty(&self) -> bool {
+        self.by_kind.iter().all(Vec::is_empty)
+    }
+
+    /// The sizes of a kind with their weights; empty when every request of it has the one request size.
+    pub fn of(&self, kind: RequestKind) -> &[(Bytes, u32)] {
+        &self.by_kind[kind as usize]
+    }
+
+    /// Every size of every kind.
+    pub fn all(&self) -> impl Iterator<Item = Bytes> {
+        self.by_kind.iter().flatten().map(|(size, _)| *size)
+    }
+}
+
+fn weighted(list: &str) -> Option<Vec<(Bytes, u32)>> {
+    let one = |item: &str| {
+        let (size, weight) = item.split_once(':').unwrap_or((item, "1"));
+        let size: Bytes = size.parse().ok()?;
+        let weight: u32 = weight.trim().trim_end_matches('%').parse().ok()?;
+        (size.0 > 0 && (1..=1000).contains(&weight)).then_some((size, weight))
+    };
+    list.split('/').map(one).collect()
+}
+
+impl FromStr for Sizes {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let unknown = || ChoiceError::new(text, SIZE_CHOICES);
+        let mut sizes = Sizes::default();
+        if !text.contains('=') {
+            let list = weighted(text).ok_or_else(unknown)?;
+            [RequestKind::Read, RequestKind::Write, RequestKind::Trim]
+                .iter()
+                .for_each(|kind| sizes.by_kind[*kind as usize].clone_from(&list));
+            return Ok(sizes);
+        }
+        for part in text.split(',') {
+            let (name, list) = part.split_once('=').ok_or_else(unknown)?;
+            let (_, kind) = NAMES[..3].iter().find(|(known, _)| *known == name.trim()).ok_or_else(unknown)?;
+            sizes.by_kind[*kind as usize] = weighted(list).ok_or_else(unknown)?;
+        }
+        Ok(sizes)
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |list: &[(Bytes, u32)]| {
+            let items = list.iter().map(|(size, weight)| format!("{}:{weight}", size.exactly()));
+            items.collect::<Vec<_>>().join("/")
+        };
+        let [read, write, trim, _] = &self.by_kind;
+        if read == write && write == trim {
+            return f.write_str(&list(read));
+        }
+        let parts = NAMES[..3].iter().filter(|(_, kind)| !self.of(*kind).is_empty());
+        let parts: Vec<_> = parts.map(|(name, kind)| format!("{name}={}", list(self.of(*kind)))).collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
+by_text!(Sizes);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_read_back() {
+        for text in
+            ["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:9,flush:1", "mix=write:50,trim:50"]
+        {
+            assert_eq!(text.parse::<Operation>().unwrap().to_string(), text);
+        }
+        assert_eq!("mix=read:70,write:30".parse::<Operation>().unwrap().to_string(), "mix=70");
+        let mix: Operation = "mix=read:60,write:30,trim:10".parse().unwrap();
+        assert_eq!((mix.percent(RequestKind::Trim), mix.only(), mix.destroys()), (10, None, true));
+        for bad in
+            ["mix", "mix=0", "mix=100", "mix=x", "Read", "", "mix=read:50", "mix=read:50,read:50", "mix=read:101"]
+        {
+            assert!(bad.parse::<Operation>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_read_back() {
+        let both: Sizes = "4KiB:70/64KiB:30".parse().unwrap();
+        assert_eq!(both.of(RequestKind::Write), [(Bytes(4096), 70), (Bytes(65_536), 30)]);
+        for text in ["4KiB:70/64KiB:30", "read=4KiB:1,write=512:2/1MiB:1", "512:1"] {
+            let sizes: Sizes = text.parse().unwrap();
+            assert_eq!(sizes.to_string().parse::<Sizes>().unwrap(), sizes, "{text}");
+        }
+        for bad in ["", "4KiB:0", "0:1", "read=", "flush=4KiB", "4KiB:70,64KiB:30", "4KiB:2000"] {
+            assert!(bad.parse::<Sizes>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Where the requests go.
+
+use super::ChoiceError;
+use super::words::{by_text, words};
+use crate::units::Bytes;
+use std::fmt;
+use std::str::FromStr;
+
+/// Where the requests go. Places are multiples of the step, from the offset on; `docs/METHOD.md` gives each law.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Pattern {
+    /// One after another, from a place that the seed draws, around the end to the start.
+    #[default]
+    Sequential,
+    /// The same, downwards.
+    Reverse,
+    /// Every request so far behind the one before; at the end, from the start again one step on, until all is covered.
+    Strided {
+        /// From the start of a request to that of the next.
+        stride: Bytes,
+    },
+    /// Uniform.
+    Random,
+    /// In random order, each place once before any comes again.
+    Shuffled,
+    /// The place of rank k with a probability as 1 / k^θ; the ranks are spread over the span.
+    Zipf {
+        /// θ.
+        theta: Thousandths,
+    },
+    /// Self-similar: the share h of the places takes 1 - h of the requests, and so on within it; ranks spread.
+    Pareto {
+        /// h.
+        share: Thousandths,
+    },
+    /// A share of the requests to a share of the places, the rest to the rest; ranks spread.
+    HotCold {
+        /// Percent of the requests that go to the hot places.
+        requests_percent: u8,
+        /// Percent of the places that are hot.
+        places_percent: u8,
+    },
+    /// Around the middle of the span.
+    Normal {
+        /// The standard deviation as a share of the span.
+        deviation: Thousandths,
+    },
+}
+
+/// A number with three decimals, exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Thousandths(pub u32);
+
+/// How several workers share a pattern that has an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// Each has its own equal part of the span, so that none reads what another has just read.
+    #[default]
+    Parts,
+    /// One cursor for all: each takes the next request.
+    Cursor,
+    /// Each goes through the whole: what one reads, another may have just read.
+    Whole,
+}
+
+words!(Sharing, "parts, cursor, whole",
+    "parts" => Sharing::Parts, "cursor" => Sharing::Cursor, "whole" => Sharing::Whole);
+
+const CHOICES: &str = "sequential, reverse, strided=SIZE, random, shuffled, zipf=THETA, pareto=SHARE, hot_cold=80/20, \
+                       normal=DEVIATION";
+
+impl Pattern {
+    /// Words for every pattern, with an example where it takes a number.
+    pub const EXAMPLES: [&'static str; 9] = [
+        "sequential",
+        "reverse",
+        "strided=1MiB",
+        "random",
+        "shuffled",
+        "zipf=0.99",
+        "pareto=0.2",
+        "hot_cold=80/20",
+        "normal=0.1",
+    ];
+
+    /// True when one request tells where the next goes.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Pattern::Sequential | Pattern::Reverse | Pattern::Strided { .. })
+    }
+}
+
+impl Thousandths {
+    /// As a number.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+}
+
+impl fmt::Display for Thousandths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.value())
+    }
+}
+
+impl FromStr for Thousandths {
+    type Err = ();
+
+    /// A plain decimal with at most three digits behind the point.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if decimals.len() > 3 || !digits(whole) || !digits(decimals) || text.len() == text.matches('.').count() {
+            return Err(());
+        }
+        format!("{whole}{decimals:0<3}").parse().map(Thousandths).map_err(drop)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pattern::Sequential => f.write_str("sequential"),
+            Pattern::Reverse => f.write_str("reverse"),
+            Pattern::Strided { stride } => write!(f, "strided={}", stride.exactly()),
+            Pattern::Random => f.write_str("random"),
+            Pattern::Shuffled => f.write_str("shuffled"),
+            Pattern::Zipf { theta } => write!(f, "zipf={theta}"),
+            Pattern::Pareto { share } => write!(f, "pareto={share}"),
+            Pattern::HotCold { requests_percent, places_percent } => {
+                write!(f, "hot_cold={requests_percent}/{places_percent}")
+            }
+            Pattern::Normal { deviation } => write!(f, "normal={deviation}"),
+        }
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let (word, number) = text.split_once('=').map_or((text, None), |(word, number)| (word, Some(number)));
+        let within = |least: u32, most: u32| {
+            let number: Thousandths = number?.parse().ok()?;
+            (least..=most).contains(&number.0).then_some(number)
+        };
+        let percent = |text: &str| text.trim_end_matches('%').parse().ok().filter(|percent| (1..=99).contains(percent));
+        let pattern = match (word.replace('-', "_").as_str(), number) {
+            ("sequential", None) => Some(Pattern::Sequential),
+            ("reverse", None) => Some(Pattern::Reverse),
+            ("strided", Some(stride)) => stride.parse().ok().map(|stride| Pattern::Strided { stride }),
+            ("random", None) => Some(Pattern::Random),
+            ("shuffled", None) => Some(Pattern::Shuffled),
+            ("zipf", Some(_)) => within(1, 10_000).map(|theta| Pattern::Zipf { theta }),
+            ("pareto", Some(_)) => within(1, 500).map(|share| Pattern::Pareto { share }),
+            ("hot_cold", Some(shares)) => shares.split_once('/').and_then(|(requests, places)| {
+                Some(Pattern::HotCold { requests_percent: percent(requests)?, places_percent: percent(places)? })
+            }),
+            ("normal", Some(_)) => within(1, 1000).map(|deviation| Pattern::Normal { deviation }),
+            _ => None,
+        };
+        pattern.ok_or_else(|| ChoiceError::new(text, CHOICES))
+    }
+}
+
+by_text!(Pattern);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_read_back() {
+        for text in Pattern::EXAMPLES {
+            assert_eq!(text.parse::<Pattern>().unwrap().to_string(), text);
+        }
+        assert_eq!("zipf=1".parse(), Ok(Pattern::Zipf { theta: Thousandths(1000) }));
+        assert_eq!("hot-cold=90%/10%".parse::<Pattern>().unwrap().to_string(), "hot_cold=90/10");
+        for bad in
+            ["", "zipf", "zipf=0", "zipf=.", "zipf=1.2345", "zipf=-1", "random=3", "hot_cold=100/20", "pareto=0.6"]
+        {
+            assert!(bad.parse::<Pattern>().is_err(), "{bad}");
+        }
+    }
+}
