@@ -16,18 +16,14 @@ vanish() {
     check "$personality: the program says it failed" "its status was $status" [ $status -eq 1 ]
     requests=$(figure gone total requests)
     check "$personality: what was measured is kept" "${requests:-no} requests" [ "${requests:-0}" -gt 10 ]
-    code=$(figure gone failure code)
-    case $code in
-        ENODEV | ENXIO | EIO) ok "$personality: the sample names the cause" ;;
-        *) not_ok "$personality: the sample names the cause" "code ${code:-none}; $(cat gone.messages)" ;;
-    esac
-    cat gone.messages
+    check_messages "$personality: the message names the cause" gone "was it removed"
 }
 
 io bad /dev/sda --buffering direct --request-size 64KiB --size 2MiB --bytes 2MiB
-check "a sector that cannot be read fails the sample" "failure $(figure bad failure code)" [ "$(figure bad failure code)" = EIO ]
+check "a sector that cannot be read fails the sample" "failure $(figure bad failure code)" [ "$(figure bad failure code)" = ENODATA ]
 message=$(figure bad failure message)
 check "and the message says where" "$message" [ "${message#*at byte 1048576}" != "$message" ]
 
 vanish sda io_uring --depth 4
 vanish sdb sync
+vanish sdc sg

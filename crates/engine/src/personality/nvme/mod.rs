@@ -28,7 +28,7 @@ pub(crate) struct Nvme {
     // Dropped first, so that the kernel has let go of the ranges.
     ring: Ring,
     generics: Vec<Generic>,
-    registered_buffers: bool,
+    registered: Option<Registered>,
     write_done: WriteDone,
     /// The list of a trim, for each tag.
     ranges: Vec<[u8; RANGE_BYTES]>,
@@ -36,6 +36,32 @@ pub(crate) struct Nvme {
     refused: Vec<Completion>,
     cause: Option<String>,
     obtained: Vec<String>,
+}
+
+/// Buffers that the kernel keeps mapped, by number from 0.
+#[derive(Clone, Copy, Debug)]
+struct Registered {
+    /// Address of the first.
+    base: usize,
+    /// From one to the next.
+    stride: usize,
+}
+
+impl Registered {
+    /// Registers each slot by itself: Linux 6.1 refuses a command of a registered buffer (EINVAL) where the rest of
+    /// that buffer, not the command, has more pages than a command may name.
+    fn with(ring: &Ring, regions: &[libc::iovec]) -> Option<Registered> {
+        let first = regions.first()?;
+        // SAFETY: the caller's buffers outlive the personality, and so the ring.
+        unsafe { ring.submitter().register_buffers(regions) }.ok()?;
+        Some(Registered { base: first.iov_base as usize, stride: first.iov_len })
+    }
+
+    /// The number of the buffer that an address lies in.
+    #[inline]
+    fn number(self, address: *mut u8) -> u16 {
+        ((address as usize - self.base) / self.stride) as u16
+    }
 }
 
 fn build_ring(entries: u32) -> io::Result<(Ring, Vec<String>)> {
@@ -68,13 +94,12 @@ impl Personality for Nvme {
         let generics = targets.iter().map(|target| Generic::beside(&target.file)).collect::<io::Result<Vec<_>>>()?;
         generics.iter().try_for_each(|generic| generic.geometry.check(setup.workload))?;
         let (ring, mut obtained) = build_ring(setup.outstanding)?;
-        // SAFETY: the buffers outlive the personality, and so the ring.
-        let registration = unsafe { ring.submitter().register_buffers(&[setup.buffers.region()]) };
-        obtained.extend(registration.is_ok().then(|| "registered_buffers".to_owned()));
+        let registered = Registered::with(&ring, &setup.buffers.regions());
+        obtained.extend(registered.map(|_| "registered_buffers".to_owned()));
         Ok(Nvme {
             ring,
             generics,
-            registered_buffers: registration.is_ok(),
+            registered,
             write_done: WriteDone::asked_by(setup.workload),
             ranges: vec![[0; RANGE_BYTES]; setup.outstanding as usize],
             refused: Vec::with_capacity(setup.outstanding as usize),
@@ -131,8 +156,8 @@ impl Personality for Nvme {
 impl Nvme {
     #[inline]
     fn collect(&mut self, done: &mut Vec<Completion>) {
-        let cause = &mut self.cause;
-        done.extend(self.ring.completion().map(|entry| completion(&entry, cause)));
+        let Nvme { ring, generics, cause, .. } = self;
+        done.extend(ring.completion().map(|entry| completion(&entry, generics, cause)));
     }
 
     #[inline]
@@ -161,9 +186,10 @@ impl Nvme {
     #[inline]
     unsafe fn push(&mut self, command: Command, transfer: &Transfer) {
         let file = types::Fd(self.generics[usize::from(transfer.target)].file.as_raw_fd());
-        let is_registered = self.registered_buffers && matches!(transfer.kind, RequestKind::Read | RequestKind::Write);
+        let moves_data = matches!(transfer.kind, RequestKind::Read | RequestKind::Write);
+        let buffer = self.registered.filter(|_| moves_data).map(|registered| registered.number(transfer.address));
         let entry = opcode::UringCmd80::new(file, NVME_URING_CMD_IO)
-            .buf_index(is_registered.then_some(0))
+            .buf_index(buffer)
             .cmd(command.to_bytes())
             .build()
             .user_data(u64::from(transfer.length) << 32 | u64::from(transfer.tag));
@@ -182,7 +208,7 @@ impl Nvme {
 impl Drop for Nvme {
     fn drop(&mut self) {
         // The kernel tears a ring down some time after it is closed; until then it would keep the memory.
-        if self.registered_buffers {
+        if self.registered.is_some() {
             let _ = self.ring.submitter().unregister_buffers();
         }
     }
@@ -201,35 +227,34 @@ fn passing(waited: io::Result<usize>) -> io::Result<()> {
 
 /// A command's end: the entry has its tag and length, and the status or the kernel's error number.
 #[inline]
-fn completion(entry: &cqueue::Entry32, cause: &mut Option<String>) -> Completion {
+fn completion(entry: &cqueue::Entry32, generics: &[Generic], cause: &mut Option<String>) -> Completion {
     let (tag, length) = (entry.user_data() as u32, (entry.user_data() >> 32) as i32);
-    match entry.result() {
-        0 => Completion { tag, result: length },
-        result => {
-            let error = failure(result);
-            let result = error.as_ref().map_or(length, |error| -error.errno);
-            *cause = error.map(|error| error.cause);
-            Completion { tag, result }
-        }
+    if entry.result() == 0 {
+        return Completion { tag, result: length };
     }
+    let error = failure(entry.result(), generics);
+    let result = error.as_ref().map_or(length, |error| -error.errno);
+    *cause = error.map(|error| error.cause).or(cause.take());
+    Completion { tag, result }
 }
 
-/// What a result other than nought means.
+/// What a result other than nought means: a status of the device, or an error of the kernel's.
 #[cold]
-fn failure(result: i32) -> Option<DeviceError> {
-    let error = |errno, cause: &str| Some(DeviceError { errno, cause: cause.to_owned() });
+fn failure(result: i32, generics: &[Generic]) -> Option<DeviceError> {
     if let Ok(status) = u16::try_from(result) {
         return Status::decode(status).failure();
     }
-    match -result {
-        libc::EPERM | libc::EACCES => {
-            error(libc::EPERM, "the kernel does not let this user send commands; run as root (CAP_SYS_ADMIN)")
-        }
-        libc::EINTR => error(libc::EIO, "the command was called off: the device was reset or removed"),
-        libc::ENODEV | libc::ENXIO => error(libc::ENODEV, "the device is gone; was it removed?"),
-        errno => {
-            let message = io::Error::from_raw_os_error(errno);
-            error(errno, &format!("the kernel did not send the command: {message}"))
-        }
+    // A device on its way out ends commands with one error or another.
+    if generics.iter().any(Generic::is_gone) {
+        let cause = "the device is gone; was it removed?".to_owned();
+        return Some(DeviceError { errno: libc::ENODEV, cause });
     }
+    let (errno, cause) = match -result {
+        libc::EPERM | libc::EACCES => {
+            (libc::EPERM, "the kernel does not let this user send commands; run as root (CAP_SYS_ADMIN)".to_owned())
+        }
+        libc::EINTR => (libc::EIO, "the command was called off: the device was reset or removed".to_owned()),
+        errno => (errno, format!("the kernel did not send the command: {}", io::Error::from_raw_os_error(errno))),
+    };
+    Some(DeviceError { errno, cause })
 }

@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const NVME_IOCTL_ID: libc::Ioctl = 0x4e40;
 const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41;
@@ -21,6 +21,8 @@ pub(super) struct Generic {
     pub(super) file: File,
     /// The namespace's number at its controller.
     pub(super) namespace: u32,
+    /// Its directory in sysfs.
+    directory: PathBuf,
     pub(super) geometry: Geometry,
     pub(super) is_writable: bool,
 }
@@ -33,7 +35,7 @@ impl Generic {
     pub(super) fn beside(block: &File) -> io::Result<Generic> {
         let directory = device::disk_of(block)?;
         let is_writable = device::is_writable(block)?;
-        let file = open_beside(&directory, is_writable)?;
+        let (generic, file) = open_beside(&directory, is_writable)?;
         // SAFETY: the call takes no argument and answers with the number.
         let namespace = unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ID) };
         let namespace = u32::try_from(namespace).map_err(|_| io::Error::last_os_error())?;
@@ -50,19 +52,25 @@ impl Generic {
             ));
         }
         let geometry = Geometry::new(told.block_bytes, device::largest_transfer(&directory)?)?;
-        Ok(Generic { file, namespace, geometry, is_writable })
+        Ok(Generic { file, namespace, directory: generic, geometry, is_writable })
+    }
+
+    /// Whether the device was taken away meanwhile.
+    pub(super) fn is_gone(&self) -> bool {
+        !self.directory.exists()
     }
 }
 
-/// Opens the generic device that lies beside a block device in sysfs.
-fn open_beside(directory: &Path, is_writable: bool) -> io::Result<File> {
+/// Opens the generic device that lies beside a block device in sysfs; gives its directory there too.
+fn open_beside(directory: &Path, is_writable: bool) -> io::Result<(PathBuf, File)> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some(number) = name.strip_prefix("nvme") else {
         let message = format!("{name} is no NVMe namespace; name one, or use another --personality");
         return Err(io::Error::other(message));
     };
     let generic = format!("ng{number}");
-    let told = fs::read_to_string(directory.with_file_name(&generic).join("dev")).map_err(|_| {
+    let beside = directory.with_file_name(&generic);
+    let told = fs::read_to_string(beside.join("dev")).map_err(|_| {
         io::Error::other(format!("the kernel has no {generic} for {name}; Linux 5.13 or later makes one"))
     })?;
     let path = Path::new("/dev").join(&generic);
@@ -75,7 +83,7 @@ fn open_beside(directory: &Path, is_writable: bool) -> io::Result<File> {
         let message = format!("{} is not the device that belongs to {name}; let udev make it anew", path.display());
         return Err(io::Error::other(message));
     }
-    Ok(file)
+    Ok((beside, file))
 }
 
 fn identify(file: &File, namespace: u32) -> io::Result<Namespace> {

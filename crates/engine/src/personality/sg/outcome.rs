@@ -59,6 +59,7 @@ impl Answer<'_> {
             (_, 3) => (libc::ETIMEDOUT, "the device did not answer in time".to_owned()),
             (_, 5 | 8) => (libc::EIO, "the command was lost in a reset".to_owned()),
             (_, 6) => (libc::EIO, "a parity error on the bus".to_owned()),
+            (_, 7) => (libc::EIO, "an error on the way to the device; was it removed?".to_owned()),
             (_, 0xe | 0xf) => (libc::ENOLINK, "the connection to the device was lost".to_owned()),
             (_, 0x10) => (libc::EREMOTEIO, "the device failed".to_owned()),
             (_, 0x12) => (libc::ENOSPC, "the device has no space left".to_owned()),
@@ -228,8 +229,8 @@ mod tests {
         assert_eq!(failed(Answer { host_status: 1, ..good }).errno, libc::ENODEV);
         assert_eq!(failed(Answer { host_status: 3, ..good }).errno, libc::ETIMEDOUT);
         assert_eq!(failed(Answer { driver_status: 6, ..good }).errno, libc::ETIMEDOUT);
-        let odd = failed(Answer { host_status: 7, ..good });
-        assert_eq!(odd.cause, "the command failed (status 00h, host 07h, driver 00h)");
+        let odd = failed(Answer { host_status: 9, ..good });
+        assert_eq!(odd.cause, "the command failed (status 00h, host 09h, driver 00h)");
         assert!(failed(Answer { status: 2, ..good }).cause.contains("does not say which"));
     }
 }

@@ -16,7 +16,9 @@ check_rate "a read has the disk's rate" read 24
 io write "$real" --personality sg --size 16MiB --op write --overwrite="$real" --buffering none --duration 2s
 check_rate "so have writes that are written through" write 24
 check_written "what sg writes, a plain read finds" "$real" sg
-check_read "what is written plainly, sg reads" "$real" sg
+check_trimmed "what sg trims is empty" "$real" sg
+io flush "$real" --personality sg --op flush --overwrite="$real" --requests 10
+check "it flushes" "$(cat flush.messages)" [ "$(figure flush total requests)" = 10 ]
 
 failure_of() { io "failed-$1" "$2" --personality "$1" --buffering direct --size 34MiB --bytes 34MiB; }
 failure_of sg "$real"
@@ -36,7 +38,8 @@ check "after the device's announcement was passed over" "$(cat shrunk.messages)"
 
 refused large "a request larger than a command is refused" "at most .* with a command" \
     "$real" --personality sg --request-size 256MiB
-refused odd "and one of no whole blocks" "512 B" "$real" --personality sg --request-size 1000
+refused odd "and one of no whole blocks" "multiples of 512 B" "$real" --personality sg --buffering direct \
+    --request-size 1000
 refused deep "and more than one at a time" "one request outstanding" "$real" --personality sg --depth 4
 refused cached "and the file cache" "past the file cache" "$real" --personality sg --buffering buffered
 refused unsaid "and a write unasked" overwrite "$real" --personality sg --op write
