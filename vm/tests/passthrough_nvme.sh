@@ -33,6 +33,12 @@ check_messages "and its place" failed-nvme "at byte 33554432"
 refused large "a request larger than a command is refused" "at most .* with a command" $disk --personality nvme --request-size 64MiB
 refused cached "and the file cache" "past the file cache" $disk --personality nvme --buffering buffered
 refused unsaid "and a write unasked" overwrite $disk --personality nvme --op write
+io claimed $disk --personality nvme --op write --overwrite=$disk --size 16MiB --duration 3s &
+sleep 2
+refused second "and a second writer" "in use" $disk --personality nvme --op write --overwrite=$disk
+wait
+printf 'n\np\n1\n\n\nw\n' | fdisk $disk > /dev/null 2>&1
+refused partition "and a partition, beyond whose borders commands go" "it is a partition.*name $disk" ${disk}p1 --personality nvme
 rm /dev/ng0n1; mknod /dev/ng0n1 c $(tr : ' ' < /sys/class/nvme-generic/ng1n1/dev)
 refused wrong "and another namespace under its name" "is not the device that belongs to nvme0n1" $disk --personality nvme
 

@@ -42,4 +42,7 @@ refused odd "and one of no whole blocks" "multiples of 512 B" "$real" --personal
     --request-size 1000
 refused deep "and more than one at a time" "one request outstanding" "$real" --personality sg --depth 4
 refused cached "and the file cache" "past the file cache" "$real" --personality sg --buffering buffered
+printf 'n\np\n1\n\n\nw\n' | fdisk "$real" > /dev/null 2>&1
+refused partition "and a partition, beyond whose borders commands go" "it is a partition.*name $real" "${real}1" --personality sg
+refused file "and a file" "whole disks" /tmp/file --size 1MiB --op write --personality sg
 refused unsaid "and a write unasked" overwrite "$real" --personality sg --op write

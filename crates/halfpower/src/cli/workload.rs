@@ -40,7 +40,8 @@ pub(crate) struct WorkloadArguments {
     /// (direct and through) [default: direct where it can be]
     #[arg(long, help_heading = "The way to do it")]
     buffering: Option<Buffering>,
-    /// sync (pread, pwrite), io_uring, or null (does nothing: measures the program)
+    /// sync (pread, pwrite), io_uring, sg or nvme (commands straight to a whole SCSI or NVMe disk), or null (does
+    /// nothing: measures the program)
     /// [default: io_uring when direct or deep, else sync]
     #[arg(long, help_heading = "The way to do it")]
     personality: Option<Personality>,
