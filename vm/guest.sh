@@ -27,17 +27,22 @@ figure() {
 # is_near VALUE WANTED: within 15 %
 is_near() { awk -v value="$1" -v wanted="$2" 'BEGIN { exit !(value > wanted * 0.85 && value < wanted * 1.15) }'; }
 
-# check_rate NAME OUTPUT MB/S: whether a sample is whole and its rate as known
+# check_rate NAME OUTPUT MB/S ARGUMENT...: whether a workload runs to its end and its rate is as known. What disturbs this
+# machine only slows it, so a slow sample, unlike a fast one, is taken again.
 check_rate() {
-    rate=$(figure "$2" total bytes_per_s)
-    failure=$(figure "$2" failure message)
-    if [ -n "$failure" ]; then
-        not_ok "$1" "$failure"
-    elif is_near "${rate:-0}" "${3}e6"; then
-        ok "$1"
-    else
-        not_ok "$1" "${rate:-no} bytes/s, not $3 MB/s; $(cat "$2.messages")"
-    fi
+    name=$1 sample=$2 wanted=$3 seen=
+    shift 3
+    for _ in 1 2 3; do
+        io "$sample" "$@" || break
+        rate=$(figure "$sample" total bytes_per_s)
+        seen="$seen $rate"
+        if is_near "$rate" "${wanted}e6"; then
+            ok "$name"
+            return
+        fi
+        awk -v rate="$rate" -v wanted="${wanted}e6" 'BEGIN { exit !(rate < wanted) }' || break
+    done
+    not_ok "$name" "not $wanted MB/s but$seen bytes/s; $(cat "$sample.messages")"
 }
 
 # check_messages NAME OUTPUT TEXT: whether what the program said holds the text

@@ -7,16 +7,12 @@ disk=/dev/nvme0n1
 check "doctor lists nvme" "$(cat doctor)" grep -q '^nvme  *works' doctor
 check "and says why sg does not work here" "$(cat doctor)" grep -q '^sg .*no SCSI or SATA disk' doctor
 
-io read $disk --personality nvme --size 16MiB --duration 2s
-check_rate "a read has the disk's rate" read 40
-io random $disk --personality nvme --pattern random --request-size 16KiB --depth 16 --size 16MiB --duration 2s
-check_rate "so have random reads, sixteen deep" random 40
+check_rate "a read has the disk's rate" read 40 $disk --personality nvme --size 16MiB --duration 2s
+check_rate "so have random reads, sixteen deep" random 40 $disk --personality nvme --pattern random --request-size 16KiB --depth 16 --size 16MiB --duration 2s
 depth=$(figure random depth_mean counted)
 check "and the depth is reached" "it was $depth" is_near "$depth" 16
-io large $disk --personality nvme --request-size 256KiB --depth 32 --size 16MiB --duration 2s
-check_rate "and large ones, thirty-two deep" large 40
-io write $disk --personality nvme --size 16MiB --op write --overwrite=$disk --buffering none --depth 4 --duration 2s
-check_rate "and writes that are written through" write 40
+check_rate "and large ones, thirty-two deep" large 40 $disk --personality nvme --request-size 256KiB --depth 32 --size 16MiB --duration 2s
+check_rate "and writes that are written through" write 40 $disk --personality nvme --size 16MiB --op write --overwrite=$disk --buffering none --depth 4 --duration 2s
 check_written "what nvme writes, a plain read finds" $disk nvme --depth 8 --request-size 16KiB
 check_trimmed "what nvme trims is empty" $disk nvme --depth 2
 io flush $disk --personality nvme --op flush --overwrite=$disk --requests 10 --depth 2

@@ -11,10 +11,8 @@ done
 check "doctor lists sg" "$(cat doctor)" grep -q '^sg  *works' doctor
 check "and says why nvme does not work here" "$(cat doctor)" grep -q '^nvme .*no NVMe disk' doctor
 
-io read "$real" --personality sg --size 16MiB --duration 2s
-check_rate "a read has the disk's rate" read 24
-io write "$real" --personality sg --size 16MiB --op write --overwrite="$real" --buffering none --duration 2s
-check_rate "so have writes that are written through" write 24
+check_rate "a read has the disk's rate" read 24 "$real" --personality sg --size 16MiB --duration 2s
+check_rate "so have writes that are written through" write 24 "$real" --personality sg --size 16MiB --op write --overwrite="$real" --buffering none --duration 2s
 check_written "what sg writes, a plain read finds" "$real" sg
 check_trimmed "what sg trims is empty" "$real" sg
 io flush "$real" --personality sg --op flush --overwrite="$real" --requests 10

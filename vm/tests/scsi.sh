@@ -6,12 +6,9 @@
 check "doctor names the disk" "$(cat doctor)" grep -q '^target .*/dev/sda (sda, .*QEMU HARDDISK)' doctor
 check "doctor: direct I/O works" "$(cat doctor)" grep -q '^direct I/O .*works, in multiples of 512 B' doctor
 
-io read /dev/sda --buffering direct --duration 2s
-check_rate "a direct read has the disk's rate" read 24
-io random /dev/sda --buffering direct --pattern random --request-size 16KiB --depth 8 --duration 2s
-check_rate "so have random reads, eight deep" random 24
-io write /dev/sda --overwrite=/dev/sda --op write --buffering none --request-size 256KiB --duration 2s
-check_rate "so have direct writes that are written through" write 24
+check_rate "a direct read has the disk's rate" read 24 /dev/sda --buffering direct --duration 2s
+check_rate "so have random reads, eight deep" random 24 /dev/sda --buffering direct --pattern random --request-size 16KiB --depth 8 --duration 2s
+check_rate "so have direct writes that are written through" write 24 /dev/sda --overwrite=/dev/sda --op write --buffering none --request-size 256KiB --duration 2s
 
 io whole /dev/sda --overwrite=/dev/sda --op write --size 4MiB --bytes 4MiB
 zeros=$(dd if=/dev/sda bs=1M count=4 2> /dev/null | tr -dc '\000' | wc -c)

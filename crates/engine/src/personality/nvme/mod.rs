@@ -201,7 +201,7 @@ impl Nvme {
     #[cold]
     fn refuse(&mut self, transfer: &Transfer, error: DeviceError) {
         self.refused.push(Completion { tag: transfer.tag, result: -error.errno });
-        self.cause = Some(error.cause);
+        self.cause.get_or_insert(error.cause);
     }
 }
 
@@ -232,10 +232,10 @@ fn completion(entry: &cqueue::Entry32, generics: &[Generic], cause: &mut Option<
     if entry.result() == 0 {
         return Completion { tag, result: length };
     }
-    let error = failure(entry.result(), generics);
-    let result = error.as_ref().map_or(length, |error| -error.errno);
-    *cause = error.map(|error| error.cause).or(cause.take());
-    Completion { tag, result }
+    let Some(error) = failure(entry.result(), generics) else { return Completion { tag, result: length } };
+    // The first of several is the one that is told of.
+    cause.get_or_insert(error.cause);
+    Completion { tag, result: -error.errno }
 }
 
 /// What a result other than nought means: a status of the device, or an error of the kernel's.
@@ -250,9 +250,7 @@ fn failure(result: i32, generics: &[Generic]) -> Option<DeviceError> {
         return Some(DeviceError { errno: libc::ENODEV, cause });
     }
     let (errno, cause) = match -result {
-        libc::EPERM | libc::EACCES => {
-            (libc::EPERM, "the kernel does not let this user send commands; run as root (CAP_SYS_ADMIN)".to_owned())
-        }
+        libc::EPERM | libc::EACCES => (libc::EPERM, namespace::NOT_ALLOWED.to_owned()),
         libc::EINTR => (libc::EIO, "the command was called off: the device was reset or removed".to_owned()),
         errno => (errno, format!("the kernel did not send the command: {}", io::Error::from_raw_os_error(errno))),
     };

@@ -14,6 +14,10 @@ use std::path::{Path, PathBuf};
 const NVME_IOCTL_ID: libc::Ioctl = 0x4e40;
 const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41;
 
+/// What to tell a user whose commands the kernel does not send.
+pub(super) const NOT_ALLOWED: &str =
+    "the kernel does not let this user send NVMe commands; run as root (CAP_SYS_ADMIN)";
+
 /// A namespace, open.
 #[derive(Debug)]
 pub(super) struct Generic {
@@ -93,7 +97,9 @@ fn identify(file: &File, namespace: u32) -> io::Result<Namespace> {
     // SAFETY: the command is the kernel's structure, and the data it names are the box's bytes, which live on.
     let status = unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, &raw mut command) };
     if status < 0 {
-        return Err(io::Error::last_os_error());
+        let error = io::Error::last_os_error();
+        let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied;
+        return Err(if is_forbidden { io::Error::other(NOT_ALLOWED) } else { error });
     }
     if let Some(error) = Status::decode(status as u16).failure() {
         return Err(io::Error::other(format!("the namespace does not identify itself: {}", error.cause)));
