@@ -387,12 +387,23 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
     let writes = workload.operation.writes();
     let null = environment.target.kind == TargetKind::Null;
     let device = environment.all_targets().any(|target| target.kind == TargetKind::BlockDevice);
+    let passthrough = workload.personality.is_passthrough();
+    let all_devices = environment.all_targets().all(|target| target.kind == TargetKind::BlockDevice);
     let (_, on_one_target) = workload.position(0);
     let ordered = workload.pattern.is_ordered();
     let rules = [
         (
             workload.durability != Durability::None && !writes,
             "a flush is for writes; use --op write, or leave --durability out",
+        ),
+        (
+            passthrough && !all_devices,
+            "sg and nvme send commands to whole disks; name one, or use --personality io_uring",
+        ),
+        (
+            passthrough && !workload.buffering.is_direct(),
+            "sg and nvme go past the file cache, in whole blocks of the disk; use --buffering direct, or none for \
+             writes that are written through, and sizes of whole blocks",
         ),
         (workload.cache != CachePolicy::Keep && null, "null: has no cache; leave --cache out"),
         (

@@ -2,7 +2,10 @@
 //! asks which one it is.
 
 mod control;
+mod device;
 pub(crate) mod null;
+pub(crate) mod nvme;
+pub(crate) mod sg;
 pub(crate) mod spread;
 pub(crate) mod sync;
 pub(crate) mod uring;
@@ -123,6 +126,11 @@ pub(crate) trait Personality: Sized {
         -libc::ENOSYS
     }
 
+    /// Why the transfer that failed last did, in words; none where its error number says it all.
+    fn cause(&mut self) -> Option<String> {
+        None
+    }
+
     /// Options that the kernel granted.
     fn obtained(&self) -> Vec<String> {
         Vec::new()
@@ -140,6 +148,14 @@ macro_rules! for_personality {
             }
             Name::IoUring => {
                 type $type = $crate::personality::uring::Uring;
+                $body
+            }
+            Name::Sg => {
+                type $type = $crate::personality::sg::Sg;
+                $body
+            }
+            Name::Nvme => {
+                type $type = $crate::personality::nvme::Nvme;
                 $body
             }
             Name::Null => {

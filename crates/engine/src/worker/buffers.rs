@@ -71,6 +71,12 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 
+    /// Each slot with the room up to the next, for registering them one by one.
+    pub(crate) fn regions(&self) -> Vec<libc::iovec> {
+        let slot = |slot| libc::iovec { iov_base: self.address(slot, 0).cast(), iov_len: self.stride };
+        (0..self.slots).map(slot).collect()
+    }
+
     /// The whole region, for registering with io_uring.
     pub(crate) fn region(&self) -> libc::iovec {
         libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.stride * self.slots }
