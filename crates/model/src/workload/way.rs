@@ -30,6 +30,8 @@ pub enum Personality {
     IoUring,
     /// Completes every request at once: measures the program itself.
     Null,
+    /// A shared object that the user named.
+    Plugin,
 }
 
 /// What is done to the file cache before the measurement.
@@ -87,8 +89,9 @@ pub enum MirrorReads {
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, io_uring, null",
-    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "null" => Personality::Null);
+words!(Personality, "sync, io_uring, null, plugin:FILE",
+    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "null" => Personality::Null,
+    "plugin" => Personality::Plugin);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);
