@@ -109,7 +109,7 @@ struct hp_completion {
 
 /*
  * A plug-in's functions. `worker` is what its open gave. `error` is room for a sentence of error_size bytes, the
- * terminating zero included, for the user to read, when the function fails; it begins empty and may be left so.
+ * terminating zero included, for the user to read, when the function fails; it is "" at first and may be left so.
  */
 struct hp_personality {
     uint32_t abi_version; /* HP_ABI_VERSION */

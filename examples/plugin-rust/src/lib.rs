@@ -94,9 +94,11 @@ unsafe extern "C" fn open(setup: *const Setup, worker: *mut *mut c_void, error: 
     let setup = unsafe { &*setup };
     // SAFETY: a text with a zero at its end.
     if !unsafe { CStr::from_ptr(setup.options) }.is_empty() {
+        // SAFETY: the program passes room for a sentence.
         return unsafe { refuse(c"this plug-in takes no options; leave them out", error, room) };
     }
     if setup.targets_count == 0 {
+        // SAFETY: the same.
         return unsafe { refuse(c"this plug-in is for files and devices; name one in place of null:", error, room) };
     }
     // SAFETY: there are as many pointers, and each leads to a target.
@@ -110,12 +112,15 @@ unsafe extern "C" fn open(setup: *const Setup, worker: *mut *mut c_void, error: 
 }
 
 /// # Safety
-/// `error` is room for that many bytes.
+/// `error` is room for that many bytes, one at least.
 unsafe fn refuse(why: &CStr, error: *mut c_char, room: usize) -> i32 {
     let text = why.to_bytes();
-    let length = text.len().min(room.saturating_sub(1));
-    // SAFETY: no more than there is room for; the program has filled the rest with zeros.
-    unsafe { ptr::copy_nonoverlapping(text.as_ptr().cast(), error, length) };
+    let length = text.len().min(room - 1);
+    // SAFETY: no more than there is room for, the zero included.
+    unsafe {
+        ptr::copy_nonoverlapping(text.as_ptr().cast(), error, length);
+        error.add(length).write(0);
+    }
     -EINVAL
 }
 

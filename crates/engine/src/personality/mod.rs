@@ -3,6 +3,7 @@
 
 mod control;
 pub(crate) mod null;
+pub(crate) mod plugin;
 pub(crate) mod sync;
 pub(crate) mod uring;
 
@@ -130,6 +131,10 @@ macro_rules! for_personality {
             }
             Name::Null => {
                 type $type = $crate::personality::null::Null;
+                $body
+            }
+            Name::Plugin => {
+                type $type = $crate::personality::plugin::Plugin;
                 $body
             }
         }
