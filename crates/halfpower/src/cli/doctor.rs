@@ -4,7 +4,7 @@ use super::{Context, Ending};
 use crate::ground::{self, Wish};
 use clap::Args;
 use halfpower_engine::Access;
-use halfpower_model::{Bytes, Environment, TargetKind};
+use halfpower_model::{Bytes, Environment, Personality, TargetKind};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -47,7 +47,11 @@ fn describe(environment: &Environment) -> String {
         ),
     ];
     for facts in &environment.personalities {
-        let state = facts.unavailable.as_deref().map_or("works".to_owned(), |reason| format!("not here: {reason}"));
+        let works = match facts.personality {
+            Personality::Plugin => "loads one that is named: plugin:FILE, see docs/PLUGINS.md",
+            _ => "works",
+        };
+        let state = facts.unavailable.as_deref().map_or(works.to_owned(), |reason| format!("not here: {reason}"));
         lines.push((facts.personality.word(), state));
     }
     let parts = [&target.filesystem, &target.device, &target.transport, &target.model];

@@ -10,7 +10,9 @@ use clap::Args;
 use halfpower_engine::Access;
 use halfpower_model::sample::Totals;
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec};
+use halfpower_model::{
+    Bytes, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec,
+};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -59,6 +61,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let site = ground::look(&wish)?;
     let workload = spec.resolve(&halfpower_engine::environment(site.facts.clone()))?;
     check_may_write(&site, &workload)?;
+    if let Some(plugin) = &workload.plugin {
+        // Before anything is made for it.
+        halfpower_engine::check_plugin(plugin)?;
+    }
     if workload.operation.reads() {
         site.refuse_holes(workload.span)?;
     }
@@ -202,7 +208,7 @@ fn summary(sample: &Sample) -> String {
     let below = [&target.filesystem, &target.device, &target.transport];
     let below: Vec<&str> = below.into_iter().flatten().map(String::as_str).collect();
     let path = printable(&target.path);
-    let mut text = format!("{}, {}, on {path}", sample.workload, sample.workload.personality);
+    let mut text = format!("{}, {}, on {path}", sample.workload, sample.workload.named_personality());
     if !below.is_empty() {
         let _ = write!(text, " ({})", below.join(", "));
     }

@@ -1,5 +1,6 @@
 //! `halfpower study`: list, show, check, run, resume.
 
+use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending, UsageError};
@@ -46,6 +47,8 @@ enum Action {
         /// Lose what the file or device holds, as when the run was begun
         #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
         overwrite: Option<Option<PathBuf>>,
+        #[command(flatten)]
+        plugins: PluginArguments,
     },
 }
 
@@ -56,6 +59,8 @@ struct RunArguments {
     /// A directory, a file or a block device
     #[arg(long, value_name = "PATH", default_value = ".")]
     target: PathBuf,
+    #[command(flatten)]
+    plugins: PluginArguments,
     #[command(flatten)]
     common: CommonArguments,
 }
@@ -75,9 +80,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::Check { studies } => check(context, studies),
         Action::Run(arguments) => {
             let study = load(&arguments.study)?;
+            arguments.plugins.check(study.plugins())?;
             carry_out_study(context, &study, RunKind::Study, &arguments.target, &arguments.common)
         }
-        Action::Resume { run, report, overwrite } => resume(context, *run, report, overwrite.as_ref()),
+        Action::Resume { run, report, overwrite, plugins } => {
+            resume(context, *run, report, overwrite.as_ref(), plugins)
+        }
     }
 }
 
@@ -146,7 +154,13 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
 }
 
-fn resume(context: &Context, id: RunId, report: &Path, overwrite: Option<&Option<PathBuf>>) -> anyhow::Result<Ending> {
+fn resume(
+    context: &Context,
+    id: RunId,
+    report: &Path,
+    overwrite: Option<&Option<PathBuf>>,
+    plugins: &PluginArguments,
+) -> anyhow::Result<Ending> {
     let mut store = session::open_store(context, true)?;
     let stored = store.run(id)?;
     let Some(plan) = &stored.plan else {
@@ -157,6 +171,7 @@ fn resume(context: &Context, id: RunId, report: &Path, overwrite: Option<&Option
     if stored.status == RunStatus::Complete {
         return Err(StoreError::Complete(id).into());
     }
+    plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
     let path = PathBuf::from(&stored.target);
     if !path.exists() {
         return Err(UsageError(format!(

@@ -136,7 +136,7 @@ impl Drop for Plugin {
 impl Plugin {
     fn open_with(functions: Functions, named: &Named, setup: &Setup<'_>) -> io::Result<Plugin> {
         let file = named.file.clone();
-        let failed = |reason| PluginError::Failed { file: named.file.clone(), action: "open", reason };
+        let failed = |reason| PluginError::Failed { file: named.file.clone(), action: "be opened", reason };
         let options = CString::new(named.options.as_str()).map_err(|error| failed(error.to_string()))?;
         let opened = setup.targets.iter().map(Opened::try_clone).collect::<io::Result<Vec<_>>>()?;
         let paths: Vec<Option<CString>> = opened.iter().map(|target| path_of(target.file.as_raw_fd())).collect();

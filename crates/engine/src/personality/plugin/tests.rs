@@ -134,7 +134,7 @@ fn one_that_does_not_is_named_with_what_it_returned() {
         ("no_error", "which is no error number"),
         ("reap_fails", "cannot wait for transfers: ENODEV: the device is gone"),
         ("fails_oddly", "cannot wait for transfers: it returned -2147483648 and does not say why"),
-        ("open_fails", "cannot open: no luck"),
+        ("open_fails", "cannot be opened: no luck"),
     ] {
         let message = two_transfers(options).unwrap_err().to_string();
         assert!(message.contains("./script.so") && message.contains(needle), "{options}: {message}");
