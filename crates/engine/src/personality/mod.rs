@@ -1,6 +1,8 @@
 //! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
 //! asks which one it is.
 
+#[cfg(test)]
+mod conformance;
 mod control;
 pub(crate) mod null;
 pub(crate) mod plugin;

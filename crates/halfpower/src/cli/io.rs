@@ -10,9 +10,7 @@ use clap::Args;
 use halfpower_engine::Access;
 use halfpower_model::sample::Totals;
 use halfpower_model::units::significant;
-use halfpower_model::{
-    Bytes, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec,
-};
+use halfpower_model::{Bytes, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec};
 use std::fmt::Write;
 use std::path::PathBuf;
 
