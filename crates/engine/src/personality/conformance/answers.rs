@@ -11,7 +11,7 @@ every_personality! {
 
 fn tags<P: Personality>(subject: &Subject) {
     let target = Target::new();
-    let mut rig = Rig::<P>::on(subject, &target, 0);
+    let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
     let all = rig.outstanding;
     for at_least in 1..=all {
         for tag in 0..all {
@@ -35,7 +35,7 @@ fn tags<P: Personality>(subject: &Subject) {
 
 fn polling<P: Personality>(subject: &Subject) {
     let target = Target::new();
-    let mut rig = Rig::<P>::on(subject, &target, 0);
+    let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
     let all = rig.outstanding;
     for tag in 0..all {
         rig.submit(tag, (RequestKind::Read, tag as usize * SLOT, SLOT));

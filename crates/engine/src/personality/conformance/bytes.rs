@@ -1,8 +1,8 @@
 //! Bytes: what is read is what is there, what is written is there afterwards, and nothing else changes.
 
 use super::*;
+use halfpower_model::Pattern;
 use halfpower_model::stream::{Request, RequestStream};
-use halfpower_model::{Operation, Pattern};
 
 every_personality! {
     a_stream_of_requests_does_what_its_model_does => stream;
@@ -13,18 +13,23 @@ every_personality! {
 }
 
 fn stream<P: Personality>(subject: &Subject) {
-    follow::<P>(subject, 0);
+    follow::<P>(subject, Buffering::Buffered);
 }
 
 fn direct_stream<P: Personality>(subject: &Subject) {
-    follow::<P>(subject, libc::O_DIRECT);
+    let target = crate::target::Target::open(&Target::new().path, Access::Read).unwrap();
+    if target.facts().direct_alignment_bytes.is_none() {
+        eprintln!("skipped: the file system of the build takes no direct I/O");
+        return;
+    }
+    follow::<P>(subject, Buffering::Direct);
 }
 
 /// Does a stream of requests, and in memory what they should do.
-fn follow<P: Personality>(subject: &Subject, flags: i32) {
+fn follow<P: Personality>(subject: &Subject, buffering: Buffering) {
     let target = Target::new();
     let mut model = target.content.clone();
-    let mut rig = Rig::<P>::on(subject, &target, flags);
+    let mut rig = Rig::<P>::on(subject, &target, buffering);
     let workload = Workload {
         operation: "mix=40".parse::<Operation>().unwrap(),
         pattern: Pattern::Random,
@@ -75,7 +80,7 @@ fn apart(requests: &[Request], most: usize) -> usize {
 
 fn odd_reads<P: Personality>(subject: &Subject) {
     let target = Target::new();
-    let mut rig = Rig::<P>::on(subject, &target, 0);
+    let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
     for (offset, length) in [(0, 1), (1, 4095), (4095, 2), (12_345, 54_321), (SPAN - 1, 1), (SPAN - SLOT, SLOT)] {
         let buffer = rig.buffers.slot_mut(0, 0);
         buffer.fill(UNTOUCHED);
@@ -88,7 +93,7 @@ fn odd_reads<P: Personality>(subject: &Subject) {
 
 fn end_of_file<P: Personality>(subject: &Subject) {
     let target = Target::new();
-    let mut rig = Rig::<P>::on(subject, &target, 0);
+    let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
     rig.buffers.slot_mut(0, 0).fill(UNTOUCHED);
     assert_eq!(rig.run(&[(RequestKind::Read, SPAN - 1000, 4096)]), [1000]);
     let (read, beside) = rig.buffers.slot_mut(0, 0).split_at(1000);
@@ -101,7 +106,7 @@ fn end_of_file<P: Personality>(subject: &Subject) {
 fn trim_and_flush<P: Personality>(subject: &Subject) {
     let target = Target::new();
     let mut model = target.content.clone();
-    let mut rig = Rig::<P>::on(subject, &target, 0);
+    let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
     assert!(rig.run(&[(RequestKind::Flush, 0, 0)])[0] >= 0);
     let result = rig.run(&[(RequestKind::Trim, 64 << 10, 32 << 10)])[0];
     if result == -libc::EOPNOTSUPP {

@@ -1,7 +1,7 @@
 //! Ends: errors come back as the kernel's own numbers, and nothing stays open.
 
 use super::*;
-use std::os::fd::OwnedFd;
+use std::fs::File;
 
 every_personality! {
     a_write_to_what_is_open_for_reading_fails => read_only;
@@ -15,7 +15,7 @@ fn read_only<P: Personality>(subject: &Subject) {
     }
     let target = Target::new();
     let errors = [libc::EBADF, libc::EACCES, libc::EPERM];
-    match Rig::<P>::open(subject, &[opened(File::open(&target.path).unwrap())]) {
+    match Rig::<P>::open(subject, &open(&target.path, "read", Buffering::Buffered)) {
         // One that must know beforehand refuses then.
         Err(error) => assert!(error.raw_os_error().is_some_and(|number| errors.contains(&number)), "{error}"),
         Ok(mut rig) => {
@@ -31,10 +31,9 @@ fn full<P: Personality>(subject: &Subject) {
         return;
     }
     let Some(small) = SmallFileSystem::mount() else { return };
-    let file = File::options().read(true).write(true).create(true).truncate(true).open(small.0.path().join("file"));
-    let file = file.unwrap();
-    file.set_len(SPAN as u64).unwrap();
-    let mut rig = Rig::<P>::open(subject, &[opened(file)]).unwrap();
+    let path = small.0.path().join("file");
+    File::create(&path).unwrap().set_len(SPAN as u64).unwrap();
+    let mut rig = Rig::<P>::open(subject, &open(&path, "write", Buffering::Buffered)).unwrap();
     rig.buffers.slot_mut(0, 0).fill(1);
     let results: Vec<i32> =
         (0..SPAN).step_by(SLOT).map(|offset| rig.run(&[(RequestKind::Write, offset, SLOT)])[0]).collect();
@@ -42,7 +41,7 @@ fn full<P: Personality>(subject: &Subject) {
     assert_eq!(results.last(), Some(&-libc::ENOSPC), "{results:?}");
     // What fitted is there: whole, or short where the room ended.
     let moved: i32 = results.iter().filter(|result| **result > 0).sum();
-    let stored = std::fs::read(small.0.path().join("file")).unwrap();
+    let stored = std::fs::read(path).unwrap();
     assert_eq!(stored.iter().filter(|byte| **byte == 1).count(), moved as usize, "{results:?}");
 }
 
@@ -72,18 +71,18 @@ impl Drop for SmallFileSystem {
 fn descriptors<P: Personality>(subject: &Subject) {
     let target = Target::new();
     for _ in 0..3 {
-        let mut rig = Rig::<P>::on(subject, &target, 0);
+        let mut rig = Rig::<P>::on(subject, &target, Buffering::Buffered);
         let wishes: Vec<Wish> =
             (0..rig.outstanding as usize).map(|tag| (RequestKind::Read, tag * 4096, 4096)).collect();
         assert!(rig.run(&wishes).iter().all(|result| *result == 4096));
     }
     assert_eq!(uses_of(&target.path), 0, "{}", subject.label());
-    let held = target.open(0);
+    let held = target.open(Buffering::Buffered);
     assert_eq!(uses_of(&target.path), 1, "what is open is seen");
     // The target's own descriptor is not the personality's to close.
     drop(Rig::<P>::open(subject, &held).unwrap());
-    let still: OwnedFd = held.into_iter().next().unwrap().file.into();
-    assert!(File::from(still).metadata().is_ok());
+    assert!(held[0].file.metadata().is_ok());
+    drop(held);
     assert_eq!(uses_of(&target.path), 0);
 }
 

@@ -8,16 +8,15 @@ mod bytes;
 mod ends;
 #[path = "../../../../../examples/built.rs"]
 mod examples;
+mod panics;
 
 use super::{Completion, Name, Personality, Setup, Transfer, for_personality};
-use crate::target::Opened;
+use crate::target::{Access, Opened};
 use crate::worker::buffers::Buffers;
 use halfpower_model::random::Random;
 use halfpower_model::stream::RequestKind;
-use halfpower_model::{Bytes, Plugin, TargetKind, Workload};
-use std::fs::File;
+use halfpower_model::{Buffering, Bytes, Operation, Plugin, Workload};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -128,15 +127,18 @@ impl Target {
         Target { _directory: directory, path, content }
     }
 
-    fn open(&self, flags: i32) -> Vec<Opened> {
-        let file = File::options().read(true).write(true).custom_flags(flags).open(&self.path).unwrap();
-        vec![opened(file)]
+    fn open(&self, buffering: Buffering) -> Vec<Opened> {
+        open(&self.path, "mix=50", buffering)
     }
 }
 
-fn opened(file: File) -> Opened {
-    let size = Bytes(file.metadata().unwrap().len());
-    Opened { file, kind: TargetKind::File, size }
+/// Opens a file as it is for a workload.
+fn open(path: &Path, operation: &str, buffering: Buffering) -> Vec<Opened> {
+    let operation: Operation = operation.parse().unwrap();
+    let access = if operation.destroys() { Access::Overwrite } else { Access::Read };
+    let workload = Workload { operation, buffering, ..Workload::default() };
+    let opened = crate::target::Target::open(path, access).unwrap().reopen(&workload).unwrap();
+    opened.into_iter().collect()
 }
 
 /// An open personality with buffers.
@@ -168,8 +170,8 @@ impl<P: Personality> Rig<P> {
     }
 
     /// On a target, whose content it then gives, whatever its storage.
-    fn on(subject: &Subject, target: &Target, flags: i32) -> Rig<P> {
-        let mut rig = Rig::open(subject, &target.open(flags)).unwrap();
+    fn on(subject: &Subject, target: &Target, buffering: Buffering) -> Rig<P> {
+        let mut rig = Rig::open(subject, &target.open(buffering)).unwrap();
         if subject.storage == Storage::Own {
             for offset in (0..SPAN).step_by(SLOT) {
                 rig.buffers.slot_mut(0, 0).copy_from_slice(&target.content[offset..offset + SLOT]);

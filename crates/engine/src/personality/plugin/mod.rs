@@ -138,7 +138,7 @@ impl Plugin {
         let file = named.file.clone();
         let failed = |reason| PluginError::Failed { file: named.file.clone(), action: "be opened", reason };
         let options = CString::new(named.options.as_str()).map_err(|error| failed(error.to_string()))?;
-        let opened = setup.targets.iter().map(Opened::try_clone).collect::<io::Result<Vec<_>>>()?;
+        let opened = if setup.targets.is_empty() { Vec::new() } else { setup.own_targets()? };
         let paths: Vec<Option<CString>> = opened.iter().map(|target| path_of(target.file.as_raw_fd())).collect();
         let targets: Vec<interface::Target> = opened
             .iter()
