@@ -8,6 +8,8 @@ mod bytes;
 mod ends;
 #[path = "../../../../../examples/built.rs"]
 mod examples;
+mod faults;
+mod fuse;
 mod panics;
 
 use super::{Completion, Name, Personality, Setup, Transfer, for_personality};
