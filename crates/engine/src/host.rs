@@ -1,31 +1,33 @@
 //! This host as a testbed: prepares the target, runs the workload, makes the sample.
 
 use crate::instrument::clock::Clock;
-use crate::instrument::{cache, cpu, disk};
+use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
-use crate::run::{self, RawRun};
-use crate::target::{Access, Opened, Target};
-use halfpower_model::sample::CpuTime;
+use crate::run;
+use crate::target::{Opened, Target, TargetError, Targets};
+use crate::verification;
+use crate::worker::ledger::Ledger;
+use halfpower_model::sample::Verified;
 use halfpower_model::{
-    Bytes, CachePolicy, Cancel, Durability, Environment, Limits, MeasureError, Nanoseconds, Observer,
-    Personality as Name, Sample, TargetFacts, Testbed, Workload,
+    Arrivals, Bytes, CachePolicy, Cancel, Closing, Durability, Environment, FileState, Layout, Limits, MeasureError,
+    Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
 use std::io;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
 
-/// This host with a target.
+/// This host with its targets.
 #[derive(Debug)]
 pub struct Host {
-    target: Target,
+    targets: Targets,
     environment: Environment,
     clock: Clock,
 }
 
-/// This host with a target that need not exist yet, for planning.
-pub fn environment(target: TargetFacts) -> Environment {
+/// This host with targets that need not exist yet, for planning.
+pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
@@ -39,8 +41,14 @@ pub fn environment(target: TargetFacts) -> Environment {
         clock: Clock::host().facts(),
         personalities: personalities(),
         target,
-        more_targets: Vec::new(),
+        more_targets,
     }
+}
+
+fn describe(targets: &Targets) -> Environment {
+    let mut facts = targets.facts();
+    let first = facts.remove(0);
+    environment(first, facts)
 }
 
 fn cpu_model() -> Option<String> {
@@ -52,127 +60,122 @@ fn cpu_model() -> Option<String> {
 impl Host {
     /// This host with an open target.
     pub fn new(target: Target) -> Host {
-        let environment = environment(target.facts().clone());
-        Host { target, environment, clock: Clock::host() }
+        let targets = Targets::one(target);
+        Host { environment: describe(&targets), targets, clock: Clock::host() }
     }
 
-    /// Whether the target is stored from its first byte to its last, without holes.
-    pub fn is_filled(&self) -> bool {
-        self.target.hole_share(self.target.facts().size_bytes) == 0.0
-    }
-
-    /// Refuses what would destroy data, measure memory for storage, or use up the host's memory.
-    fn check(&self, workload: &Workload) -> Result<f64, MeasureError> {
-        let path = &self.target.facts().path;
-        if workload.operation.destroys() && self.target.access() == Access::Read {
-            return Err(MeasureError::Unsupported(format!(
-                "{path} was opened for reading only; say --overwrite to lose what it holds"
-            )));
-        }
-        let hole_share = if workload.operation.reads() {
-            self.target.refuse_holes(workload.span)?
-        } else {
-            self.target.hole_share(workload.span)
-        };
-        if workload.personality != Name::Null {
-            let stride = workload.request_size.0.next_multiple_of(4096);
-            let needed = Bytes(stride * u64::from(workload.depth) * u64::from(workload.workers));
-            if let Some(available) = available_memory()
-                && needed.0 > available.0 / 2
-            {
-                return Err(MeasureError::Unsupported(format!(
-                    "the buffers would take {needed} of the {available} of memory that are free; \
-                     use smaller requests, a smaller depth or fewer workers"
-                )));
-            }
-        }
-        Ok(hole_share)
-    }
-
-    /// Brings the file cache into the state the workload asks for; gives the share it then holds.
-    fn prepare_cache(&self, workload: &Workload, cancel: &Cancel) -> Result<Option<f64>, MeasureError> {
-        let Some(file) = self.target.file() else { return Ok(None) };
-        let failed = |source: io::Error| MeasureError::System {
-            action: "prepare the cache for",
-            subject: self.target.facts().path.clone(),
-            source,
-        };
-        match workload.cache {
-            CachePolicy::Keep => cache::settle(file).map_err(failed)?,
-            CachePolicy::Cold => cache::make_cold(file, workload.span).map_err(failed)?,
-            CachePolicy::Warm => cache::make_warm(file, workload.span, cancel).map_err(failed)?,
-        }
-        let looks = workload.cache != CachePolicy::Keep && !workload.buffering.is_direct();
-        Ok(if looks { cache::cached_share(file, workload.span) } else { None })
+    /// This host with several open targets.
+    ///
+    /// # Errors
+    /// When two of them share storage, or `null:` is among them.
+    pub fn on(targets: Vec<Target>) -> Result<Host, TargetError> {
+        let targets = Targets::new(targets)?;
+        Ok(Host { environment: describe(&targets), targets, clock: Clock::host() })
     }
 
     fn sample(
-        &self,
+        &mut self,
         workload: &Workload,
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        let hole_share = self.check(workload)?;
+        let hole_share = self.targets.check(workload)?;
+        check_memory(workload)?;
         let clock = self.clock;
-        let targets: Vec<Opened> = self.target.reopen(workload)?.into_iter().collect();
-        let cached_share_before = self.prepare_cache(workload, cancel)?;
+        let targets = self.targets.reopen(workload)?;
+        self.targets.bring_into_state(workload, cancel)?;
+        let cached_share_before = self.targets.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
-        let counters = self.target.counters();
+        let counters = self.targets.counters();
         let before = counters.as_ref().and_then(|counters| counters.read());
         let stolen_before = cpu::stolen_s();
-        let raw =
-            for_personality!(workload.personality, P => run::run::<P>(workload, &targets, clock, observer, cancel))?;
-        let flush = self.flush(workload, &raw)?;
+        let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
+        let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
+        let raw = for_personality!(workload.personality,
+            P => run::run::<P>(workload, &targets, clock, volumes, observer, cancel))?;
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
         let after = counters.as_ref().and_then(|counters| counters.read());
-        let elapsed_s = flush.as_ref().map_or(raw.elapsed.seconds(), |flush| flush.elapsed.seconds());
+        let elapsed_s = raw.elapsed.seconds();
         if cancel.is_cancelled() && raw.counts.iter().all(|counts| counts.requests() == 0) {
             return Err(MeasureError::Cancelled);
         }
         let wall_s = elapsed_s + workload.warmup.seconds();
         let context = Context {
             environment: self.environment.clone(),
+            clock,
             loop_ns_per_request,
             cached_share_before,
             hole_share,
-            flush_s: flush.as_ref().map(|flush| flush.took.seconds()),
             elapsed_s,
-            flush_cpu: flush.map_or_else(CpuTime::default, |flush| flush.cpu),
             wall_s,
             stolen_s,
-            block: before.zip(after).map(|(before, after)| disk::between(before, after, wall_s)),
+            block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),
         };
-        Ok(record::sample(workload, &raw, context))
+        let mut sample = record::sample(workload, &raw, context);
+        if let Some(ledger) = &ledger {
+            verification::conclude(&mut sample, &raw, ledger);
+            if workload.verify == Verify::ReadBack && !cancel.is_cancelled() {
+                self.read_back(&mut sample, &targets, ledger, cancel)?;
+            }
+        }
+        Ok(sample)
     }
 
-    /// The flush that counts, after the last write.
-    fn flush(&self, workload: &Workload, raw: &RawRun) -> Result<Option<Flush>, MeasureError> {
-        let Some(file) = self.target.file().filter(|_| workload.durability == Durability::FlushAtEnd) else {
-            return Ok(None);
-        };
-        let cpu_before = cpu::thread_time();
+    /// Reads back from the medium what a sample has written.
+    fn read_back(
+        &self,
+        sample: &mut Sample,
+        targets: &[Opened],
+        ledger: &Ledger,
+        cancel: &Cancel,
+    ) -> Result<(), MeasureError> {
         let from = self.clock.tick();
-        file.sync_all().map_err(|source| MeasureError::System {
-            action: "flush",
-            subject: self.target.facts().path.clone(),
-            source,
-        })?;
-        let now = self.clock.tick();
-        Ok(Some(Flush {
-            took: Nanoseconds(self.clock.nanoseconds(now - from)),
-            elapsed: Nanoseconds(self.clock.nanoseconds(now.saturating_sub(raw.measure_from))),
-            cpu: cpu::since(cpu::thread_time(), cpu_before),
-        }))
+        let reading = verification::reading(&sample.workload, ledger, 0);
+        self.targets.flush()?;
+        self.targets.prepare_cache(&Workload { cache: CachePolicy::Cold, ..reading }, cancel)?;
+        for volume in 0..sample.workload.volumes() as usize {
+            let reading = verification::reading(&sample.workload, ledger, volume);
+            if reading.span.0 == 0 {
+                continue;
+            }
+            let its = if sample.workload.layout == Layout::Each { &targets[volume..=volume] } else { targets };
+            let volumes = Some(ledger.volumes(volume));
+            let raw = for_personality!(reading.personality,
+                P => run::run::<P>(&reading, its, self.clock, volumes, &mut (), cancel))?;
+            verification::conclude(sample, &raw, ledger);
+        }
+        let took_s = self.clock.nanoseconds(self.clock.tick() - from) as f64 / 1e9;
+        if let Some(verified) = &mut sample.verified {
+            verified.read_back_s = Some(took_s);
+        }
+        Ok(())
+    }
+
+    /// Reads what an earlier sample has written, and checks it: a sample of its own, of that reading.
+    ///
+    /// # Errors
+    /// When the target cannot be read, or the sample wrote nothing that could be checked.
+    pub fn verify(&mut self, written: &Sample, cancel: &Cancel) -> Result<Sample, MeasureError> {
+        let workload = &written.workload;
+        let ledger = verification::ledger_of(written).map_err(no_memory)?;
+        let reading = verification::reading(workload, &ledger, 0);
+        let targets = self.targets.reopen(&reading)?;
+        let mut sample = Sample::empty(reading, self.environment.clone());
+        sample.verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
+        sample.started_at = jiff::Timestamp::now();
+        let read = Sample { workload: workload.clone(), ..sample.clone() };
+        let mut read = read;
+        self.read_back(&mut read, &targets, &ledger, cancel)?;
+        sample.elapsed_s = read.verified.as_ref().and_then(|verified| verified.read_back_s).unwrap_or_default();
+        sample.verified = read.verified;
+        sample.failure = read.failure;
+        Ok(sample)
     }
 }
 
-/// A flush inside the timing.
-struct Flush {
-    took: Nanoseconds,
-    /// From the start of the measured part to its end.
-    elapsed: Nanoseconds,
-    cpu: CpuTime,
+fn no_memory(source: io::Error) -> MeasureError {
+    MeasureError::System { action: "keep track of", subject: "the blocks that are verified".to_owned(), source }
 }
 
 impl Testbed for Host {
@@ -198,14 +201,39 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         warmup: Nanoseconds(0),
         limits: Limits { duration: None, requests: Some(CALIBRATION_REQUESTS), bytes: None },
         durability: Durability::None,
+        file_state: FileState::Written,
+        closing: Closing::Untimed,
+        worker_kind: WorkerKind::Thread,
+        layout: Layout::Each,
+        targets: 1,
+        arrivals: Arrivals::Closed,
+        rate: None,
+        processors: None,
+        verify: Verify::Off,
         ..workload.clone()
     };
     let mut best = f64::INFINITY;
     for _ in 0..3 {
-        let raw = run::run::<Null>(&empty, &[], clock, &mut (), &Cancel::default())?;
+        let raw = run::run::<Null>(&empty, &[], clock, None, &mut (), &Cancel::default())?;
         best = best.min(raw.elapsed.0 as f64 / CALIBRATION_REQUESTS as f64);
     }
     Ok(best)
+}
+
+/// Refuses buffers that would use up the host's memory.
+fn check_memory(workload: &Workload) -> Result<(), MeasureError> {
+    if workload.personality == Name::Null {
+        return Ok(());
+    }
+    let stride = workload.request_size.0.next_multiple_of(4096);
+    let needed = Bytes(stride.saturating_mul(u64::from(workload.depth)).saturating_mul(u64::from(workload.workers)));
+    match available_memory() {
+        Some(available) if needed.0 > available.0 / 2 => Err(MeasureError::Unsupported(format!(
+            "the buffers would take {needed} of the {available} of memory that are free; \
+             use smaller requests, a smaller depth or fewer workers"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn available_memory() -> Option<Bytes> {

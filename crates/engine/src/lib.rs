@@ -11,6 +11,7 @@ mod personality;
 mod record;
 mod run;
 mod target;
+mod verification;
 mod worker;
 
 pub use host::{Host, environment};
@@ -21,4 +22,4 @@ pub use personality::plugin::{PluginError, check_plugin};
 pub use target::filesystem;
 pub use target::ground::Ground;
 pub use target::test_file;
-pub use target::{Access, NULL_TARGET, Target, TargetError};
+pub use target::{Access, NULL_TARGET, Target, TargetError, refuse_same};

@@ -105,10 +105,25 @@ impl Environment {
         1 + self.more_targets.len() as u32
     }
 
+    /// Every target, in order.
+    pub fn all_targets(&self) -> impl Iterator<Item = &TargetFacts> {
+        std::iter::once(&self.target).chain(&self.more_targets)
+    }
+
+    /// The first of the smallest targets.
+    pub fn smallest_target(&self) -> &TargetFacts {
+        self.all_targets().min_by_key(|target| target.size_bytes).unwrap_or(&self.target)
+    }
+
+    /// The multiple that direct I/O must keep to on every target; none where one of them refuses it.
+    pub fn direct_alignment(&self) -> Option<Bytes> {
+        let most = |most: Bytes, target: &TargetFacts| Some(most.max(target.direct_alignment_bytes?));
+        self.all_targets().try_fold(Bytes(1), most)
+    }
+
     /// Bytes that requests can be addressed to: those of the smallest target, or of what the layout makes of them all.
     pub fn volume_size(&self, layout: Layout) -> Bytes {
-        let sizes = std::iter::once(&self.target).chain(&self.more_targets).map(|target| target.size_bytes.0);
-        let smallest = sizes.min().unwrap_or_default();
+        let smallest = self.smallest_target().size_bytes.0;
         Bytes(match layout {
             Layout::Each | Layout::Mirror { .. } => smallest,
             Layout::Stripe { chunk } => (smallest - smallest % chunk.0) * u64::from(self.targets()),

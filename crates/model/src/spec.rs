@@ -4,11 +4,13 @@
 //! are laid over one another with [`WorkloadSpec::or`]. Resolving fills in the defaults, checks every value against
 //! the target, and looks nothing up itself: what it needs to know is in the [`Environment`].
 
-use crate::environment::{Environment, TargetKind};
+use crate::content::{Data, MIN_BLOCK_BYTES};
+use crate::environment::{Environment, TargetFacts, TargetKind};
+use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Plugin, Rate, Sharing, Sizes, WorkerKind, Workload,
+    Plugin, Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -88,6 +90,10 @@ spec! {
     durability: Durability,
     /// Default: untimed.
     closing: Closing,
+    /// Default: incompressible.
+    data: Data,
+    /// Default: off.
+    verify: Verify,
     /// Default: 1.
     seed: u64,
     /// Default: not pinned.
@@ -182,6 +188,8 @@ pub const MAX_REQUEST: Bytes = Bytes(1 << 30);
 pub const MAX_DEPTH: u32 = 16_384;
 /// Most workers.
 pub const MAX_WORKERS: u32 = 1024;
+/// Most requests a second that can be asked for: more than any loop issues.
+pub const MAX_RATE: u64 = 100_000_000;
 /// Closest spacing of the recorded intervals.
 pub const MIN_INTERVAL: Nanoseconds = Nanoseconds(10_000_000);
 
@@ -232,6 +240,8 @@ impl WorkloadSpec {
             file_state: self.file_state.unwrap_or_default(),
             durability: self.durability.unwrap_or_default(),
             closing: self.closing.unwrap_or_default(),
+            data: self.data.clone().unwrap_or_default(),
+            verify: self.verify.unwrap_or_default(),
             seed: self.seed.unwrap_or(1),
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
@@ -240,6 +250,9 @@ impl WorkloadSpec {
         check_range("submit batch", workload.submit_batch, 1, Some(MAX_DEPTH))?;
         check_range("wait batch", workload.wait_batch, 1, Some(depth))?;
         check_range("interval", workload.interval, MIN_INTERVAL, None)?;
+        if let Some(Rate::Requests(rate)) = workload.rate {
+            check_range("rate", rate, 1, Some(MAX_RATE))?;
+        }
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
@@ -251,8 +264,9 @@ impl WorkloadSpec {
     }
 
     fn resolve_buffering(&self, environment: &Environment, request_size: Bytes) -> Result<Buffering, ResolveError> {
-        let target = &environment.target;
-        let alignment = target.direct_alignment_bytes;
+        let refuses = |target: &&TargetFacts| target.direct_alignment_bytes.is_none();
+        let target = environment.all_targets().find(refuses).unwrap_or(&environment.target);
+        let alignment = environment.direct_alignment();
         let fits = alignment.is_some_and(|alignment| request_size.0.is_multiple_of(alignment.0));
         let buffering = self.buffering.unwrap_or(if fits { Buffering::Direct } else { Buffering::Buffered });
         if !buffering.is_direct() || target.kind == TargetKind::Null {
@@ -313,9 +327,14 @@ impl WorkloadSpec {
 
     /// The span in whole requests; every worker has room for one.
     fn resolve_span(&self, environment: &Environment, workload: &Workload) -> Result<Bytes, ResolveError> {
-        let target = &environment.target;
+        let target = environment.smallest_target();
         let (path, size) = (target.path.clone(), environment.volume_size(workload.layout));
         check_range("size", self.span.unwrap_or(Bytes(1)), Bytes(1), None)?;
+        if let Layout::Stripe { chunk } = workload.layout
+            && (1..chunk.0).contains(&target.size_bytes.0)
+        {
+            return Err(ResolveError::TooSmall { path, size: target.size_bytes, asked: chunk });
+        }
         if size.0 == 0 {
             let device = target.kind == TargetKind::BlockDevice;
             return Err(if device { ResolveError::NoMedium { path } } else { ResolveError::Empty { path } });
@@ -357,10 +376,13 @@ fn check_places(workload: &Workload, environment: &Environment) -> Result<(), Re
         let step = workload.step();
         return contradiction(format!("the stride is {stride}; it must be a multiple of {step}, a request's step"));
     }
-    let alignment = environment.target.direct_alignment_bytes.filter(|_| workload.buffering.is_direct());
+    let alignment = environment.direct_alignment().filter(|_| workload.buffering.is_direct());
     let Some(alignment) = alignment.filter(|_| environment.target.kind != TargetKind::Null) else { return Ok(()) };
     let mut places = vec![("offset", workload.offset), ("align", workload.step())];
     places.extend(workload.sizes.all().map(|size| ("sizes", size)));
+    if let Layout::Stripe { chunk } = workload.layout {
+        places.push(("layout", chunk));
+    }
     match places.into_iter().find(|(_, bytes)| !bytes.0.is_multiple_of(alignment.0)) {
         None => Ok(()),
         Some((name, bytes)) => contradiction(format!(
@@ -374,12 +396,24 @@ fn check_places(workload: &Workload, environment: &Environment) -> Result<(), Re
 fn check_together(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
     let writes = workload.operation.writes();
     let null = environment.target.kind == TargetKind::Null;
+    let device = environment.all_targets().any(|target| target.kind == TargetKind::BlockDevice);
+    let passthrough = workload.personality.is_passthrough();
+    let all_devices = environment.all_targets().all(|target| target.kind == TargetKind::BlockDevice);
     let (_, on_one_target) = workload.position(0);
     let ordered = workload.pattern.is_ordered();
     let rules = [
         (
             workload.durability != Durability::None && !writes,
             "a flush is for writes; use --op write, or leave --durability out",
+        ),
+        (
+            passthrough && !all_devices,
+            "sg and nvme send commands to whole disks; name one, or use --personality io_uring",
+        ),
+        (
+            passthrough && !workload.buffering.is_direct(),
+            "sg and nvme go past the file cache, in whole blocks of the disk; use --buffering direct, or none for \
+             writes that are written through, and sizes of whole blocks",
         ),
         (workload.cache != CachePolicy::Keep && null, "null: has no cache; leave --cache out"),
         (
@@ -403,12 +437,28 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
             "--file-state is for writes to a file; use --op write, or leave it out",
         ),
         (
+            workload.file_state != FileState::Written && device,
+            "a device has no length and no blocks of its own to give; leave --file-state out, or name files only",
+        ),
+        (
             workload.file_state.grows() && workload.pattern != Pattern::Sequential,
             "a file that grows is written from its start; use --pattern sequential",
         ),
         (
             workload.file_state.grows() && (on_one_target > 1 && workload.sharing != Sharing::Cursor),
             "a file that grows has one writer; give each worker a target of its own, or use --sharing cursor",
+        ),
+        (
+            workload.verify != Verify::Off && (null || workload.operation.has(RequestKind::Trim)),
+            "verification is of what is written, to files and devices, and does not go with trims",
+        ),
+        (
+            workload.verify != Verify::Off && !writes,
+            "nothing is written that could be verified; use --op write or a mix, or verify what a run wrote",
+        ),
+        (
+            workload.verify != Verify::Off && workload.verify_block().0 < MIN_BLOCK_BYTES as u64,
+            "a block that is verified has 64 bytes at least; use sizes, --align and --offset in multiples of that",
         ),
         (
             workload.layout != Layout::Each && workload.targets < 2,
@@ -442,7 +492,7 @@ fn check_range<T: fmt::Display + PartialOrd>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::{ClockFacts, PersonalityFacts, TargetFacts};
+    use crate::environment::{ClockFacts, PersonalityFacts};
 
     fn environment() -> Environment {
         let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
@@ -504,6 +554,60 @@ mod tests {
         let mut empty = environment();
         empty.target.size_bytes = Bytes(0);
         assert!(matches!(said().resolve(&empty), Err(ResolveError::Empty { .. })));
+    }
+
+    fn with_second(size: u64, alignment: Option<Bytes>) -> Environment {
+        let mut environment = environment();
+        let mut second = TargetFacts::bare("/data/second", TargetKind::File, Bytes(size));
+        second.direct_alignment_bytes = alignment;
+        environment.more_targets = vec![second];
+        environment
+    }
+
+    #[test]
+    fn several_targets_make_one_volume() {
+        let striped = WorkloadSpec { layout: "stripe=64KiB".parse().ok(), ..Default::default() };
+        let mirrored = WorkloadSpec { layout: "mirror".parse().ok(), ..Default::default() };
+        let each = WorkloadSpec::default();
+        let environment = with_second((1 << 29) + 1, Some(Bytes(4096)));
+        let spans = [&striped, &mirrored, &each].map(|spec| spec.resolve(&environment).unwrap());
+        assert_eq!(spans.each_ref().map(|workload| workload.span.0), [1 << 30, 1 << 29, 1 << 29]);
+        assert_eq!(spans.each_ref().map(|workload| (workload.targets, workload.workers)), [(2, 1), (2, 1), (2, 2)]);
+    }
+
+    #[test]
+    fn every_one_of_several_targets_must_suit() {
+        let said = WorkloadSpec::default;
+        let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..said() };
+        let small = WorkloadSpec { request_size: Some(Bytes(512)), ..direct.clone() };
+        let striped = |text: &str| WorkloadSpec { layout: text.parse().ok(), ..direct.clone() };
+        let cases = [
+            (direct.clone(), with_second(1 << 30, None), "/data/second does not take direct I/O"),
+            (small, with_second(1 << 30, Some(Bytes(4096))), "multiples of 4 KiB, not 512 B"),
+            (striped("stripe=1000"), with_second(1 << 30, Some(Bytes(512))), "--layout comes to 1000 B"),
+            (striped("stripe=64KiB"), with_second(1 << 10, Some(Bytes(512))), "/data/second has 1 KiB"),
+            (striped("mirror"), environment(), "several targets"),
+            (WorkloadSpec { workers: Some(1), ..said() }, with_second(1 << 30, None), "fewer workers than targets"),
+            (direct, with_second(0, Some(Bytes(512))), "/data/second is empty"),
+        ];
+        for (spec, environment, needle) in cases {
+            let message = spec.resolve(&environment).unwrap_err().to_string();
+            assert!(message.contains(needle), "{message}");
+        }
+        let buffered = said().resolve(&with_second(1 << 30, None)).unwrap();
+        assert_eq!(buffered.buffering, Buffering::Buffered);
+    }
+
+    #[test]
+    fn a_device_has_no_file_state() {
+        let mut environment = with_second(1 << 30, Some(Bytes(512)));
+        environment.more_targets[0].kind = TargetKind::BlockDevice;
+        let spec = WorkloadSpec {
+            operation: Some(Operation::Write),
+            file_state: Some(FileState::Sparse),
+            ..WorkloadSpec::default()
+        };
+        assert!(spec.resolve(&environment).unwrap_err().to_string().contains("a device has no length"));
     }
 
     #[test]

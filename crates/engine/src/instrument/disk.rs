@@ -1,13 +1,14 @@
 //! What the block layer did, from the device's `stat` file (Linux, Documentation/block/stat.rst). Reading it costs a
 //! few microseconds, before and after a sample.
 
+use crate::target::filesystem::{sysfs_device, whole_disk};
 use halfpower_model::sample::Block;
 use std::path::PathBuf;
 
-/// A device whose counters can be read.
+/// Devices whose counters can be read.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskCounters {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
 }
 
 /// The counters at some moment.
@@ -20,15 +21,30 @@ pub(crate) struct Reading {
 }
 
 impl DiskCounters {
-    /// Of the device `major:minor`; none where the kernel keeps none.
-    pub(crate) fn of(major: u32, minor: u32) -> Option<Self> {
-        let path = PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"));
-        path.exists().then_some(DiskCounters { path })
+    /// Of the devices `major:minor`, each once; a partition's are in those of its disk. None where there is no device,
+    /// or the kernel keeps none for one of them.
+    pub(crate) fn of(numbers: impl IntoIterator<Item = Option<(u32, u32)>>) -> Option<Self> {
+        let mut devices = Vec::new();
+        for number in numbers {
+            let device = sysfs_device(number?)?;
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        let within = |device: &PathBuf| whole_disk(device) == *device || !devices.contains(&whole_disk(device));
+        let paths: Vec<PathBuf> =
+            devices.iter().filter(|device| within(device)).map(|device| device.join("stat")).collect();
+        (!paths.is_empty() && paths.iter().all(|path| path.exists())).then_some(DiskCounters { paths })
     }
 
-    /// Reads them.
-    pub(crate) fn read(&self) -> Option<Reading> {
-        let text = std::fs::read_to_string(&self.path).ok()?;
+    /// Reads them, one reading a device.
+    pub(crate) fn read(&self) -> Option<Vec<Reading>> {
+        self.paths.iter().map(|path| Reading::parse(&std::fs::read_to_string(path).ok()?)).collect()
+    }
+}
+
+impl Reading {
+    fn parse(text: &str) -> Option<Reading> {
         let fields: Vec<u64> = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
         let field = |index: usize| fields.get(index).copied();
         Some(Reading {
@@ -41,12 +57,37 @@ impl DiskCounters {
     }
 }
 
-/// What happened between two readings.
-pub(crate) fn between(before: Reading, after: Reading, elapsed_s: f64) -> Block {
+/// What happened between two readings: the sums of the devices, and the mean of their busy fractions.
+pub(crate) fn between(before: &[Reading], after: &[Reading], elapsed_s: f64) -> Block {
+    let sum = |figure: fn(&Reading) -> u64| {
+        before.iter().zip(after).map(|(before, after)| figure(after).saturating_sub(figure(before))).sum::<u64>()
+    };
+    let busy_s = sum(|reading| reading.busy_ms) as f64 / 1e3 / before.len().max(1) as f64;
     Block {
-        requests: after.requests.saturating_sub(before.requests),
-        bytes: after.bytes.saturating_sub(before.bytes),
-        merges: after.merges.saturating_sub(before.merges),
-        busy_fraction: (after.busy_ms.saturating_sub(before.busy_ms) as f64 / 1e3 / elapsed_s.max(1e-9)).min(1.0),
+        requests: sum(|reading| reading.requests),
+        bytes: sum(|reading| reading.bytes),
+        merges: sum(|reading| reading.merges),
+        busy_fraction: (busy_s / elapsed_s.max(1e-9)).min(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_summed_and_their_busy_time_averaged() {
+        let reading = |text: &str| Reading::parse(text).unwrap();
+        let before = [reading("1 0 8 0 1 0 8 0 0 100 0"), reading("0 0 0 0 0 0 0 0 0 0 0")];
+        let after = [reading("3 1 24 0 2 0 16 0 0 1100 0"), reading("5 0 40 0 0 2 0 0 0 500 0")];
+        let block = between(&before, &after, 1.0);
+        assert_eq!((block.requests, block.bytes, block.merges), (8, 64 * 512, 3));
+        assert!((block.busy_fraction - 0.75).abs() < 1e-9, "{block:?}");
+    }
+
+    #[test]
+    fn a_target_without_a_device_has_no_counters() {
+        assert!(DiskCounters::of([None]).is_none());
+        assert!(DiskCounters::of([]).is_none());
     }
 }

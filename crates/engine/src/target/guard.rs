@@ -19,8 +19,8 @@ pub(super) fn refuse_if_in_use(path: &Path) -> Result<(), TargetError> {
         return Err(refuse("sysfs does not know it, so nobody can tell whether it is in use; mount /sys".to_owned()));
     };
     // Another loop device may lie on the same file.
-    if let Ok(backing) = fs::read_to_string(device.join("loop/backing_file")) {
-        refuse_if_backing(Path::new(backing.trim_end_matches('\n')))?;
+    if let Some(backing) = backing_file(&device) {
+        refuse_if_backing(&backing)?;
     }
     let users = Users { mounts: filesystem::mounts(), swaps: swap_devices() };
     match users.of_family(&device) {
@@ -46,15 +46,18 @@ pub(super) fn refuse_if_backing(path: &Path) -> Result<(), TargetError> {
 /// Every loop device that has a file, and that file.
 fn loops() -> Vec<(PathBuf, PathBuf)> {
     let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
-    let backing = |device: PathBuf| {
-        let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
-        Some((fs::canonicalize(&device).ok()?, PathBuf::from(file.trim_end_matches('\n'))))
-    };
-    entries.flatten().filter_map(|entry| backing(entry.path())).collect()
+    let backed = |device: PathBuf| Some((fs::canonicalize(&device).ok()?, backing_file(&device)?));
+    entries.flatten().filter_map(|entry| backed(entry.path())).collect()
+}
+
+/// The file that a loop device lies on; none for any other device.
+pub(super) fn backing_file(device: &Path) -> Option<PathBuf> {
+    let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
+    Some(PathBuf::from(file.trim_end_matches('\n')))
 }
 
 /// Whether a path leads to the file or device of these facts.
-fn is_same(path: &Path, facts: &fs::Metadata) -> bool {
+pub(super) fn is_same(path: &Path, facts: &fs::Metadata) -> bool {
     let device = |facts: &fs::Metadata| facts.file_type().is_block_device().then(|| facts.rdev());
     fs::metadata(path).is_ok_and(|other| match (device(&other), device(facts)) {
         (None, None) => (other.dev(), other.ino()) == (facts.dev(), facts.ino()),

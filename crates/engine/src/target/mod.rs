@@ -3,9 +3,14 @@
 pub mod filesystem;
 pub(crate) mod ground;
 mod guard;
+mod identity;
+mod several;
+mod state;
 pub mod test_file;
 
-use crate::instrument::disk::DiskCounters;
+pub use identity::refuse_same;
+pub(crate) use several::Targets;
+
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
 use std::fs::{File, OpenOptions};
@@ -37,6 +42,8 @@ pub struct Target {
     file: Option<File>,
     access: Access,
     device: Option<(u32, u32)>,
+    /// True once a workload has put it into another state than that of a file that holds data.
+    is_reshaped: bool,
 }
 
 /// Why a target cannot be used. Each message ends with the remedy.
@@ -104,6 +111,19 @@ pub enum TargetError {
         /// By whom, and the remedy.
         reason: String,
     },
+    /// Two targets that are one.
+    #[error("{path} and {other} {relation}; name each target once")]
+    Same {
+        /// The one.
+        path: String,
+        /// The other.
+        other: String,
+        /// What they are to each other.
+        relation: &'static str,
+    },
+    /// `null:` and others, or no target at all.
+    #[error("a workload goes to one or more files and devices, or to null: alone; name those")]
+    NotAlone,
     /// Descriptors cannot be opened anew.
     #[error("/proc is not mounted, and targets are opened through it; mount it (mount -t proc proc /proc)")]
     NoProc,
@@ -146,11 +166,14 @@ pub(crate) struct Opened {
     pub(crate) file: File,
     pub(crate) kind: TargetKind,
     pub(crate) size: Bytes,
+    flags: OFlags,
 }
 
 impl Opened {
-    pub(crate) fn try_clone(&self) -> io::Result<Opened> {
-        Ok(Opened { file: self.file.try_clone()?, ..*self })
+    /// Opens it once more, as another program would: with a place to read ahead from that is its own.
+    pub(crate) fn reopen(&self) -> io::Result<Opened> {
+        let file = open_again(&self.file, self.flags)?;
+        Ok(Opened { file, ..*self })
     }
 }
 
@@ -163,7 +186,7 @@ impl Target {
         needs_proc()?;
         if path.as_os_str() == NULL_TARGET {
             let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
-            return Ok(Target { facts, file: None, access, device: None });
+            return Ok(Target { facts, file: None, access, device: None, is_reshaped: false });
         }
         let action = if access == Access::Overwrite { "write" } else { "read" };
         let fail = |error: io::Error| TargetError::from_io(action, path, error);
@@ -185,13 +208,13 @@ impl Target {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
         }
         let (facts, device) = describe_open(path, &file, access)?;
-        Ok(Target { facts, file: Some(file), access, device })
+        Ok(Target { facts, file: Some(file), access, device, is_reshaped: false })
     }
 
     /// A file of our own, open for reading and writing.
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
         let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
-        Ok(Target { facts, file: Some(file), access: Access::Overwrite, device })
+        Ok(Target { facts, file: Some(file), access: Access::Overwrite, device, is_reshaped: false })
     }
 
     /// The same, after it has grown.
@@ -219,21 +242,23 @@ impl Target {
         self.access
     }
 
-    /// The counters of the device below; none where there are none.
-    pub(crate) fn counters(&self) -> Option<DiskCounters> {
-        self.device.and_then(|(major, minor)| DiskCounters::of(major, minor))
-    }
-
     /// Opens it once more, as the workload's buffering asks.
     pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
         let Some(file) = &self.file else { return Ok(None) };
-        let reopened = reopen(file, workload.operation.destroys(), workload.buffering);
-        let file = reopened.map_err(|source| MeasureError::System {
+        let flags = flags_for(workload.operation.destroys(), workload.buffering);
+        let file = open_again(file, flags).map_err(|source| MeasureError::System {
             action: "open",
             subject: self.facts.path.clone(),
             source,
         })?;
-        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes }))
+        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags }))
+    }
+
+    /// Whether it is a file that has its size and is stored from its first byte to its last, without holes.
+    pub fn is_filled(&self) -> bool {
+        let size = self.facts.size_bytes;
+        let length = self.file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
+        length >= Some(size.0) && self.hole_share(size) == 0.0
     }
 
     /// Refuses to read where nothing is stored: it would measure memory, not storage. Gives the share of holes.
@@ -314,7 +339,7 @@ fn hole_bytes(file: &File, end: u64) -> u64 {
     (holes as f64 / at as f64 * end as f64) as u64
 }
 
-fn reopen(file: &File, write: bool, buffering: Buffering) -> io::Result<File> {
+fn flags_for(write: bool, buffering: Buffering) -> OFlags {
     let mut flags = OFlags::CLOEXEC;
     flags |= if write { OFlags::RDWR } else { OFlags::RDONLY };
     if buffering.is_direct() {
@@ -323,8 +348,17 @@ fn reopen(file: &File, write: bool, buffering: Buffering) -> io::Result<File> {
     if buffering.is_through() {
         flags |= OFlags::DSYNC;
     }
+    flags
+}
+
+/// Opens what a descriptor stands for once more; without a trace in the access times where we may, as fio does: reading
+/// is not to write, and the bookkeeping is not what is measured.
+fn open_again(file: &File, flags: OFlags) -> io::Result<File> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    Ok(File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?))
+    let open = |flags| rustix::fs::open(&path, flags, rustix::fs::Mode::empty());
+    // Only the owner may leave no trace.
+    let opened = open(flags | OFlags::NOATIME).or_else(|_| open(flags));
+    Ok(File::from(opened?))
 }
 
 fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, TargetError> {
@@ -354,7 +388,7 @@ fn direct_alignment(file: &File, facts: &TargetFacts) -> Option<Bytes> {
     if facts.filesystem.as_deref() == Some("tmpfs") {
         return None;
     }
-    let direct = reopen(file, false, Buffering::Direct).ok()?;
+    let direct = open_again(file, flags_for(false, Buffering::Direct)).ok()?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     if let Ok(told) = rustix::fs::statx(CWD, path.as_str(), AtFlags::empty(), StatxFlags::DIOALIGN)
         && told.stx_mask & StatxFlags::DIOALIGN.bits() != 0

@@ -3,24 +3,22 @@
 use super::{Context, Ending};
 use crate::ground::{self, Wish};
 use clap::Args;
-use halfpower_engine::Access;
-use halfpower_model::{Bytes, Environment, Personality, TargetKind};
+use halfpower_model::{Environment, Personality, TargetKind};
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Says what this host can and cannot measure under a path, and how to mend it.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// A directory, a file or a block device
+    /// Directories, files and block devices
     #[arg(default_value = ".")]
-    path: PathBuf,
+    paths: Vec<PathBuf>,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let wish =
-        Wish { path: arguments.path.clone(), size: None, size_is_fixed: false, access: Access::Read, held: Bytes(0) };
+    let wish = Wish { targets: arguments.paths.clone(), ..Wish::default() };
     let site = ground::look(&wish)?;
-    let environment = halfpower_engine::environment(site.facts.clone());
+    let environment = site.environment();
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "environment": environment, "notes": site.notes }))?;
         return Ok(Ending::Done);
@@ -34,7 +32,6 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 fn describe(environment: &Environment) -> String {
-    let target = &environment.target;
     let mut lines = vec![
         ("host", format!("{}, Linux {}, {} processors", environment.host, environment.kernel, environment.cpus)),
         ("memory", environment.memory_bytes.to_string()),
@@ -54,15 +51,17 @@ fn describe(environment: &Environment) -> String {
         let state = facts.unavailable.as_deref().map_or(works.to_owned(), |reason| format!("not here: {reason}"));
         lines.push((facts.personality.word(), state));
     }
-    let parts = [&target.filesystem, &target.device, &target.transport, &target.model];
-    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
-    lines.push(("target", format!("{} ({})", target.path, parts.join(", "))));
-    if target.kind != TargetKind::Null {
-        let direct = match target.direct_alignment_bytes {
-            Some(alignment) => format!("works, in multiples of {alignment}"),
-            None => "refused: only buffered figures".to_owned(),
-        };
-        lines.push(("direct I/O", direct));
+    for target in environment.all_targets() {
+        let parts = [&target.filesystem, &target.device, &target.transport, &target.model];
+        let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+        lines.push(("target", format!("{} ({})", target.path, parts.join(", "))));
+        if target.kind != TargetKind::Null {
+            let direct = match target.direct_alignment_bytes {
+                Some(alignment) => format!("works, in multiples of {alignment}"),
+                None => "refused: only buffered figures".to_owned(),
+            };
+            lines.push(("direct I/O", direct));
+        }
     }
     let mut text = String::new();
     for (name, value) in lines {

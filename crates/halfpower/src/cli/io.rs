@@ -1,16 +1,15 @@
 //! `halfpower io`: one workload.
 
 use super::console::printable;
-use super::run::access;
+use super::targets::OverwriteArgument;
 use super::workload::WorkloadArguments;
 use super::{Context, Ending, UsageError, session};
-use crate::ground::{self, KeptTestFile, Opened, Site, Wish};
+use crate::ground::{self, Contents, KeptTestFile, Opened, Opening, Site, Wish};
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use clap::Args;
-use halfpower_engine::Access;
 use halfpower_model::sample::Totals;
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec};
+use halfpower_model::{Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -20,13 +19,16 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// A file, a block device, a directory, or null:
-    target: PathBuf,
+    /// Files, block devices and directories, or null:
+    #[arg(required = true, value_name = "TARGET")]
+    targets: Vec<PathBuf>,
+    /// Test files to make in each directory [default: 1]
+    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    files: Option<u32>,
+    #[command(flatten)]
+    overwrite: OverwriteArgument,
     #[command(flatten)]
     workload: WorkloadArguments,
-    /// Lose what the file or device holds; `--overwrite=TARGET` makes sure it is that one
-    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
-    overwrite: Option<Option<PathBuf>>,
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store", help_heading = "Results")]
     no_store: bool,
@@ -46,34 +48,33 @@ Examples:
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let spec = arguments.workload.spec()?;
     let wish = Wish {
-        path: arguments.target.clone(),
+        targets: arguments.targets.clone(),
+        files: arguments.files,
+        layout: spec.layout.unwrap_or_default(),
         size: spec.span,
         size_is_fixed: spec.span.is_some(),
-        access: access(arguments.overwrite.as_ref(), &arguments.target)?,
-        held: Bytes(0),
+        overwrite: arguments.overwrite.of(&arguments.targets)?,
+        held: Vec::new(),
     };
     let mut store = session::open_store(context, !arguments.no_store)?;
     // Before the room is looked at: a test file that was left may be what takes it.
-    let directory = session::directory_of(&arguments.target);
-    ground::offer_removal(&mut store, directory.as_deref(), &context.console, &context.cancel)?;
+    ground::offer_removal(&mut store, &arguments.targets, &context.console, &context.cancel)?;
     let site = ground::look(&wish)?;
-    let workload = spec.resolve(&halfpower_engine::environment(site.facts.clone()))?;
+    let workload = spec.resolve(&site.environment())?;
     check_may_write(&site, &workload)?;
     if let Some(plugin) = &workload.plugin {
         // Before anything is made for it.
         halfpower_engine::check_plugin(plugin)?;
     }
-    if workload.operation.reads() {
-        site.refuse_holes(workload.span)?;
-    }
+    site.refuse_holes(std::iter::once(&workload))?;
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
-    let run = begin(context, &mut store, &site, &workload, arguments.note.as_deref())?;
-    let mut test_file = None;
-    let measured = measure(context, &mut store, run, &site, &spec, &mut test_file);
+    let run = begin(context, &mut store, &site, &workload, arguments)?;
+    let mut test_files = Vec::new();
+    let measured = measure(context, &mut store, run, &site, &spec, &mut test_files);
     context.console.end_bar();
-    let removed = test_file.map_or(Ok(()), |file: KeptTestFile| file.remove(&mut store));
+    let removed = session::remove(test_files, &mut store);
     let kept = measured.and_then(|mut sample| {
         sample.note.clone_from(&arguments.note);
         store.add_sample(run, 0, 0, &sample)?;
@@ -99,13 +100,13 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 
 /// Writing to what exists takes the user's word for it.
 fn check_may_write(site: &Site, workload: &Workload) -> Result<(), UsageError> {
-    if workload.operation.destroys() && site.access == Access::Read {
-        return Err(UsageError(format!(
+    match site.only_read().filter(|_| workload.operation.destroys()) {
+        None => Ok(()),
+        Some(path) => Err(UsageError(format!(
             "{} exists and would be written over; say --overwrite to lose what it holds",
-            site.path.display()
-        )));
+            path.display()
+        ))),
     }
-    Ok(())
 }
 
 fn begin(
@@ -113,9 +114,9 @@ fn begin(
     store: &mut Store,
     site: &Site,
     workload: &Workload,
-    note: Option<&str>,
+    arguments: &Arguments,
 ) -> anyhow::Result<RunId> {
-    let target = session::stored_target(&site.path)?;
+    let target = session::stored_targets(&arguments.targets)?.join(", ");
     Ok(store.begin_run(&NewRun {
         kind: RunKind::Io,
         name: &workload.to_string(),
@@ -123,10 +124,10 @@ fn begin(
         study_text: None,
         plan: None,
         command: &format!("halfpower {}", context.typed),
-        target: &target.to_string_lossy(),
+        target: &target,
         seed: workload.seed,
-        note,
-        environment: &halfpower_engine::environment(site.facts.clone()),
+        note: arguments.note.as_deref(),
+        environment: &site.environment(),
     })?)
 }
 
@@ -136,20 +137,20 @@ fn measure(
     run: RunId,
     site: &Site,
     spec: &WorkloadSpec,
-    test_file: &mut Option<KeptTestFile>,
+    test_files: &mut Vec<KeptTestFile>,
 ) -> anyhow::Result<Sample> {
     let console = &context.console;
-    if let Some(total) = site.fill_bytes() {
-        console.start_bar(total.0);
-    }
-    let total = site.fill_bytes().unwrap_or_default();
-    let message = format!("writing the file, {total}");
-    let seed = spec.seed.unwrap_or(1);
-    let Opened { mut host, test_file: made, .. } =
-        site.open(store, run, seed, &context.cancel, &mut |written: Bytes| {
-            console.move_bar(written.0, total.0, "", &message);
-        })?;
-    *test_file = made;
+    let opening = Opening {
+        store,
+        run,
+        seed: spec.seed.unwrap_or(1),
+        contents: Contents::for_state(spec.file_state.unwrap_or_default()),
+        left: Vec::new(),
+        cancel: &context.cancel,
+        progress: &mut |_| {},
+    };
+    let Opened { mut host, test_files: made, .. } = session::open(context, site, opening)?;
+    *test_files = made;
     // What was made may be larger than what was asked for where the target grew; resolve on what is there.
     let workload = spec.resolve(host.describe())?;
     let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);

@@ -10,6 +10,7 @@ mod run;
 mod runs;
 mod session;
 mod study;
+mod targets;
 mod workload;
 
 use clap::{Parser, Subcommand};

@@ -1,15 +1,15 @@
 //! `halfpower run`: the survey of what is under a path.
 
 use super::session::{self, DEFAULT_REPORT};
+use super::targets::OverwriteArgument;
 use super::{Context, Ending, UsageError};
-use crate::ground::{self, Making, Site, Wish};
+use crate::ground::{self, Contents, Site, Wish};
 use crate::plan::{Overrides, Plan, PlanError};
 use crate::store::{NewRun, RunKind};
 use crate::study::Study;
 use clap::Args;
-use halfpower_engine::Access;
-use halfpower_model::{Bytes, Environment, TargetFacts, WorkloadSpec};
-use std::path::{Path, PathBuf};
+use halfpower_model::{Bytes, Environment, WorkloadSpec};
+use std::path::PathBuf;
 
 /// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, from 2 KiB to 1 MiB.
 ///
@@ -61,9 +61,11 @@ pub(super) struct PlanArguments {
     /// Bytes the run may write, the test file included: flash wears [default: the study's, 32GiB]
     #[arg(long, value_name = "SIZE")]
     write_budget: Option<Bytes>,
-    /// Lose what the file or device holds; `--overwrite=TARGET` makes sure it is that one
-    #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
-    overwrite: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    overwrite: OverwriteArgument,
+    /// Test files to make in each directory [default: 1]
+    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    files: Option<u32>,
     /// Size of the test file, or how much of the target is used [default: 1GiB of a directory, all of a target]
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
@@ -79,45 +81,23 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         _ => "survey",
     };
     let study = Study::builtin(name).ok_or_else(|| UsageError(format!("there is no study {name}")))?;
-    carry_out_study(context, &study, RunKind::Survey, &arguments.path, &arguments.common)
+    carry_out_study(context, &study, RunKind::Survey, std::slice::from_ref(&arguments.path), &arguments.common)
 }
 
-/// Whether the user allowed what the target holds to be lost.
-///
-/// # Errors
-/// When `--overwrite=` names another target.
-pub(super) fn access(overwrite: Option<&Option<PathBuf>>, target: &Path) -> Result<Access, UsageError> {
-    match overwrite {
-        None => Ok(Access::Read),
-        Some(None) => Ok(Access::Overwrite),
-        Some(Some(named)) if is_same_name(named, target) => Ok(Access::Overwrite),
-        Some(Some(named)) => Err(UsageError(format!(
-            "--overwrite names {}, but the target is {}; name the same one",
-            named.display(),
-            target.display()
-        ))),
-    }
-}
-
-/// Whether two names are one, seen from here: `disk.img`, `./disk.img` and its absolute name.
-fn is_same_name(one: &Path, other: &Path) -> bool {
-    one == other || std::path::absolute(one).is_ok_and(|one| std::path::absolute(other).is_ok_and(|other| one == other))
-}
-
-/// A study on a path, from looking at the ground to the report.
+/// A study on its targets, from looking at the ground to the report.
 pub(super) fn carry_out_study(
     context: &Context,
     study: &Study,
     kind: RunKind,
-    path: &Path,
+    targets: &[PathBuf],
     arguments: &CommonArguments,
 ) -> anyhow::Result<Ending> {
     let mut store = if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.no_store)?) };
     if let Some(store) = &mut store {
         // Before the room is looked at: a test file that was left may be what takes it.
-        ground::offer_removal(store, session::directory_of(path).as_deref(), &context.console, &context.cancel)?;
+        ground::offer_removal(store, targets, &context.console, &context.cancel)?;
     }
-    let Prepared { site, environment, plan } = prepare(study, path, &arguments.plan)?;
+    let Prepared { site, environment, plan } = prepare(study, targets, &arguments.plan)?;
     context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
@@ -129,7 +109,7 @@ pub(super) fn carry_out_study(
         }
         return Ok(Ending::Done);
     };
-    let target = session::stored_target(path)?;
+    let target = session::stored_targets(targets)?.join(", ");
     let command = format!("halfpower {}", context.typed);
     let run = store.begin_run(&NewRun {
         kind,
@@ -138,7 +118,7 @@ pub(super) fn carry_out_study(
         study_text: Some(&study.text),
         plan: Some(&plan),
         command: &command,
-        target: &target.to_string_lossy(),
+        target: &target,
         seed: plan.seed,
         note: arguments.note.as_deref(),
         environment: &environment,
@@ -156,26 +136,28 @@ pub(super) struct Prepared {
 }
 
 /// Looks at the ground and makes the plan; changes nothing.
-pub(super) fn prepare(study: &Study, path: &Path, arguments: &PlanArguments) -> anyhow::Result<Prepared> {
+pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArguments) -> anyhow::Result<Prepared> {
     let wish = Wish {
-        path: path.to_owned(),
+        targets: targets.to_vec(),
+        files: arguments.files,
         size: arguments.size.or(study.test_file),
         size_is_fixed: arguments.size.is_some(),
-        access: access(arguments.overwrite.as_ref(), path)?,
-        held: Bytes(0),
+        overwrite: arguments.overwrite.of(targets)?,
+        ..Wish::default()
     };
     let site = ground::look(&wish)?;
-    // Facts of the target as it will be: a file that is made holds what was written.
-    let facts = TargetFacts { allocated_bytes: None, ..site.facts.clone() };
-    let environment = halfpower_engine::environment(facts);
+    let environment = site.environment();
     let overrides = Overrides {
         workload: WorkloadSpec { span: arguments.size, ..WorkloadSpec::default() },
         seed: arguments.seed,
         write_budget: arguments.write_budget,
         no_writes: no_writes(&site, arguments.no_writes),
         no_cold_cache: site.no_cold_cache(environment.memory_bytes),
-        test_file: site.fill_bytes(),
+        test_file: site.fill_bytes(Contents::Data),
+        each_file: site.each_file(),
         test_file_end: site.test_file_end(),
+        targets: session::stored_targets(targets)?,
+        files: arguments.files,
     };
     let plan = Plan::make(study, &overrides, &environment).map_err(|error| match site.memory_note() {
         Some(note) if matches!(error, PlanError::NothingLeft { .. }) => anyhow::Error::new(UsageError(format!(
@@ -184,10 +166,7 @@ pub(super) fn prepare(study: &Study, path: &Path, arguments: &PlanArguments) -> 
         ))),
         _ => error.into(),
     })?;
-    let reads = plan.cells.iter().map(|cell| &cell.workload).filter(|workload| workload.operation.reads());
-    if let Some(span) = reads.map(|workload| workload.span).max() {
-        site.refuse_holes(span)?;
-    }
+    site.refuse_holes(plan.cells.iter().map(|cell| &cell.workload))?;
     Ok(Prepared { site, environment, plan })
 }
 
@@ -196,7 +175,5 @@ fn no_writes(site: &Site, said: bool) -> Option<String> {
     if said {
         return Some("--no-writes".to_owned());
     }
-    let ours = matches!(site.making, Making::TestFile(_));
-    (!ours && site.access == Access::Read)
-        .then(|| format!("{} is only read unless --overwrite is said", site.path.display()))
+    site.only_read().map(|path| format!("{} is only read unless --overwrite is said", path.display()))
 }

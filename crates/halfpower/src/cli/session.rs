@@ -1,14 +1,14 @@
 //! A run from the command line to its report: shared by `run`, `study run` and `study resume`.
 
 use super::{Context, Ending};
-use crate::ground::{self, KeptTestFile, Opened, Site};
+use crate::ground::{Contents, KeptTestFile, Opened, Opening, Site};
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
 use crate::store::{RunId, RunStatus, Store};
 use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Testbed, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Workload};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -34,10 +34,10 @@ pub(super) fn carry_out(
     plan: &Plan,
     site: &Site,
 ) -> anyhow::Result<RunEnd> {
-    let mut test_file = None;
-    let result = measure(context, store, run, plan, site, &mut test_file);
+    let mut test_files = Vec::new();
+    let result = measure(context, store, run, plan, site, &mut test_files);
     context.console.end_bar();
-    let removed = test_file.map_or(Ok(()), |file: KeptTestFile| file.remove(store));
+    let removed = remove(test_files, store);
     let status = match &result {
         Ok(RunEnd::Complete) => RunStatus::Complete,
         Ok(RunEnd::Interrupted) => RunStatus::Interrupted,
@@ -57,7 +57,7 @@ fn measure(
     run: RunId,
     plan: &Plan,
     site: &Site,
-    test_file: &mut Option<KeptTestFile>,
+    test_files: &mut Vec<KeptTestFile>,
 ) -> anyhow::Result<RunEnd> {
     let started = Instant::now();
     let opened = match open_target(context, store, run, plan, site) {
@@ -66,7 +66,7 @@ fn measure(
         Err(error) => return Err(error),
     };
     let mut host = opened.host;
-    *test_file = opened.test_file;
+    *test_files = opened.test_files;
     let mut plan = plan.clone();
     if let Some(written) = opened.filled
         && store.samples(run)?.is_empty()
@@ -85,26 +85,39 @@ fn measure(
     runner.carry_out(&mut Bar { context })
 }
 
-/// Opens the target; where a test file is wanted and a killed start of the run left it, that one.
+/// Opens the targets; where test files are wanted and a killed start of the run left some, those.
 fn open_target(context: &Context, store: &mut Store, run: RunId, plan: &Plan, site: &Site) -> anyhow::Result<Opened> {
-    if matches!(site.making, ground::Making::TestFile(_))
-        && let Some(left) = store.test_files_left()?.into_iter().find(|left| left.run == Some(run))
-    {
-        let file = KeptTestFile::adopt(store, &left)?;
-        let opened = Opened::on_test_file(file)?;
-        if opened.host.describe().target.size_bytes == site.facts.size_bytes && opened.host.is_filled() {
-            return Ok(opened);
-        }
-        // It was killed while the file was being filled.
-        if let Some(file) = opened.test_file {
-            file.remove(store)?;
-        }
+    let left = store.test_files_left()?.into_iter().filter(|left| left.run == Some(run)).collect();
+    open(
+        context,
+        site,
+        Opening {
+            store,
+            run,
+            seed: plan.seed,
+            contents: Contents::Data,
+            left,
+            cancel: &context.cancel,
+            progress: &mut |_| {},
+        },
+    )
+}
+
+/// Opens the targets and shows how far what is made for them is.
+pub(super) fn open(context: &Context, site: &Site, opening: Opening<'_>) -> anyhow::Result<Opened> {
+    let total = site.fill_bytes(opening.contents).unwrap_or_default();
+    if total.0 > 0 {
+        context.console.start_bar(total.0);
     }
-    let total = site.fill_bytes().unwrap_or_default();
-    context.console.start_bar(total.0);
     let message = format!("writing the test file, {total}");
     let mut progress = |written: Bytes| context.console.move_bar(written.0, total.0, "", &message);
-    site.open(store, run, plan.seed, &context.cancel, &mut progress)
+    site.open(Opening { progress: &mut progress, ..opening })
+}
+
+/// Removes every test file; the first that stays is told of.
+pub(super) fn remove(test_files: Vec<KeptTestFile>, store: &mut Store) -> anyhow::Result<()> {
+    let removed: Vec<anyhow::Result<()>> = test_files.into_iter().map(|file| file.remove(store)).collect();
+    removed.into_iter().collect()
 }
 
 pub(super) fn is_interruption(error: &anyhow::Error) -> bool {
@@ -187,15 +200,13 @@ fn kilobytes(bytes: usize) -> String {
     format!("{} kB", significant(bytes as f64 / 1e3))
 }
 
-/// A target as the store keeps it: by its absolute name, so that it is found again from anywhere.
+/// Targets as the store keeps them: by their absolute names, so that they are found again from anywhere.
 ///
 /// # Errors
 /// When the current directory is gone.
-pub(super) fn stored_target(path: &Path) -> std::io::Result<PathBuf> {
-    if path.as_os_str() == NULL_TARGET { Ok(path.to_owned()) } else { std::path::absolute(path) }
-}
-
-/// Where a directory's leftovers are looked for.
-pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
-    path.is_dir().then(|| path.to_owned())
+pub(super) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
+    let absolute = |path: &PathBuf| {
+        if path.as_os_str() == NULL_TARGET { Ok(path.clone()) } else { std::path::absolute(path) }
+    };
+    targets.iter().map(|path| Ok(absolute(path)?.to_string_lossy().into_owned())).collect()
 }

@@ -3,6 +3,7 @@
 use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use super::session::{self, DEFAULT_REPORT};
+use super::targets::{OverwriteArgument, TargetArgument};
 use super::{Context, Ending, UsageError};
 use crate::ground::{self, Wish};
 use crate::plan::Plan;
@@ -10,7 +11,7 @@ use crate::store::{RunId, RunKind, RunStatus, StoreError};
 use crate::study::Study;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use halfpower_engine::Access;
+use halfpower_engine::NULL_TARGET;
 use std::path::{Path, PathBuf};
 
 /// Studies: a question, a target and a sweep, as a TOML file (docs/FORMAT.md) or built in.
@@ -44,9 +45,8 @@ enum Action {
         /// Write the report here
         #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
         report: PathBuf,
-        /// Lose what the file or device holds, as when the run was begun
-        #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true)]
-        overwrite: Option<Option<PathBuf>>,
+        #[command(flatten)]
+        overwrite: OverwriteArgument,
         #[command(flatten)]
         plugins: PluginArguments,
     },
@@ -56,9 +56,8 @@ enum Action {
 struct RunArguments {
     /// A built-in study's name or a file
     study: String,
-    /// A directory, a file or a block device
-    #[arg(long, value_name = "PATH", default_value = ".")]
-    target: PathBuf,
+    #[command(flatten)]
+    target: TargetArgument,
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
@@ -81,11 +80,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::Run(arguments) => {
             let study = load(&arguments.study)?;
             arguments.plugins.check(study.plugins())?;
-            carry_out_study(context, &study, RunKind::Study, &arguments.target, &arguments.common)
+            carry_out_study(context, &study, RunKind::Study, &arguments.target.targets, &arguments.common)
         }
-        Action::Resume { run, report, overwrite, plugins } => {
-            resume(context, *run, report, overwrite.as_ref(), plugins)
-        }
+        Action::Resume { run, report, overwrite, plugins } => resume(context, *run, report, overwrite, plugins),
     }
 }
 
@@ -158,7 +155,7 @@ fn resume(
     context: &Context,
     id: RunId,
     report: &Path,
-    overwrite: Option<&Option<PathBuf>>,
+    overwrite: &OverwriteArgument,
     plugins: &PluginArguments,
 ) -> anyhow::Result<Ending> {
     let mut store = session::open_store(context, true)?;
@@ -172,26 +169,29 @@ fn resume(
         return Err(StoreError::Complete(id).into());
     }
     plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
-    let path = PathBuf::from(&stored.target);
-    if !path.exists() {
+    let targets = if plan.targets.is_empty() { std::slice::from_ref(&stored.target) } else { plan.targets.as_slice() };
+    let targets: Vec<PathBuf> = targets.iter().map(PathBuf::from).collect();
+    if let Some(gone) = targets.iter().find(|path| path.as_os_str() != NULL_TARGET && !path.exists()) {
         return Err(UsageError(format!(
             "{}, where run {id} was begun, is not there any more; bring it back, or start again with `{}`",
-            stored.target, stored.command
+            gone.display(),
+            stored.command
         ))
         .into());
     }
-    let left = store.test_files_left()?.into_iter().find(|left| left.run == Some(id));
     let wish = Wish {
-        size: plan.test_file_bytes,
+        size: plan.file_bytes.or(plan.test_file_bytes),
         size_is_fixed: plan.test_file_bytes.is_some(),
-        access: super::run::access(overwrite, &path)?,
-        held: left.map(|left| left.bytes).unwrap_or_default(),
-        path,
+        overwrite: overwrite.of(&targets)?,
+        held: store.test_files_left()?.into_iter().filter(|left| left.run == Some(id)).collect(),
+        files: plan.files,
+        targets,
+        ..Wish::default()
     };
     let site = ground::look(&wish)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
-    if writes && site.access == Access::Read {
-        return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", stored.target)).into());
+    if let Some(path) = site.only_read().filter(|_| writes) {
+        return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", path.display())).into());
     }
     store.resume_run(id)?;
     warn_of_changes(context, plan, &stored.environment, &site);
@@ -201,7 +201,7 @@ fn resume(
 
 /// Says where the host is not what it was: the samples before and after then measured different things.
 fn warn_of_changes(context: &Context, plan: &Plan, before: &halfpower_model::Environment, site: &ground::Site) {
-    let now = halfpower_engine::environment(site.facts.clone());
+    let now = site.environment();
     for (what, before, now) in [
         ("host", &before.host, &now.host),
         ("kernel", &before.kernel, &now.kernel),

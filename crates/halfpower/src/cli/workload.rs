@@ -41,8 +41,9 @@ pub(crate) struct WorkloadArguments {
     /// (direct and through) [default: direct where it can be]
     #[arg(long, help_heading = "The way to do it")]
     buffering: Option<Buffering>,
-    /// sync (pread, pwrite), io_uring, null (does nothing: measures the program), or plugin:FILE,OPTIONS (a shared object
-    /// of yours, which runs with your rights: docs/PLUGINS.md) [default: io_uring when direct or deep, else sync]
+    /// sync (pread, pwrite), io_uring, sg or nvme (commands straight to a whole SCSI or NVMe disk), null (does nothing:
+    /// measures the program), or plugin:FILE,OPTIONS (a shared object of yours, which runs with your rights:
+    /// docs/PLUGINS.md) [default: io_uring when direct or deep, else sync]
     #[arg(long, help_heading = "The way to do it")]
     personality: Option<NamedPersonality>,
     /// State of the file cache before: keep, cold or warm [default: keep]
@@ -77,7 +78,7 @@ pub(crate) struct WorkloadArguments {
     /// fio's name for --buffering: 0 buffered, 1 direct
     #[arg(long, value_name = "0|1", conflicts_with = "buffering", help_heading = "fio's names")]
     direct: Option<u8>,
-    /// fio's name for --personality: psync, sync, io_uring, null
+    /// fio's name for --personality: psync, sync, io_uring, io_uring_cmd, sg, null
     #[arg(long, value_name = "ENGINE", conflicts_with = "personality", help_heading = "fio's names")]
     ioengine: Option<String>,
 }
@@ -136,10 +137,12 @@ impl WorkloadArguments {
             None => self.personality.as_ref().map(|named| named.personality),
             Some("psync" | "sync" | "pvsync" | "pvsync2") => Some(Personality::Sync),
             Some("io_uring") => Some(Personality::IoUring),
+            Some("sg") => Some(Personality::Sg),
+            Some("io_uring_cmd") => Some(Personality::Nvme),
             Some("null") => Some(Personality::Null),
             Some(other) => {
                 return Err(UsageError(format!(
-                    "--ioengine {other} has no personality here; use --personality sync, io_uring or null"
+                    "--ioengine {other} has no personality here; use --personality sync, io_uring, sg, nvme or null"
                 )));
             }
         };

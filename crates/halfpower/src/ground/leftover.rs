@@ -1,20 +1,20 @@
 //! Test files that killed runs left behind: found at the next start, offered for removal, never removed unasked.
 
 use super::KeptTestFile;
-use super::site::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
+use super::test_file::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
 use crate::cli::Console;
 use crate::store::{RunStatus, Store, TestFile};
 use halfpower_model::Cancel;
 use std::path::{Path, PathBuf};
 
-/// Tells of test files that were left, and asks whether to remove them where somebody can answer. `directory` is
-/// looked at as well, for files of runs that kept no store.
+/// Tells of test files that were left, and asks whether to remove them where somebody can answer. Directories among the
+/// targets are looked at as well, for files of runs that kept no store.
 ///
 /// # Errors
 /// When the store cannot be read, or a file cannot be removed.
 pub(crate) fn offer_removal(
     store: &mut Store,
-    directory: Option<&Path>,
+    targets: &[PathBuf],
     console: &Console,
     cancel: &Cancel,
 ) -> anyhow::Result<()> {
@@ -28,7 +28,8 @@ pub(crate) fn offer_removal(
         }
     }
     let is_known = |path: &PathBuf| known.iter().any(|known| same_file(known, path));
-    for path in directory.into_iter().flat_map(unknown_test_files).filter(|path| !is_known(path)) {
+    let directories = targets.iter().filter(|target| target.is_dir());
+    for path in directories.flat_map(|directory| unknown_test_files(directory)).filter(|path| !is_known(path)) {
         console.warning(&format!(
             "{} looks like a test file of a run that this store does not know; remove it yourself if nobody is using it",
             path.display()

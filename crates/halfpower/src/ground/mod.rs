@@ -1,52 +1,52 @@
-//! The ground a run stands on: what is under the path, what may be written there, how large a test file fits.
+//! The ground a run stands on: what is under each path, what may be written there, how large a test file fits.
 //!
 //! Looking changes nothing. What looking cannot vouch for (memory instead of storage, a network between, a cache that
 //! keeps everything) is said before anything is measured. Nothing that holds data is opened for writing unless the
-//! user said so for that very target.
+//! user said so for that very target, and no two targets may be the same storage.
 
 mod leftover;
+mod overwrite;
+mod place;
 mod site;
+mod test_file;
 
 pub(crate) use leftover::{offer_removal, remove_leftovers};
-pub(crate) use site::{KeptTestFile, Opened, Site};
+pub(crate) use overwrite::Overwrite;
+pub(crate) use site::{Contents, Opened, Opening, Site};
+pub(crate) use test_file::KeptTestFile;
 
 use crate::cli::UsageError;
-use halfpower_engine::{Access, Ground, NULL_TARGET, Target, TargetError};
+use crate::store::TestFile;
+use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, Layout, TargetFacts, TargetKind};
+use place::{Making, Place};
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.
 const LEAST_TEST_FILE: Bytes = Bytes(64 << 20);
 /// The size of a test file when nobody says one.
 const DEFAULT_TEST_FILE: Bytes = Bytes(1 << 30);
+/// Most targets: what a transfer can name, and more than anybody has.
+const MOST_TARGETS: usize = 1024;
 
-/// What the user said about the target.
-#[derive(Clone, Debug)]
+/// What the user said about the targets.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
-    /// What to measure.
-    pub(crate) path: PathBuf,
-    /// Size of the file to make, where one is made.
+    /// What to measure: files, devices and directories, or `null:`.
+    pub(crate) targets: Vec<PathBuf>,
+    /// How many test files to make in each directory; none where nobody said.
+    pub(crate) files: Option<u32>,
+    /// How the targets make one.
+    pub(crate) layout: Layout,
+    /// How large what they make together is to be; where each is on its own, each.
     pub(crate) size: Option<Bytes>,
     /// Whether the size was asked for by the user, and so must fit, or is a suggestion that may shrink.
     pub(crate) size_is_fixed: bool,
-    /// Whether what the target holds may be lost.
-    pub(crate) access: Access,
-    /// What a test file already takes up there that will be used again.
-    pub(crate) held: Bytes,
-}
-
-/// What has to be made before the target can be measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Making {
-    /// Nothing: it is there.
-    Nothing,
-    /// A test file in this directory, removed in the end.
-    TestFile(PathBuf),
-    /// The file that was named, which stays.
-    NamedFile,
-    /// More of the file that was named, which may be lost.
-    LargerFile,
+    /// What may be lost.
+    pub(crate) overwrite: Overwrite,
+    /// Test files there that will be used again.
+    pub(crate) held: Vec<TestFile>,
 }
 
 /// Looks at what the user named.
@@ -54,82 +54,89 @@ pub(crate) enum Making {
 /// # Errors
 /// When it cannot be measured, with the remedy.
 pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
-    if wish.path.as_os_str() == NULL_TARGET {
-        let facts = Target::open(&wish.path, Access::Read)?.facts().clone();
-        return Ok(Site::new(wish, facts, Making::Nothing, Vec::new()));
+    let files = wish.files.unwrap_or(1);
+    if files == 0 {
+        return Err(UsageError("--files is 0; give at least 1".to_owned()).into());
     }
-    match std::fs::metadata(&wish.path) {
-        Ok(metadata) if metadata.is_dir() => look_at_directory(wish),
-        Ok(_) => look_at_existing(wish),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && wish.size.is_some() && wish.size_is_fixed => {
-            look_at_missing(wish)
+    refuse_same(&wish.targets).map_err(|error| UsageError(error.to_string()))?;
+    refuse_same_names(&wish.targets)?;
+    if let Some(null) = wish.targets.iter().find(|target| target.as_os_str() == NULL_TARGET) {
+        let facts = Target::open(null, Access::Overwrite)?.facts().clone();
+        if wish.targets.len() > 1 {
+            return Err(UsageError("null: takes no other targets beside it; name it alone".to_owned()).into());
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(UsageError(format!(
-            "{} does not exist; name a file, a device or a directory, or give --size to make the file",
-            wish.path.display()
-        ))
-        .into()),
-        Err(error) => Err(TargetError::from_io("examine", &wish.path, error).into()),
+        // It holds nothing that could be lost.
+        return Ok(Site::new(vec![Place::as_it_is(null, facts, Access::Overwrite)], Vec::new()));
     }
-}
-
-fn look_at_directory(wish: &Wish) -> anyhow::Result<Site> {
-    let ground = Ground::of(&wish.path)?;
-    let size = choose_size(wish, &wish.path, Bytes(ground.free_bytes.0 + wish.held.0))?;
-    let facts = TargetFacts { size_bytes: size, path: wish.path.display().to_string(), ..ground.facts.clone() };
-    let mut notes = notes(&facts);
-    if wish.size.is_some_and(|wanted| size < wanted) {
-        notes.push(Warning::new(
-            "small_test_file",
-            format!("the test file is {size}, because only {} are free", ground.free_bytes),
-            "free some space for figures that caches distort less",
-        ));
+    let directories = wish.targets.iter().filter(|target| target.is_dir()).count();
+    let targets = directories * files as usize + wish.targets.len() - directories;
+    if targets > MOST_TARGETS {
+        return Err(UsageError(format!("{targets} targets are too many; name at most {MOST_TARGETS}")).into());
     }
-    let site = Site::new(wish, facts, Making::TestFile(wish.path.clone()), notes);
-    let cache_can_be_emptied = ground.cache_can_be_emptied;
-    Ok(Site { free_bytes: Some(ground.free_bytes), cache_can_be_emptied, ..site })
+    let size = wish.size.map(|size| wish.layout.part(size, targets as u32));
+    let mut places = Vec::new();
+    for target in &wish.targets {
+        let place = Place::find(target, wish, size)?;
+        let copies = if matches!(place.making, Making::TestFile(_)) { files } else { 1 };
+        places.extend(std::iter::repeat_n(place, copies as usize));
+    }
+    let mut notes = size_them(&mut places, wish, size)?;
+    let said = wish.targets.iter().filter_map(|target| places.iter().find(|place| place.path == *target));
+    said.for_each(|place| notes.extend(notes_on(&place.facts)));
+    Ok(Site::new(places, notes))
 }
 
-fn look_at_missing(wish: &Wish) -> anyhow::Result<Site> {
-    let directory = wish.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let ground = Ground::of(directory)?;
-    let size = choose_size(wish, directory, ground.free_bytes)?;
-    let facts = TargetFacts { size_bytes: size, path: wish.path.display().to_string(), ..ground.facts };
-    let notes = notes(&facts);
-    Ok(Site::new(wish, facts, Making::NamedFile, notes))
+/// Gives what is made its size; the note says where that is less than was wanted.
+fn size_them(places: &mut [Place], wish: &Wish, size: Option<Bytes>) -> anyhow::Result<Vec<Warning>> {
+    let mut notes = Vec::new();
+    if let Some(size) = size.filter(|_| wish.size_is_fixed) {
+        place::give_size(places, size, wish)?;
+        return Ok(notes);
+    }
+    let wanted = size.unwrap_or(DEFAULT_TEST_FILE);
+    let mut fits = wanted;
+    for place in places.iter().filter(|place| place.making != Making::Nothing) {
+        let beside = places.iter().filter(|other| other.filesystem == place.filesystem).count() as u64;
+        fits = fits.min(choose_size(wanted, &place.path, place::room(place, wish), beside)?);
+    }
+    if let Some(place) = places.iter().find(|place| place.making != Making::Nothing && fits < wanted) {
+        let free = place.free_bytes.unwrap_or_default();
+        notes.extend(wish.size.map(|_| {
+            Warning::new(
+                "small_test_file",
+                format!("the test file is {fits}, because only {free} are free"),
+                "free some space for figures that caches distort less",
+            )
+        }));
+    }
+    place::give_size(places, fits, wish)?;
+    Ok(notes)
 }
 
-fn look_at_existing(wish: &Wish) -> anyhow::Result<Site> {
-    let mut facts = Target::open(&wish.path, wish.access)?.facts().clone();
-    let grows = wish.size.filter(|size| wish.size_is_fixed && *size > facts.size_bytes);
-    let making = match grows {
-        Some(size) if facts.kind == TargetKind::File && wish.access == Access::Overwrite => {
-            let ground =
-                Ground::of(wish.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
-            let missing = Bytes(size.0 - facts.allocated_bytes.unwrap_or_default().0.min(size.0));
-            if missing > ground.free_bytes {
-                return Err(no_room(&wish.path, ground.free_bytes, missing).into());
-            }
-            facts.size_bytes = size;
-            Making::LargerFile
-        }
-        _ => Making::Nothing,
+/// Refuses files to be made that are one and the same.
+fn refuse_same_names(targets: &[PathBuf]) -> Result<(), UsageError> {
+    let full = |path: &PathBuf| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(parent.canonicalize().ok()?.join(path.file_name()?))
     };
-    let notes = notes(&facts);
-    Ok(Site::new(wish, facts, making, notes))
+    for (index, target) in targets.iter().enumerate() {
+        let same = |other: &&PathBuf| target == *other || full(target).is_some_and(|name| full(other) == Some(name));
+        if let Some(other) = targets[..index].iter().find(same) {
+            let (target, other) = (target.display(), other.display());
+            return Err(UsageError(format!("{target} and {other} are one file; name each target once")));
+        }
+    }
+    Ok(())
 }
 
-/// A size that fits: what was asked for, or halved until at least half of the free space stays free.
-fn choose_size(wish: &Wish, place: &Path, free: Bytes) -> Result<Bytes, UsageError> {
-    let wanted = wish.size.unwrap_or(DEFAULT_TEST_FILE);
-    if wish.size_is_fixed {
-        return if wanted <= free { Ok(wanted) } else { Err(no_room(place, free, wanted)) };
-    }
+/// A size for each of `files` test files: what was wanted, or halved until at least half of the free space stays free.
+fn choose_size(wanted: Bytes, place: &Path, free: Bytes, files: u64) -> Result<Bytes, UsageError> {
+    let is_too_large = |size: Bytes| size.0.saturating_mul(files) > free.0 / 2;
     let mut size = wanted;
-    while size.0 > free.0 / 2 && size > LEAST_TEST_FILE {
+    while is_too_large(size) && size > LEAST_TEST_FILE {
         size = Bytes(size.0 / 2).max(LEAST_TEST_FILE);
     }
-    if size.0 > free.0 / 2 { Err(no_room(place, free, Bytes(LEAST_TEST_FILE.0 * 2))) } else { Ok(size) }
+    if is_too_large(size) { Err(no_room(place, free, Bytes(LEAST_TEST_FILE.0 * 2 * files))) } else { Ok(size) }
 }
 
 fn no_room(place: &Path, free: Bytes, needed: Bytes) -> UsageError {
@@ -141,7 +148,7 @@ fn no_room(place: &Path, free: Bytes, needed: Bytes) -> UsageError {
 }
 
 /// What would make the figures something else than those of a storage device.
-fn notes(facts: &TargetFacts) -> Vec<Warning> {
+fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
     let filesystem = facts.filesystem.as_deref().unwrap_or_default();
     let mut notes = Vec::new();
     if matches!(filesystem, "tmpfs" | "ramfs") || facts.transport.as_deref() == Some("ram") {
@@ -176,25 +183,38 @@ mod tests {
     use super::*;
 
     fn wish(path: &Path) -> Wish {
-        Wish { path: path.to_owned(), size: None, size_is_fixed: false, access: Access::Read, held: Bytes(0) }
+        Wish { targets: vec![path.to_owned()], ..Wish::default() }
+    }
+
+    fn of_size(path: &Path, size: u64) -> Wish {
+        Wish { size: Some(Bytes(size)), size_is_fixed: true, ..wish(path) }
     }
 
     #[test]
     fn a_test_file_leaves_half_of_the_space() {
         let place = Path::new("/data");
-        let size = |free| choose_size(&wish(place), place, Bytes(free)).map_err(|error| error.to_string());
-        assert_eq!(size(100 << 30), Ok(DEFAULT_TEST_FILE));
-        assert_eq!(size(1 << 30), Ok(Bytes(512 << 20)));
-        assert_eq!(size(128 << 20), Ok(LEAST_TEST_FILE));
-        assert!(size(10 << 20).unwrap_err().contains("10 MiB are free and 128 MiB are needed"));
+        let size =
+            |free, files| choose_size(DEFAULT_TEST_FILE, place, Bytes(free), files).map_err(|error| error.to_string());
+        assert_eq!(size(100 << 30, 1), Ok(DEFAULT_TEST_FILE));
+        assert_eq!(size(1 << 30, 1), Ok(Bytes(512 << 20)));
+        assert_eq!(size(128 << 20, 1), Ok(LEAST_TEST_FILE));
+        assert_eq!(size(4 << 30, 4), Ok(Bytes(512 << 20)));
+        assert!(size(10 << 20, 1).unwrap_err().contains("10 MiB are free and 128 MiB are needed"));
+        assert!(size(10 << 20, 2).unwrap_err().contains("10 MiB are free and 256 MiB are needed"));
     }
 
     #[test]
     fn a_size_that_was_asked_for_fits_or_fails() {
-        let place = Path::new("/data");
-        let wish = Wish { size: Some(Bytes(8 << 20)), size_is_fixed: true, ..wish(place) };
-        assert_eq!(choose_size(&wish, place, Bytes(10 << 20)).ok(), Some(Bytes(8 << 20)));
-        assert!(choose_size(&wish, place, Bytes(4 << 20)).is_err());
+        let directory = tempfile::tempdir().unwrap();
+        let free = look(&of_size(directory.path(), 1 << 20)).unwrap().places[0].free_bytes.unwrap();
+        let error = look(&of_size(directory.path(), free.0 * 2)).unwrap_err().to_string();
+        assert!(error.contains("too little room"), "{error}");
+        // Each would fit, but not all of them.
+        let several = Wish { files: Some(4), ..of_size(directory.path(), free.0 / 3) };
+        let error = look(&several).unwrap_err().to_string();
+        assert!(error.contains("too little room"), "{error}");
+        let striped = Wish { layout: "stripe=64KiB".parse().unwrap(), ..several };
+        assert_eq!(look(&striped).unwrap().places.len(), 4);
     }
 
     #[test]
@@ -204,13 +224,31 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_named_twice() {
+        let directory = tempfile::tempdir().unwrap();
+        let [file, new] = ["file", "new"].map(|name| directory.path().join(name));
+        std::fs::write(&file, "a").unwrap();
+        let again = |path: &Path| path.parent().unwrap().join(".").join(path.file_name().unwrap());
+        for targets in [
+            vec![file.clone(), again(&file)],
+            vec![new.clone(), again(&new)],
+            vec![directory.path().to_owned(), again(directory.path())],
+            vec![PathBuf::from(NULL_TARGET), PathBuf::from(NULL_TARGET)],
+            vec![file, PathBuf::from(NULL_TARGET)],
+        ] {
+            let wish = Wish { targets, ..of_size(directory.path(), 1 << 20) };
+            assert!(look(&wish).unwrap_err().is::<UsageError>(), "{wish:?}");
+        }
+    }
+
+    #[test]
     fn memory_is_told_from_storage() {
         let memory = Path::new("/dev/shm");
         if halfpower_engine::filesystem::mount_of(memory).is_none_or(|mount| mount.kind != "tmpfs") {
             eprintln!("skipped: /dev/shm is no tmpfs here");
             return;
         }
-        let site = look(&Wish { size: Some(Bytes(1 << 20)), size_is_fixed: true, ..wish(memory) }).unwrap();
+        let site = look(&of_size(memory, 1 << 20)).unwrap();
         assert!(site.notes.iter().any(|note| note.code == "memory"), "{:?}", site.notes);
         assert!(site.describe(Bytes(1 << 34)).starts_with("tmpfs, "), "{}", site.describe(Bytes(1 << 34)));
         assert!(
@@ -222,11 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_gets_a_test_file() {
+    fn a_directory_gets_test_files() {
         let directory = tempfile::tempdir().unwrap();
-        let site = look(&Wish { size: Some(Bytes(1 << 20)), size_is_fixed: true, ..wish(directory.path()) }).unwrap();
-        assert_eq!(site.making, Making::TestFile(directory.path().to_owned()));
-        assert_eq!(site.facts.size_bytes, Bytes(1 << 20));
+        let site = look(&Wish { files: Some(3), ..of_size(directory.path(), 1 << 20) }).unwrap();
+        assert_eq!(site.places.len(), 3);
+        for place in &site.places {
+            assert_eq!(place.making, Making::TestFile(directory.path().to_owned()));
+            assert_eq!(place.facts.size_bytes, Bytes(1 << 20));
+        }
+        assert_eq!(site.fill_bytes(Contents::Data), Some(Bytes(3 << 20)));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "looking makes nothing");
     }
 }

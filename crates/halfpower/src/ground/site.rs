@@ -1,84 +1,92 @@
-//! A site: the ground looked at, and what it takes to open the target on it.
+//! A site: the ground looked at, and what it takes to open the targets on it.
 
-use super::{Making, Wish};
+use super::place::{Making, Place};
+use super::test_file::KeptTestFile;
 use crate::plan::TestFileEnd;
-use crate::store::{self, RunId, Store, TestFileId};
+use crate::store::{self, RunId, Store};
 use halfpower_engine::test_file::{TestFile, fill};
-use halfpower_engine::{Access, Host, Target};
+use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Cancel, TargetFacts, random};
-use std::path::{Path, PathBuf};
+use halfpower_model::{Bytes, Cancel, Environment, FileState, TargetFacts, Workload, random};
+use std::path::Path;
 
-/// Part of a run's seed that draws the test file's bytes.
+/// Part of a run's seed that draws the test files' bytes.
 const FILL_SEED: u64 = 1 << 41;
-/// How a test file's name begins and ends, for people who find one.
-pub(super) const TEST_FILE_PREFIX: &str = "halfpower-";
-pub(super) const TEST_FILE_SUFFIX: &str = ".test";
 
 /// Where a run will take place.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// What was named.
-    pub(crate) path: PathBuf,
-    /// What the target is, or will be once it is made.
-    pub(crate) facts: TargetFacts,
-    /// What has to be made first.
-    pub(crate) making: Making,
-    /// Whether it may be written.
-    pub(crate) access: Access,
-    /// Space that may still be used, where something is made.
-    pub(crate) free_bytes: Option<Bytes>,
-    /// Whether the file cache lets go of a file; none where nobody looked or it cannot be seen.
-    pub(crate) cache_can_be_emptied: Option<bool>,
+    /// Every target, in order; never empty.
+    pub(super) places: Vec<Place>,
     /// What the user should know beforehand.
     pub(crate) notes: Vec<Warning>,
 }
 
-/// An open target.
+/// Open targets.
 pub(crate) struct Opened {
-    /// The testbed on it.
+    /// The testbed on them.
     pub(crate) host: Host,
-    /// The file that was made for the run and goes with it.
-    pub(crate) test_file: Option<KeptTestFile>,
+    /// The files that were made for the run and go with it.
+    pub(crate) test_files: Vec<KeptTestFile>,
     /// Bytes that were written before; none when nothing had to be.
     pub(crate) filled: Option<Bytes>,
 }
 
-/// A test file that the store knows of, so that it is found again whatever happens.
-pub(crate) struct KeptTestFile {
-    file: TestFile,
-    id: TestFileId,
+/// What a file that is made has in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Data, from its first byte to its last.
+    Data,
+    /// A length and no more: the workload brings it into the state it wants.
+    Length,
+}
+
+/// What opening the targets takes, beside the site.
+pub(crate) struct Opening<'a> {
+    pub(crate) store: &'a mut Store,
+    pub(crate) run: RunId,
+    pub(crate) seed: u64,
+    pub(crate) contents: Contents,
+    /// Test files that a killed start of the run left: taken over where they hold what they should, else removed.
+    pub(crate) left: Vec<store::TestFile>,
+    pub(crate) cancel: &'a Cancel,
+    /// Is told how many bytes are written.
+    pub(crate) progress: &'a mut dyn FnMut(Bytes),
+}
+
+impl Contents {
+    /// What a file needs to have for a workload that writes it in this state.
+    pub(crate) fn for_state(state: FileState) -> Contents {
+        if state.holds_data() { Contents::Data } else { Contents::Length }
+    }
 }
 
 impl Site {
-    pub(super) fn new(wish: &Wish, facts: TargetFacts, making: Making, notes: Vec<Warning>) -> Self {
-        // What we make ourselves may be written.
-        let access =
-            if matches!(making, Making::TestFile(_) | Making::NamedFile) { Access::Overwrite } else { wish.access };
-        let path = wish.path.clone();
-        Site { path, facts, making, access, free_bytes: None, cache_can_be_emptied: None, notes }
+    pub(super) fn new(places: Vec<Place>, notes: Vec<Warning>) -> Self {
+        Site { places, notes }
+    }
+
+    /// The host and the targets as they will be.
+    pub(crate) fn environment(&self) -> Environment {
+        let mut facts = self.places.iter().map(|place| match place.making {
+            Making::Nothing => place.facts.clone(),
+            // What lies there now says nothing of what will.
+            _ => TargetFacts { allocated_bytes: None, ..place.facts.clone() },
+        });
+        let first = facts.next().expect("a site has a place");
+        halfpower_engine::environment(first, facts.collect())
     }
 
     /// The ground in a sentence: what lies there, how much room, how it may be read.
     pub(crate) fn describe(&self, memory: Bytes) -> String {
-        let facts = &self.facts;
-        let device = facts.device.as_ref().map(|device| match &facts.transport {
-            Some(transport) => format!("{device} ({transport})"),
-            None => device.clone(),
-        });
-        let place = [facts.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
-        let mut parts = vec![if place.is_empty() { facts.path.clone() } else { place }];
-        parts.extend(self.free_bytes.map(|free| format!("{free} free")));
-        parts.push(match facts.direct_alignment_bytes {
-            Some(alignment) => format!("direct I/O in multiples of {alignment}"),
-            None => "no direct I/O".to_owned(),
-        });
-        parts.extend(
-            self.cache_can_be_emptied
-                .map(|can| format!("a file cache that {} be emptied", if can { "can" } else { "cannot" })),
-        );
-        parts.push(format!("{memory} of memory"));
-        format!("{}.", parts.join(", "))
+        let mut grounds: Vec<String> = Vec::new();
+        for place in &self.places {
+            let ground = describe(place);
+            if !grounds.contains(&ground) {
+                grounds.push(ground);
+            }
+        }
+        format!("{}, {memory} of memory.", grounds.join("; "))
     }
 
     /// The note that this is no storage, if it is none.
@@ -89,129 +97,199 @@ impl Site {
     /// Why a cache that is to be cold cannot be made so, if it cannot: what does not leave the cache must at least not
     /// fit into it.
     pub(crate) fn no_cold_cache(&self, memory: Bytes) -> Option<String> {
-        let stays = self.cache_can_be_emptied == Some(false) && self.facts.size_bytes <= memory;
-        stays.then(|| format!("the file cache cannot be emptied here; it needs a --size above the {memory} of memory"))
+        let stays = self.places.iter().filter(|place| place.cache_can_be_emptied == Some(false));
+        let bytes: Vec<u64> = stays.map(|place| place.facts.size_bytes.0).collect();
+        (!bytes.is_empty() && bytes.iter().sum::<u64>() <= memory.0)
+            .then(|| format!("the file cache cannot be emptied here; it needs a --size above the {memory} of memory"))
+    }
+
+    /// The first target that is there and must not be written.
+    pub(crate) fn only_read(&self) -> Option<&Path> {
+        self.places.iter().find(|place| place.access == Access::Read).map(|place| place.path.as_path())
     }
 
     /// Bytes that are written before the first trial.
-    pub(crate) fn fill_bytes(&self) -> Option<Bytes> {
-        (self.making != Making::Nothing).then_some(self.facts.size_bytes)
+    pub(crate) fn fill_bytes(&self, contents: Contents) -> Option<Bytes> {
+        let made = self.places.iter().filter(|place| place.making != Making::Nothing);
+        let bytes: u64 = made.map(|place| place.facts.size_bytes.0).sum();
+        (contents == Contents::Data && bytes > 0).then_some(Bytes(bytes))
     }
 
-    /// Refuses a target that is there but would be read where nothing is stored.
+    /// Size of each file that is made, where there are several targets.
+    pub(crate) fn each_file(&self) -> Option<Bytes> {
+        let made = self.places.iter().find(|place| place.making != Making::Nothing);
+        made.filter(|_| self.places.len() > 1).map(|place| place.facts.size_bytes)
+    }
+
+    /// Refuses targets that are there but would be read where nothing is stored.
     ///
     /// # Errors
-    /// When a part of the first `span` bytes was never written, with the remedy.
-    pub(crate) fn refuse_holes(&self, span: Bytes) -> anyhow::Result<()> {
-        if self.making == Making::Nothing {
-            Target::open(&self.path, Access::Read)?.refuse_holes(span)?;
+    /// When a part of what one of the workloads reads was never written, with the remedy.
+    pub(crate) fn refuse_holes<'w>(&self, workloads: impl Iterator<Item = &'w Workload>) -> anyhow::Result<()> {
+        let reads = workloads.filter(|workload| workload.operation.reads());
+        let part = |workload: &Workload| workload.layout.part(workload.span, self.places.len() as u32);
+        let Some(most) = reads.map(part).max() else { return Ok(()) };
+        for place in self.places.iter().filter(|place| place.making == Making::Nothing) {
+            Target::open(&place.path, Access::Read)?.refuse_holes(most)?;
         }
         Ok(())
     }
 
-    /// What becomes of the file that is made.
+    /// What becomes of the files that are made.
     pub(crate) fn test_file_end(&self) -> TestFileEnd {
-        match self.making {
-            Making::TestFile(_) | Making::Nothing => TestFileEnd::Removed,
-            Making::NamedFile | Making::LargerFile => TestFileEnd::Kept,
-        }
+        let stays = |place: &Place| matches!(place.making, Making::NamedFile | Making::LargerFile);
+        if self.places.iter().any(stays) { TestFileEnd::Kept } else { TestFileEnd::Removed }
     }
 
-    /// Makes what has to be made, tells `progress` how many bytes are written, and opens the target.
+    /// Makes what has to be made and opens the targets.
     ///
     /// # Errors
     /// When there is no room, no permission, or it was interrupted; then nothing stays that was not there before.
-    pub(crate) fn open(
-        &self,
-        store: &mut Store,
-        run: RunId,
-        seed: u64,
-        cancel: &Cancel,
-        progress: &mut dyn FnMut(Bytes),
-    ) -> anyhow::Result<Opened> {
-        let seed = random::derive_seed(seed, FILL_SEED);
-        let size = self.facts.size_bytes;
-        match &self.making {
-            Making::Nothing => {
-                let host = Host::new(Target::open(&self.path, self.access)?);
-                Ok(Opened { host, test_file: None, filled: None })
+    pub(crate) fn open(&self, mut opening: Opening<'_>) -> anyhow::Result<Opened> {
+        let mut made = Made::default();
+        let opened = self.make_and_open(&mut opening, &mut made);
+        // What was left and did not suit has gone to nobody.
+        for left in &opening.left {
+            KeptTestFile::adopt(opening.store, left)?.remove(opening.store)?;
+        }
+        match opened.and_then(|targets| Ok(Host::on(targets)?)) {
+            Ok(host) => {
+                made.named.into_iter().for_each(|file| drop(file.keep()));
+                Ok(Opened { host, test_files: made.test_files, filled: made.filled })
             }
-            Making::LargerFile => {
-                let target = Target::open(&self.path, Access::Overwrite)?;
-                if let Some(file) = target.file() {
-                    fill(&self.path, file, size, seed, cancel, progress)?;
+            Err(error) => {
+                // The first thing that went wrong says the most; a file that stays is in the store's list.
+                for file in made.test_files {
+                    let _ = file.remove(opening.store);
                 }
-                Ok(Opened { host: Host::new(target.examined_again()?), test_file: None, filled: Some(size) })
-            }
-            Making::NamedFile => {
-                let file = TestFile::create_at(&self.path)?;
-                file.fill(size, seed, cancel, progress)?;
-                let host = Host::new(file.open()?);
-                file.keep();
-                Ok(Opened { host, test_file: None, filled: Some(size) })
-            }
-            Making::TestFile(directory) => {
-                let test_file = KeptTestFile::make(directory, size, store, run)?;
-                match test_file.file.fill(size, seed, cancel, progress) {
-                    Ok(()) => Ok(Opened { filled: Some(size), ..Opened::on_test_file(test_file)? }),
-                    Err(error) => {
-                        test_file.remove(store)?;
-                        Err(error.into())
-                    }
-                }
+                Err(error)
             }
         }
     }
-}
 
-impl Opened {
-    /// The testbed on a test file that is filled.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
-    pub(crate) fn on_test_file(test_file: KeptTestFile) -> anyhow::Result<Opened> {
-        let host = Host::new(test_file.file.open()?);
-        Ok(Opened { host, test_file: Some(test_file), filled: None })
-    }
-}
-
-impl KeptTestFile {
-    /// Makes an empty one under a new name. The store knows of it before it is there.
-    fn make(directory: &Path, size: Bytes, store: &mut Store, run: RunId) -> anyhow::Result<Self> {
-        let mut salt = u64::from(std::process::id()) ^ (jiff::Timestamp::now().as_nanosecond() as u64);
-        let path = directory.join(format!("{TEST_FILE_PREFIX}{:016x}{TEST_FILE_SUFFIX}", random::split_mix(&mut salt)));
-        let id = store.note_test_file(&path, size)?;
-        store.test_file_is_for(id, run)?;
-        let file = match TestFile::create_at(&path) {
-            Ok(file) => file,
-            Err(error) => {
-                store.test_file_removed(id)?;
-                return Err(error.into());
+    fn make_and_open(&self, opening: &mut Opening<'_>, made: &mut Made) -> anyhow::Result<Vec<Target>> {
+        let mut targets = Vec::new();
+        for (number, place) in self.places.iter().enumerate() {
+            let seed = random::derive_seed(opening.seed, FILL_SEED + number as u64);
+            let before = made.filled.unwrap_or_default();
+            let size = place.facts.size_bytes;
+            let target = match &place.making {
+                Making::Nothing => Target::open(&place.path, place.access)?,
+                Making::LargerFile => {
+                    let target = Target::open(&place.path, Access::Overwrite)?;
+                    enlarge(&place.path, &target, size, seed, opening, before)?;
+                    target.examined_again()?
+                }
+                Making::NamedFile => {
+                    let file = TestFile::create_at(&place.path)?;
+                    write(&file, size, seed, opening, before)?;
+                    let target = file.open()?;
+                    made.named.push(file);
+                    target
+                }
+                Making::TestFile(directory) => match take_over(directory, size, opening, made)? {
+                    Some(target) => {
+                        targets.push(target);
+                        continue;
+                    }
+                    None => {
+                        let file = KeptTestFile::make(directory, size, opening.store, opening.run)?;
+                        made.test_files.push(file);
+                        let file = &made.test_files[made.test_files.len() - 1].file;
+                        write(file, size, seed, opening, before)?;
+                        file.open()?
+                    }
+                },
+            };
+            if place.making != Making::Nothing && opening.contents == Contents::Data {
+                made.filled = Some(Bytes(before.0 + size.0));
             }
-        };
-        store.test_file_made(id)?;
-        Ok(KeptTestFile { file, id })
+            targets.push(target);
+        }
+        Ok(targets)
     }
+}
 
-    /// Takes over one that a killed run left, which the store vouches for.
-    ///
-    /// # Errors
-    /// When it is gone, or another process has taken it over.
-    pub(crate) fn adopt(store: &mut Store, left: &store::TestFile) -> anyhow::Result<Self> {
-        anyhow::ensure!(
-            store.take_test_file(left.id)?,
-            "{} has been taken over by another process; wait until it is done",
-            left.path.display()
-        );
-        Ok(KeptTestFile { file: TestFile::adopt(&left.path)?, id: left.id })
-    }
+/// What was made so far.
+#[derive(Default)]
+struct Made {
+    test_files: Vec<KeptTestFile>,
+    /// Files that the user named; removed when dropped.
+    named: Vec<TestFile>,
+    filled: Option<Bytes>,
+}
 
-    /// Removes it and strikes it off the store's list.
-    ///
-    /// # Errors
-    /// When it cannot be removed; the store then still knows of it.
-    pub(crate) fn remove(self, store: &mut Store) -> anyhow::Result<()> {
-        self.file.remove()?;
-        Ok(store.test_file_removed(self.id)?)
+/// Takes over a file in the directory that a killed start of the run left, if one holds what it should.
+fn take_over(
+    directory: &Path,
+    size: Bytes,
+    opening: &mut Opening<'_>,
+    made: &mut Made,
+) -> anyhow::Result<Option<Target>> {
+    let home = directory.canonicalize()?;
+    let is_here = |left: &store::TestFile| {
+        left.path.parent().and_then(|parent| parent.canonicalize().ok()).is_some_and(|parent| parent == home)
+    };
+    while let Some(index) = opening.left.iter().position(is_here) {
+        let left = opening.left.remove(index);
+        let file = KeptTestFile::adopt(opening.store, &left)?;
+        let target = file.file.open()?;
+        if target.facts().size_bytes == size && target.is_filled() {
+            made.test_files.push(file);
+            return Ok(Some(target));
+        }
+        // It was killed while the file was being filled, or while it was in some other state.
+        drop(target);
+        file.remove(opening.store)?;
     }
+    Ok(None)
+}
+
+fn write(file: &TestFile, size: Bytes, seed: u64, opening: &mut Opening<'_>, before: Bytes) -> anyhow::Result<()> {
+    match opening.contents {
+        Contents::Length => file.stretch(size)?,
+        Contents::Data => {
+            file.fill(size, seed, opening.cancel, |written| (opening.progress)(Bytes(before.0 + written.0)))?;
+        }
+    }
+    Ok(())
+}
+
+fn enlarge(
+    path: &Path,
+    target: &Target,
+    size: Bytes,
+    seed: u64,
+    opening: &mut Opening<'_>,
+    before: Bytes,
+) -> anyhow::Result<()> {
+    let Some(file) = target.file() else { return Ok(()) };
+    match opening.contents {
+        Contents::Length => file.set_len(size.0).map_err(|error| TargetError::from_io("write", path, error))?,
+        Contents::Data => {
+            fill(path, file, size, seed, opening.cancel, |written| (opening.progress)(Bytes(before.0 + written.0)))?;
+        }
+    }
+    Ok(())
+}
+
+fn describe(place: &Place) -> String {
+    let facts = &place.facts;
+    let device = facts.device.as_ref().map(|device| match &facts.transport {
+        Some(transport) => format!("{device} ({transport})"),
+        None => device.clone(),
+    });
+    let ground = [facts.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
+    let mut parts = vec![if ground.is_empty() { facts.path.clone() } else { ground }];
+    parts.extend(place.free_bytes.map(|free| format!("{free} free")));
+    parts.push(match facts.direct_alignment_bytes {
+        Some(alignment) => format!("direct I/O in multiples of {alignment}"),
+        None => "no direct I/O".to_owned(),
+    });
+    parts.extend(
+        place
+            .cache_can_be_emptied
+            .map(|can| format!("a file cache that {} be emptied", if can { "can" } else { "cannot" })),
+    );
+    parts.join(", ")
 }

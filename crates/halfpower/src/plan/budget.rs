@@ -29,21 +29,23 @@ struct Claim {
 
 /// Gives every cell that writes a limit in bytes and takes its warm-up away.
 pub(super) fn bound_writes(plan: &mut Plan) -> Result<(), PlanError> {
-    let fill = plan.test_file_bytes.unwrap_or_default();
     let repetitions = plan.repetitions.min;
+    let refills: u128 = plan.cells.iter().map(|cell| u128::from(plan.refill(&cell.workload).0)).sum();
+    let fill = u128::from(plan.test_file_bytes.unwrap_or_default().0) + refills * u128::from(repetitions);
     let budget = plan.write_budget;
     let mut workloads: Vec<&mut Workload> =
         plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(|workload| workload.operation.writes()).collect();
     let claims: Vec<Claim> = workloads.iter().map(|workload| Claim::of(workload)).collect();
     let least: u128 = claims.iter().map(|claim| u128::from(claim.least)).sum();
-    let needed = least * u128::from(repetitions) + u128::from(fill.0);
+    let needed = least * u128::from(repetitions) + fill;
     if needed > u128::from(budget.0) {
         let needed = Bytes(u64::try_from(needed).unwrap_or(u64::MAX));
         return Err(PlanError::Budget { study: plan.study.clone(), budget, needed });
     }
-    let a_block = (budget.0 - fill.0) / u64::from(repetitions);
+    // What is needed fits, so what is filled does.
+    let a_block = (budget.0 - fill as u64) / u64::from(repetitions);
     for (workload, share) in workloads.iter_mut().zip(shares(a_block, &claims)) {
-        workload.limits.bytes = Some(Bytes(share));
+        workload.limits.bytes = Some(Bytes(share / workload.copies()));
         workload.warmup = Nanoseconds(0);
     }
     Ok(())
@@ -56,7 +58,7 @@ pub(super) fn bound_flushes(plan: &mut Plan, bytes_per_s: f64) -> Option<Bytes> 
     let mut largest = None;
     let buffered = |workload: &&mut Workload| workload.operation.writes() && !workload.buffering.is_direct();
     for workload in plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(buffered) {
-        let unit = Claim::of(workload).unit;
+        let unit = Claim::of(workload).unit / workload.copies();
         let most = ((bytes_per_s * FLUSH.seconds()) as u64 / unit).max(LEAST_ROUNDS) * unit;
         if workload.limits.bytes.is_some_and(|limit| limit.0 > most) {
             workload.limits.bytes = Some(Bytes(most));
@@ -68,8 +70,10 @@ pub(super) fn bound_flushes(plan: &mut Plan, bytes_per_s: f64) -> Option<Bytes> 
 
 impl Claim {
     fn of(workload: &Workload) -> Claim {
-        let unit = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers);
-        let most = workload.limits.bytes.map(|bytes| bytes.0);
+        // Bytes that reach a medium: a mirror writes each as often as it has targets.
+        let copies = workload.copies();
+        let unit = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers) * copies;
+        let most = workload.limits.bytes.map(|bytes| bytes.0.saturating_mul(copies));
         let least = (unit * LEAST_ROUNDS).min(most.unwrap_or(u64::MAX));
         Claim { weight: workload.request_size.0.isqrt(), unit, least, most }
     }

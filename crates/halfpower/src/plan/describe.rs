@@ -25,11 +25,14 @@ impl Plan {
             (_, None) => format!(" It writes at most {}.", self.bytes_written_at_most()),
             (_, Some(size)) => {
                 let most = self.bytes_written_at_most();
-                let (what, end) = match self.test_file_end {
-                    TestFileEnd::Removed => ("a test file", "and removes it afterwards"),
-                    TestFileEnd::Kept => ("the file", "and leaves it there"),
+                let several = self.targets.len() > 1 || self.files.is_some_and(|files| files > 1);
+                let (what, end) = match (self.test_file_end, several) {
+                    (TestFileEnd::Removed, false) => ("a test file of", "it, and removes it afterwards"),
+                    (TestFileEnd::Kept, false) => ("the file of", "it, and leaves it there"),
+                    (TestFileEnd::Removed, true) => ("test files that take", "them, and removes them afterwards"),
+                    (TestFileEnd::Kept, true) => ("files that take", "them, and leaves those that were named"),
                 };
-                format!(" It makes {what} of {size}, writes at most {most} with it, {end}.")
+                format!(" It makes {what} {size}, writes at most {most} with {end}.")
             }
         });
         if !self.skipped.is_empty() {

@@ -3,7 +3,7 @@
 use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, reads_a_cold_cache_in_order};
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Workload, WorkloadSpec};
+use halfpower_model::{Bytes, CachePolicy, Environment, FileState, Nanoseconds, Workload, WorkloadSpec};
 use std::collections::HashMap;
 
 /// What was said beside the study, on the command line say.
@@ -19,10 +19,16 @@ pub(crate) struct Overrides {
     pub no_writes: Option<String>,
     /// Why cells that want a cold file cache are left out; none: they are not.
     pub no_cold_cache: Option<String>,
-    /// Size of the test file that is made for the run; it counts against the write budget.
+    /// Size of the test files that are made for the run, together; it counts against the write budget.
     pub test_file: Option<Bytes>,
+    /// Size of each, where there are several targets.
+    pub each_file: Option<Bytes>,
     /// What becomes of that file.
     pub test_file_end: TestFileEnd,
+    /// What was named, absolute.
+    pub targets: Vec<String>,
+    /// How many test files in each directory; none where nobody said.
+    pub files: Option<u32>,
 }
 
 /// Why there is no plan. Each message ends with the remedy.
@@ -75,10 +81,11 @@ impl Plan {
             let commonest = skipped.into_iter().max_by_key(|skipped| skipped.cells);
             return Err(PlanError::NothingLeft {
                 study: study.name.clone(),
-                target: environment.target.path.clone(),
+                target: named(environment),
                 reason: commonest.map_or_else(|| "it has no workloads".to_owned(), |skipped| skipped.reason),
             });
         }
+        let refill_bytes = refill_bytes(&workloads, environment);
         let cells = workloads.into_iter().enumerate().map(|(index, (label, workload))| {
             let workload = Workload { seed: derive_seed(seed, index as u64), ..workload };
             Cell { index, label, workload }
@@ -87,8 +94,12 @@ impl Plan {
             schema: SCHEMA.to_owned(),
             study: study.name.clone(),
             question: study.question.clone(),
-            target: environment.target.path.clone(),
+            target: named(environment),
+            targets: overrides.targets.clone(),
+            files: overrides.files,
+            refill_bytes,
             test_file_bytes: overrides.test_file,
+            file_bytes: overrides.each_file,
             test_file_end: overrides.test_file_end,
             seed,
             order: study.trial.order,
@@ -102,6 +113,20 @@ impl Plan {
         budget::bound_writes(&mut plan)?;
         Ok(plan)
     }
+}
+
+/// Every target once, by name.
+fn named(environment: &Environment) -> String {
+    let mut names: Vec<&str> = environment.all_targets().map(|target| target.path.as_str()).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+/// What filling every file again takes, where a workload changes their state; the next one may want data.
+fn refill_bytes(workloads: &[(String, Workload)], environment: &Environment) -> Bytes {
+    let changes = workloads.iter().any(|(_, workload)| workload.file_state != FileState::Written);
+    let sizes = environment.all_targets().map(|target| target.size_bytes.0);
+    if changes { Bytes(sizes.sum()) } else { Bytes(0) }
 }
 
 /// What can be run, with its sweep, and what cannot, with the reason.

@@ -16,7 +16,7 @@ pub(crate) use make::{Overrides, PlanError};
 use crate::study::{Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
-use halfpower_model::{Buffering, Bytes, Nanoseconds, Workload};
+use halfpower_model::{Buffering, Bytes, FileState, Nanoseconds, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The name of the stored form.
@@ -40,10 +40,22 @@ pub(crate) struct Plan {
     pub study: String,
     /// The study's question.
     pub question: Option<String>,
-    /// The target as the testbed names it.
+    /// The targets as the testbed names them.
     pub target: String,
-    /// Size of the file that is made for the run; none when the target is there already.
+    /// What was named, absolute; empty in plans from before there could be several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// How many test files are made in each directory; none for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<u32>,
+    /// What filling the files again takes after a trial that changed their state; 0 where none does.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub refill_bytes: Bytes,
+    /// Size of the files that are made for the run, together; none when every target is there already.
     pub test_file_bytes: Option<Bytes>,
+    /// Size of each, where there are several targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_bytes: Option<Bytes>,
     /// What becomes of it.
     #[serde(default)]
     pub test_file_end: TestFileEnd,
@@ -124,7 +136,7 @@ impl Plan {
     /// # Panics
     /// When the plan has no such cell.
     pub(crate) fn affords(&self, written: Bytes, cell: usize) -> bool {
-        let most = bytes_written_by(&self.cells[cell].workload);
+        let most = self.bytes_written_by(&self.cells[cell].workload);
         u128::from(written.0) + u128::from(most.0) <= u128::from(self.write_budget.0)
     }
 
@@ -168,21 +180,32 @@ impl Plan {
         Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0)))
     }
 
+    /// What a trial costs beside its own writes: the files filled again, where it changed their state.
+    pub(crate) fn refill(&self, workload: &Workload) -> Bytes {
+        if workload.file_state == FileState::Written { Bytes(0) } else { self.refill_bytes }
+    }
+
+    /// The most one trial can write. A cell that writes has a limit in bytes: `budget` gave it one.
+    fn bytes_written_by(&self, workload: &Workload) -> Bytes {
+        if !workload.operation.writes() {
+            return Bytes(0);
+        }
+        let own = workload.limits.bytes.map_or(u64::MAX, |bytes| bytes.0.saturating_mul(workload.copies()));
+        Bytes(own.saturating_add(self.refill(workload).0))
+    }
+
     /// The most the run can write, the test file included.
     pub(crate) fn bytes_written_at_most(&self) -> Bytes {
-        let block: u128 = self.cells.iter().map(|cell| u128::from(bytes_written_by(&cell.workload).0)).sum();
+        let block: u128 = self.cells.iter().map(|cell| u128::from(self.bytes_written_by(&cell.workload).0)).sum();
         let fill = self.test_file_bytes.unwrap_or_default();
         let all = block * u128::from(self.repetitions.max) + u128::from(fill.0);
         Bytes(u64::try_from(all).unwrap_or(u64::MAX).min(self.write_budget.0))
     }
 }
 
-/// The most one trial can write. A cell that writes has a limit in bytes: `budget` gave it one.
-fn bytes_written_by(workload: &Workload) -> Bytes {
-    if !workload.operation.writes() {
-        return Bytes(0);
-    }
-    workload.limits.bytes.unwrap_or(Bytes(u64::MAX))
+/// A plan has nothing to fill again.
+fn is_none(bytes: &Bytes) -> bool {
+    bytes.0 == 0
 }
 
 /// Whether the workload reads each place at most once from a cache that was emptied: beyond its span it would find

@@ -218,7 +218,7 @@ proptest! {
                 prop_assert!(small, "{}", error);
             }
             Ok(plan) => {
-                let block: u64 = plan.cells.iter().map(|cell| bytes_written_by(&cell.workload).0).sum();
+                let block: u64 = plan.cells.iter().map(|cell| plan.bytes_written_by(&cell.workload).0).sum();
                 let worst = block * u64::from(plan.repetitions.min) + (fill_mib << 20);
                 prop_assert!(worst <= budget, "{worst} of {budget}");
                 prop_assert!(plan.bytes_written_at_most().0 <= budget);

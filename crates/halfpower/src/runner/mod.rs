@@ -87,7 +87,7 @@ impl<'a> Runner<'a> {
             let Some(cell) = cells.get_mut(stored.cell) else { continue };
             cell.rates.push((stored.block, stored.sample.total.bytes_per_s.0));
             cell.given_up |= !stored.sample.is_complete();
-            written.0 += bytes_written(&stored.sample);
+            written.0 += bytes_written(&stored.sample, plan);
         }
         let forecast = Forecast::new(plan);
         Ok(Runner { plan, run, store, testbed, cancel, cells, written, forecast, started: Instant::now() })
@@ -169,18 +169,20 @@ impl<'a> Runner<'a> {
             audience.gave_up(&workload, &failure.message);
         }
         self.cells[cell].rates.push((block, sample.total.bytes_per_s.0));
-        self.written.0 += bytes_written(&sample);
+        self.written.0 += bytes_written(&sample, self.plan);
         self.forecast.took(cell, Nanoseconds(self.elapsed().0 - before.0));
         Ok(())
     }
 }
 
-/// The most a sample wrote: what it counted, and what was still outstanding when its window closed, up to its limit.
-fn bytes_written(sample: &Sample) -> u64 {
+/// The most a sample wrote: what it counted, and what was still outstanding when its window closed, up to its limit; and
+/// what filling the files again takes, where it changed their state.
+fn bytes_written(sample: &Sample, plan: &Plan) -> u64 {
     let workload = &sample.workload;
     let outstanding = workload.request_size.0 * u64::from(workload.depth) * u64::from(workload.workers);
     let most = workload.limits.bytes.map_or(u64::MAX, |bytes| bytes.0);
-    sample.write.as_ref().map_or(0, |totals| (totals.bytes + outstanding).min(most))
+    let own = sample.write.as_ref().map_or(0, |totals| (totals.bytes + outstanding).min(most));
+    own.saturating_mul(workload.copies()).saturating_add(plan.refill(workload).0)
 }
 
 /// Passes a testbed's progress on with what the run knows.

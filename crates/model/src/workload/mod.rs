@@ -10,13 +10,14 @@ mod plugin;
 mod way;
 mod words;
 
-pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate};
+pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
+use crate::content::Data;
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,6 +96,12 @@ pub struct Workload {
     /// Whether the timing includes closing.
     #[serde(default)]
     pub closing: Closing,
+    /// What the bytes of writes are like, where they are not stamped.
+    #[serde(default)]
+    pub data: Data,
+    /// Whether blocks are stamped and checked.
+    #[serde(default)]
+    pub verify: Verify,
     /// Draws the offsets, the mix and the data.
     pub seed: u64,
     /// Processors the workers are pinned to in turn; empty: not pinned.
@@ -142,6 +149,8 @@ impl Default for Workload {
             file_state: FileState::Written,
             durability: Durability::None,
             closing: Closing::Untimed,
+            data: Data::Incompressible,
+            verify: Verify::Off,
             seed: 1,
             cpus: Vec::new(),
             processors: None,
@@ -158,6 +167,23 @@ impl Workload {
     /// How many spans there are: one, or one for each target where workers have their own.
     pub fn volumes(&self) -> u64 {
         if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }
+    }
+
+    /// Which of the volumes a worker's requests go to.
+    pub fn volume_of(&self, worker: u32) -> usize {
+        worker as usize % self.volumes() as usize
+    }
+
+    /// The unit in which blocks are stamped and checked: what every place and size is a multiple of, 4 KiB at most.
+    pub fn verify_block(&self) -> Bytes {
+        let sizes = self.sizes.all().chain([self.request_size, self.step(), self.offset]);
+        let common = sizes.fold(0, |common, bytes| greatest_common_divisor(common, bytes.0));
+        Bytes(if common.is_multiple_of(4096) { 4096 } else { common })
+    }
+
+    /// How many targets a byte is written to.
+    pub fn copies(&self) -> u64 {
+        if matches!(self.layout, Layout::Mirror { .. }) { u64::from(self.targets) } else { 1 }
     }
 
     /// Which of the workers of its target a worker is, from 0, and how many those are.
@@ -186,6 +212,10 @@ impl Workload {
         let room = self.span.0.saturating_sub(self.offset.0);
         room.checked_sub(self.request_size.0).map_or(0, |last| last / self.step().0.max(1) + 1)
     }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 impl fmt::Display for Workload {
@@ -226,7 +256,13 @@ impl fmt::Display for Workload {
             Durability::FlushAtEnd => write!(f, ", flushed")?,
             every => write!(f, ", {every}")?,
         }
-        if self.closing == Closing::Timed { write!(f, ", closed") } else { Ok(()) }
+        if self.closing == Closing::Timed {
+            write!(f, ", closed")?;
+        }
+        if self.data != Data::Incompressible {
+            write!(f, ", {}", self.data)?;
+        }
+        if self.verify == Verify::Off { Ok(()) } else { write!(f, ", verified") }
     }
 }
 

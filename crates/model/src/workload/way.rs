@@ -28,6 +28,10 @@ pub enum Personality {
     Sync,
     /// io_uring.
     IoUring,
+    /// SCSI commands straight to the disk; one request outstanding a worker.
+    Sg,
+    /// NVMe commands straight to the namespace.
+    Nvme,
     /// Completes every request at once: measures the program itself.
     Null,
     /// A shared object that the user named.
@@ -89,9 +93,9 @@ pub enum MirrorReads {
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, io_uring, null, plugin:FILE",
-    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "null" => Personality::Null,
-    "plugin" => Personality::Plugin);
+words!(Personality, "sync, io_uring, sg, nvme, null, plugin:FILE",
+    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "sg" => Personality::Sg,
+    "nvme" => Personality::Nvme, "null" => Personality::Null, "plugin" => Personality::Plugin);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);
@@ -114,7 +118,22 @@ impl Buffering {
 impl Personality {
     /// True when a worker can have more than one request outstanding.
     pub fn is_deep(self) -> bool {
-        self != Personality::Sync
+        !matches!(self, Personality::Sync | Personality::Sg)
+    }
+
+    /// True when it speaks to a disk itself, past the file cache and the kernel's block layer.
+    pub fn is_passthrough(self) -> bool {
+        matches!(self, Personality::Sg | Personality::Nvme)
+    }
+}
+
+impl Layout {
+    /// Bytes that each of so many targets holds of a volume.
+    pub fn part(self, volume: Bytes, targets: u32) -> Bytes {
+        match self {
+            Layout::Each | Layout::Mirror { .. } => volume,
+            Layout::Stripe { chunk } => Bytes(volume.0.div_ceil(chunk.0).div_ceil(u64::from(targets.max(1))) * chunk.0),
+        }
     }
 }
 
@@ -172,5 +191,14 @@ mod tests {
         for bad in ["stripe", "stripe=0", "mirror=both", "raid5"] {
             assert!(bad.parse::<Layout>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_stripe_divides_a_volume_into_whole_chunks() {
+        let part = |layout: &str, volume, targets| layout.parse::<Layout>().unwrap().part(Bytes(volume), targets).0;
+        assert_eq!(part("stripe=64KiB", 3 << 20, 3), 1 << 20);
+        assert_eq!(part("stripe=64KiB", (3 << 20) + 1, 3), (1 << 20) + (64 << 10));
+        assert_eq!(part("mirror", 3 << 20, 3), 3 << 20);
+        assert_eq!(part("each", 3 << 20, 3), 3 << 20);
     }
 }

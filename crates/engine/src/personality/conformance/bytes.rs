@@ -50,7 +50,7 @@ fn follow<P: Personality>(subject: &Subject, buffering: Buffering) {
             let buffer = rig.buffers.slot_mut(tag, 0);
             buffer.fill(UNTOUCHED);
             if request.kind == RequestKind::Write {
-                crate::worker::buffers::fill_random(&mut buffer[..request.length as usize], &mut random);
+                draw(&mut buffer[..request.length as usize], &mut random);
             }
         }
         let wishes: Vec<Wish> = wave.iter().map(|r| (r.kind, r.offset as usize, r.length as usize)).collect();

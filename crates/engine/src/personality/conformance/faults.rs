@@ -12,7 +12,7 @@ fn bad_place<P: Personality>(subject: &Subject) {
         return;
     }
     let mut model = vec![0; SPAN];
-    crate::worker::buffers::fill_random(&mut model, &mut Random::new(17));
+    draw(&mut model, &mut Random::new(17));
     let Some(faulty) = FaultyFile::mount(model.clone()) else { return };
     let mut rig = match Rig::<P>::open(subject, &open(&faulty.path(), "mix=50", Buffering::Buffered)) {
         // The kernel maps nothing that is not cached.

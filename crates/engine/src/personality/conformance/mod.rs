@@ -124,7 +124,7 @@ impl Target {
         let directory = tempfile::tempdir_in(beside.parent().unwrap()).unwrap();
         let path = directory.path().join("target");
         let mut content = vec![0; SPAN];
-        crate::worker::buffers::fill_random(&mut content, &mut Random::new(7));
+        draw(&mut content, &mut Random::new(7));
         std::fs::write(&path, &content).unwrap();
         Target { _directory: directory, path, content }
     }
@@ -143,6 +143,11 @@ fn open(path: &Path, operation: &str, buffering: Buffering) -> Vec<Opened> {
     opened.into_iter().collect()
 }
 
+/// Fills a buffer with bytes drawn by chance.
+fn draw(buffer: &mut [u8], random: &mut Random) {
+    buffer.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&random.next_bits().to_le_bytes()[..chunk.len()]));
+}
+
 /// An open personality with buffers.
 struct Rig<P> {
     /// Closed before the buffers go.
@@ -157,7 +162,7 @@ type Wish = (RequestKind, usize, usize);
 impl<P: Personality> Rig<P> {
     fn open(subject: &Subject, targets: &[Opened]) -> io::Result<Rig<P>> {
         let outstanding = subject.outstanding();
-        let buffers = Buffers::new(outstanding as usize, SLOT, None)?;
+        let buffers = Buffers::new(outstanding as usize, SLOT)?;
         let workload = Workload {
             personality: subject.personality,
             plugin: subject.plugin.clone(),

@@ -99,7 +99,7 @@ fn table() -> interface::Personality {
 fn two_transfers(options: &str) -> io::Result<Vec<(u32, i32)>> {
     let named = Named { file: "./script.so".to_owned(), options: options.to_owned() };
     let workload = Workload { request_size: Bytes(4096), plugin: Some(named.clone()), ..Workload::default() };
-    let buffers = Buffers::new(2, 4096, None)?;
+    let buffers = Buffers::new(2, 4096)?;
     let setup = Setup { targets: &[], buffers: &buffers, outstanding: 2, workload: &workload };
     let given = table();
     // SAFETY: a table that is whole.

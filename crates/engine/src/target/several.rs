@@ -1,0 +1,256 @@
+//! The targets of a workload, one or several: what is done to all of them alike before and after the requests.
+
+use super::{Access, Opened, Target, TargetError, identity};
+use crate::instrument::cache;
+use crate::instrument::disk::DiskCounters;
+use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, Workload};
+use std::io;
+use std::path::Path;
+
+/// Open targets, no two of which share storage. In the order of their numbers in a transfer.
+#[derive(Debug)]
+pub(crate) struct Targets(Vec<Target>);
+
+impl Targets {
+    /// The one target there is.
+    pub(crate) fn one(target: Target) -> Targets {
+        Targets(vec![target])
+    }
+
+    /// Several targets as they were named.
+    ///
+    /// # Errors
+    /// When there is none, two share storage, or `null:` is among others.
+    pub(crate) fn new(targets: Vec<Target>) -> Result<Targets, TargetError> {
+        if targets.len() != 1 && (targets.is_empty() || targets.iter().any(|target| target.file.is_none())) {
+            return Err(TargetError::NotAlone);
+        }
+        let mut files = Vec::new();
+        for target in &targets {
+            let Some(file) = &target.file else { continue };
+            let path = Path::new(&target.facts.path);
+            files.push((path, file.metadata().map_err(|error| TargetError::from_io("examine", path, error))?));
+        }
+        identity::refuse(&files)?;
+        Ok(Targets(targets))
+    }
+
+    /// What they are.
+    pub(crate) fn facts(&self) -> Vec<TargetFacts> {
+        self.0.iter().map(|target| target.facts.clone()).collect()
+    }
+
+    /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
+    /// nothing is stored for, where that is not what the workload asks for.
+    ///
+    /// # Errors
+    /// With the remedy.
+    pub(crate) fn check(&self, workload: &Workload) -> Result<f64, MeasureError> {
+        let read_only = |target: &&Target| target.access == Access::Read;
+        if workload.operation.destroys()
+            && let Some(target) = self.0.iter().find(read_only)
+        {
+            return Err(MeasureError::Unsupported(format!(
+                "{} was opened for reading only; say --overwrite to lose what it holds",
+                target.facts.path
+            )));
+        }
+        let part = self.part(workload);
+        let mut hole_share = 0.0;
+        for target in &self.0 {
+            // One that an earlier workload has changed will be filled again.
+            if workload.file_state == FileState::Written && !target.is_reshaped {
+                let share =
+                    if workload.operation.reads() { target.refuse_holes(part)? } else { target.hole_share(part) };
+                hole_share += share / self.0.len() as f64;
+            }
+        }
+        Ok(hole_share)
+    }
+
+    /// Brings every file into the state the workload asks for.
+    ///
+    /// # Errors
+    /// See [`Target::bring_into_state`].
+    pub(crate) fn bring_into_state(&mut self, workload: &Workload, cancel: &Cancel) -> Result<(), MeasureError> {
+        self.0.iter_mut().try_for_each(|target| target.bring_into_state(workload, cancel))
+    }
+
+    /// Brings the file cache into the state the workload asks for; gives the share of the targets it then holds, where
+    /// the kernel tells it of all of them.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn prepare_cache(&self, workload: &Workload, cancel: &Cancel) -> Result<Option<f64>, MeasureError> {
+        let part = self.part(workload);
+        let looks = workload.cache != CachePolicy::Keep
+            && !workload.buffering.is_direct()
+            && workload.file_state == FileState::Written;
+        let mut cached_share = Some(0.0);
+        for target in &self.0 {
+            let Some(file) = &target.file else { return Ok(None) };
+            match workload.cache {
+                CachePolicy::Keep => cache::settle(file),
+                CachePolicy::Cold => cache::make_cold(file, part),
+                CachePolicy::Warm => cache::make_warm(file, part, cancel),
+            }
+            .map_err(|source| target.failed("prepare the cache for", source))?;
+            let share = if looks { cache::cached_share(file, part) } else { None };
+            cached_share = cached_share.zip(share).map(|(sum, share)| sum + share / self.0.len() as f64);
+        }
+        Ok(cached_share)
+    }
+
+    /// Opens each once more, as the workload's buffering asks; nothing for `null:`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Vec<Opened>, MeasureError> {
+        self.0.iter().filter_map(|target| target.reopen(workload).transpose()).collect()
+    }
+
+    /// The counters of the devices below; none where one of the targets has none.
+    pub(crate) fn counters(&self) -> Option<DiskCounters> {
+        DiskCounters::of(self.0.iter().map(|target| target.device))
+    }
+
+    /// Puts what was written to each on its medium; false where there is nothing to flush.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn flush(&self) -> Result<bool, MeasureError> {
+        let files = self.0.iter().filter_map(|target| Some((target, target.file.as_ref()?)));
+        let mut flushed = false;
+        for (target, file) in files {
+            file.sync_all().map_err(|source| target.failed("flush", source))?;
+            flushed = true;
+        }
+        Ok(flushed)
+    }
+
+    /// How much of each target, from its start, the requests go to.
+    fn part(&self, workload: &Workload) -> Bytes {
+        workload.layout.part(workload.span, self.0.len() as u32)
+    }
+}
+
+impl Target {
+    fn failed(&self, action: &'static str, source: io::Error) -> MeasureError {
+        MeasureError::System { action, subject: self.facts.path.clone(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Host;
+    use halfpower_model::{Buffering, Operation, Sample, Testbed, WorkloadSpec};
+    use std::os::unix::fs::MetadataExt;
+
+    const SIZE: u64 = 1 << 20;
+
+    /// Files of sevens on the disk the build is on.
+    fn files<const COUNT: usize>() -> [tempfile::NamedTempFile; COUNT] {
+        std::array::from_fn(|_| {
+            let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap();
+            file.as_file().sync_all().unwrap();
+            file
+        })
+    }
+
+    fn host(files: &[tempfile::NamedTempFile], access: Access) -> Result<Host, TargetError> {
+        Host::on(files.iter().map(|file| Target::open(file.path(), access).unwrap()).collect())
+    }
+
+    fn measure(host: &mut Host, spec: &WorkloadSpec) -> Result<Sample, MeasureError> {
+        let workload = spec.resolve(host.describe()).unwrap();
+        host.measure(&workload, &mut (), &Cancel::default())
+    }
+
+    fn writes() -> WorkloadSpec {
+        WorkloadSpec {
+            operation: Some(Operation::Write),
+            buffering: Some(Buffering::Buffered),
+            request_size: Some(Bytes(64 << 10)),
+            ..WorkloadSpec::default()
+        }
+    }
+
+    #[test]
+    fn each_target_gets_its_worker() {
+        let files = files::<3>();
+        let mut host = host(&files, Access::Overwrite).unwrap();
+        assert_eq!((host.describe().targets(), host.describe().more_targets.len()), (3, 2));
+        let sample = measure(&mut host, &WorkloadSpec { bytes: Some(Bytes(3 * SIZE)), ..writes() }).unwrap();
+        assert_eq!((sample.workload.workers, sample.total.bytes), (3, 3 * SIZE));
+        for file in &files {
+            let sevens = std::fs::read(file.path()).unwrap().iter().filter(|byte| **byte == 7).count();
+            assert!((sevens as u64) < SIZE / 100, "{sevens} bytes were not written over");
+        }
+    }
+
+    #[test]
+    fn one_that_must_not_be_written_saves_them_all() {
+        let files = files::<2>();
+        let open = |file: &tempfile::NamedTempFile, access| Target::open(file.path(), access).unwrap();
+        let targets = vec![open(&files[0], Access::Overwrite), open(&files[1], Access::Read)];
+        let mut host = Host::on(targets).unwrap();
+        for state in [FileState::Written, FileState::Append] {
+            let error = measure(&mut host, &WorkloadSpec { file_state: Some(state), ..writes() }).unwrap_err();
+            assert!(error.to_string().contains("reading only"), "{error}");
+        }
+        assert!(files.iter().all(|file| std::fs::read(file.path()).unwrap() == vec![7; SIZE as usize]));
+    }
+
+    #[test]
+    fn storage_that_is_named_twice_is_refused() {
+        let [file] = files::<1>();
+        let link = file.path().with_extension("link");
+        std::os::unix::fs::symlink(file.path(), &link).unwrap();
+        let targets = [file.path(), &link].map(|path| Target::open(path, Access::Read).unwrap());
+        std::fs::remove_file(link).unwrap();
+        assert!(matches!(Host::on(targets.into()), Err(TargetError::Same { .. })));
+        let null = || Target::open(Path::new(crate::NULL_TARGET), Access::Read).unwrap();
+        let file = Target::open(file.path(), Access::Read).unwrap();
+        assert!(matches!(Host::on(vec![file, null()]), Err(TargetError::NotAlone)));
+        assert!(matches!(Host::on(Vec::new()), Err(TargetError::NotAlone)));
+        assert!(Host::on(vec![null()]).is_ok());
+    }
+
+    #[test]
+    fn a_hole_in_one_of_them_is_not_read() {
+        let files = files::<2>();
+        files[1].as_file().set_len(0).unwrap();
+        files[1].as_file().set_len(SIZE).unwrap();
+        let error = measure(&mut host(&files, Access::Read).unwrap(), &WorkloadSpec::default()).unwrap_err();
+        let path = files[1].path().display().to_string();
+        assert!(error.to_string().starts_with(&path) && error.to_string().contains("sparse"), "{error}");
+    }
+
+    #[test]
+    fn blocks_are_allocated_when_the_state_says_so() {
+        let files = files::<2>();
+        let mut host = host(&files, Access::Overwrite).unwrap();
+        for state in [FileState::Append, FileState::Sparse, FileState::Preallocated, FileState::Written] {
+            let spec = WorkloadSpec { file_state: Some(state), bytes: Some(Bytes(SIZE)), ..writes() };
+            let sample = measure(&mut host, &spec).unwrap();
+            assert!(sample.warnings.iter().all(|warning| warning.code != "sparse_target"), "{state}: it was wanted");
+            for file in &files {
+                file.as_file().sync_all().unwrap();
+                let facts = std::fs::metadata(file.path()).unwrap();
+                // Each file got half of the bytes, at some place in it.
+                let (length, blocks) = match state {
+                    FileState::Append => (SIZE / 2, SIZE / 2),
+                    FileState::Sparse => (SIZE, SIZE / 2),
+                    _ => (SIZE, SIZE),
+                };
+                assert_eq!(facts.len(), length, "{state}");
+                // Metadata may take a block or two.
+                assert!((blocks..blocks + (64 << 10)).contains(&(facts.blocks() * 512)), "{state}: {}", facts.blocks());
+            }
+        }
+        let read = measure(&mut host, &WorkloadSpec { requests: Some(9), ..WorkloadSpec::default() }).unwrap();
+        assert!(read.is_complete(), "{:?}", read.failure);
+    }
+}

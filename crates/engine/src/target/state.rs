@@ -1,0 +1,155 @@
+//! What a file is like before it is written: brings it there, before the measurement and through its open descriptor.
+//!
+//! Each state but the plain one costs the file all it held, so only a file that may be overwritten is touched, and
+//! never a device. Reserved blocks are asked of the file system itself (fallocate(2)), never imitated by writing zeros.
+
+use super::{Access, Target, flags_for, open_again};
+use crate::target::test_file::fill;
+use halfpower_model::random::derive_seed;
+use halfpower_model::{Buffering, Bytes, Cancel, FileState, MeasureError, TargetKind, Workload};
+use rustix::fs::{FallocateFlags, fallocate, ftruncate};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Part of a workload's seed that draws what a file is filled with.
+const FILL_SEED: u64 = 1 << 44;
+
+impl Target {
+    /// Brings the file into the state the workload wants, at the size it had when it was opened.
+    ///
+    /// # Errors
+    /// When it must not be written, is no file, or its file system cannot do that, with the remedy.
+    pub(crate) fn bring_into_state(&mut self, workload: &Workload, cancel: &Cancel) -> Result<(), MeasureError> {
+        let state = workload.file_state;
+        // Somebody's file is written as it is; one that an earlier workload has changed gets its data back.
+        if state == FileState::Written && !self.is_reshaped {
+            return Ok(());
+        }
+        let path = &self.facts.path;
+        let Some(file) = self.file.as_ref().filter(|_| self.facts.kind == TargetKind::File) else {
+            return Err(MeasureError::Unsupported(format!(
+                "{path} is no file and cannot be {state}; leave --file-state out, or name a file"
+            )));
+        };
+        if self.access == Access::Read {
+            return Err(MeasureError::Unsupported(format!(
+                "{path} was opened for reading only; say --overwrite to lose what it holds"
+            )));
+        }
+        let failed = |source: io::Error| failed(path, state, source);
+        self.is_reshaped = true;
+        if !state.holds_data() {
+            reshape(file, state, self.facts.size_bytes).map_err(|error| self.cannot(state, error))?;
+        } else if !self.is_filled() {
+            let direct = open_again(file, flags_for(true, Buffering::Direct));
+            let file = direct.or_else(|_| open_again(file, flags_for(true, Buffering::Buffered))).map_err(failed)?;
+            let seed = derive_seed(workload.seed, FILL_SEED);
+            fill(Path::new(path), &file, self.facts.size_bytes, seed, cancel, |_| {})
+                .map_err(|error| failed(io::Error::other(error)))?;
+        }
+        self.is_reshaped = state != FileState::Written;
+        Ok(())
+    }
+
+    /// What to say where the file system refused.
+    fn cannot(&self, state: FileState, error: rustix::io::Errno) -> MeasureError {
+        let path = &self.facts.path;
+        let filesystem = self.facts.filesystem.as_deref().unwrap_or("its file system");
+        if state == FileState::Preallocated && error == rustix::io::Errno::OPNOTSUPP {
+            return MeasureError::Unsupported(format!(
+                "{filesystem}, which {path} is on, cannot reserve blocks (fallocate); \
+                 use --file-state sparse or written, or name a file on ext4, xfs or btrfs"
+            ));
+        }
+        failed(path, state, error.into())
+    }
+}
+
+fn failed(path: &str, state: FileState, source: io::Error) -> MeasureError {
+    MeasureError::System { action: "prepare", subject: format!("{path} to be {state}"), source }
+}
+
+/// Empties a file and gives it what the state says, which is no data.
+fn reshape(file: &File, state: FileState, size: Bytes) -> rustix::io::Result<()> {
+    ftruncate(file, 0)?;
+    match state {
+        FileState::Preallocated => fallocate(file, FallocateFlags::empty(), 0, size.0),
+        FileState::Sparse => ftruncate(file, size.0),
+        FileState::Append | FileState::LastFirst | FileState::Written | FileState::Truncated => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::Operation;
+    use std::os::unix::fs::MetadataExt;
+
+    const SIZE: u64 = 1 << 20;
+
+    /// A file of data on the disk the build is on, and it as a target.
+    fn target(access: Access) -> (tempfile::NamedTempFile, Target) {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap();
+        file.as_file().sync_all().unwrap();
+        let target = Target::open(file.path(), access).unwrap();
+        (file, target)
+    }
+
+    fn bring(target: &mut Target, state: FileState) -> Result<(), MeasureError> {
+        let workload = Workload { operation: Operation::Write, file_state: state, ..Workload::default() };
+        target.bring_into_state(&workload, &Cancel::default())
+    }
+
+    /// Length, bytes of blocks, share of holes.
+    fn found(target: &Target) -> (u64, u64, f64) {
+        let metadata = target.file().unwrap().metadata().unwrap();
+        (metadata.len(), metadata.blocks() * 512, target.hole_share(Bytes(SIZE)))
+    }
+
+    #[test]
+    fn each_state_is_what_it_says() {
+        let (_file, mut target) = target(Access::Overwrite);
+        for state in FileState::ALL.iter().rev() {
+            bring(&mut target, *state).unwrap_or_else(|error| panic!("{state}: {error}"));
+            let (length, blocks, _) = found(&target);
+            match state {
+                FileState::Written | FileState::Truncated => {
+                    assert!(length == SIZE && blocks >= SIZE && target.is_filled(), "{state}: {length} {blocks}");
+                }
+                FileState::Preallocated => {
+                    let unwritten = target.hole_share(Bytes(SIZE));
+                    assert!(length == SIZE && blocks >= SIZE, "{state}: {length} {blocks}");
+                    assert!(unwritten == 1.0 || target.facts.filesystem.as_deref() != Some("ext4"), "{unwritten}");
+                }
+                FileState::Append | FileState::LastFirst => assert_eq!((length, blocks), (0, 0), "{state}"),
+                FileState::Sparse => assert_eq!((length, blocks), (SIZE, 0), "{state}"),
+            }
+        }
+    }
+
+    #[test]
+    fn data_that_is_there_is_left_alone() {
+        let (file, mut target) = target(Access::Overwrite);
+        for state in [FileState::Written, FileState::Truncated] {
+            bring(&mut target, state).unwrap();
+            assert!(std::fs::read(file.path()).unwrap().iter().all(|byte| *byte == 7), "{state}");
+        }
+    }
+
+    #[test]
+    fn what_is_only_read_keeps_its_length() {
+        let (file, mut target) = target(Access::Read);
+        for state in FileState::ALL.iter().filter(|state| **state != FileState::Written) {
+            assert!(bring(&mut target, *state).unwrap_err().to_string().contains("--overwrite"), "{state}");
+        }
+        assert_eq!(std::fs::read(file.path()).unwrap(), vec![7; SIZE as usize]);
+    }
+
+    #[test]
+    fn what_is_no_file_has_no_state() {
+        let mut null = Target::open(Path::new(super::super::NULL_TARGET), Access::Overwrite).unwrap();
+        assert!(bring(&mut null, FileState::Sparse).unwrap_err().to_string().contains("is no file"));
+    }
+}

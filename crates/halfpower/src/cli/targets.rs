@@ -1,0 +1,52 @@
+//! What is measured, and what of it may be lost: shared by every command that takes targets.
+
+use super::UsageError;
+use crate::ground::Overwrite;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Stands for `--overwrite` without a name: no argument of a program can hold it.
+const NO_NAME: &str = "\0";
+
+/// What a study is carried out on.
+#[derive(Clone, Debug, Args)]
+pub(super) struct TargetArgument {
+    /// A directory, a file or a block device; repeated for several
+    #[arg(long = "target", value_name = "PATH", default_value = ".", help_heading = "What is measured")]
+    pub(super) targets: Vec<PathBuf>,
+}
+
+/// What may be lost.
+#[derive(Clone, Debug, Args)]
+pub(super) struct OverwriteArgument {
+    /// Lose what the target holds, all of it where it is a file whose state is changed. Alone it means every target;
+    /// `--overwrite=TARGET`, repeated, only those named
+    #[arg(
+        long,
+        value_name = "TARGET",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = NO_NAME,
+        help_heading = "What is measured"
+    )]
+    overwrite: Vec<PathBuf>,
+}
+
+impl OverwriteArgument {
+    /// What may be lost of the targets.
+    ///
+    /// # Errors
+    /// When a name is none of theirs, or it was said both with a name and without.
+    pub(super) fn of(&self, targets: &[PathBuf]) -> Result<Overwrite, UsageError> {
+        let names: Vec<PathBuf> = self.overwrite.iter().filter(|name| name.as_os_str() != NO_NAME).cloned().collect();
+        match (self.overwrite.len(), names.len()) {
+            (0, _) => Ok(Overwrite::Nothing),
+            (_, 0) => Ok(Overwrite::Everything),
+            (said, named) if said == named => Overwrite::Named(names).of(targets),
+            _ => Err(UsageError(
+                "--overwrite alone means every target, --overwrite=TARGET only that one; say one or the other"
+                    .to_owned(),
+            )),
+        }
+    }
+}

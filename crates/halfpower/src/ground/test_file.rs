@@ -1,0 +1,57 @@
+//! A test file that the store knows of, so that it is found again whatever happens.
+
+use crate::store::{self, RunId, Store, TestFileId};
+use halfpower_engine::test_file::TestFile;
+use halfpower_model::{Bytes, random};
+use std::path::Path;
+
+/// How a test file's name begins and ends, for people who find one.
+pub(super) const TEST_FILE_PREFIX: &str = "halfpower-";
+pub(super) const TEST_FILE_SUFFIX: &str = ".test";
+
+/// A test file in the store's list.
+pub(crate) struct KeptTestFile {
+    pub(super) file: TestFile,
+    id: TestFileId,
+}
+
+impl KeptTestFile {
+    /// Makes an empty one under a new name. The store knows of it before it is there.
+    pub(super) fn make(directory: &Path, size: Bytes, store: &mut Store, run: RunId) -> anyhow::Result<Self> {
+        let mut salt = u64::from(std::process::id()) ^ (jiff::Timestamp::now().as_nanosecond() as u64);
+        let path = directory.join(format!("{TEST_FILE_PREFIX}{:016x}{TEST_FILE_SUFFIX}", random::split_mix(&mut salt)));
+        let id = store.note_test_file(&path, size)?;
+        store.test_file_is_for(id, run)?;
+        let file = match TestFile::create_at(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                store.test_file_removed(id)?;
+                return Err(error.into());
+            }
+        };
+        store.test_file_made(id)?;
+        Ok(KeptTestFile { file, id })
+    }
+
+    /// Takes over one that a killed run left, which the store vouches for.
+    ///
+    /// # Errors
+    /// When it is gone, or another process has taken it over.
+    pub(crate) fn adopt(store: &mut Store, left: &store::TestFile) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            store.take_test_file(left.id)?,
+            "{} has been taken over by another process; wait until it is done",
+            left.path.display()
+        );
+        Ok(KeptTestFile { file: TestFile::adopt(&left.path)?, id: left.id })
+    }
+
+    /// Removes it and strikes it off the store's list.
+    ///
+    /// # Errors
+    /// When it cannot be removed; the store then still knows of it.
+    pub(crate) fn remove(self, store: &mut Store) -> anyhow::Result<()> {
+        self.file.remove()?;
+        Ok(store.test_file_removed(self.id)?)
+    }
+}
