@@ -73,9 +73,11 @@ struct KillOne;
 impl Observer for KillOne {
     fn progress(&mut self, _: &Progress) {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-        let children = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default());
-        let children: Vec<i32> =
-            children.flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect();
+        let children =
+            tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default());
+        let children: Vec<i32> = children
+            .flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+            .collect();
         // The tests beside this one have children too; this one's are stopped by its marker.
         for pid in children {
             let command = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();

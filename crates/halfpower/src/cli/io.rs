@@ -62,6 +62,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let site = ground::look(&wish)?;
     let workload = spec.resolve(&site.environment())?;
     check_may_write(&site, &workload)?;
+    if let Some(plugin) = &workload.plugin {
+        // Before anything is made for it.
+        halfpower_engine::check_plugin(plugin)?;
+    }
     site.refuse_holes(std::iter::once(&workload))?;
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
@@ -203,7 +207,7 @@ fn summary(sample: &Sample) -> String {
     let below = [&target.filesystem, &target.device, &target.transport];
     let below: Vec<&str> = below.into_iter().flatten().map(String::as_str).collect();
     let path = printable(&target.path);
-    let mut text = format!("{}, {}, on {path}", sample.workload, sample.workload.personality);
+    let mut text = format!("{}, {}, on {path}", sample.workload, sample.workload.named_personality());
     if !below.is_empty() {
         let _ = write!(text, " ({})", below.join(", "));
     }

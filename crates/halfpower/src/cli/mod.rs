@@ -4,6 +4,7 @@ mod console;
 mod doctor;
 mod io;
 mod plan;
+mod plugin;
 mod report;
 mod run;
 mod runs;

@@ -4,7 +4,8 @@ use super::UsageError;
 use clap::Args;
 use halfpower_model::workload::Mix;
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Personality, WorkloadSpec,
+    Buffering, Bytes, CachePolicy, Durability, NamedPersonality, Nanoseconds, Operation, Pattern, Personality,
+    WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -40,11 +41,11 @@ pub(crate) struct WorkloadArguments {
     /// (direct and through) [default: direct where it can be]
     #[arg(long, help_heading = "The way to do it")]
     buffering: Option<Buffering>,
-    /// sync (pread, pwrite), io_uring, sg or nvme (commands straight to a whole SCSI or NVMe disk), or null (does
-    /// nothing: measures the program)
-    /// [default: io_uring when direct or deep, else sync]
+    /// sync (pread, pwrite), io_uring, sg or nvme (commands straight to a whole SCSI or NVMe disk), null (does nothing:
+    /// measures the program), or plugin:FILE,OPTIONS (a shared object of yours, which runs with your rights:
+    /// docs/PLUGINS.md) [default: io_uring when direct or deep, else sync]
     #[arg(long, help_heading = "The way to do it")]
-    personality: Option<Personality>,
+    personality: Option<NamedPersonality>,
     /// State of the file cache before: keep, cold or warm [default: keep]
     #[arg(long, value_name = "STATE", help_heading = "The way to do it")]
     cache: Option<CachePolicy>,
@@ -133,7 +134,7 @@ impl WorkloadArguments {
     /// A word of fio's that has no meaning here.
     pub(crate) fn spec(&self) -> Result<WorkloadSpec, UsageError> {
         let personality = match self.ioengine.as_deref() {
-            None => self.personality,
+            None => self.personality.as_ref().map(|named| named.personality),
             Some("psync" | "sync" | "pvsync" | "pvsync2") => Some(Personality::Sync),
             Some("io_uring") => Some(Personality::IoUring),
             Some("sg") => Some(Personality::Sg),
@@ -160,6 +161,7 @@ impl WorkloadArguments {
             workers: self.workers,
             buffering,
             personality,
+            plugin: self.personality.as_ref().and_then(|named| named.plugin.clone()),
             span: self.size,
             duration: self.duration,
             requests: self.requests,
