@@ -11,3 +11,4 @@ mod refusal;
 mod safety;
 mod support;
 mod survey;
+mod targets;
