@@ -15,6 +15,7 @@ pub use pattern::{Pattern, Sharing, Thousandths};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
+use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -147,6 +148,11 @@ impl Workload {
     /// How many spans there are: one, or one for each target where workers have their own.
     pub fn volumes(&self) -> u64 {
         if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }
+    }
+
+    /// Whether files do not hold data everywhere when it is over, or did not before: the next workload may want them to.
+    pub fn leaves_holes(&self) -> bool {
+        self.file_state != FileState::Written || self.operation.has(RequestKind::Trim)
     }
 
     /// How many targets a byte is written to.
