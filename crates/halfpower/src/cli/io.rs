@@ -308,7 +308,7 @@ fn places(sample: &Sample) -> String {
 fn throughput(text: &mut String, name: &str, totals: &Totals) {
     let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
     // A flush moves no bytes.
-    let bytes = (totals.bytes > 0).then(|| format!("{}, ", totals.bytes_per_s)).unwrap_or_default();
+    let bytes = if totals.bytes > 0 { format!("{}, ", totals.bytes_per_s) } else { String::new() };
     let _ = writeln!(text, "  {name:<11} {bytes}{rate}");
 }
 
