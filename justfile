@@ -8,7 +8,7 @@ _list:
     @just --list --unsorted
 
 # Everything CI runs; the tests' results come last
-check: test tidy format-check lint doc deny msrv results
+check: test tidy format-check lint doc deny msrv instructions results
 
 # Every test of every crate; what a passing test prints is shown, so that none is skipped in silence
 test:
@@ -47,6 +47,14 @@ deny:
 # The least Rust that Cargo.toml promises, where rustup has it
 msrv:
     @.ci/msrv
+
+# User-space instructions a request against bench/instructions.toml, where valgrind is
+instructions:
+    @.ci/instructions
+# The program on disks of known rates, in a virtual machine of our own; NAMES of vm/tests, or all
+vm *NAMES:
+    cargo build --release --locked
+    vm/test '{{ parent_directory(output) }}/release/halfpower' {{ NAMES }}
 
 # The results of the last `just test`
 results:

@@ -4,13 +4,16 @@ use crate::instrument::clock::Clock;
 use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
-use crate::run::{self, RawRun};
-use crate::target::{Target, TargetError, Targets};
-use halfpower_model::sample::CpuTime;
+use crate::run;
+use crate::target::{Opened, Target, TargetError, Targets};
+use crate::verification;
+use crate::worker::ledger::Ledger;
+use halfpower_model::sample::Verified;
 use halfpower_model::{
-    Bytes, Cancel, Closing, Durability, Environment, FileState, Limits, MeasureError, Nanoseconds, Observer,
-    Personality as Name, Sample, TargetFacts, Testbed, Workload,
+    Arrivals, Bytes, CachePolicy, Cancel, Closing, Durability, Environment, FileState, Layout, Limits, MeasureError,
+    Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
+use std::io;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
@@ -86,57 +89,93 @@ impl Host {
         let counters = self.targets.counters();
         let before = counters.as_ref().and_then(|counters| counters.read());
         let stolen_before = cpu::stolen_s();
-        let raw =
-            for_personality!(workload.personality, P => run::run::<P>(workload, &targets, clock, observer, cancel))?;
-        let flush = self.flush(workload, &raw)?;
+        let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
+        let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
+        let raw = for_personality!(workload.personality,
+            P => run::run::<P>(workload, &targets, clock, volumes, observer, cancel))?;
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
         let after = counters.as_ref().and_then(|counters| counters.read());
-        let elapsed_s = flush.as_ref().map_or(raw.elapsed.seconds(), |flush| flush.elapsed.seconds());
+        let elapsed_s = raw.elapsed.seconds();
         if cancel.is_cancelled() && raw.counts.iter().all(|counts| counts.requests() == 0) {
             return Err(MeasureError::Cancelled);
         }
         let wall_s = elapsed_s + workload.warmup.seconds();
         let context = Context {
             environment: self.environment.clone(),
+            clock,
             loop_ns_per_request,
             cached_share_before,
             hole_share,
-            flush_s: flush.as_ref().map(|flush| flush.took.seconds()),
             elapsed_s,
-            flush_cpu: flush.map_or_else(CpuTime::default, |flush| flush.cpu),
             wall_s,
             stolen_s,
             block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),
         };
-        Ok(record::sample(workload, &raw, context))
+        let mut sample = record::sample(workload, &raw, context);
+        if let Some(ledger) = &ledger {
+            verification::conclude(&mut sample, &raw, ledger);
+            if workload.verify == Verify::ReadBack && !cancel.is_cancelled() {
+                self.read_back(&mut sample, &targets, ledger, cancel)?;
+            }
+        }
+        Ok(sample)
     }
 
-    /// The flush that counts, after the last write.
-    fn flush(&self, workload: &Workload, raw: &RawRun) -> Result<Option<Flush>, MeasureError> {
-        if workload.durability != Durability::FlushAtEnd {
-            return Ok(None);
-        }
-        let cpu_before = cpu::thread_time();
+    /// Reads back from the medium what a sample has written.
+    fn read_back(
+        &self,
+        sample: &mut Sample,
+        targets: &[Opened],
+        ledger: &Ledger,
+        cancel: &Cancel,
+    ) -> Result<(), MeasureError> {
         let from = self.clock.tick();
-        if !self.targets.flush()? {
-            return Ok(None);
+        let reading = verification::reading(&sample.workload, ledger, 0);
+        self.targets.flush()?;
+        self.targets.prepare_cache(&Workload { cache: CachePolicy::Cold, ..reading }, cancel)?;
+        for volume in 0..sample.workload.volumes() as usize {
+            let reading = verification::reading(&sample.workload, ledger, volume);
+            if reading.span.0 == 0 {
+                continue;
+            }
+            let its = if sample.workload.layout == Layout::Each { &targets[volume..=volume] } else { targets };
+            let volumes = Some(ledger.volumes(volume));
+            let raw = for_personality!(reading.personality,
+                P => run::run::<P>(&reading, its, self.clock, volumes, &mut (), cancel))?;
+            verification::conclude(sample, &raw, ledger);
         }
-        let now = self.clock.tick();
-        Ok(Some(Flush {
-            took: Nanoseconds(self.clock.nanoseconds(now - from)),
-            elapsed: Nanoseconds(self.clock.nanoseconds(now.saturating_sub(raw.measure_from))),
-            cpu: cpu::since(cpu::thread_time(), cpu_before),
-        }))
+        let took_s = self.clock.nanoseconds(self.clock.tick() - from) as f64 / 1e9;
+        if let Some(verified) = &mut sample.verified {
+            verified.read_back_s = Some(took_s);
+        }
+        Ok(())
+    }
+
+    /// Reads what an earlier sample has written, and checks it: a sample of its own, of that reading.
+    ///
+    /// # Errors
+    /// When the target cannot be read, or the sample wrote nothing that could be checked.
+    pub fn verify(&mut self, written: &Sample, cancel: &Cancel) -> Result<Sample, MeasureError> {
+        let workload = &written.workload;
+        let ledger = verification::ledger_of(written).map_err(no_memory)?;
+        let reading = verification::reading(workload, &ledger, 0);
+        let targets = self.targets.reopen(&reading)?;
+        let mut sample = Sample::empty(reading, self.environment.clone());
+        sample.verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
+        sample.started_at = jiff::Timestamp::now();
+        let read = Sample { workload: workload.clone(), ..sample.clone() };
+        let mut read = read;
+        self.read_back(&mut read, &targets, &ledger, cancel)?;
+        sample.elapsed_s = read.verified.as_ref().and_then(|verified| verified.read_back_s).unwrap_or_default();
+        sample.verified = read.verified;
+        sample.failure = read.failure;
+        Ok(sample)
     }
 }
 
-/// A flush inside the timing.
-struct Flush {
-    took: Nanoseconds,
-    /// From the start of the measured part to its end.
-    elapsed: Nanoseconds,
-    cpu: CpuTime,
+fn no_memory(source: io::Error) -> MeasureError {
+    MeasureError::System { action: "keep track of", subject: "the blocks that are verified".to_owned(), source }
 }
 
 impl Testbed for Host {
@@ -164,11 +203,18 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         durability: Durability::None,
         file_state: FileState::Written,
         closing: Closing::Untimed,
+        worker_kind: WorkerKind::Thread,
+        layout: Layout::Each,
+        targets: 1,
+        arrivals: Arrivals::Closed,
+        rate: None,
+        processors: None,
+        verify: Verify::Off,
         ..workload.clone()
     };
     let mut best = f64::INFINITY;
     for _ in 0..3 {
-        let raw = run::run::<Null>(&empty, &[], clock, &mut (), &Cancel::default())?;
+        let raw = run::run::<Null>(&empty, &[], clock, None, &mut (), &Cancel::default())?;
         best = best.min(raw.elapsed.0 as f64 / CALIBRATION_REQUESTS as f64);
     }
     Ok(best)

@@ -11,6 +11,7 @@ mod personality;
 mod record;
 mod run;
 mod target;
+mod verification;
 mod worker;
 
 pub use host::{Host, environment};

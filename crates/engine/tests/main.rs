@@ -1,5 +1,10 @@
 //! The engine on real files: every personality does the same work, limits are exact, ends are clean.
 
+mod course;
+mod layouts;
+mod parallel;
+mod verify;
+
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
 use halfpower_model::{
     Buffering, Bytes, CachePolicy, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality,

@@ -19,6 +19,7 @@ pub mod testbed;
 pub mod units;
 pub mod workload;
 
+pub use content::Data;
 pub use environment::{Environment, TargetFacts, TargetKind};
 pub use finding::{Estimate, Finding, FindingCode, Quantity, Reach};
 pub use histogram::Histogram;
@@ -29,5 +30,5 @@ pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Rate, Sharing, Sizes, WorkerKind, Workload,
+    Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
 };

@@ -4,7 +4,8 @@
 
 use crate::environment::Environment;
 use crate::histogram::Histogram;
-use crate::units::{BytesPerSecond, Nanoseconds};
+use crate::stream::Request;
+use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +42,18 @@ pub struct Sample {
     /// Flushes between the writes or as requests; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Totals>,
+    /// Arrivals at a rate; none for a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoop>,
+    /// Each worker's part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerTotals>,
+    /// The workers side by side; none for one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<Parallel>,
+    /// What verification found; none where blocks were not stamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
     /// Service times, submit to reap.
     pub latency_histogram: Histograms,
     /// The course of the sample.
@@ -95,6 +108,69 @@ pub struct Totals {
     pub errors: BTreeMap<String, u64>,
 }
 
+/// An open loop: requests arrive whether those before are done or not, and none is skipped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    /// From the intended arrival to the completion.
+    pub response_ns: Latency,
+    /// From the intended arrival to the submission.
+    pub lateness_ns: Latency,
+    /// Most requests that had arrived and were not submitted; of several workers, the sum of each one's most.
+    pub backlog_max: u64,
+    /// Those at the end of the measured part.
+    pub backlog_at_end: u64,
+}
+
+/// One worker's part of a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerTotals {
+    /// Completed requests.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// From the start to its own end, its flush and closing included where they count.
+    pub elapsed_s: f64,
+    /// Bytes over that time.
+    pub bytes_per_s: BytesPerSecond,
+    /// Requests it submitted, the warm-up included: with the seed, these are what it wrote.
+    pub submitted: u64,
+}
+
+/// Workers side by side, as `iozone -t` puts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parallel {
+    /// The sum of the workers' rates: what the children see.
+    pub sum_bytes_per_s: BytesPerSecond,
+    /// All bytes over the time to the last finish: what the parent sees.
+    pub parent_bytes_per_s: BytesPerSecond,
+    /// The slowest worker's rate.
+    pub min_bytes_per_s: BytesPerSecond,
+    /// The fastest worker's rate.
+    pub max_bytes_per_s: BytesPerSecond,
+    /// The mean of the workers' rates.
+    pub mean_bytes_per_s: BytesPerSecond,
+    /// Bytes that all had moved when the first one finished.
+    pub bytes_at_first_finish: u64,
+}
+
+/// What verification found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    /// The unit that is stamped and checked.
+    pub block_bytes: Bytes,
+    /// Blocks that were read and whose content was known.
+    pub blocks: u64,
+    /// Those that were not as they were written.
+    pub wrong: u64,
+    /// The first of them, in a sentence; none where all were right.
+    pub first_wrong: Option<String>,
+    /// Time that reading back took, after the measured part; none where nothing was read back.
+    pub read_back_s: Option<f64>,
+    /// Requests that were not done, each with its worker: their blocks may hold what was there before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<(u32, Request)>,
+}
+
 /// A summary of a latency histogram. A percentile with fewer than ten requests beyond it is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
@@ -133,6 +209,9 @@ pub struct Histograms {
     /// Of flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Histogram>,
+    /// Response times of an open loop, of all operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Histogram>,
 }
 
 /// One stretch of a sample.
@@ -286,6 +365,10 @@ impl Sample {
             write: None,
             trim: None,
             flush: None,
+            open_loop: None,
+            workers: Vec::new(),
+            parallel: None,
+            verified: None,
             latency_histogram: Histograms::default(),
             intervals: Vec::new(),
             depth_mean: DepthMean::default(),

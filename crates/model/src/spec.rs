@@ -4,11 +4,13 @@
 //! are laid over one another with [`WorkloadSpec::or`]. Resolving fills in the defaults, checks every value against
 //! the target, and looks nothing up itself: what it needs to know is in the [`Environment`].
 
+use crate::content::{Data, MIN_BLOCK_BYTES};
 use crate::environment::{Environment, TargetFacts, TargetKind};
+use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Rate, Sharing, Sizes, WorkerKind, Workload,
+    Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -86,6 +88,10 @@ spec! {
     durability: Durability,
     /// Default: untimed.
     closing: Closing,
+    /// Default: incompressible.
+    data: Data,
+    /// Default: off.
+    verify: Verify,
     /// Default: 1.
     seed: u64,
     /// Default: not pinned.
@@ -180,6 +186,8 @@ pub const MAX_REQUEST: Bytes = Bytes(1 << 30);
 pub const MAX_DEPTH: u32 = 16_384;
 /// Most workers.
 pub const MAX_WORKERS: u32 = 1024;
+/// Most requests a second that can be asked for: more than any loop issues.
+pub const MAX_RATE: u64 = 100_000_000;
 /// Closest spacing of the recorded intervals.
 pub const MIN_INTERVAL: Nanoseconds = Nanoseconds(10_000_000);
 
@@ -228,6 +236,8 @@ impl WorkloadSpec {
             file_state: self.file_state.unwrap_or_default(),
             durability: self.durability.unwrap_or_default(),
             closing: self.closing.unwrap_or_default(),
+            data: self.data.clone().unwrap_or_default(),
+            verify: self.verify.unwrap_or_default(),
             seed: self.seed.unwrap_or(1),
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
@@ -236,6 +246,9 @@ impl WorkloadSpec {
         check_range("submit batch", workload.submit_batch, 1, Some(MAX_DEPTH))?;
         check_range("wait batch", workload.wait_batch, 1, Some(depth))?;
         check_range("interval", workload.interval, MIN_INTERVAL, None)?;
+        if let Some(Rate::Requests(rate)) = workload.rate {
+            check_range("rate", rate, 1, Some(MAX_RATE))?;
+        }
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
@@ -375,12 +388,23 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
     let writes = workload.operation.writes();
     let null = environment.target.kind == TargetKind::Null;
     let device = environment.all_targets().any(|target| target.kind == TargetKind::BlockDevice);
+    let passthrough = workload.personality.is_passthrough();
+    let all_devices = environment.all_targets().all(|target| target.kind == TargetKind::BlockDevice);
     let (_, on_one_target) = workload.position(0);
     let ordered = workload.pattern.is_ordered();
     let rules = [
         (
             workload.durability != Durability::None && !writes,
             "a flush is for writes; use --op write, or leave --durability out",
+        ),
+        (
+            passthrough && !all_devices,
+            "sg and nvme send commands to whole disks; name one, or use --personality io_uring",
+        ),
+        (
+            passthrough && !workload.buffering.is_direct(),
+            "sg and nvme go past the file cache, in whole blocks of the disk; use --buffering direct, or none for \
+             writes that are written through, and sizes of whole blocks",
         ),
         (workload.cache != CachePolicy::Keep && null, "null: has no cache; leave --cache out"),
         (
@@ -414,6 +438,18 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
         (
             workload.file_state.grows() && (on_one_target > 1 && workload.sharing != Sharing::Cursor),
             "a file that grows has one writer; give each worker a target of its own, or use --sharing cursor",
+        ),
+        (
+            workload.verify != Verify::Off && (null || workload.operation.has(RequestKind::Trim)),
+            "verification is of what is written, to files and devices, and does not go with trims",
+        ),
+        (
+            workload.verify != Verify::Off && !writes,
+            "nothing is written that could be verified; use --op write or a mix, or verify what a run wrote",
+        ),
+        (
+            workload.verify != Verify::Off && workload.verify_block().0 < MIN_BLOCK_BYTES as u64,
+            "a block that is verified has 64 bytes at least; use sizes, --align and --offset in multiples of that",
         ),
         (
             workload.layout != Layout::Each && workload.targets < 2,

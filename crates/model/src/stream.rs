@@ -10,10 +10,12 @@ use crate::random::{Random, derive_seed};
 use crate::units::Bytes;
 use crate::workload::{Operation, Workload};
 use places::Places;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicU64;
 
 /// What one request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum RequestKind {
     /// Reads.
@@ -32,7 +34,7 @@ impl RequestKind {
 }
 
 /// One request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// First byte, from the start of the target.
     pub offset: u64,

@@ -2,7 +2,11 @@
 //! asks which one it is.
 
 mod control;
+mod device;
 pub(crate) mod null;
+pub(crate) mod nvme;
+pub(crate) mod sg;
+pub(crate) mod spread;
 pub(crate) mod sync;
 pub(crate) mod uring;
 
@@ -60,7 +64,7 @@ impl Setup<'_> {
         if self.targets.is_empty() {
             return Err(io::Error::other("null: takes the null personality only"));
         }
-        self.targets.iter().map(Opened::try_clone).collect()
+        self.targets.iter().map(Opened::reopen).collect()
     }
 }
 
@@ -68,6 +72,9 @@ impl Setup<'_> {
 pub(crate) trait Personality: Sized {
     /// Whether bytes go into the buffers; where they do not, none are made.
     const MOVES_DATA: bool = true;
+
+    /// Whether a transfer is done when [`transfer`](Personality::transfer) returns: one at a time, and no waiting.
+    const AT_ONCE: bool = false;
 
     /// Why it does not work on this host, with the remedy; none when it does.
     fn unavailable() -> Option<String> {
@@ -109,6 +116,21 @@ pub(crate) trait Personality: Sized {
         self.reap(done, 1)
     }
 
+    /// Does a transfer at once, with nothing else outstanding; gives what a completion carries. Called only of a
+    /// personality that is [`AT_ONCE`](Personality::AT_ONCE), and then in place of the others.
+    ///
+    /// # Safety
+    /// As for [`submit`](Personality::submit).
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        let _ = transfer;
+        -libc::ENOSYS
+    }
+
+    /// Why the transfer that failed last did, in words; none where its error number says it all.
+    fn cause(&mut self) -> Option<String> {
+        None
+    }
+
     /// Options that the kernel granted.
     fn obtained(&self) -> Vec<String> {
         Vec::new()
@@ -126,6 +148,14 @@ macro_rules! for_personality {
             }
             Name::IoUring => {
                 type $type = $crate::personality::uring::Uring;
+                $body
+            }
+            Name::Sg => {
+                type $type = $crate::personality::sg::Sg;
+                $body
+            }
+            Name::Nvme => {
+                type $type = $crate::personality::nvme::Nvme;
                 $body
             }
             Name::Null => {

@@ -15,6 +15,8 @@ pub(crate) struct Sync {
 }
 
 impl Personality for Sync {
+    const AT_ONCE: bool = true;
+
     fn open(setup: Setup<'_>) -> io::Result<Self> {
         Ok(Sync { targets: setup.own_targets()?, control: Control::of(setup.workload), taken: None })
     }
@@ -26,24 +28,31 @@ impl Personality for Sync {
 
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
-        let Some(transfer) = self.taken.take() else { return Ok(()) };
+        if let Some(transfer) = self.taken.take() {
+            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            let result = unsafe { self.transfer(&transfer) };
+            done.push(Completion { tag: transfer.tag, result });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
         let target = &self.targets[usize::from(transfer.target)];
         let descriptor = target.file.as_raw_fd();
         let (address, length) = (transfer.address.cast(), transfer.length as usize);
         let offset = transfer.offset as i64;
-        let result = loop {
+        loop {
             let result = match transfer.kind {
-                // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+                // SAFETY: the caller keeps the bytes for it.
                 RequestKind::Read => moved(unsafe { libc::pread64(descriptor, address, length, offset) }),
                 // SAFETY: the same.
                 RequestKind::Write => moved(unsafe { libc::pwrite64(descriptor, address, length, offset) }),
-                RequestKind::Trim | RequestKind::Flush => self.control.run(target, &transfer),
+                RequestKind::Trim | RequestKind::Flush => self.control.run(target, transfer),
             };
             if result != -libc::EINTR {
-                break result;
+                return result;
             }
-        };
-        done.push(Completion { tag: transfer.tag, result });
-        Ok(())
+        }
     }
 }

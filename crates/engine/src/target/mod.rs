@@ -166,11 +166,14 @@ pub(crate) struct Opened {
     pub(crate) file: File,
     pub(crate) kind: TargetKind,
     pub(crate) size: Bytes,
+    flags: OFlags,
 }
 
 impl Opened {
-    pub(crate) fn try_clone(&self) -> io::Result<Opened> {
-        Ok(Opened { file: self.file.try_clone()?, ..*self })
+    /// Opens it once more, as another program would: with a place to read ahead from that is its own.
+    pub(crate) fn reopen(&self) -> io::Result<Opened> {
+        let file = open_again(&self.file, self.flags)?;
+        Ok(Opened { file, ..*self })
     }
 }
 
@@ -242,13 +245,13 @@ impl Target {
     /// Opens it once more, as the workload's buffering asks.
     pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
         let Some(file) = &self.file else { return Ok(None) };
-        let reopened = reopen(file, workload.operation.destroys(), workload.buffering);
-        let file = reopened.map_err(|source| MeasureError::System {
+        let flags = flags_for(workload.operation.destroys(), workload.buffering);
+        let file = open_again(file, flags).map_err(|source| MeasureError::System {
             action: "open",
             subject: self.facts.path.clone(),
             source,
         })?;
-        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes }))
+        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags }))
     }
 
     /// Whether it is a file that has its size and is stored from its first byte to its last, without holes.
@@ -336,7 +339,7 @@ fn hole_bytes(file: &File, end: u64) -> u64 {
     (holes as f64 / at as f64 * end as f64) as u64
 }
 
-fn reopen(file: &File, write: bool, buffering: Buffering) -> io::Result<File> {
+fn flags_for(write: bool, buffering: Buffering) -> OFlags {
     let mut flags = OFlags::CLOEXEC;
     flags |= if write { OFlags::RDWR } else { OFlags::RDONLY };
     if buffering.is_direct() {
@@ -345,8 +348,17 @@ fn reopen(file: &File, write: bool, buffering: Buffering) -> io::Result<File> {
     if buffering.is_through() {
         flags |= OFlags::DSYNC;
     }
+    flags
+}
+
+/// Opens what a descriptor stands for once more; without a trace in the access times where we may, as fio does: reading
+/// is not to write, and the bookkeeping is not what is measured.
+fn open_again(file: &File, flags: OFlags) -> io::Result<File> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    Ok(File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?))
+    let open = |flags| rustix::fs::open(&path, flags, rustix::fs::Mode::empty());
+    // Only the owner may leave no trace.
+    let opened = open(flags | OFlags::NOATIME).or_else(|_| open(flags));
+    Ok(File::from(opened?))
 }
 
 fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, TargetError> {
@@ -376,7 +388,7 @@ fn direct_alignment(file: &File, facts: &TargetFacts) -> Option<Bytes> {
     if facts.filesystem.as_deref() == Some("tmpfs") {
         return None;
     }
-    let direct = reopen(file, false, Buffering::Direct).ok()?;
+    let direct = open_again(file, flags_for(false, Buffering::Direct)).ok()?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     if let Ok(told) = rustix::fs::statx(CWD, path.as_str(), AtFlags::empty(), StatxFlags::DIOALIGN)
         && told.stx_mask & StatxFlags::DIOALIGN.bits() != 0

@@ -3,7 +3,7 @@
 //! Each state but the plain one costs the file all it held, so only a file that may be overwritten is touched, and
 //! never a device. Reserved blocks are asked of the file system itself (fallocate(2)), never imitated by writing zeros.
 
-use super::{Access, Target, reopen};
+use super::{Access, Target, flags_for, open_again};
 use crate::target::test_file::fill;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Buffering, Bytes, Cancel, FileState, MeasureError, TargetKind, Workload};
@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 
 /// Part of a workload's seed that draws what a file is filled with.
-const FILL_SEED: u64 = 1 << 42;
+const FILL_SEED: u64 = 1 << 44;
 
 impl Target {
     /// Brings the file into the state the workload wants, at the size it had when it was opened.
@@ -44,8 +44,8 @@ impl Target {
         if !state.holds_data() {
             reshape(file, state, self.facts.size_bytes).map_err(|error| self.cannot(state, error))?;
         } else if !self.is_filled() {
-            let direct = reopen(file, true, Buffering::Direct);
-            let file = direct.or_else(|_| reopen(file, true, Buffering::Buffered)).map_err(failed)?;
+            let direct = open_again(file, flags_for(true, Buffering::Direct));
+            let file = direct.or_else(|_| open_again(file, flags_for(true, Buffering::Buffered))).map_err(failed)?;
             let seed = derive_seed(workload.seed, FILL_SEED);
             fill(Path::new(path), &file, self.facts.size_bytes, seed, cancel, |_| {})
                 .map_err(|error| failed(io::Error::other(error)))?;

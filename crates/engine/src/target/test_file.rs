@@ -4,9 +4,9 @@
 //! so that no layer below can store it as nothing, and removed only while its name still leads to the very file made.
 
 use super::{Target, TargetError};
-use crate::worker::buffers::{Buffers, fill_random};
+use crate::worker::buffers::Buffers;
 use halfpower_model::random::Random;
-use halfpower_model::{Bytes, Cancel};
+use halfpower_model::{Bytes, Cancel, Data};
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, fstat, openat, statat, unlinkat};
 use std::fs::File;
 use std::io;
@@ -177,7 +177,7 @@ pub fn fill(
     if let Err(full @ rustix::io::Errno::NOSPC) = fallocate(file, FallocateFlags::KEEP_SIZE, 0, size.0) {
         return Err(failed(full.into()));
     }
-    let mut chunk = Buffers::new(1, CHUNK, None).map_err(failed)?;
+    let mut chunk = Buffers::new(1, CHUNK).map_err(failed)?;
     let mut random = Random::new(seed);
     let mut written = 0;
     while written < size.0 {
@@ -186,7 +186,7 @@ pub fn fill(
         }
         let length = (size.0 - written).min(CHUNK as u64) as usize;
         let bytes = &mut chunk.slot_mut(0, 0)[..length];
-        fill_random(bytes, &mut random);
+        Data::Incompressible.fill(bytes, &mut random);
         write_all(file, bytes, written).map_err(failed)?;
         written += length as u64;
         progress(Bytes(written));

@@ -1,6 +1,7 @@
 //! The memory that requests read into and write from: one region a worker, a page-aligned slot for each request that
 //! can be outstanding, filled before the measurement.
 
+use halfpower_model::Data;
 use halfpower_model::random::Random;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
@@ -23,12 +24,11 @@ pub(crate) struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// A region of `slots` buffers of `slot_bytes` each, mapped and touched, filled with incompressible bytes from
-    /// `seed` when one is given.
+    /// A region of `slots` buffers of `slot_bytes` each, mapped and touched.
     ///
     /// # Errors
     /// The kernel's, when there is not enough memory.
-    pub(crate) fn new(slots: usize, slot_bytes: usize, fill_seed: Option<u64>) -> io::Result<Self> {
+    pub(crate) fn new(slots: usize, slot_bytes: usize) -> io::Result<Self> {
         let too_much = || io::Error::new(io::ErrorKind::OutOfMemory, "more buffer memory than an address can name");
         let stride = slot_bytes.checked_next_multiple_of(SLOT_ALIGNMENT).ok_or_else(too_much)?;
         let bytes = stride.checked_mul(slots).ok_or_else(too_much)?;
@@ -45,19 +45,14 @@ impl Buffers {
         let mut buffers = Buffers { base, slot_bytes, stride, slots };
         // SAFETY: the range is the mapping just made. Huge pages are a wish; a refusal changes nothing but speed.
         let _ = unsafe { madvise(base.as_ptr().cast::<c_void>(), bytes, Advice::LinuxHugepage) };
-        buffers.fill(fill_seed);
+        (0..slots).for_each(|slot| buffers.slot_mut(slot, 0).fill(0));
         Ok(buffers)
     }
 
-    fn fill(&mut self, seed: Option<u64>) {
-        let mut random = seed.map(Random::new);
-        for slot in 0..self.slots {
-            let buffer = self.slot_mut(slot, 0);
-            match &mut random {
-                Some(random) => fill_random(buffer, random),
-                None => buffer.fill(0),
-            }
-        }
+    /// Fills every slot with data of a kind.
+    pub(crate) fn fill(&mut self, data: &Data, seed: u64) {
+        let mut random = Random::new(seed);
+        (0..self.slots).for_each(|slot| data.fill(self.slot_mut(slot, 0), &mut random));
     }
 
     /// Address of byte `from` of a slot.
@@ -76,6 +71,12 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 
+    /// Each slot with the room up to the next, for registering them one by one.
+    pub(crate) fn regions(&self) -> Vec<libc::iovec> {
+        let slot = |slot| libc::iovec { iov_base: self.address(slot, 0).cast(), iov_len: self.stride };
+        (0..self.slots).map(slot).collect()
+    }
+
     /// The whole region, for registering with io_uring.
     pub(crate) fn region(&self) -> libc::iovec {
         libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.stride * self.slots }
@@ -89,20 +90,14 @@ impl Drop for Buffers {
     }
 }
 
-/// Fills a buffer with incompressible bytes.
-pub(crate) fn fill_random(buffer: &mut [u8], random: &mut Random) {
-    for chunk in buffer.chunks_mut(8) {
-        chunk.copy_from_slice(&random.next_bits().to_le_bytes()[..chunk.len()]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn slots_are_apart_aligned_and_filled() {
-        let mut buffers = Buffers::new(3, 5000, Some(1)).unwrap();
+        let mut buffers = Buffers::new(3, 5000).unwrap();
+        buffers.fill(&Data::Incompressible, 1);
         for slot in 0..3 {
             assert_eq!(buffers.address(slot, 0) as usize % SLOT_ALIGNMENT, 0);
             let zeros = buffers.slot_mut(slot, 0).iter().filter(|byte| **byte == 0).count();

@@ -1,20 +1,34 @@
-//! A worker: one thread that keeps its requests outstanding and records what they do.
+//! A worker: one thread or process that keeps its requests outstanding and records what they do.
 //!
 //! The loop takes one clock reading a turn, and one more for each further batch it submits in that turn: it ends the
 //! service time of what was reaped and starts that of what is submitted next, so service time is from before the
-//! submission to after the reaping and includes the program's own few nanoseconds. Nothing in the loop allocates, locks, formats or looks at options.
+//! submission to after the reaping and includes the program's own few nanoseconds. Nothing in the loop allocates,
+//! locks or formats. It is compiled in two forms: the plain one does not look at options; the full one has arrivals at a
+//! rate, flushes between writes, data that is made at submission, and verification.
 
+mod at_once;
 pub(crate) mod buffers;
+pub(crate) mod extras;
+pub(crate) mod ledger;
+mod pace;
 pub(crate) mod recorder;
+mod requests;
+pub(crate) mod shared;
+#[cfg(test)]
+mod tests;
 
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu;
-use crate::personality::{Completion, Personality, Transfer};
+use crate::personality::{Completion, Personality};
 use buffers::Buffers;
+use extras::Extras;
 use halfpower_model::Workload;
 use halfpower_model::sample::CpuTime;
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
+use pace::{Lateness, wait_until};
 use recorder::Recorder;
+use serde::{Deserialize, Serialize};
+use shared::Zeroed;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -47,27 +61,35 @@ impl Schedule {
 }
 
 /// What a worker found out beside the counts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// Ticks from `measure_from` to the end of its measured part.
     pub(crate) elapsed_ticks: u64,
+    /// Ticks of the flush and the closing after the last request.
+    pub(crate) end_ticks: u64,
     /// Mean number of requests outstanding in the measured part.
     pub(crate) depth_mean: f64,
+    /// Requests it submitted, the warm-up included: with the seed, these are its writes.
+    pub(crate) submitted: u64,
     /// Processor time of the thread in the measured part.
     pub(crate) cpu: CpuTime,
-    /// The error that ended it, with the request it struck; none when it ran to its limits.
-    pub(crate) failure: Option<RequestFailure>,
+    /// Requests that were not done, the one that ended it first.
+    pub(crate) failures: Vec<RequestFailure>,
+    /// The first block that was not as it was written, in a sentence.
+    pub(crate) mismatch: Option<String>,
 }
 
 /// A request that failed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RequestFailure {
     pub(crate) request: Request,
     pub(crate) cause: FailureCause,
+    /// What the device said, where the personality knows more than the error number.
+    pub(crate) words: Option<String>,
 }
 
 /// How it failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum FailureCause {
     /// With this error number.
     Errno(i32),
@@ -75,11 +97,26 @@ pub(crate) enum FailureCause {
     EndOfTarget,
 }
 
+/// What a worker records while it runs; others read it meanwhile.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Record {
+    /// Counts of the measured part, by the number of the kind.
+    pub(crate) kinds: [Recorder; 4],
+    /// Of an open loop.
+    pub(crate) lateness: Lateness,
+}
+
+// SAFETY: recorders and numbers, each of which may be zero, changed as atomics.
+unsafe impl Zeroed for Record {}
+
 /// A request in flight.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     request: Request,
     submitted_at: u64,
+    /// When it was to be submitted.
+    arrived_at: u64,
     done: u32,
 }
 
@@ -91,29 +128,27 @@ enum Phase {
     Draining,
 }
 
-/// Counts of the measured part, by the number of the kind; others read them meanwhile.
-pub(crate) type Recorders = [Recorder; 4];
-
 /// What a worker works with, beside its personality.
 pub(crate) struct Surroundings<'a> {
     pub(crate) clock: Clock,
     pub(crate) workload: &'a Workload,
     /// Its number.
     pub(crate) index: u32,
-    pub(crate) recorders: &'a Recorders,
+    pub(crate) record: &'a Record,
     /// Ends every worker: it submits nothing more and returns when nothing is outstanding.
     pub(crate) stop: &'a AtomicBool,
     /// The cursor it shares with others.
     pub(crate) cursor: Option<&'a AtomicU64>,
+    pub(crate) extras: Extras<'a>,
 }
 
-/// A worker about to run: everything is opened and allocated.
-pub(crate) struct Worker<'a, P> {
+/// A worker about to run: everything is opened and allocated. The full form minds its extras.
+pub(crate) struct Worker<'a, P, const FULL: bool> {
     /// Closed before the buffers go.
     personality: P,
     buffers: Buffers,
     clock: Clock,
-    recorders: &'a Recorders,
+    record: &'a Record,
     stop: &'a AtomicBool,
     stream: RequestStream<'a>,
     batch: [Request; BATCH],
@@ -131,12 +166,13 @@ pub(crate) struct Worker<'a, P> {
     /// Outstanding requests times ticks over the measured part, and the tick up to which they are counted.
     depth_ticks: u64,
     depth_until: u64,
+    extras: Extras<'a>,
     outcome: Outcome,
 }
 
-impl<'a, P: Personality> Worker<'a, P> {
-    pub(crate) fn new(personality: P, buffers: Buffers, surroundings: &Surroundings<'a>) -> Self {
-        let Surroundings { clock, workload, index, recorders, stop, cursor } = *surroundings;
+impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
+    pub(crate) fn new(personality: P, buffers: Buffers, surroundings: Surroundings<'a>) -> Self {
+        let Surroundings { clock, workload, index, record, stop, cursor, extras } = surroundings;
         let depth = workload.depth;
         let stream = RequestStream::new(workload, index, cursor);
         let batch_length = BATCH.min(stream.look_ahead());
@@ -144,7 +180,7 @@ impl<'a, P: Personality> Worker<'a, P> {
             personality,
             buffers,
             clock,
-            recorders,
+            record,
             stop,
             stream,
             batch: [Request::default(); BATCH],
@@ -160,6 +196,7 @@ impl<'a, P: Personality> Worker<'a, P> {
             remaining: u64::MAX,
             depth_ticks: 0,
             depth_until: 0,
+            extras,
             outcome: Outcome::default(),
         }
     }
@@ -182,22 +219,35 @@ impl<'a, P: Personality> Worker<'a, P> {
         if now >= next_event {
             next_event = self.begin_measuring(&schedule, &mut cpu_before);
         }
+        if FULL {
+            self.extras.begin(now, schedule.measure_until)?;
+        }
         let mut last_reap = now;
         loop {
             if now >= next_event || self.remaining == 0 || self.stop.load(Relaxed) {
                 next_event = self.change_phase(&schedule, now, cpu_before);
             }
-            self.submit_all(now);
-            if self.in_flight() == 0 {
-                break;
+            if P::AT_ONCE && !FULL && self.phase == Phase::Measuring && self.in_flight() == 0 {
+                now = self.run_at_once(now, next_event);
+                last_reap = now;
+                if self.done.is_empty() {
+                    continue;
+                }
+            } else {
+                self.submit_all(now);
             }
-            let at_least = self.wait_batch.min(self.in_flight() as u32);
-            if let Err(error) = self.personality.reap(&mut self.done, at_least) {
+            if !self.done.is_empty() {
+                // Done at once, and out of the ordinary.
+            } else if self.in_flight() == 0 {
+                let Some(tick) = self.next_submission() else { break };
+                now = wait_until(self.clock, tick.min(next_event), self.stop);
+            } else if let Err(error) = self.await_completions(now) {
                 // The kernel may still be moving bytes: the buffers must outlive this worker.
                 std::mem::forget((self.personality, self.buffers));
                 return Err(error);
+            } else {
+                now = self.clock.tick();
             }
-            now = self.clock.tick();
             if self.phase == Phase::Warmup && now >= schedule.measure_from {
                 next_event = self.begin_measuring(&schedule, &mut cpu_before);
             }
@@ -211,7 +261,7 @@ impl<'a, P: Personality> Worker<'a, P> {
             };
             self.complete(now, counts);
         }
-        Ok(self.finish(&schedule, last_reap, cpu_before))
+        self.finish(&schedule, last_reap, cpu_before)
     }
 
     /// The warm-up is over: what completes from now on counts. Gives the tick of the next event.
@@ -239,7 +289,11 @@ impl<'a, P: Personality> Worker<'a, P> {
             self.outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
             // Requests used up: the last ones count.
             self.count_drain |= self.remaining == 0;
-            self.outcome.elapsed_ticks = schedule.measure_until.min(now) - schedule.measure_from;
+            let end = schedule.measure_until.min(now);
+            self.outcome.elapsed_ticks = end - schedule.measure_from;
+            if FULL {
+                self.extras.count_backlog(end, true, &self.record.lateness);
+            }
         }
         if self.phase == Phase::Draining || stopped {
             self.remaining = 0;
@@ -252,7 +306,7 @@ impl<'a, P: Personality> Worker<'a, P> {
     /// because a request took longer than it; the measured part then lasts until they are back.
     #[cold]
     fn counts_late(&mut self) -> bool {
-        self.count_drain |= self.recorders.iter().all(Recorder::is_empty);
+        self.count_drain |= self.record.kinds.iter().all(Recorder::is_empty);
         self.count_drain
     }
 
@@ -271,190 +325,36 @@ impl<'a, P: Personality> Worker<'a, P> {
         }
     }
 
-    /// Fills every free slot. Every batch starts the kernel on its requests and takes a new clock reading, so that none
-    /// is charged the time its predecessors took to submit.
+    /// Waits for completions: for as many as were asked for, or, where more requests will arrive, no longer than that.
     #[inline]
-    fn submit_all(&mut self, mut now: u64) {
-        let mut batched = 0;
-        while self.remaining > 0
-            && let Some(slot) = self.free.pop()
-        {
-            if batched == self.submit_batch {
-                self.personality.start();
-                now = self.clock.tick();
-                self.count_depth(now);
-                batched = 0;
-            }
-            batched += 1;
-            self.remaining = self.remaining.saturating_sub(u64::from(self.remaining != u64::MAX));
-            let request = self.next_request();
-            self.slots[slot as usize] = Slot { request, submitted_at: now, done: 0 };
-            self.submit(slot, &request, 0);
+    fn await_completions(&mut self, now: u64) -> io::Result<()> {
+        if FULL && let Some(patience) = self.patience(now) {
+            return self.personality.poll(&mut self.done, patience);
         }
+        let at_least = self.wait_batch.min(self.in_flight() as u32);
+        self.personality.reap(&mut self.done, at_least)
     }
 
-    /// Hands over what is left of a request from byte `from` on.
-    #[inline]
-    fn submit(&mut self, slot: u32, request: &Request, from: u32) {
-        let transfer = Transfer {
-            tag: slot,
-            length: request.length - from,
-            offset: request.offset + u64::from(from),
-            address: if P::MOVES_DATA {
-                self.buffers.address(slot as usize, from as usize)
-            } else {
-                std::ptr::null_mut()
-            },
-            target: 0,
-            kind: request.kind,
-        };
-        // SAFETY: the slot is this request's until it comes back, and the buffers outlive the personality.
-        unsafe { self.personality.submit(transfer) };
-    }
-
-    #[inline]
-    fn next_request(&mut self) -> Request {
-        if self.batch_next == self.batch_length {
-            self.stream.fill(&mut self.batch[..self.batch_length]);
-            self.batch_next = 0;
-        }
-        let request = self.batch[self.batch_next];
-        self.batch_next += 1;
-        request
-    }
-
-    /// Takes what was reaped: counts whole requests, continues short ones, ends the worker at a failed one.
-    #[inline]
-    fn complete(&mut self, now: u64, counts: bool) {
-        let mut done = std::mem::take(&mut self.done);
-        for completion in &done {
-            let slot = &mut self.slots[completion.tag as usize];
-            let moved = u32::try_from(completion.result).unwrap_or(0);
-            if slot.done + moved != slot.request.length || moved == 0 {
-                self.complete_otherwise(*completion, now, counts);
-                continue;
-            }
-            if counts {
-                let latency_ns = self.clock.nanoseconds(now - slot.submitted_at);
-                let recorder = &self.recorders[slot.request.kind as usize];
-                recorder.record(latency_ns, u64::from(slot.request.length));
-            }
-            self.free.push(completion.tag);
-        }
-        done.clear();
-        self.done = done;
-    }
-
-    /// A transfer that failed, was short, or is not of bytes.
-    #[cold]
-    fn complete_otherwise(&mut self, completion: Completion, now: u64, counts: bool) {
-        let slot = &mut self.slots[completion.tag as usize];
-        let request = slot.request;
-        let is_whole = matches!(request.kind, RequestKind::Trim | RequestKind::Flush);
-        if completion.result >= 0 && is_whole {
-            self.free.push(completion.tag);
-            if counts {
-                let latency_ns = self.clock.nanoseconds(now - slot.submitted_at);
-                self.recorders[request.kind as usize].record(latency_ns, u64::from(request.length));
-            }
-            return;
-        }
-        if completion.result <= 0 {
-            let cause =
-                if completion.result < 0 { FailureCause::Errno(-completion.result) } else { FailureCause::EndOfTarget };
-            self.outcome.failure.get_or_insert(RequestFailure { request, cause });
-            self.free.push(completion.tag);
-            // The failure ends this worker and the others: nobody goes on writing to a disk that is full.
-            self.stop.store(true, Relaxed);
-            return;
-        }
-        slot.done += completion.result as u32;
-        let from = slot.done;
-        if counts {
-            self.recorders[request.kind as usize].record_short();
-        }
-        self.submit(completion.tag, &request, from);
-    }
-
-    fn finish(mut self, schedule: &Schedule, last_reap: u64, cpu_before: CpuTime) -> Outcome {
-        if self.phase == Phase::Draining && self.count_drain {
-            self.outcome.elapsed_ticks = last_reap.saturating_sub(schedule.measure_from);
-            self.outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
-        }
+    /// What comes after the last request: the flush and the closing that count.
+    fn finish(mut self, schedule: &Schedule, last_reap: u64, cpu_before: CpuTime) -> io::Result<Outcome> {
         self.outcome.depth_mean =
             self.depth_ticks as f64 / self.depth_until.saturating_sub(schedule.measure_from).max(1) as f64;
-        self.outcome
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::personality::Setup;
-    use halfpower_model::Bytes;
-    use std::time::Duration;
-
-    /// Completes one transfer in 40 ms.
-    struct Slow {
-        taken: Vec<Transfer>,
-    }
-
-    impl Personality for Slow {
-        const MOVES_DATA: bool = false;
-
-        fn open(_: Setup<'_>) -> io::Result<Self> {
-            Ok(Slow { taken: Vec::new() })
+        let Worker { personality, extras, mut outcome, clock, .. } = self;
+        let mut end = last_reap;
+        if FULL && extras.has_timed_end() {
+            let from = clock.tick();
+            if let Err(error) = extras.end(personality) {
+                let request = Request { offset: 0, length: 0, kind: RequestKind::Flush };
+                let cause = FailureCause::Errno(error.raw_os_error().unwrap_or(libc::EIO));
+                outcome.failures.push(RequestFailure { request, cause, words: None });
+            }
+            end = clock.tick();
+            outcome.end_ticks = end - from;
         }
-
-        unsafe fn submit(&mut self, transfer: Transfer) {
-            self.taken.push(transfer);
+        if self.phase == Phase::Draining && self.count_drain {
+            outcome.elapsed_ticks = end.saturating_sub(schedule.measure_from);
+            outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
         }
-
-        fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
-            std::thread::sleep(Duration::from_millis(40));
-            let transfer = self.taken.remove(0);
-            done.push(Completion { tag: transfer.tag, result: transfer.length as i32 });
-            Ok(())
-        }
-    }
-
-    fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
-        let workload = Workload { request_size: Bytes(4096), depth, span: Bytes(1 << 20), ..Workload::default() };
-        let (recorders, stop) = (Recorders::default(), AtomicBool::new(false));
-        let buffers = Buffers::new(1, 1, None).unwrap();
-        let slow = Slow { taken: Vec::new() };
-        let clock = Clock::Monotonic;
-        let surroundings =
-            Surroundings { clock, workload: &workload, index: 0, recorders: &recorders, stop: &stop, cursor: None };
-        let worker = Worker::new(slow, buffers, &surroundings);
-        let measure_from = clock.tick() + warmup_ms * 1_000_000;
-        let outcome = worker.run(Schedule {
-            measure_from,
-            measure_until: measure_from + window_ms * 1_000_000,
-            requests: u64::MAX,
-            count_drain: false,
-        });
-        let mut counted = recorder::Snapshot::default();
-        recorders.iter().for_each(|recorder| counted.add(recorder));
-        (outcome.unwrap(), counted.requests())
-    }
-
-    #[test]
-    fn a_request_longer_than_the_window_lengthens_it() {
-        for warmup_ms in [0, 5] {
-            let (outcome, requests) = run(1, warmup_ms, 10);
-            assert_eq!(requests, 1, "after {warmup_ms} ms of warm-up");
-            assert!(outcome.elapsed_ticks >= (40 - warmup_ms) * 1_000_000, "{outcome:?}");
-            assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
-        }
-    }
-
-    #[test]
-    fn what_completes_after_the_window_does_not_count() {
-        // Completions at 40, 80 and, too late, 120 ms or more.
-        let (outcome, requests) = run(1, 0, 100);
-        assert!(requests <= 2, "{requests}");
-        assert_eq!(outcome.elapsed_ticks, 100_000_000);
-        assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+        Ok(outcome)
     }
 }

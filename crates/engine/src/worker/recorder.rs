@@ -3,20 +3,26 @@
 //! Only the worker writes: plain loads and stores, no locked instruction in the hot loop. The watching thread reads the
 //! same counters for progress and intervals; a reading may be a few requests behind, never torn.
 
+use crate::worker::shared::Zeroed;
 use halfpower_model::Histogram;
 use halfpower_model::histogram::{BUCKETS, bucket_of};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts of one direction of one worker.
+/// Counts of one kind of request of one worker. Begins as zeros, in memory that processes may share.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Recorder {
-    counts: Box<[AtomicU64]>,
+    counts: [AtomicU64; BUCKETS],
     bytes: AtomicU64,
     sum_ns: AtomicU64,
-    min_ns: AtomicU64,
+    /// The smallest latency taken from the largest number: zero while there is none.
+    least_inverted: AtomicU64,
     max_ns: AtomicU64,
     short_transfers: AtomicU64,
 }
+
+// SAFETY: numbers only, each of which may be zero, changed as atomics.
+unsafe impl Zeroed for Recorder {}
 
 /// A copy of the counts at some moment, of as many workers as were added.
 #[derive(Clone, Debug)]
@@ -34,19 +40,6 @@ fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
-impl Default for Recorder {
-    fn default() -> Self {
-        Recorder {
-            counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
-            bytes: AtomicU64::new(0),
-            sum_ns: AtomicU64::new(0),
-            min_ns: AtomicU64::new(u64::MAX),
-            max_ns: AtomicU64::new(0),
-            short_transfers: AtomicU64::new(0),
-        }
-    }
-}
-
 impl Recorder {
     /// Counts a completed request.
     #[inline]
@@ -56,8 +49,9 @@ impl Recorder {
         }
         add(&self.bytes, bytes);
         add(&self.sum_ns, latency_ns);
-        if latency_ns < self.min_ns.load(Relaxed) {
-            self.min_ns.store(latency_ns, Relaxed);
+        let inverted = u64::MAX - latency_ns;
+        if inverted > self.least_inverted.load(Relaxed) {
+            self.least_inverted.store(inverted, Relaxed);
         }
         if latency_ns > self.max_ns.load(Relaxed) {
             self.max_ns.store(latency_ns, Relaxed);
@@ -66,7 +60,12 @@ impl Recorder {
 
     /// Whether nothing was counted yet.
     pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.load(Relaxed) == 0
+        self.least_inverted.load(Relaxed) == 0
+    }
+
+    /// Bytes counted until now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
     }
 
     /// Counts a transfer that moved less than was asked.
@@ -91,7 +90,7 @@ impl Snapshot {
         self.bytes += recorder.bytes.load(Relaxed);
         self.short_transfers += recorder.short_transfers.load(Relaxed);
         self.sum_ns += recorder.sum_ns.load(Relaxed) as f64;
-        self.min_ns = self.min_ns.min(recorder.min_ns.load(Relaxed));
+        self.min_ns = self.min_ns.min(u64::MAX - recorder.least_inverted.load(Relaxed));
         self.max_ns = self.max_ns.max(recorder.max_ns.load(Relaxed));
     }
 
@@ -115,17 +114,19 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::worker::shared::Shared;
 
     #[test]
     fn snapshots_add_workers_and_subtract_moments() {
-        let (one, two) = (Recorder::default(), Recorder::default());
+        let recorders = Shared::<Recorder>::new(2).unwrap();
+        let [one, two] = &recorders[..] else { panic!("two were made") };
         (1..=100).for_each(|value| one.record(value * 1000, 512));
         let mut first = Snapshot::default();
-        first.add(&one);
+        first.add(one);
         (1..=50).for_each(|value| two.record(value, 512));
         let mut second = Snapshot::default();
-        second.add(&one);
-        second.add(&two);
+        second.add(one);
+        second.add(two);
         assert_eq!((first.requests(), second.requests(), second.bytes), (100, 150, 150 * 512));
         let both = second.histogram();
         assert_eq!((both.min(), both.max(), both.sum()), (Some(1), Some(100_000), 5_050_000.0 + 1275.0));

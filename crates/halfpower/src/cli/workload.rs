@@ -4,9 +4,10 @@
 use super::UsageError;
 use super::fio_names::FioArguments;
 use clap::Args;
+use halfpower_model::content::Data;
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, Nanoseconds, Operation, Pattern,
-    Personality, Rate, Sharing, Sizes, WorkerKind, WorkloadSpec,
+    Personality, Rate, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -68,6 +69,23 @@ struct What {
     /// sparse          it has its length, and nothing is stored
     #[arg(long, value_name = "STATE", verbatim_doc_comment)]
     file_state: Option<FileState>,
+    /// What writes carry: incompressible, zeros and others [default: incompressible]
+    ///
+    /// incompressible    nothing in it that a layer below could save
+    /// compressible=60   60 % of each block compresses to nothing
+    /// duplicate=30      30 % of the blocks have been written before
+    /// zeros             zeros
+    /// pattern=deadbeef  these bytes again and again, as hexadecimals
+    #[arg(long, value_name = "KIND", verbatim_doc_comment)]
+    data: Option<Data>,
+    /// Stamp and check blocks: off, stamp, read-back [default: off]
+    ///
+    /// off          neither
+    /// stamp        writes are stamped, and reads of the same run checked
+    /// read-back    the same, and what was written is read back after
+    ///              the measurement
+    #[arg(long, value_name = "CHECK", verbatim_doc_comment)]
+    verify: Option<Verify>,
     /// Close the target inside the timing [default: after it]
     #[arg(long)]
     time_close: bool,
@@ -167,10 +185,12 @@ struct How {
     /// warm    what they go to is read into it
     #[arg(long, value_name = "STATE", verbatim_doc_comment)]
     cache: Option<CachePolicy>,
-    /// Way to do I/O: sync, io_uring, null [default: io_uring when direct or deep, else sync]
+    /// Way to do I/O: sync, io_uring, sg, nvme, null [default: io_uring when direct or deep, else sync]
     ///
     /// sync        pread and pwrite: one request outstanding a worker
     /// io_uring    the kernel's rings
+    /// sg          commands straight to a whole SCSI disk
+    /// nvme        commands straight to a whole NVMe disk
     /// null        does nothing: measures the program itself
     #[arg(long, verbatim_doc_comment)]
     personality: Option<Personality>,
@@ -246,6 +266,8 @@ impl WorkloadArguments {
             sizes: what.sizes,
             durability: what.durability,
             file_state: what.file_state,
+            data: what.data,
+            verify: what.verify,
             closing: what.time_close.then_some(Closing::Timed),
             span: place.size,
             layout: place.layout,

@@ -90,6 +90,20 @@ pub enum FileState {
     Sparse,
 }
 
+/// Whether blocks are stamped and checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Verify {
+    /// Neither.
+    #[default]
+    Off,
+    /// Writes are stamped, and reads of the same run checked; what is left can be checked later.
+    Stamp,
+    /// The same, and when the writing is over everything written is read back.
+    ReadBack,
+}
+
+words!(Verify, "off, stamp, read_back",
+    "off" => Verify::Off, "stamp" => Verify::Stamp, "read_back" => Verify::ReadBack);
 words!(Closing, "untimed, timed", "untimed" => Closing::Untimed, "timed" => Closing::Timed);
 words!(Arrivals, "closed, constant, poisson",
     "closed" => Arrivals::Closed, "constant" => Arrivals::Constant, "poisson" => Arrivals::Poisson);

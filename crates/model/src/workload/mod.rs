@@ -9,12 +9,13 @@ mod pattern;
 mod way;
 mod words;
 
-pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate};
+pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
+use crate::content::Data;
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,12 @@ pub struct Workload {
     /// Whether the timing includes closing.
     #[serde(default)]
     pub closing: Closing,
+    /// What the bytes of writes are like, where they are not stamped.
+    #[serde(default)]
+    pub data: Data,
+    /// Whether blocks are stamped and checked.
+    #[serde(default)]
+    pub verify: Verify,
     /// Draws the offsets, the mix and the data.
     pub seed: u64,
     /// Processors the workers are pinned to in turn; empty: not pinned.
@@ -137,6 +144,8 @@ impl Default for Workload {
             file_state: FileState::Written,
             durability: Durability::None,
             closing: Closing::Untimed,
+            data: Data::Incompressible,
+            verify: Verify::Off,
             seed: 1,
             cpus: Vec::new(),
             processors: None,
@@ -153,6 +162,18 @@ impl Workload {
     /// Whether files do not hold data everywhere when it is over, or did not before: the next workload may want them to.
     pub fn leaves_holes(&self) -> bool {
         self.file_state != FileState::Written || self.operation.has(RequestKind::Trim)
+    }
+
+    /// Which of the volumes a worker's requests go to.
+    pub fn volume_of(&self, worker: u32) -> usize {
+        worker as usize % self.volumes() as usize
+    }
+
+    /// The unit in which blocks are stamped and checked: what every place and size is a multiple of, 4 KiB at most.
+    pub fn verify_block(&self) -> Bytes {
+        let sizes = self.sizes.all().chain([self.request_size, self.step(), self.offset]);
+        let common = sizes.fold(0, |common, bytes| greatest_common_divisor(common, bytes.0));
+        Bytes(if common.is_multiple_of(4096) { 4096 } else { common })
     }
 
     /// How many targets a byte is written to.
@@ -186,6 +207,10 @@ impl Workload {
         let room = self.span.0.saturating_sub(self.offset.0);
         room.checked_sub(self.request_size.0).map_or(0, |last| last / self.step().0.max(1) + 1)
     }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 impl fmt::Display for Workload {
@@ -226,7 +251,13 @@ impl fmt::Display for Workload {
             Durability::FlushAtEnd => write!(f, ", flushed")?,
             every => write!(f, ", {every}")?,
         }
-        if self.closing == Closing::Timed { write!(f, ", closed") } else { Ok(()) }
+        if self.closing == Closing::Timed {
+            write!(f, ", closed")?;
+        }
+        if self.data != Data::Incompressible {
+            write!(f, ", {}", self.data)?;
+        }
+        if self.verify == Verify::Off { Ok(()) } else { write!(f, ", verified") }
     }
 }
 

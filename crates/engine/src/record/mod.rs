@@ -1,0 +1,240 @@
+//! Makes the sample record of what a run gave, and says what could make it wrong.
+
+mod warnings;
+
+use crate::errno;
+use crate::instrument::clock::Clock;
+use crate::run::{RawRun, WorkerRun};
+use crate::worker::recorder::Snapshot;
+use crate::worker::{FailureCause, RequestFailure};
+use halfpower_model::RequestKind;
+use halfpower_model::sample::{
+    Block, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop, Parallel, Totals, WorkerTotals,
+};
+use halfpower_model::{
+    Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, TargetKind, Workload,
+};
+
+/// What is known beside the run itself.
+pub(crate) struct Context {
+    pub(crate) environment: Environment,
+    pub(crate) clock: Clock,
+    pub(crate) loop_ns_per_request: f64,
+    pub(crate) cached_share_before: Option<f64>,
+    pub(crate) hole_share: f64,
+    /// Time to the end of the last worker.
+    pub(crate) elapsed_s: f64,
+    /// Time between the two readings of what was stolen, the warm-up included.
+    pub(crate) wall_s: f64,
+    pub(crate) stolen_s: Option<f64>,
+    pub(crate) block: Option<Block>,
+    pub(crate) cancelled: bool,
+}
+
+/// The sample of a run.
+pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sample {
+    let elapsed_s = context.elapsed_s;
+    let histograms = RequestKind::ALL.map(|kind| raw.counts[kind as usize].histogram());
+    // Flushes that come between the writes are told apart: they are not what was asked for, but what it takes.
+    let asked = |kind: &RequestKind| workload.operation.has(*kind);
+    let mut all = Histogram::default();
+    RequestKind::ALL.iter().filter(|kind| asked(kind)).for_each(|kind| all.merge(&histograms[*kind as usize]));
+    let of = |kind: RequestKind| {
+        let (histogram, counts) = (&histograms[kind as usize], &raw.counts[kind as usize]);
+        let has = asked(&kind) || histogram.count() > 0;
+        let errors = errors(raw, Some(kind));
+        has.then(|| totals(histogram, counts.bytes, counts.short_transfers, elapsed_s, errors))
+    };
+    let [read, write, trim, flush] = RequestKind::ALL.map(of);
+    let sum = |figure: fn(&Snapshot) -> u64| raw.counts.iter().map(figure).sum();
+    let (bytes, short) = (sum(|counts| counts.bytes), sum(|counts| counts.short_transfers));
+    let total = totals(&all, bytes, short, elapsed_s, errors(raw, None));
+    let cpu = processor_time(raw, &context, total.requests);
+    let depth_mean = depth_mean(workload, raw, &all);
+    // The flush and the closing are not the program's to pace.
+    let end_ticks = raw.workers.iter().map(|worker| worker.outcome.end_ticks).max().unwrap_or(0);
+    let end_s = context.clock.nanoseconds(end_ticks) as f64 / 1e9;
+    let pace_s = (elapsed_s - end_s) * f64::from(workload.workers);
+    let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
+    let generator_bound = total.requests > 0 && (workload.personality == Personality::Null || loop_share > 0.5);
+    let is_open = workload.arrivals != Arrivals::Closed;
+    let workers = worker_totals(raw, context.clock);
+    let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
+    let [read_histogram, write_histogram, trim_histogram, flush_histogram] = histograms;
+    let mut sample = Sample {
+        started_at: raw.started_at,
+        elapsed_s,
+        flush_s: has_timed_end(workload).then_some(end_s),
+        total,
+        read,
+        write,
+        trim,
+        flush,
+        open_loop: is_open.then(|| open_loop(raw)),
+        parallel: (workers.len() > 1).then(|| parallel(&workers, bytes, elapsed_s, raw.bytes_at_first_finish)),
+        workers,
+        latency_histogram: Histograms {
+            read: kept_read.then_some(read_histogram),
+            write: kept_write.then_some(write_histogram),
+            trim: kept_trim.then_some(trim_histogram),
+            flush: kept_flush.then_some(flush_histogram),
+            response: is_open.then(|| raw.response.histogram()),
+        },
+        intervals: raw.intervals.clone(),
+        depth_mean,
+        cpu,
+        block: context.block,
+        instrument: Instrument {
+            loop_ns_per_request: Some(context.loop_ns_per_request),
+            obtained: raw.obtained.clone(),
+        },
+        generator_bound,
+        cached_share_before: context.cached_share_before,
+        failure: failure(raw, context.environment.target.kind).or_else(|| context.cancelled.then(interrupted)),
+        ..Sample::empty(workload.clone(), context.environment)
+    };
+    sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
+    sample
+}
+
+/// Whether something after the last request counts.
+fn has_timed_end(workload: &Workload) -> bool {
+    workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed
+}
+
+fn open_loop(raw: &RawRun) -> OpenLoop {
+    OpenLoop {
+        response_ns: Latency::of(&raw.response.histogram()),
+        lateness_ns: Latency::of(&raw.late.histogram()),
+        backlog_max: raw.backlog_max,
+        backlog_at_end: raw.backlog_at_end,
+    }
+}
+
+fn worker_totals(raw: &RawRun, clock: Clock) -> Vec<WorkerTotals> {
+    let of = |worker: &WorkerRun| {
+        let elapsed_s = clock.nanoseconds(worker.outcome.elapsed_ticks) as f64 / 1e9;
+        WorkerTotals {
+            requests: worker.requests,
+            bytes: worker.bytes,
+            elapsed_s,
+            bytes_per_s: BytesPerSecond(if elapsed_s > 0.0 { worker.bytes as f64 / elapsed_s } else { 0.0 }),
+            submitted: worker.outcome.submitted,
+        }
+    };
+    raw.workers.iter().map(of).collect()
+}
+
+fn parallel(workers: &[WorkerTotals], bytes: u64, elapsed_s: f64, bytes_at_first_finish: u64) -> Parallel {
+    let rates = || workers.iter().map(|worker| worker.bytes_per_s.0);
+    let sum: f64 = rates().sum();
+    Parallel {
+        sum_bytes_per_s: BytesPerSecond(sum),
+        parent_bytes_per_s: BytesPerSecond(if elapsed_s > 0.0 { bytes as f64 / elapsed_s } else { 0.0 }),
+        min_bytes_per_s: BytesPerSecond(rates().fold(f64::INFINITY, f64::min)),
+        max_bytes_per_s: BytesPerSecond(rates().fold(0.0, f64::max)),
+        mean_bytes_per_s: BytesPerSecond(sum / workers.len() as f64),
+        bytes_at_first_finish,
+    }
+}
+
+/// The first thing that went wrong: a worker that broke down, or a request that failed.
+fn failure(raw: &RawRun, target: TargetKind) -> Option<Failure> {
+    let broken = raw.workers.iter().zip(0..).find_map(|(worker, index)| Some((index, worker.breakdown.as_ref()?)));
+    let breakdown = broken.map(|(index, why): (u32, _)| Failure {
+        code: "worker".to_owned(),
+        message: format!("worker {index} broke down, and ended the others: {why}"),
+    });
+    breakdown.or_else(|| raw.failures().next().map(|failure| describe(failure, target)))
+}
+
+fn totals(
+    histogram: &Histogram,
+    bytes: u64,
+    short_transfers: u64,
+    elapsed_s: f64,
+    errors: std::collections::BTreeMap<String, u64>,
+) -> Totals {
+    let per_second = |amount: u64| if elapsed_s > 0.0 { amount as f64 / elapsed_s } else { 0.0 };
+    Totals {
+        requests: histogram.count(),
+        bytes,
+        requests_per_s: per_second(histogram.count()),
+        bytes_per_s: BytesPerSecond(per_second(bytes)),
+        latency_ns: Latency::of(histogram),
+        short_transfers,
+        errors,
+    }
+}
+
+/// Failed requests by the error's name; each worker submits no more after its first.
+fn errors(raw: &RawRun, kind: Option<RequestKind>) -> std::collections::BTreeMap<String, u64> {
+    let mut counts = std::collections::BTreeMap::new();
+    for failure in raw.failures().filter(|failure| kind.is_none_or(|wanted| failure.request.kind == wanted)) {
+        *counts.entry(cause_name(failure.cause)).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn cause_name(cause: FailureCause) -> String {
+    match cause {
+        FailureCause::Errno(number) => errno::name(number),
+        FailureCause::EndOfTarget => "end_of_target".to_owned(),
+    }
+}
+
+fn describe(failure: &RequestFailure, target: TargetKind) -> Failure {
+    let RequestFailure { request, cause, words } = failure;
+    let what = match request.kind {
+        RequestKind::Read => "read",
+        RequestKind::Write => "write",
+        RequestKind::Trim => "trim",
+        RequestKind::Flush => "flush",
+    };
+    let why = match cause {
+        FailureCause::Errno(number) => {
+            format!("{}: {}", errno::name(*number), words.clone().unwrap_or_else(|| errno::explanation(*number)))
+        }
+        // The kernel gives a disk that was taken away no bytes any more.
+        FailureCause::EndOfTarget if target == TargetKind::BlockDevice => {
+            "the device ends there; was it removed?".to_owned()
+        }
+        FailureCause::EndOfTarget => "the target ends there; was it cut short meanwhile?".to_owned(),
+    };
+    if request.kind == RequestKind::Flush {
+        return Failure { code: cause_name(*cause), message: format!("a flush failed with {why}") };
+    }
+    Failure {
+        code: cause_name(*cause),
+        message: format!("a {what} of {} bytes at byte {} failed with {why}", request.length, request.offset),
+    }
+}
+
+fn interrupted() -> Failure {
+    Failure { code: "interrupted".to_owned(), message: "interrupted; what was measured until then is kept".to_owned() }
+}
+
+fn processor_time(raw: &RawRun, context: &Context, requests: u64) -> Cpu {
+    let mut lower = CpuTime::default();
+    for worker in &raw.workers {
+        lower.user_s += worker.outcome.cpu.user_s;
+        lower.system_s += worker.outcome.cpu.system_s;
+    }
+    Cpu {
+        lower,
+        upper_s: None,
+        upper_method: None,
+        steal_s: context.stolen_s,
+        lower_us_per_request: (requests > 0).then(|| (lower.user_s + lower.system_s) * 1e6 / requests as f64),
+        upper_us_per_request: None,
+        clocks_per_byte: None,
+    }
+}
+
+fn depth_mean(workload: &Workload, raw: &RawRun, all: &Histogram) -> DepthMean {
+    let elapsed_ns = raw.elapsed.0.max(1) as f64;
+    let counted: f64 = raw.workers.iter().map(|worker| worker.outcome.depth_mean).sum();
+    // Little: mean number in the system = arrival rate × mean time in it = sum of the times / elapsed.
+    let most = f64::from(workload.depth) * f64::from(workload.workers);
+    DepthMean { little: all.sum() / elapsed_ns, counted: counted.min(most) }
+}

@@ -1,0 +1,77 @@
+//! What could make a sample's figures wrong.
+
+use crate::instrument::cpu;
+use halfpower_model::sample::Warning;
+use halfpower_model::{Buffering, CachePolicy, Pattern, Personality, Sample};
+
+/// Everything that could.
+pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
+    let workload = &sample.workload;
+    let mut warnings = Vec::new();
+    let mut warn = |applies: bool, code: &str, message: String, remedy: &str| {
+        if applies {
+            warnings.push(Warning::new(code, message, remedy));
+        }
+    };
+    warn(
+        sample.generator_bound,
+        "generator_bound",
+        "the program set the pace, not the storage".to_owned(),
+        "use more workers or larger requests",
+    );
+    let asked = f64::from(workload.depth) * f64::from(workload.workers);
+    warn(
+        sample.is_complete()
+            && workload.rate.is_none()
+            && workload.durability.every().is_none()
+            && sample.depth_mean.counted < 0.75 * asked
+            && sample.total.requests > 0,
+        "depth_not_reached",
+        format!("{:.1} requests were outstanding on average, not {asked}", sample.depth_mean.counted),
+        "the limit came before the depth was reached; measure longer",
+    );
+    let cold = workload.cache == CachePolicy::Cold;
+    let cached = sample.cached_share_before.unwrap_or(0.0);
+    warn(
+        cold && cached > 0.01,
+        "not_cold",
+        format!("{:.0} % of the span was still in the file cache", cached * 100.0),
+        "close other programs that use the file, or use --buffering direct",
+    );
+    warn(
+        cold && sample.cached_share_before.is_none() && !workload.buffering.is_direct(),
+        "cold_unknown",
+        "the kernel does not say whether the file cache let go of the span".to_owned(),
+        "run as a user who may write the target, or use --buffering direct",
+    );
+    let buffered_reads = workload.operation.reads() && !workload.buffering.is_direct();
+    let read_twice = workload.pattern == Pattern::Sequential && sample.total.bytes > workload.span.0;
+    warn(
+        cold && buffered_reads && read_twice,
+        "cache_hits",
+        "more was read than the span holds, so some of it from the cache".to_owned(),
+        "limit it with --bytes, or use a larger target",
+    );
+    warn(
+        hole_share > 0.01 && workload.operation.writes(),
+        "sparse_target",
+        format!("{:.0} % of the span was never written: the file system allocates as we write", hole_share * 100.0),
+        "write the file once before it is measured",
+    );
+    let stolen_s = sample.cpu.steal_s.unwrap_or(0.0);
+    let stolen = stolen_s / wall_s.max(0.01) / f64::from(sample.environment.cpus);
+    // One step of the kernel's count may be no more than a moment of it.
+    warn(
+        stolen > 0.05 && stolen_s > 1.5 * cpu::STOLEN_STEP_S,
+        "time_stolen",
+        format!("the hypervisor took {:.0} % of the processors' time", stolen * 100.0),
+        "measure again when the host is quieter",
+    );
+    warn(
+        workload.buffering == Buffering::Buffered && workload.personality == Personality::IoUring,
+        "kernel_workers",
+        "processor time of the kernel's own workers is not in the lower bound".to_owned(),
+        "take the processor cost from the sync personality",
+    );
+    warnings
+}

@@ -1,0 +1,407 @@
+//! Runs a workload's workers, each on a thread or in a process of its own, and watches them.
+
+mod process;
+mod processors;
+mod watch;
+
+use crate::instrument::clock::Clock;
+use crate::personality::spread::Spread;
+use crate::personality::{Personality, Setup};
+use crate::target::Opened;
+use crate::worker::buffers::Buffers;
+use crate::worker::extras::Extras;
+use crate::worker::ledger::Volumes;
+use crate::worker::recorder::Snapshot;
+use crate::worker::{Outcome, Record, RequestFailure, Schedule, Surroundings, Worker, shared};
+use halfpower_model::RequestKind;
+use halfpower_model::random::derive_seed;
+use halfpower_model::sample::Interval;
+use halfpower_model::{
+    Cancel, Closing, Durability, Layout, MeasureError, Nanoseconds, Observer, Sharing, Verify, WorkerKind, Workload,
+};
+use processors::{Limited, pin};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Part of a workload's seed that draws the data written.
+const DATA_SEED: u64 = 1 << 40;
+
+/// What the workers gave, before it becomes a sample.
+#[derive(Debug)]
+pub(crate) struct RawRun {
+    pub(crate) workers: Vec<WorkerRun>,
+    /// By the number of the kind.
+    pub(crate) counts: [Snapshot; 4],
+    /// Of an open loop: response times and lateness.
+    pub(crate) response: Snapshot,
+    pub(crate) late: Snapshot,
+    pub(crate) backlog_max: u64,
+    pub(crate) backlog_at_end: u64,
+    /// Bytes of all workers when the first had finished.
+    pub(crate) bytes_at_first_finish: u64,
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) started_at: jiff::Timestamp,
+    /// The longest of the workers' measured parts.
+    pub(crate) elapsed: Nanoseconds,
+    pub(crate) obtained: Vec<String>,
+}
+
+impl RawRun {
+    /// Every request that failed.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &RequestFailure> {
+        self.workers.iter().flat_map(|worker| &worker.outcome.failures)
+    }
+}
+
+/// What one worker gave.
+#[derive(Debug)]
+pub(crate) struct WorkerRun {
+    pub(crate) outcome: Outcome,
+    /// Requests and bytes of its measured part.
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    /// Why it broke down, where it did: not a request of it, but the worker itself.
+    pub(crate) breakdown: Option<String>,
+}
+
+/// What a worker tells the watching thread.
+enum Event {
+    /// It is ready to start, with the options obtained, or cannot be.
+    Ready(io::Result<Vec<String>>),
+    /// It has ended.
+    Done,
+}
+
+/// Whether and when to start.
+#[derive(Clone, Copy)]
+enum Start {
+    At(u64),
+    Never,
+}
+
+/// How a worker hears from the thread that watches, and it from the worker.
+trait Link {
+    fn ready(&self, told: io::Result<Vec<String>>);
+    fn wait(&self) -> Start;
+}
+
+/// Sends [`Event::Done`] when a worker ends, by a panic too, and then stops the others.
+struct ThreadLink<'a> {
+    events: Sender<Event>,
+    gate: &'a Gate,
+    stop: &'a AtomicBool,
+}
+
+impl Link for ThreadLink<'_> {
+    fn ready(&self, told: io::Result<Vec<String>>) {
+        // The receiver outlives the workers; were it gone, nobody would be waiting.
+        let _ = self.events.send(Event::Ready(told));
+    }
+
+    fn wait(&self) -> Start {
+        self.gate.wait()
+    }
+}
+
+impl Drop for ThreadLink<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.stop.store(true, Relaxed);
+        }
+        // As above.
+        let _ = self.events.send(Event::Done);
+    }
+}
+
+/// Where all workers wait until everybody is ready.
+#[derive(Default)]
+struct Gate {
+    start: Mutex<Option<Start>>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn open(&self, start: Start) {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) -> Start {
+        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(start) = *start {
+                return start;
+            }
+            start = self.opened.wait(start).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// What the workers of a run share, processes too.
+struct Shared<'a> {
+    workload: &'a Workload,
+    targets: &'a [Opened],
+    clock: Clock,
+    ledger: Option<Volumes<'a>>,
+    records: shared::Shared<Record>,
+    /// One for each target that has workers of its own, else one.
+    cursors: shared::Shared<AtomicU64>,
+    /// Ends every worker.
+    stop: shared::Shared<AtomicBool>,
+    /// Workers that have finished, and the bytes of all when the first had.
+    finished: shared::Shared<AtomicU64>,
+}
+
+impl<'a> Shared<'a> {
+    fn new(
+        workload: &'a Workload,
+        targets: &'a [Opened],
+        clock: Clock,
+        ledger: Option<Volumes<'a>>,
+    ) -> io::Result<Shared<'a>> {
+        Ok(Shared {
+            workload,
+            targets,
+            clock,
+            ledger,
+            records: shared::Shared::new(workload.workers as usize)?,
+            cursors: shared::Shared::new(workload.volumes() as usize)?,
+            stop: shared::Shared::new(1)?,
+            finished: shared::Shared::new(2)?,
+        })
+    }
+
+    fn stop(&self) -> &AtomicBool {
+        &self.stop[0]
+    }
+
+    /// Bytes of all workers until now.
+    fn bytes(&self) -> u64 {
+        self.records.iter().flat_map(|record| &record.kinds).map(|recorder| recorder.bytes()).sum()
+    }
+
+    /// A worker has finished.
+    fn finish(&self) {
+        if self.finished[0].fetch_add(1, Relaxed) == 0 {
+            self.finished[1].store(self.bytes(), Relaxed);
+        }
+    }
+}
+
+/// Runs the workload with the personality `P`, on targets that were opened for it; one whose blocks are verified with
+/// what they should hold.
+pub(crate) fn run<P: Personality>(
+    workload: &Workload,
+    targets: &[Opened],
+    clock: Clock,
+    ledger: Option<Volumes<'_>>,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RawRun, MeasureError> {
+    let _limited = Limited::to(workload.processors).map_err(setup_failed)?;
+    let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;
+    let gate = Gate::default();
+    std::thread::scope(|scope| {
+        let (sender, events) = channel();
+        let mut handles = Vec::new();
+        let mut spawned = Ok(());
+        for worker in 0..workload.workers {
+            let link = ThreadLink { events: sender.clone(), gate: &gate, stop: shared.stop() };
+            let shared = &shared;
+            let body = move || match shared.workload.worker_kind {
+                WorkerKind::Thread => work::<P>(shared, worker, &link),
+                WorkerKind::Process => process::work::<P>(shared, worker, &link),
+            };
+            match std::thread::Builder::new().spawn_scoped(scope, body) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    spawned = Err(error);
+                    break;
+                }
+            }
+        }
+        drop(sender);
+        let ready = spawned.and_then(|()| await_ready(&events, workload.workers));
+        let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
+        gate.open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
+        let intervals = match &ready {
+            Ok(_) => watch::watch(&shared, &events, measure_from, observer, cancel),
+            Err(_) => Vec::new(),
+        };
+        let results: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+        let obtained = ready.map_err(setup_failed)?;
+        let started_at = jiff::Timestamp::now() - since(clock, measure_from);
+        let ended = results.into_iter().map(|result| match result {
+            Ok(outcome) => outcome.map_err(|error| error.to_string()),
+            Err(panic) => Err(format!("it panicked: {}", panic_message(panic.as_ref()))),
+        });
+        Ok(gather(&shared, ended, intervals, started_at, obtained))
+    })
+}
+
+fn gather(
+    shared: &Shared<'_>,
+    ended: impl Iterator<Item = Result<Outcome, String>>,
+    intervals: Vec<Interval>,
+    started_at: jiff::Timestamp,
+    obtained: Vec<String>,
+) -> RawRun {
+    let of_worker = |(record, ended): (&Record, Result<Outcome, String>)| {
+        let mut counts = Snapshot::default();
+        record.kinds.iter().for_each(|recorder| counts.add(recorder));
+        let (outcome, breakdown) = ended.map_or_else(|why| (Outcome::default(), Some(why)), |outcome| (outcome, None));
+        WorkerRun { outcome, requests: counts.requests(), bytes: counts.bytes, breakdown }
+    };
+    let workers: Vec<_> = shared.records.iter().zip(ended).map(of_worker).collect();
+    let (mut response, mut late) = (Snapshot::default(), Snapshot::default());
+    let (mut backlog_max, mut backlog_at_end) = (0, 0);
+    for record in shared.records.iter() {
+        response.add(&record.lateness.response);
+        late.add(&record.lateness.late);
+        backlog_max += record.lateness.backlog_max.load(Relaxed);
+        backlog_at_end += record.lateness.backlog_at_end.load(Relaxed);
+    }
+    let elapsed_ticks = workers.iter().map(|worker| worker.outcome.elapsed_ticks).max().unwrap_or(0);
+    RawRun {
+        workers,
+        counts: snapshots(&shared.records),
+        response,
+        late,
+        backlog_max,
+        backlog_at_end,
+        bytes_at_first_finish: shared.finished[1].load(Relaxed),
+        intervals,
+        started_at,
+        elapsed: Nanoseconds(shared.clock.nanoseconds(elapsed_ticks)),
+        obtained,
+    }
+}
+
+fn since(clock: Clock, from: u64) -> jiff::SignedDuration {
+    let elapsed = clock.nanoseconds(clock.tick().saturating_sub(from));
+    jiff::SignedDuration::from_nanos(i64::try_from(elapsed).unwrap_or(i64::MAX))
+}
+
+fn setup_failed(source: io::Error) -> MeasureError {
+    let remedy = match source.raw_os_error() {
+        Some(libc::EAGAIN) => "; use fewer --workers, or raise ulimit -u",
+        Some(libc::EMFILE | libc::ENFILE) => "; use fewer --workers, or raise ulimit -n",
+        Some(libc::ENOMEM) => "; use fewer --workers, a smaller --depth or smaller requests",
+        _ => "",
+    };
+    MeasureError::System { action: "prepare", subject: format!("a worker{remedy}"), source }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Waits until every worker is ready; gives the options the first one obtained.
+fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Vec<String>> {
+    let mut obtained = Vec::new();
+    for _ in 0..workers {
+        match events.recv() {
+            Ok(Event::Ready(Ok(options))) => obtained = options,
+            Ok(Event::Ready(Err(error))) => return Err(error),
+            // Ended without being ready: it panicked, which joining it will tell.
+            Ok(Event::Done) | Err(_) => return Err(io::Error::other("a worker ended before it was ready")),
+        }
+    }
+    Ok(obtained)
+}
+
+/// What a worker does, from its preparation to its end.
+fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &dyn Link) -> io::Result<Outcome> {
+    let workload = shared.workload;
+    let outcome = if !Extras::are_needed(workload, shared.ledger.is_some()) {
+        work_with::<P, false>(shared, index, link)
+    } else if workload.layout == Layout::Each {
+        work_with::<P, true>(shared, index, link)
+    } else {
+        work_with::<Spread<P>, true>(shared, index, link)
+    };
+    shared.finish();
+    if outcome.is_err() {
+        shared.stop().store(true, Relaxed);
+    }
+    outcome
+}
+
+fn work_with<P: Personality, const FULL: bool>(
+    shared: &Shared<'_>,
+    index: u32,
+    link: &dyn Link,
+) -> io::Result<Outcome> {
+    let (worker, told) = match prepare::<P, FULL>(shared, index) {
+        Ok(worker) => {
+            let obtained = worker.obtained();
+            (Some(worker), Ok(obtained))
+        }
+        Err(error) => (None, Err(error)),
+    };
+    link.ready(told);
+    match (worker, link.wait()) {
+        (Some(worker), Start::At(measure_from)) => {
+            worker.run(schedule(shared.workload, index, shared.clock, measure_from))
+        }
+        _ => Ok(Outcome::default()),
+    }
+}
+
+fn prepare<'a, P: Personality, const FULL: bool>(
+    shared: &'a Shared<'_>,
+    index: u32,
+) -> io::Result<Worker<'a, P, FULL>> {
+    let workload = shared.workload;
+    pin(workload, index)?;
+    let (slots, slot_bytes) =
+        if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
+    let mut buffers = Buffers::new(slots, slot_bytes)?;
+    if workload.operation.writes() && workload.verify == Verify::Off && P::MOVES_DATA {
+        buffers.fill(&workload.data, derive_seed(workload.seed, DATA_SEED + u64::from(index)));
+    }
+    let volume = workload.volume_of(index);
+    let targets = match workload.layout {
+        Layout::Each => shared.targets.get(volume..=volume).unwrap_or_default(),
+        _ => shared.targets,
+    };
+    let outstanding = workload.depth;
+    let personality = P::open(Setup { targets, buffers: &buffers, outstanding, workload })?;
+    let own_targets = if FULL { targets.iter().map(Opened::reopen).collect::<io::Result<_>>()? } else { Vec::new() };
+    let surroundings = Surroundings {
+        clock: shared.clock,
+        workload,
+        index,
+        record: &shared.records[index as usize],
+        stop: shared.stop(),
+        cursor: (workload.sharing == Sharing::Cursor).then(|| &shared.cursors[volume]),
+        extras: Extras::new(workload, index, shared.clock, own_targets, shared.ledger),
+    };
+    Ok(Worker::new(personality, buffers, surroundings))
+}
+
+/// Worker `index`'s part of the limits.
+fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) -> Schedule {
+    let limits = &workload.limits;
+    let by_bytes = limits.bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
+    let requests = [limits.requests, by_bytes].into_iter().flatten().min();
+    let workers = u64::from(workload.workers);
+    let share = requests.map(|all| all / workers + u64::from(u64::from(index) < all % workers));
+    Schedule {
+        measure_from,
+        measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
+        requests: share.unwrap_or(u64::MAX),
+        count_drain: workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed,
+    }
+}
+
+fn snapshots(records: &[Record]) -> [Snapshot; 4] {
+    RequestKind::ALL.map(|kind| {
+        let mut snapshot = Snapshot::default();
+        records.iter().for_each(|record| snapshot.add(&record.kinds[kind as usize]));
+        snapshot
+    })
+}

@@ -1,0 +1,67 @@
+//! Which processors the workers, and the whole program, keep to.
+
+use halfpower_model::Workload;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+
+/// Pins the calling thread as the workload asks.
+pub(super) fn pin(workload: &Workload, index: u32) -> io::Result<()> {
+    let Some(cpu) = workload.cpus.get(index as usize % workload.cpus.len().max(1)) else { return Ok(()) };
+    let mut set = CpuSet::new();
+    if *cpu as usize >= CpuSet::MAX_CPU {
+        return Err(io::Error::other(format!("there is no processor {cpu}; use a smaller number in --cpus")));
+    }
+    set.set(*cpu as usize);
+    sched_setaffinity(None, &set).map_err(|error| {
+        io::Error::other(format!("cannot pin a worker to processor {cpu} ({error}); use one this host has in --cpus"))
+    })
+}
+
+/// The calling thread, and those it starts, kept to the first processors it may use; let go of when dropped.
+pub(super) struct Limited {
+    before: Option<CpuSet>,
+}
+
+impl Limited {
+    /// To so many processors; none leaves it alone.
+    ///
+    /// # Errors
+    /// When there are not so many, or the kernel refuses.
+    pub(super) fn to(processors: Option<u32>) -> io::Result<Limited> {
+        let Some(processors) = processors else { return Ok(Limited { before: None }) };
+        let before = sched_getaffinity(None)?;
+        if before.count() < processors {
+            let there = before.count();
+            return Err(io::Error::other(format!("there are {there} processors; use no more with --processors")));
+        }
+        let mut set = CpuSet::new();
+        let allowed = (0..CpuSet::MAX_CPU).filter(|cpu| before.is_set(*cpu));
+        allowed.take(processors as usize).for_each(|cpu| set.set(cpu));
+        sched_setaffinity(None, &set)?;
+        Ok(Limited { before: Some(before) })
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // What was allowed before still is, unless somebody took it away meanwhile.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_keeps_to_one_processor_for_a_while() {
+        let before = sched_getaffinity(None).unwrap();
+        let limited = Limited::to(Some(1)).unwrap();
+        assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
+        drop(limited);
+        assert_eq!(sched_getaffinity(None).unwrap(), before);
+        assert!(Limited::to(Some(100_000)).is_err());
+    }
+}

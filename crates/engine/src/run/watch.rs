@@ -1,0 +1,96 @@
+//! Watches the workers while they run: progress, intervals, cancellation.
+
+use super::{Event, Shared};
+use crate::worker::recorder::Snapshot;
+use halfpower_model::sample::Interval;
+use halfpower_model::{Bytes, BytesPerSecond, Cancel, Nanoseconds, Observer, Progress};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// How often the watching thread looks up.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Watches until every worker has ended; gives the intervals.
+pub(super) fn watch(
+    shared: &Shared<'_>,
+    events: &Receiver<Event>,
+    measure_from: u64,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Vec<Interval> {
+    let clock = shared.clock;
+    let interval_ns = shared.workload.interval.0;
+    let mut intervals = Vec::new();
+    let mut last = Moment::default();
+    let mut last_shown = Moment::default();
+    let mut done = 0;
+    while done < shared.workload.workers {
+        let elapsed_ns = clock.nanoseconds(clock.tick().saturating_sub(measure_from));
+        let next_ns = (last.at_ns / interval_ns + 1) * interval_ns;
+        let wait = Duration::from_nanos(next_ns.saturating_sub(elapsed_ns)).clamp(Duration::from_micros(100), LOOK);
+        match events.recv_timeout(wait) {
+            // Many end at once: looking at the counts after each would take longer than all of them did.
+            Ok(_) => done += 1 + events.try_iter().count() as u32,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if cancel.is_cancelled() {
+            shared.stop().store(true, Relaxed);
+        }
+        let at_ns = clock.nanoseconds(clock.tick().saturating_sub(measure_from));
+        let interval_is_over = at_ns >= next_ns;
+        let show = at_ns.saturating_sub(last_shown.at_ns) >= LOOK.as_nanos() as u64;
+        if done < shared.workload.workers && (interval_is_over || show) {
+            let moment = Moment::of(shared, at_ns);
+            if show {
+                observer.progress(&moment.progress(&last_shown));
+                last_shown = moment.clone();
+            }
+            if interval_is_over {
+                intervals.push(moment.interval(&last));
+                last = moment;
+            }
+        }
+    }
+    let end = Moment::of(shared, clock.nanoseconds(clock.tick().saturating_sub(measure_from)));
+    let rest = end.interval(&last);
+    intervals.extend((rest.requests > 0).then_some(rest));
+    intervals
+}
+
+/// The counts of all workers and both directions at some moment.
+#[derive(Clone, Default)]
+struct Moment {
+    at_ns: u64,
+    counts: Snapshot,
+}
+
+impl Moment {
+    fn of(shared: &Shared<'_>, at_ns: u64) -> Self {
+        let mut counts = Snapshot::default();
+        shared.records.iter().flat_map(|record| &record.kinds).for_each(|recorder| counts.add(recorder));
+        Moment { at_ns, counts }
+    }
+
+    fn interval(&self, since: &Moment) -> Interval {
+        let histogram = self.counts.since(&since.counts);
+        Interval {
+            at_s: self.at_ns as f64 / 1e9,
+            requests: histogram.count(),
+            bytes: self.counts.bytes - since.counts.bytes,
+            latency_p50_ns: histogram.quantile(0.50),
+            latency_p99_ns: histogram.quantile(0.99),
+        }
+    }
+
+    fn progress(&self, since: &Moment) -> Progress {
+        let span_s = (self.at_ns - since.at_ns) as f64 / 1e9;
+        Progress {
+            elapsed: Nanoseconds(self.at_ns),
+            requests: self.counts.requests(),
+            bytes: Bytes(self.counts.bytes),
+            rate: BytesPerSecond((self.counts.bytes - since.counts.bytes) as f64 / span_s),
+        }
+    }
+}

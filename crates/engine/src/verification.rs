@@ -1,0 +1,80 @@
+//! Verification after the fact: reading back what was written, in the same run or a later one.
+
+use crate::run::RawRun;
+use crate::worker::FailureCause;
+use crate::worker::ledger::Ledger;
+use halfpower_model::sample::{Failure, Verified};
+use halfpower_model::{
+    Arrivals, Bytes, Closing, Durability, FileState, Limits, Nanoseconds, Operation, Pattern, Sample, Sharing, Sizes,
+    Verify, Workload,
+};
+use std::io;
+
+/// A workload that reads once all that one of `written`'s volumes holds; its span is empty where nothing was written.
+pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Workload {
+    let block = written.verify_block();
+    let span = Bytes(ledger.end(volume));
+    // In requests as large as those were, where these come out even.
+    let room = span.0.saturating_sub(written.offset.0);
+    let even = written.request_size.0.is_multiple_of(block.0) && room.is_multiple_of(written.request_size.0);
+    let request_size = if even { written.request_size } else { block };
+    Workload {
+        operation: Operation::Read,
+        pattern: Pattern::Sequential,
+        sharing: Sharing::Cursor,
+        sizes: Sizes::default(),
+        align: None,
+        request_size,
+        workers: 1,
+        targets: if written.volumes() > 1 { 1 } else { written.targets },
+        span,
+        limits: Limits { duration: None, requests: Some(room / request_size.0.max(1)), bytes: None },
+        arrivals: Arrivals::Closed,
+        rate: None,
+        warmup: Nanoseconds(0),
+        file_state: FileState::Written,
+        durability: Durability::None,
+        closing: Closing::Untimed,
+        verify: Verify::Stamp,
+        ..written.clone()
+    }
+}
+
+/// The ledger that a stored sample left behind.
+///
+/// # Errors
+/// When there is not enough memory.
+pub(crate) fn ledger_of(written: &Sample) -> io::Result<Ledger> {
+    let submitted: Vec<u64> = written.workers.iter().map(|worker| worker.submitted).collect();
+    let failed = written.verified.as_ref().map_or(&[][..], |verified| &verified.failed);
+    Ledger::replay(&written.workload, &submitted, failed)
+}
+
+/// Adds what a run found to the sample.
+pub(crate) fn conclude(sample: &mut Sample, raw: &RawRun, ledger: &Ledger) {
+    let block_bytes = sample.workload.verify_block();
+    let verified = sample.verified.get_or_insert_with(|| Verified { block_bytes, ..Verified::default() });
+    (verified.blocks, verified.wrong) = (ledger.checked(), ledger.wrong());
+    for (index, worker) in (0..).zip(&raw.workers) {
+        if let Some(mismatch) = &worker.outcome.mismatch {
+            verified.first_wrong.get_or_insert_with(|| mismatch.clone());
+        }
+        let failed = worker.outcome.failures.iter().map(|failure| (index, failure.request));
+        verified.failed.extend(failed);
+        let unread = worker.outcome.failures.iter().find(|failure| failure.cause == FailureCause::EndOfTarget);
+        if let Some(failure) = unread {
+            let at = failure.request.offset;
+            verified
+                .first_wrong
+                .get_or_insert_with(|| format!("the target ends at byte {at}, before what was written"));
+        }
+    }
+    if let Some(first) = &verified.first_wrong {
+        let wrong = verified.wrong;
+        let blocks = if wrong == 1 { "block is" } else { "blocks are" };
+        sample.failure = Some(Failure {
+            code: "verification_failed".to_owned(),
+            message: format!("{wrong} {blocks} not as they were written; the first: {first}"),
+        });
+    }
+}

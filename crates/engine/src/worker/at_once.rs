@@ -1,0 +1,46 @@
+//! The shortest form of the loop, for personalities that do a transfer at once: request, transfer, clock, record. It
+//! runs inside the plain form and hands back to it whatever is out of the ordinary: the end of the window, a stop, a
+//! transfer that failed or was short.
+
+use super::{Slot, Worker};
+use crate::personality::{Completion, Personality, Transfer};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
+    /// Runs until the tick `until` or something out of the ordinary, all of it measured; gives the present tick.
+    #[inline]
+    pub(super) fn run_at_once(&mut self, mut now: u64, until: u64) -> u64 {
+        let mut submitted = 0;
+        while now < until && submitted < self.remaining && !self.stop.load(Relaxed) {
+            let request = self.next_request();
+            submitted += 1;
+            let transfer = Transfer {
+                tag: 0,
+                length: request.length,
+                offset: request.offset,
+                address: self.buffers.address(0, 0),
+                target: 0,
+                kind: request.kind,
+            };
+            // SAFETY: the one slot is this request's until it is done, and the buffers outlive the personality.
+            let result = unsafe { self.personality.transfer(&transfer) };
+            let end = self.clock.tick();
+            if result as u32 != request.length || request.length == 0 || end > until {
+                self.free.clear();
+                self.slots[0] = Slot { request, submitted_at: now, arrived_at: now, done: 0 };
+                self.done.push(Completion { tag: 0, result });
+                now = end;
+                break;
+            }
+            let latency_ns = self.clock.nanoseconds(end - now);
+            self.record.kinds[request.kind as usize].record(latency_ns, u64::from(request.length));
+            now = end;
+        }
+        self.outcome.submitted += submitted;
+        self.remaining -= if self.remaining == u64::MAX { 0 } else { submitted };
+        // One was always outstanding.
+        self.depth_ticks += now.saturating_sub(self.depth_until);
+        self.depth_until = now;
+        now
+    }
+}

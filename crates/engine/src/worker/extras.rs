@@ -1,0 +1,217 @@
+//! What the full form of the loop minds beside the requests: their arrivals, flushes between writes, the bytes of
+//! writes, verification, and what is done before the first and after the last.
+
+use super::ledger::{Page, Volumes};
+use super::pace::{Lateness, Pace};
+use crate::instrument::clock::Clock;
+use crate::target::Opened;
+use halfpower_model::content::Freshener;
+use halfpower_model::random::derive_seed;
+use halfpower_model::stream::{Request, RequestKind};
+use halfpower_model::{Closing, Durability, FileState, Layout, Workload};
+use std::io;
+use std::time::Duration;
+
+/// Part of a workload's seed that makes writes unlike one another.
+const FRESH_SEED: u64 = 1 << 43;
+
+/// Arrivals that are gone through in a turn of the loop, at most.
+const BACKLOG_A_TURN: u64 = 64;
+
+/// The extras of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Extras<'a> {
+    pace: Option<Pace>,
+    flushes: Option<Flushes>,
+    freshener: Option<Freshener>,
+    page: Option<Page<'a>>,
+    /// Drawn, and waiting for its blocks; and when it was to go.
+    held: Option<(Request, u64)>,
+    /// The worker's own descriptors of its targets.
+    targets: Vec<Opened>,
+    truncates: bool,
+    flushes_at_end: bool,
+    closes: bool,
+    /// Taken for the length of requests that arrive.
+    request_bytes: u32,
+    /// Tick after which arrivals are not counted.
+    until: u64,
+}
+
+/// Flushes between writes.
+#[derive(Debug)]
+struct Flushes {
+    every: u32,
+    writes: u32,
+}
+
+/// Whether a request may go.
+pub(super) enum Admission {
+    /// Not now.
+    Wait,
+    /// First a flush.
+    Flush,
+    /// This one, drawn before, and when it was to go.
+    Held(Request, u64),
+    /// The next of the stream.
+    Next,
+}
+
+impl<'a> Extras<'a> {
+    /// Whether a workload needs the full form of the loop; one that is verified has a ledger.
+    pub(crate) fn are_needed(workload: &Workload, has_ledger: bool) -> bool {
+        workload.rate.is_some()
+            || workload.operation.writes()
+            || workload.durability != Durability::None
+            || workload.closing == Closing::Timed
+            || workload.layout != Layout::Each
+            || has_ledger
+    }
+
+    /// The extras of a worker. `targets` are its own, to be cut, flushed and closed; a workload whose blocks are
+    /// verified has a ledger.
+    pub(crate) fn new(
+        workload: &Workload,
+        index: u32,
+        clock: Clock,
+        targets: Vec<Opened>,
+        ledger: Option<Volumes<'a>>,
+    ) -> Extras<'a> {
+        let fresh_seed = derive_seed(workload.seed, FRESH_SEED + u64::from(index));
+        let (position, _) = workload.position(index);
+        Extras {
+            pace: Pace::new(workload, index, clock),
+            flushes: workload.durability.every().map(|every| Flushes { every, writes: 0 }),
+            freshener: workload.data.freshener(fresh_seed),
+            page: ledger.map(|ledger| ledger.page(workload.volume_of(index))),
+            held: None,
+            targets,
+            truncates: workload.file_state == FileState::Truncated && position == 0,
+            flushes_at_end: workload.durability == Durability::FlushAtEnd,
+            closes: workload.closing == Closing::Timed,
+            request_bytes: workload.request_size.0 as u32,
+            until: u64::MAX,
+        }
+    }
+
+    /// The time begins: arrivals count from now to the tick `until`, and a file is cut that has to be.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn begin(&mut self, now: u64, until: u64) -> io::Result<()> {
+        self.until = until;
+        if let Some(pace) = &mut self.pace {
+            pace.begin(now);
+        }
+        if self.truncates {
+            self.targets.iter().try_for_each(|target| target.file.set_len(0))?;
+        }
+        Ok(())
+    }
+
+    /// The time ends, after the flush and the closing that count. Says which of the two failed.
+    pub(super) fn end<P>(self, personality: P) -> io::Result<()> {
+        if self.flushes_at_end {
+            self.targets.iter().try_for_each(|target| target.file.sync_all())?;
+        }
+        if self.closes {
+            drop(personality);
+            drop(self.targets);
+        }
+        Ok(())
+    }
+
+    /// Whether what comes after the last request is timed.
+    pub(super) fn has_timed_end(&self) -> bool {
+        self.flushes_at_end || self.closes
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.pace.as_ref().is_some_and(Pace::is_open)
+    }
+
+    /// What may go now; `idle` when nothing is outstanding.
+    pub(super) fn admission(&mut self, now: u64, idle: bool) -> Admission {
+        if self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every) {
+            return if idle { Admission::Flush } else { Admission::Wait };
+        }
+        if let Some((request, arrived_at)) = self.held.take() {
+            return Admission::Held(request, arrived_at);
+        }
+        match &self.pace {
+            Some(pace) if pace.next() > now => Admission::Wait,
+            _ => Admission::Next,
+        }
+    }
+
+    /// A request was drawn; gives when it was to go.
+    pub(super) fn arrive(&mut self, request: &Request, now: u64) -> u64 {
+        self.pace.as_mut().map_or(now, |pace| pace.take(request.length, now))
+    }
+
+    /// Makes sure that nobody else is at the blocks of a request; false when it has to wait, and is held meanwhile.
+    pub(super) fn claim(&mut self, request: &Request, arrived_at: u64) -> bool {
+        let claimed = self.page.as_ref().is_none_or(|page| page.claim(request));
+        if !claimed {
+            self.held = Some((*request, arrived_at));
+        } else if let Some(flushes) = &mut self.flushes {
+            flushes.writes += u32::from(request.kind == RequestKind::Write);
+        }
+        claimed
+    }
+
+    /// Makes the bytes of a write.
+    #[inline]
+    pub(super) fn prepare(&mut self, buffer: &mut [u8], request: &Request) {
+        if let Some(page) = &self.page {
+            page.stamp(buffer, request);
+        } else if let Some(freshener) = &mut self.freshener {
+            freshener.freshen(buffer);
+        }
+    }
+
+    /// A request is done; gives what was wrong with the bytes it read.
+    pub(super) fn settle(&mut self, request: &Request, buffer: Option<&[u8]>) -> Option<String> {
+        if request.kind == RequestKind::Flush
+            && let Some(flushes) = &mut self.flushes
+        {
+            flushes.writes = 0;
+        }
+        let page = self.page.as_ref()?;
+        let bytes = buffer.filter(|_| request.kind == RequestKind::Read);
+        let mismatch = bytes.and_then(|bytes| page.check(&bytes[..request.length as usize], request).err());
+        page.release(request, false);
+        mismatch.map(|mismatch| mismatch.to_string())
+    }
+
+    /// A request has failed.
+    pub(super) fn fail(&mut self, request: &Request) {
+        if let Some(page) = &self.page {
+            page.release(request, true);
+        }
+    }
+
+    /// The tick at which the next request can go, with nothing outstanding; none when nothing holds it back.
+    pub(super) fn next_submission(&self) -> Option<u64> {
+        // What waits for blocks that others have tries again at once.
+        if self.held.is_some() { Some(0) } else { self.pace.as_ref().map(Pace::next) }
+    }
+
+    /// How long to wait for completions; none: as long as it takes.
+    pub(super) fn patience(&self, now: u64) -> Option<Duration> {
+        if self.held.is_some() {
+            return Some(Duration::ZERO);
+        }
+        let flushing = self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every);
+        self.pace.as_ref().filter(|_| !flushing).map(|pace| pace.patience(now))
+    }
+
+    /// Counts what has arrived and was not submitted, at the window's end all of it.
+    #[inline]
+    pub(super) fn count_backlog(&mut self, now: u64, is_end: bool, lateness: &Lateness) {
+        if let Some(pace) = &mut self.pace {
+            let most = if is_end { u64::MAX } else { BACKLOG_A_TURN };
+            pace.count_backlog(now.min(self.until), self.request_bytes, most, lateness);
+        }
+    }
+}

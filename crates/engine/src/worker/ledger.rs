@@ -1,0 +1,194 @@
+//! What every block of a verified target should hold: its generation, and whether a request is at it.
+//!
+//! Requests that overlap would race, and a check would cry wolf: a request claims its blocks before it goes and lets go
+//! of them when it is back, whoever of the workers issued it. Who cannot have them waits.
+
+use super::shared::Shared;
+use halfpower_model::content::{Mismatch, Stamper, UNWRITTEN};
+use halfpower_model::stream::{Request, RequestKind, RequestStream};
+use halfpower_model::{Sharing, Workload};
+use std::io;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// A request is at the block.
+const BUSY: u32 = 1 << 31;
+/// The last write of it failed: it may or may not have happened.
+const UNSURE: u32 = 1 << 30;
+/// The rest is the generation.
+const GENERATION: u32 = UNSURE - 1;
+
+/// The blocks of every volume of a workload.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    seed: u64,
+    block_bytes: u64,
+    blocks_a_volume: usize,
+    blocks: Shared<AtomicU32>,
+    /// Blocks checked, and found wrong.
+    counts: Shared<AtomicU64>,
+}
+
+/// The volumes of a ledger from one on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Volumes<'a> {
+    ledger: &'a Ledger,
+    first: usize,
+}
+
+impl<'a> Volumes<'a> {
+    /// The part of a volume, counted from the first.
+    pub(crate) fn page(self, volume: usize) -> Page<'a> {
+        self.ledger.page(self.first + volume)
+    }
+}
+
+/// The ledger of one volume, as a worker sees it.
+#[derive(Debug)]
+pub(crate) struct Page<'a> {
+    stamper: Stamper,
+    block_bytes: u64,
+    blocks: &'a [AtomicU32],
+    counts: &'a [AtomicU64],
+}
+
+impl Ledger {
+    /// A ledger in which nothing was written.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub(crate) fn new(workload: &Workload) -> io::Result<Ledger> {
+        let block_bytes = workload.verify_block().0;
+        let blocks_a_volume = usize::try_from(workload.span.0.div_ceil(block_bytes)).map_err(io::Error::other)?;
+        let blocks = Shared::new(blocks_a_volume * workload.volumes() as usize)?;
+        Ok(Ledger { seed: workload.seed, block_bytes, blocks_a_volume, blocks, counts: Shared::new(2)? })
+    }
+
+    /// The ledger after each worker has submitted so many requests of the workload's stream, and `failed` were not done.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub(crate) fn replay(workload: &Workload, submitted: &[u64], failed: &[(u32, Request)]) -> io::Result<Ledger> {
+        let ledger = Ledger::new(workload)?;
+        let cursors: Vec<_> = (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect();
+        for (worker, requests) in (0..).zip(submitted) {
+            let volume = workload.volume_of(worker);
+            let cursor = (workload.sharing == Sharing::Cursor).then(|| &cursors[volume]);
+            let mut stream = RequestStream::new(workload, worker, cursor);
+            let page = ledger.page(volume);
+            let mut request = [Request::default()];
+            for _ in 0..*requests {
+                stream.fill(&mut request);
+                if request[0].kind == RequestKind::Write {
+                    page.blocks_of(&request[0]).iter().for_each(|block| {
+                        block.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            }
+        }
+        for (worker, request) in failed {
+            let page = ledger.page(workload.volume_of(*worker));
+            page.blocks_of(request).iter().for_each(|block| {
+                block.fetch_or(UNSURE, Ordering::Relaxed);
+            });
+        }
+        Ok(ledger)
+    }
+
+    /// Its volumes from one on.
+    pub(crate) fn volumes(&self, first: usize) -> Volumes<'_> {
+        Volumes { ledger: self, first }
+    }
+
+    /// The part of a volume.
+    fn page(&self, volume: usize) -> Page<'_> {
+        let first = volume * self.blocks_a_volume;
+        Page {
+            stamper: Stamper::new(self.seed, volume as u32, self.block_bytes as usize),
+            block_bytes: self.block_bytes,
+            blocks: &self.blocks[first..first + self.blocks_a_volume],
+            counts: &self.counts,
+        }
+    }
+
+    /// Bytes of a volume up to the last block that was written.
+    pub(crate) fn end(&self, volume: usize) -> u64 {
+        let written = |block: &AtomicU32| block.load(Ordering::Relaxed) & GENERATION != UNWRITTEN;
+        self.page(volume).blocks.iter().rposition(written).map_or(0, |last| (last as u64 + 1) * self.block_bytes)
+    }
+
+    /// Blocks that were checked.
+    pub(crate) fn checked(&self) -> u64 {
+        self.counts[0].load(Ordering::Relaxed)
+    }
+
+    /// Those of them found wrong.
+    pub(crate) fn wrong(&self) -> u64 {
+        self.counts[1].load(Ordering::Relaxed)
+    }
+}
+
+/// What a block with this entry may hold.
+fn admissible(entry: u32) -> RangeInclusive<u32> {
+    let generation = entry & GENERATION;
+    if entry & UNSURE == 0 { generation..=generation } else { generation.saturating_sub(1)..=generation }
+}
+
+impl Page<'_> {
+    fn blocks_of(&self, request: &Request) -> &[AtomicU32] {
+        let first = (request.offset / self.block_bytes) as usize;
+        let last = (request.offset + u64::from(request.length)).div_ceil(self.block_bytes) as usize;
+        &self.blocks[first..last.max(first)]
+    }
+
+    /// Claims the blocks of a request; false when another has one of them.
+    pub(crate) fn claim(&self, request: &Request) -> bool {
+        let blocks = self.blocks_of(request);
+        let taken = blocks.iter().position(|block| block.fetch_or(BUSY, Ordering::Acquire) & BUSY != 0);
+        if let Some(taken) = taken {
+            blocks[..taken].iter().for_each(|block| {
+                block.fetch_and(!BUSY, Ordering::Release);
+            });
+        }
+        taken.is_none()
+    }
+
+    /// Stamps what a write is about to write: a generation more for each block that was claimed.
+    pub(crate) fn stamp(&self, buffer: &mut [u8], request: &Request) {
+        self.blocks_of(request).iter().for_each(|block| {
+            // Sure again, if this write is done.
+            let next = (block.load(Ordering::Relaxed) & GENERATION) + 1;
+            block.store(BUSY | (next & GENERATION).max(1), Ordering::Relaxed);
+        });
+        let generation = |block: u64| self.blocks[block as usize].load(Ordering::Relaxed) & GENERATION;
+        self.stamper.stamp(buffer, request.offset, generation);
+    }
+
+    /// Checks what a read has read.
+    ///
+    /// # Errors
+    /// The first block that is not as it was written; every wrong one is counted.
+    pub(crate) fn check(&self, buffer: &[u8], request: &Request) -> Result<(), Mismatch> {
+        let entry = |block: u64| admissible(self.blocks[block as usize].load(Ordering::Relaxed));
+        let blocks = self.blocks_of(request);
+        let known = blocks.iter().filter(|block| block.load(Ordering::Relaxed) & GENERATION != UNWRITTEN).count();
+        self.counts[0].fetch_add(known as u64, Ordering::Relaxed);
+        let first = self.stamper.check(buffer, request.offset, entry);
+        if first.is_err() {
+            let block_bytes = self.block_bytes as usize;
+            let each = buffer.chunks_exact(block_bytes).zip((request.offset..).step_by(block_bytes));
+            let wrong = each.filter(|(block, offset)| self.stamper.check(block, *offset, entry).is_err()).count();
+            self.counts[1].fetch_add(wrong as u64, Ordering::Relaxed);
+        }
+        first
+    }
+
+    /// Lets go of the blocks of a request; those of a write that failed may hold either generation.
+    pub(crate) fn release(&self, request: &Request, failed: bool) {
+        let unsure = if failed && request.kind == RequestKind::Write { UNSURE } else { 0 };
+        self.blocks_of(request).iter().for_each(|block| {
+            let entry = block.load(Ordering::Relaxed) & !BUSY;
+            block.store(entry | unsure, Ordering::Release);
+        });
+    }
+}

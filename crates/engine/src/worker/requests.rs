@@ -1,0 +1,184 @@
+//! The two ends of a request: its submission, and what is done when it comes back.
+
+use super::extras::Admission;
+use super::{FailureCause, Phase, RequestFailure, Slot, Worker};
+use crate::personality::{Completion, Personality, Transfer};
+use halfpower_model::stream::{Request, RequestKind};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
+    /// Fills every free slot. Every batch starts the kernel on its requests and takes a new clock reading, so that none
+    /// is charged the time its predecessors took to submit.
+    #[inline]
+    pub(super) fn submit_all(&mut self, mut now: u64) {
+        let mut batched = 0;
+        while self.remaining > 0
+            && let Some(slot) = self.free.last().copied()
+        {
+            if batched == self.submit_batch {
+                self.personality.start();
+                now = self.clock.tick();
+                self.count_depth(now);
+                batched = 0;
+            }
+            let (request, arrived_at) = if FULL {
+                let Some(admitted) = self.admit(now) else { break };
+                self.prepare(slot, &admitted.0);
+                admitted
+            } else {
+                self.outcome.submitted += 1;
+                (self.next_request(), now)
+            };
+            batched += 1;
+            self.free.pop();
+            self.remaining = self.remaining.saturating_sub(u64::from(self.remaining != u64::MAX));
+            self.slots[slot as usize] = Slot { request, submitted_at: now, arrived_at, done: 0 };
+            self.submit(slot, &request, 0);
+        }
+    }
+
+    /// Hands over what is left of a request from byte `from` on.
+    #[inline]
+    fn submit(&mut self, slot: u32, request: &Request, from: u32) {
+        let address =
+            if P::MOVES_DATA { self.buffers.address(slot as usize, from as usize) } else { std::ptr::null_mut() };
+        let transfer = Transfer {
+            tag: slot,
+            length: request.length - from,
+            offset: request.offset + u64::from(from),
+            address,
+            target: 0,
+            kind: request.kind,
+        };
+        // SAFETY: the slot is this request's until it comes back, and the buffers outlive the personality.
+        unsafe { self.personality.submit(transfer) };
+    }
+
+    #[inline]
+    pub(super) fn next_request(&mut self) -> Request {
+        if self.batch_next == self.batch_length {
+            self.stream.fill(&mut self.batch[..self.batch_length]);
+            self.batch_next = 0;
+        }
+        let request = self.batch[self.batch_next];
+        self.batch_next += 1;
+        request
+    }
+
+    /// The next request that may go now, and when it was to go; none while it has to wait.
+    fn admit(&mut self, now: u64) -> Option<(Request, u64)> {
+        let idle = self.in_flight() == 0;
+        let drawn = match self.extras.admission(now, idle) {
+            Admission::Wait => return None,
+            Admission::Flush => {
+                // Not one of the stream's.
+                self.remaining = self.remaining.saturating_add(u64::from(self.remaining != u64::MAX));
+                return Some((Request { offset: 0, length: 0, kind: RequestKind::Flush }, now));
+            }
+            Admission::Held(request, arrived_at) => (request, arrived_at),
+            Admission::Next => {
+                let request = self.next_request();
+                (request, self.extras.arrive(&request, now))
+            }
+        };
+        let (request, arrived_at) = drawn;
+        if !self.extras.claim(&request, arrived_at) {
+            return None;
+        }
+        self.outcome.submitted += 1;
+        if self.phase == Phase::Measuring && self.extras.is_open() {
+            let late_ns = self.clock.nanoseconds(now.saturating_sub(arrived_at));
+            self.record.lateness.late.record(late_ns, u64::from(request.length));
+        }
+        Some(drawn)
+    }
+
+    /// Makes the bytes of a write.
+    #[inline]
+    fn prepare(&mut self, slot: u32, request: &Request) {
+        if request.kind == RequestKind::Write && P::MOVES_DATA {
+            let buffer = self.buffers.slot_mut(slot as usize, 0);
+            self.extras.prepare(&mut buffer[..request.length as usize], request);
+        }
+    }
+
+    /// The tick at which something can be submitted, with nothing outstanding; none when nothing more will be.
+    pub(super) fn next_submission(&self) -> Option<u64> {
+        if FULL && self.remaining > 0 { self.extras.next_submission() } else { None }
+    }
+
+    /// How long to wait for completions while another request is to go meanwhile; none: as long as it takes.
+    pub(super) fn patience(&self, now: u64) -> Option<Duration> {
+        if self.remaining == 0 || self.free.is_empty() { None } else { self.extras.patience(now) }
+    }
+
+    /// Takes what was reaped: counts whole requests, continues short ones, ends the worker at a failed one.
+    #[inline]
+    pub(super) fn complete(&mut self, now: u64, counts: bool) {
+        if FULL && self.phase == Phase::Measuring {
+            self.extras.count_backlog(now, false, &self.record.lateness);
+        }
+        let mut done = std::mem::take(&mut self.done);
+        for completion in &done {
+            let slot = &self.slots[completion.tag as usize];
+            let moved = u32::try_from(completion.result).unwrap_or(0);
+            if slot.done + moved != slot.request.length || moved == 0 {
+                self.complete_otherwise(*completion, now, counts);
+            } else {
+                self.complete_whole(completion.tag, now, counts);
+            }
+        }
+        done.clear();
+        self.done = done;
+    }
+
+    #[inline]
+    fn complete_whole(&mut self, tag: u32, now: u64, counts: bool) {
+        let slot = self.slots[tag as usize];
+        if counts {
+            let latency_ns = self.clock.nanoseconds(now - slot.submitted_at);
+            let recorder = &self.record.kinds[slot.request.kind as usize];
+            recorder.record(latency_ns, u64::from(slot.request.length));
+        }
+        if FULL {
+            if counts && self.extras.is_open() {
+                let response_ns = self.clock.nanoseconds(now.saturating_sub(slot.arrived_at));
+                self.record.lateness.response.record(response_ns, u64::from(slot.request.length));
+            }
+            let buffer = P::MOVES_DATA.then(|| &*self.buffers.slot_mut(tag as usize, 0));
+            if let Some(mismatch) = self.extras.settle(&slot.request, buffer) {
+                self.outcome.mismatch.get_or_insert(mismatch);
+            }
+        }
+        self.free.push(tag);
+    }
+
+    /// A transfer that failed, was short, or is not of bytes.
+    #[cold]
+    fn complete_otherwise(&mut self, completion: Completion, now: u64, counts: bool) {
+        let slot = &mut self.slots[completion.tag as usize];
+        let request = slot.request;
+        let moves_bytes = matches!(request.kind, RequestKind::Read | RequestKind::Write);
+        if completion.result >= 0 && !moves_bytes {
+            return self.complete_whole(completion.tag, now, counts);
+        }
+        if completion.result <= 0 {
+            let cause =
+                if completion.result < 0 { FailureCause::Errno(-completion.result) } else { FailureCause::EndOfTarget };
+            let words = self.personality.cause();
+            self.outcome.failures.push(RequestFailure { request, cause, words });
+            self.extras.fail(&request);
+            self.free.push(completion.tag);
+            // The failure ends this worker and the others: nobody goes on writing to a disk that is full.
+            self.stop.store(true, Relaxed);
+            return;
+        }
+        slot.done += completion.result as u32;
+        let from = slot.done;
+        if counts {
+            self.record.kinds[request.kind as usize].record_short();
+        }
+        self.submit(completion.tag, &request, from);
+    }
+}

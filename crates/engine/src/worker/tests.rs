@@ -1,0 +1,79 @@
+use super::*;
+use crate::personality::{Setup, Transfer};
+use halfpower_model::Bytes;
+use std::time::Duration;
+
+/// Completes one transfer in 40 ms.
+struct Slow {
+    taken: Vec<Transfer>,
+}
+
+impl Personality for Slow {
+    const MOVES_DATA: bool = false;
+
+    fn open(_: Setup<'_>) -> io::Result<Self> {
+        Ok(Slow { taken: Vec::new() })
+    }
+
+    unsafe fn submit(&mut self, transfer: Transfer) {
+        self.taken.push(transfer);
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
+        std::thread::sleep(Duration::from_millis(40));
+        let transfer = self.taken.remove(0);
+        done.push(Completion { tag: transfer.tag, result: transfer.length as i32 });
+        Ok(())
+    }
+}
+
+fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
+    let workload = Workload { request_size: Bytes(4096), depth, span: Bytes(1 << 20), ..Workload::default() };
+    let records = shared::Shared::<Record>::new(1).unwrap();
+    let stop = AtomicBool::new(false);
+    let buffers = Buffers::new(1, 1).unwrap();
+    let slow = Slow { taken: Vec::new() };
+    let clock = Clock::Monotonic;
+    let worker = Worker::<_, false>::new(
+        slow,
+        buffers,
+        Surroundings {
+            clock,
+            workload: &workload,
+            index: 0,
+            record: &records[0],
+            stop: &stop,
+            cursor: None,
+            extras: Extras::default(),
+        },
+    );
+    let measure_from = clock.tick() + warmup_ms * 1_000_000;
+    let outcome = worker.run(Schedule {
+        measure_from,
+        measure_until: measure_from + window_ms * 1_000_000,
+        requests: u64::MAX,
+        count_drain: false,
+    });
+    let mut counted = recorder::Snapshot::default();
+    records[0].kinds.iter().for_each(|recorder| counted.add(recorder));
+    (outcome.unwrap(), counted.requests())
+}
+
+#[test]
+fn a_request_longer_than_the_window_lengthens_it() {
+    for warmup_ms in [0, 5] {
+        let (outcome, requests) = run(1, warmup_ms, 10);
+        assert_eq!(requests, 1, "after {warmup_ms} ms of warm-up");
+        assert!(outcome.elapsed_ticks >= (40 - warmup_ms) * 1_000_000, "{outcome:?}");
+        assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+    }
+}
+
+#[test]
+fn what_completes_after_the_window_does_not_count() {
+    // Completions at 40, 80 and, too late, 120 ms or more.
+    let (outcome, requests) = run(1, 0, 100);
+    assert!(requests <= 2, "{requests}");
+    assert_eq!(outcome.elapsed_ticks, 100_000_000);
+    assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+}

@@ -1,0 +1,154 @@
+//! The course of a sample: arrivals, rates, flushes between writes, trims, what ends it.
+
+use super::{file, host, measure};
+use halfpower_engine::{Access, NULL_TARGET};
+use halfpower_model::{
+    Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Rate, Testbed, WorkloadSpec,
+};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+#[test]
+fn an_open_loop_skips_nothing_and_counts_from_the_intended_arrival() {
+    let (_directory, path) = file(4 << 20);
+    for (arrivals, personality) in [
+        (Arrivals::Constant, Personality::Sync),
+        (Arrivals::Poisson, Personality::Sync),
+        (Arrivals::Poisson, Personality::IoUring),
+    ] {
+        let mut host = host(&path, Access::Read);
+        if !host.describe().supports(personality) {
+            eprintln!("skipped: {personality} does not work on this machine");
+            continue;
+        }
+        let spec = WorkloadSpec {
+            pattern: Some(Pattern::Random),
+            personality: Some(personality),
+            buffering: Some(Buffering::Buffered),
+            arrivals: Some(arrivals),
+            rate: Some(Rate::Requests(2000)),
+            depth: (personality == Personality::IoUring).then_some(4),
+            duration: Some(Nanoseconds(500_000_000)),
+            ..Default::default()
+        };
+        let sample = measure(&mut host, &spec);
+        let open = sample.open_loop.as_ref().expect("an open loop says so");
+        // 1000 arrivals in the window; by chance, five standard deviations of a Poisson count.
+        let arrived = sample.total.requests + open.backlog_at_end;
+        let spread = if arrivals == Arrivals::Poisson { 160 } else { 3 };
+        assert!(arrived.abs_diff(1000) <= spread, "{arrivals} {personality}: {arrived}, {open:?}");
+        let (response, service) = (open.response_ns.mean.unwrap(), sample.total.latency_ns.mean.unwrap());
+        assert!(response >= service, "response {response} ns holds the service {service} ns");
+        assert_eq!(sample.latency_histogram.response.unwrap().count(), sample.total.requests);
+        assert!(!sample.warnings.iter().any(|warning| warning.code == "depth_not_reached"));
+    }
+}
+
+#[test]
+fn what_cannot_go_in_time_is_a_backlog_and_shows_in_the_response() {
+    let mut host = host(Path::new(NULL_TARGET), Access::Read);
+    // More than any loop can issue.
+    let spec = WorkloadSpec {
+        arrivals: Some(Arrivals::Constant),
+        rate: Some(Rate::Requests(100_000_000)),
+        duration: Some(Nanoseconds(50_000_000)),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    let open = sample.open_loop.unwrap();
+    assert!(open.backlog_at_end > 1_000_000, "{open:?}");
+    assert!(open.backlog_max >= open.backlog_at_end);
+    assert!(open.response_ns.mean.unwrap() > 100.0 * sample.total.latency_ns.mean.unwrap(), "{open:?}");
+}
+
+#[test]
+fn a_closed_loop_is_held_to_its_rate() {
+    let (_directory, path) = file(4 << 20);
+    for (rate, most) in [(Rate::Requests(1000), 303), (Rate::Bytes(4_096_000), 303)] {
+        let mut host = host(&path, Access::Read);
+        let spec = WorkloadSpec {
+            pattern: Some(Pattern::Random),
+            buffering: Some(Buffering::Buffered),
+            rate: Some(rate),
+            workers: Some(2),
+            duration: Some(Nanoseconds(300_000_000)),
+            ..Default::default()
+        };
+        let sample = measure(&mut host, &spec);
+        assert!(sample.total.requests <= most && sample.total.requests > 100, "{rate}: {}", sample.total.requests);
+        assert!(sample.open_loop.is_none());
+    }
+}
+
+#[test]
+fn flushes_come_between_the_writes() {
+    let (_directory, path) = file(1 << 20);
+    for (durability, personality, depth) in [
+        (Durability::Fsync { every: 10 }, Personality::Sync, 1),
+        (Durability::Fdatasync { every: 25 }, Personality::IoUring, 8),
+    ] {
+        let mut host = host(&path, Access::Overwrite);
+        if !host.describe().supports(personality) {
+            eprintln!("skipped: {personality} does not work on this machine");
+            continue;
+        }
+        let spec = WorkloadSpec {
+            operation: Some(Operation::Write),
+            pattern: Some(Pattern::Random),
+            buffering: Some(Buffering::Buffered),
+            personality: Some(personality),
+            depth: Some(depth),
+            durability: Some(durability),
+            requests: Some(100),
+            ..Default::default()
+        };
+        let sample = measure(&mut host, &spec);
+        assert_eq!((sample.total.requests, sample.write.unwrap().requests), (100, 100));
+        // None after the last: the next write would have brought it.
+        let between = 100 / u64::from(durability.every().unwrap()) - 1;
+        assert_eq!(sample.flush.expect("flushes are counted apart").requests, between, "{durability}");
+    }
+}
+
+#[test]
+fn trims_give_blocks_back_and_flushes_are_requests_too() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    let before = std::fs::metadata(&path).unwrap().blocks();
+    let spec = WorkloadSpec {
+        operation: Some("mix=trim:90,flush:10".parse().unwrap()),
+        pattern: Some(Pattern::Shuffled),
+        request_size: Some(Bytes(64 << 10)),
+        requests: Some(64),
+        buffering: Some(Buffering::Buffered),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    let (trims, flushes) = (sample.trim.unwrap(), sample.flush.unwrap());
+    assert_eq!((trims.requests + flushes.requests, flushes.bytes), (64, 0));
+    assert_eq!(trims.bytes, trims.requests * (64 << 10));
+    let given_back = before - std::fs::metadata(&path).unwrap().blocks();
+    if given_back == 0 {
+        eprintln!("skipped in part: this file system keeps punched blocks");
+    } else {
+        assert!(given_back * 512 >= trims.bytes - (64 << 10), "{given_back} blocks of {} bytes", trims.bytes);
+    }
+}
+
+#[test]
+fn several_sizes_and_a_shift_arrive_at_the_target() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Read);
+    let spec = WorkloadSpec {
+        pattern: Some(Pattern::Random),
+        sizes: Some("4KiB:1/16KiB:1".parse().unwrap()),
+        offset: Some(Bytes(12 << 10)),
+        requests: Some(1000),
+        buffering: Some(Buffering::Buffered),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    assert_eq!(sample.total.requests, 1000);
+    let mean = sample.total.bytes / 1000;
+    assert!(mean.abs_diff(10 << 10) < 1 << 10, "{mean}");
+}

@@ -1,0 +1,104 @@
+//! Several targets as one: what stripes and mirrors leave on their files.
+
+use super::{file, measure};
+use halfpower_engine::{Access, Host, Target};
+use halfpower_model::{Buffering, Bytes, Operation, Pattern, Personality, Testbed, WorkloadSpec};
+use std::path::PathBuf;
+
+const SIZE: usize = 1 << 20;
+
+fn files(count: usize) -> Vec<(tempfile::TempDir, PathBuf)> {
+    (0..count).map(|_| file(SIZE)).collect()
+}
+
+fn host(files: &[(tempfile::TempDir, PathBuf)]) -> Host {
+    Host::on(files.iter().map(|(_, path)| Target::open(path, Access::Overwrite).unwrap()).collect()).unwrap()
+}
+
+fn write(personality: Personality, layout: &str) -> WorkloadSpec {
+    WorkloadSpec {
+        operation: Some(Operation::Write),
+        pattern: Some(Pattern::Random),
+        request_size: Some(Bytes(12 << 10)),
+        requests: Some(40),
+        depth: personality.is_deep().then_some(8),
+        personality: Some(personality),
+        layout: Some(layout.parse().unwrap()),
+        buffering: Some(Buffering::Buffered),
+        data: Some("pattern=c3".parse().unwrap()),
+        ..Default::default()
+    }
+}
+
+/// Which 4 KiB blocks of the volume were written, as its files tell.
+fn written(contents: &[Vec<u8>], place: impl Fn(usize) -> (usize, usize), blocks: usize) -> Vec<bool> {
+    (0..blocks)
+        .map(|block| {
+            let (file, at) = place(block * 4096);
+            let bytes = &contents[file][at..at + 4096];
+            assert!(bytes.iter().all(|byte| *byte == bytes[0]), "a block is written whole or not at all");
+            bytes[0] == 0xc3
+        })
+        .collect()
+}
+
+#[test]
+fn a_stripe_is_the_same_volume_whatever_writes_it() {
+    let mut maps = Vec::new();
+    for personality in [Personality::Sync, Personality::IoUring] {
+        let three = files(3);
+        let mut host = host(&three);
+        if !host.describe().supports(personality) {
+            eprintln!("skipped: {personality} does not work on this machine");
+            continue;
+        }
+        let sample = measure(&mut host, &write(personality, "stripe=8KiB"));
+        assert_eq!((sample.total.requests, sample.total.bytes), (40, 40 * (12 << 10)));
+        assert!(sample.is_complete(), "{:?}", sample.failure);
+        let contents: Vec<_> = three.iter().map(|(_, path)| std::fs::read(path).unwrap()).collect();
+        let place = |at: usize| (at / 8192 % 3, at / 8192 / 3 * 8192 + at % 8192);
+        maps.push(written(&contents, place, 3 * (SIZE / 8192) * 2));
+    }
+    assert!(maps.windows(2).all(|pair| pair[0] == pair[1]), "the same blocks");
+    // 40 requests at random places of a volume of 3 MiB: three blocks each, some of them twice.
+    let blocks = maps[0].iter().filter(|written| **written).count();
+    assert!((90..=120).contains(&blocks), "{blocks}");
+}
+
+#[test]
+fn a_mirror_holds_the_same_on_every_side_and_reads_from_each() {
+    for personality in [Personality::Sync, Personality::IoUring] {
+        let two = files(2);
+        let mut host = host(&two);
+        if !host.describe().supports(personality) {
+            eprintln!("skipped: {personality} does not work on this machine");
+            continue;
+        }
+        let sample = measure(&mut host, &write(personality, "mirror"));
+        assert_eq!((sample.total.requests, sample.total.bytes), (40, 40 * (12 << 10)));
+        let sides: Vec<_> = two.iter().map(|(_, path)| std::fs::read(path).unwrap()).collect();
+        assert!(sides[0] == sides[1] && sides[0].contains(&0xc3));
+        for layout in ["mirror", "mirror=shortest_queue", "mirror=nearest"] {
+            let spec = WorkloadSpec { operation: Some(Operation::Read), ..write(personality, layout) };
+            assert_eq!(measure(&mut host, &spec).total.requests, 40, "{layout}");
+        }
+    }
+}
+
+#[test]
+fn targets_of_their_own_get_a_worker_each() {
+    let three = files(3);
+    let mut host = host(&three);
+    let spec = WorkloadSpec {
+        pattern: Some(Pattern::Sequential),
+        request_size: Some(Bytes(4096)),
+        requests: Some(3 * 256),
+        layout: None,
+        ..write(Personality::Sync, "each")
+    };
+    let sample = measure(&mut host, &spec);
+    assert_eq!(sample.workload.workers, 3);
+    for (_, path) in &three {
+        assert!(std::fs::read(path).unwrap().iter().all(|byte| *byte == 0xc3), "each file was written whole");
+    }
+}

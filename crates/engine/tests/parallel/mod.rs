@@ -1,0 +1,117 @@
+//! Workers side by side: processes, their figures, and what happens when one of them breaks down.
+
+use super::{file, host, measure};
+use halfpower_engine::Access;
+use halfpower_model::workload::Closing;
+use halfpower_model::{
+    Buffering, Bytes, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality, Progress, Sharing,
+    Testbed, WorkerKind, WorkloadSpec,
+};
+
+#[test]
+fn processes_do_what_threads_do() {
+    let (_directory, path) = file(4 << 20);
+    for personality in [Personality::Sync, Personality::IoUring] {
+        let mut host = host(&path, Access::Overwrite);
+        if !host.describe().supports(personality) {
+            eprintln!("skipped: {personality} does not work on this machine");
+            continue;
+        }
+        let spec = WorkloadSpec {
+            operation: Some(Operation::Write),
+            request_size: Some(Bytes(64 << 10)),
+            personality: Some(personality),
+            workers: Some(3),
+            worker_kind: Some(WorkerKind::Process),
+            buffering: Some(Buffering::Buffered),
+            durability: Some(Durability::FlushAtEnd),
+            closing: Some(Closing::Timed),
+            requests: Some(63),
+            ..Default::default()
+        };
+        let sample = measure(&mut host, &spec);
+        assert!(sample.is_complete(), "{:?}", sample.failure);
+        assert_eq!(sample.total.requests, 63);
+        assert_eq!(sample.workers.iter().map(|worker| worker.requests).collect::<Vec<_>>(), [21, 21, 21]);
+        assert!(sample.flush_s.is_some_and(|flush_s| flush_s > 0.0));
+        let parallel = sample.parallel.expect("workers side by side");
+        let rates: f64 = sample.workers.iter().map(|worker| worker.bytes_per_s.0).sum();
+        assert!((parallel.sum_bytes_per_s.0 / rates - 1.0).abs() < 1e-9);
+        assert!((parallel.parent_bytes_per_s.0 / sample.total.bytes_per_s.0 - 1.0).abs() < 1e-9);
+        assert!(parallel.parent_bytes_per_s.0 <= parallel.sum_bytes_per_s.0 * (1.0 + 1e-9));
+        assert!(parallel.min_bytes_per_s.0 <= parallel.mean_bytes_per_s.0);
+        assert!(parallel.mean_bytes_per_s.0 <= parallel.max_bytes_per_s.0);
+        assert!((21..=63).contains(&(parallel.bytes_at_first_finish / (64 << 10))), "{parallel:?}");
+    }
+}
+
+#[test]
+fn a_shared_cursor_takes_every_block_once() {
+    let (_directory, path) = file(4 << 20);
+    for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let mut host = host(&path, Access::Overwrite);
+        let spec = WorkloadSpec {
+            operation: Some(Operation::Write),
+            sharing: Some(Sharing::Cursor),
+            request_size: Some(Bytes(4096)),
+            workers: Some(4),
+            worker_kind: Some(worker_kind),
+            buffering: Some(Buffering::Buffered),
+            requests: Some(1024),
+            ..Default::default()
+        };
+        std::fs::write(&path, vec![7; 4 << 20]).unwrap();
+        assert_eq!(measure(&mut host, &spec).total.requests, 1024);
+        let untouched = std::fs::read(&path).unwrap().chunks(4096).filter(|block| block == &[7; 4096]).count();
+        assert_eq!(untouched, 0, "{worker_kind}");
+    }
+}
+
+/// Kills a child of this process at the first progress it is told.
+struct KillOne;
+
+impl Observer for KillOne {
+    fn progress(&mut self, _: &Progress) {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let children =
+            tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default());
+        let children: Vec<i32> = children
+            .flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+            .collect();
+        // The tests beside this one have children too; this one's are stopped by its marker.
+        for pid in children {
+            let command = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            if command.starts_with("kill-one") {
+                let pid = rustix::process::Pid::from_raw(pid).unwrap();
+                rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_ends_the_others_and_leaves_what_was_measured() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Read);
+    let spec = WorkloadSpec {
+        pattern: Some(Pattern::Random),
+        workers: Some(2),
+        worker_kind: Some(WorkerKind::Process),
+        buffering: Some(Buffering::Buffered),
+        duration: Some(Nanoseconds(60_000_000_000)),
+        ..Default::default()
+    };
+    let workload = spec.resolve(host.describe()).unwrap();
+    // A forked process has the name of the thread that forked it, and that thread is named after the run's workers.
+    let sample = std::thread::Builder::new()
+        .name("kill-one".to_owned())
+        .spawn(move || host.measure(&workload, &mut KillOne, &Cancel::default()).unwrap())
+        .unwrap()
+        .join()
+        .unwrap();
+    let failure = sample.failure.expect("it failed");
+    assert_eq!(failure.code, "worker");
+    assert!(failure.message.contains("killed by signal 9"), "{failure:?}");
+    assert!(sample.total.requests > 0 && sample.elapsed_s < 30.0);
+}

@@ -1,0 +1,153 @@
+//! Verification: finds every flipped bit, and never cries wolf.
+
+use super::{file, host, measure, small_filesystem};
+use halfpower_engine::{Access, Host};
+use halfpower_model::random::Random;
+use halfpower_model::workload::Verify;
+use halfpower_model::{
+    Buffering, Bytes, Cancel, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed, WorkerKind, WorkloadSpec,
+};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+fn spec(verify: Verify) -> WorkloadSpec {
+    WorkloadSpec {
+        operation: Some(Operation::Write),
+        pattern: Some(Pattern::Random),
+        request_size: Some(Bytes(8192)),
+        align: Some(Bytes(4096)),
+        verify: Some(verify),
+        requests: Some(4000),
+        ..Default::default()
+    }
+}
+
+fn deep(host: &Host) -> Option<Personality> {
+    let works = host.describe().supports(Personality::IoUring);
+    if !works {
+        eprintln!("skipped: io_uring does not work on this machine");
+    }
+    works.then_some(Personality::IoUring)
+}
+
+#[test]
+fn ten_clean_runs_of_overlapping_requests_report_nothing() {
+    let (_directory, path) = file(1 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    let Some(personality) = deep(&host) else { return };
+    for seed in 0..10 {
+        // 256 blocks for 4 × 32 requests of two blocks each: most of them in one another's way.
+        let spec = WorkloadSpec {
+            operation: Some("mix=40".parse().unwrap()),
+            personality: Some(personality),
+            depth: Some(32),
+            workers: Some(4),
+            worker_kind: Some(if seed % 2 == 0 { WorkerKind::Thread } else { WorkerKind::Process }),
+            buffering: Some(if seed % 3 == 0 { Buffering::Direct } else { Buffering::Buffered }),
+            seed: Some(seed),
+            ..spec(Verify::ReadBack)
+        };
+        let sample = measure(&mut host, &spec);
+        let verified = sample.verified.as_ref().expect("it was verified");
+        assert!(sample.is_complete(), "seed {seed}: {:?}", sample.failure);
+        assert_eq!((verified.wrong, &verified.first_wrong), (0, &None));
+        assert!(verified.blocks >= 256 && verified.read_back_s.is_some(), "{verified:?}");
+    }
+}
+
+/// Flips a bit of the file.
+fn flip(path: &Path, at: u64, bit: u32) {
+    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    byte[0] ^= 1 << bit;
+    file.write_all_at(&byte, at).unwrap();
+}
+
+fn verify(host: &mut Host, written: &Sample) -> Sample {
+    host.verify(written, &Cancel::default()).unwrap()
+}
+
+#[test]
+fn every_flipped_bit_is_found_later_and_the_first_is_shown() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    let spec = WorkloadSpec { pattern: Some(Pattern::Shuffled), align: None, ..spec(Verify::Stamp) };
+    let written = measure(&mut host, &spec);
+    assert!(written.is_complete() && written.verified.is_some());
+    let clean = verify(&mut host, &written);
+    assert_eq!(clean.verified.as_ref().map(|verified| (verified.blocks, verified.wrong)), Some((1024, 0)));
+    let mut random = Random::new(5);
+    // In a hundred blocks at a time, so that each flipped bit makes a block wrong of its own.
+    for _ in 0..10 {
+        let mut blocks: Vec<u64> = (0..1024).collect();
+        random.shuffle(&mut blocks);
+        let flipped: Vec<(u64, u32)> =
+            blocks[..100].iter().map(|block| (block * 4096 + random.below(4096), random.below(8) as u32)).collect();
+        flipped.iter().for_each(|(at, bit)| flip(&path, *at, *bit));
+        let found = verify(&mut host, &written);
+        let verified = found.verified.unwrap();
+        assert_eq!(verified.wrong, 100);
+        let first = flipped.iter().map(|(at, _)| at).min().unwrap();
+        let shown = verified.first_wrong.unwrap();
+        assert!(shown.contains(&first.to_string()), "byte {first} is shown: {shown}");
+        assert_eq!(found.failure.unwrap().code, "verification_failed");
+        flipped.iter().for_each(|(at, bit)| flip(&path, *at, *bit));
+    }
+    assert_eq!(verify(&mut host, &written).verified.unwrap().wrong, 0, "all is as it was");
+}
+
+#[test]
+fn a_write_that_was_lost_is_found() {
+    let (_directory, path) = file(1 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    let before = measure(&mut host, &spec(Verify::Stamp));
+    let block = std::fs::read(&path).unwrap()[..4096].to_vec();
+    // Twice as much of the same stream: the first block has a later generation then.
+    let written = measure(&mut host, &WorkloadSpec { requests: Some(8000), ..spec(Verify::Stamp) });
+    assert_eq!(verify(&mut host, &written).verified.unwrap().wrong, 0);
+    assert_ne!(verify(&mut host, &before).verified.unwrap().wrong, 0, "what was written since is not what was then");
+    std::fs::File::options().write(true).open(&path).unwrap().write_all_at(&block, 0).unwrap();
+    let found = verify(&mut host, &written).verified.unwrap();
+    assert_eq!(found.wrong, 1, "{found:?}");
+}
+
+#[test]
+fn a_run_that_was_ended_by_time_is_verified_later() {
+    let (_directory, path) = file(1 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    let Some(personality) = deep(&host) else { return };
+    let spec = WorkloadSpec {
+        personality: Some(personality),
+        depth: Some(16),
+        workers: Some(2),
+        requests: None,
+        duration: Some(Nanoseconds(100_000_000)),
+        warmup: Some(Nanoseconds(20_000_000)),
+        ..spec(Verify::Stamp)
+    };
+    let written = measure(&mut host, &spec);
+    let found = verify(&mut host, &written).verified.unwrap();
+    assert!(found.blocks > 200 && found.wrong == 0, "{found:?}");
+}
+
+#[test]
+fn a_file_system_that_fills_up_is_verified_up_to_where_it_got() {
+    let Some((_mount, path)) = small_filesystem() else { return };
+    let mut host = host(&path, Access::Overwrite);
+    let spec = WorkloadSpec {
+        pattern: Some(Pattern::Sequential),
+        request_size: Some(Bytes(64 << 10)),
+        align: None,
+        requests: None,
+        bytes: Some(Bytes(8 << 20)),
+        buffering: Some(Buffering::Buffered),
+        ..spec(Verify::Stamp)
+    };
+    let written = measure(&mut host, &spec);
+    assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("ENOSPC"));
+    assert_eq!(written.total.errors.get("ENOSPC"), Some(&1));
+    let found = verify(&mut host, &written).verified.unwrap();
+    let blocks = written.total.bytes / 4096;
+    assert!(found.wrong == 0 && found.blocks >= blocks, "{blocks} blocks were written: {found:?}");
+}
