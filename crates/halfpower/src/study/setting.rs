@@ -73,7 +73,11 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "personality",
         form: Form::Word(
-            || std::iter::once("auto").chain(Personality::ALL.iter().map(|personality| personality.word())).collect(),
+            || {
+                let words = Personality::ALL.iter().filter(|personality| **personality != Personality::Plugin);
+                let words = words.map(|personality| personality.word());
+                std::iter::once("auto").chain(words).chain(std::iter::once("plugin:FILE,OPTIONS")).collect()
+            },
             |word| match word {
                 "auto" => Some(WorkloadSpec::default()),
                 name => {
