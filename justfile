@@ -51,6 +51,10 @@ msrv:
 # User-space instructions a request against bench/instructions.toml, where valgrind is
 instructions:
     @.ci/instructions
+# The program on disks of known rates, in a virtual machine of our own; NAMES of vm/tests, or all
+vm *NAMES:
+    cargo build --release --locked
+    vm/test '{{ parent_directory(output) }}/release/halfpower' {{ NAMES }}
 
 # The results of the last `just test`
 results:

@@ -12,7 +12,7 @@ pub(crate) fn explanation(errno: i32) -> String {
     known.map_or_else(|| std::io::Error::from_raw_os_error(errno).to_string(), |(.., text)| (*text).to_owned())
 }
 
-const KNOWN: [(i32, &str, &str); 14] = [
+const KNOWN: [(i32, &str, &str); 21] = [
     (libc::EIO, "EIO", "the device reports an error; look at the kernel's log (dmesg)"),
     (libc::ENOSPC, "ENOSPC", "no space left on the file system; free some, or write less with --size"),
     (libc::EDQUOT, "EDQUOT", "the disk quota is used up; free some space, or write less with --size"),
@@ -26,5 +26,16 @@ const KNOWN: [(i32, &str, &str); 14] = [
     (libc::ESTALE, "ESTALE", "the network file system lost the file; mount it anew"),
     (libc::ETIMEDOUT, "ETIMEDOUT", "the device or server did not answer in time"),
     (libc::ENOMEM, "ENOMEM", "the kernel had no memory for the request; try smaller requests or a smaller depth"),
+    (
+        libc::ENODATA,
+        "ENODATA",
+        "the medium failed: it cannot be read or written there; look at the kernel's log (dmesg)",
+    ),
+    (libc::EREMOTEIO, "EREMOTEIO", "the device refuses the request or failed; look at the kernel's log (dmesg)"),
+    (libc::EILSEQ, "EILSEQ", "the data and their protection information do not fit; look at the kernel's log (dmesg)"),
+    (libc::EBADE, "EBADE", "another host has reserved the device"),
+    (libc::ENOLINK, "ENOLINK", "the connection to the device was lost"),
+    (libc::EBUSY, "EBUSY", "the device is busy"),
+    (libc::EOPNOTSUPP, "EOPNOTSUPP", "the target knows no such operation"),
     (libc::EPERM, "EPERM", "the target does not allow this operation"),
 ];

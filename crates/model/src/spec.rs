@@ -10,7 +10,7 @@ use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Rate, RingOption, RingOptions, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Plugin, Rate, RingOption, RingOptions, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -62,6 +62,8 @@ spec! {
     buffering: Buffering,
     /// Default: io_uring when direct or deeper than one and it works here, else sync.
     personality: Personality,
+    /// Default: none; counts where the personality is a plug-in.
+    plugin: Plugin,
     /// Default: what is fastest in general.
     ring: RingOptions,
     /// Default: each.
@@ -211,6 +213,7 @@ impl WorkloadSpec {
         check_range("depth", depth, 1, Some(MAX_DEPTH))?;
         check_range("workers", workers, 1, Some(MAX_WORKERS))?;
         let buffering = self.resolve_buffering(environment, request_size)?;
+        let personality = self.resolve_personality(environment, depth, buffering)?;
         let mut workload = Workload {
             operation: self.operation.unwrap_or_default(),
             pattern,
@@ -225,7 +228,8 @@ impl WorkloadSpec {
             workers,
             worker_kind: self.worker_kind.unwrap_or_default(),
             buffering,
-            personality: self.resolve_personality(environment, depth, buffering)?,
+            personality,
+            plugin: self.plugin.clone().filter(|_| personality == Personality::Plugin),
             ring: self.ring.unwrap_or_default(),
             layout,
             targets,
@@ -255,8 +259,9 @@ impl WorkloadSpec {
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
-        if workload.file_state.grows() && workload.limits.bytes.is_none() && workload.limits.requests.is_none() {
-            // Once the file has its size, it no longer grows.
+        let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
+        if workload.file_state != FileState::Written && !is_limited {
+            // Once the file has been written over, it is like any other.
             workload.limits.bytes = Some(Bytes(workload.places() * workload.request_size.0 * workload.volumes()));
         }
         Ok(workload)
@@ -296,10 +301,16 @@ impl WorkloadSpec {
             None if ring_is_better && environment.supports(Personality::IoUring) => Personality::IoUring,
             None => Personality::Sync,
         };
-        if environment.target.kind == TargetKind::Null && personality != Personality::Null {
+        let without_target = matches!(personality, Personality::Null | Personality::Plugin);
+        if environment.target.kind == TargetKind::Null && !without_target {
             return Err(ResolveError::Contradiction(format!(
-                "null: takes the null personality only; name a file or device for {personality}"
+                "null: takes the null personality and plug-ins only; name a file or device for {personality}"
             )));
+        }
+        if personality == Personality::Plugin && self.plugin.is_none() {
+            return Err(ResolveError::Contradiction(
+                "no plug-in is named; say which, like --personality plugin:./own.so".to_owned(),
+            ));
         }
         let facts = environment.personalities.iter().find(|facts| facts.personality == personality);
         if let Some(reason) = facts.and_then(|facts| facts.unavailable.clone()) {
@@ -390,6 +401,8 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
     let writes = workload.operation.writes();
     let null = environment.target.kind == TargetKind::Null;
     let device = environment.all_targets().any(|target| target.kind == TargetKind::BlockDevice);
+    let passthrough = workload.personality.is_passthrough();
+    let all_devices = environment.all_targets().all(|target| target.kind == TargetKind::BlockDevice);
     let (_, on_one_target) = workload.position(0);
     let ordered = workload.pattern.is_ordered();
     let rules = [
@@ -398,8 +411,17 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
             "a flush is for writes; use --op write, or leave --durability out",
         ),
         (
-            !workload.ring.is_default() && workload.personality != Personality::IoUring,
-            "--ring is for --personality io_uring; use that, or leave it out",
+            passthrough && !all_devices,
+            "sg and nvme send commands to whole disks; name one, or use --personality io_uring",
+        ),
+        (
+            passthrough && !workload.buffering.is_direct(),
+            "sg and nvme go past the file cache, in whole blocks of the disk; use --buffering direct, or none for \
+             writes that are written through, and sizes of whole blocks",
+        ),
+        (
+            !workload.ring.is_default() && !matches!(workload.personality, Personality::IoUring | Personality::Nvme),
+            "--ring is for --personality io_uring or nvme; use one, or leave it out",
         ),
         (
             workload.ring.wish(RingOption::Iopoll) == Wish::Asked && !workload.buffering.is_direct(),
@@ -611,6 +633,23 @@ mod tests {
             ..WorkloadSpec::default()
         };
         assert!(spec.resolve(&environment).unwrap_err().to_string().contains("a device has no length"));
+    }
+
+    #[test]
+    fn a_file_in_a_state_is_written_once_over() {
+        let spec = |text: &str| WorkloadSpec {
+            operation: Some(Operation::Write),
+            file_state: text.parse().ok(),
+            ..WorkloadSpec::default()
+        };
+        let limit = |spec: &WorkloadSpec, environment| spec.resolve(&environment).unwrap().limits.bytes;
+        for state in FileState::ALL.iter().filter(|state| **state != FileState::Written) {
+            assert_eq!(limit(&spec(state.word()), environment()), Some(Bytes(1 << 30)), "{state}");
+        }
+        assert_eq!(limit(&spec("written"), environment()), None);
+        assert_eq!(limit(&spec("append"), with_second(1 << 30, Some(Bytes(512)))), Some(Bytes(2 << 30)));
+        let said = WorkloadSpec { requests: Some(3), ..spec("append") };
+        assert_eq!(limit(&said, environment()), None);
     }
 
     #[test]

@@ -1,8 +1,14 @@
 //! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
 //! asks which one it is.
 
+#[cfg(test)]
+mod conformance;
 mod control;
+mod device;
 pub(crate) mod null;
+pub(crate) mod nvme;
+pub(crate) mod plugin;
+pub(crate) mod sg;
 pub(crate) mod spread;
 pub(crate) mod sync;
 pub(crate) mod uring;
@@ -133,6 +139,11 @@ pub(crate) trait Personality: Sized {
         -libc::ENOSYS
     }
 
+    /// Why the transfer that failed last did, in words; none where its error number says it all.
+    fn cause(&mut self) -> Option<String> {
+        None
+    }
+
     /// Options that the kernel granted.
     fn obtained(&self) -> Vec<String> {
         Vec::new()
@@ -157,8 +168,20 @@ macro_rules! for_personality {
                 type $type = $crate::personality::uring::Uring;
                 $body
             }
+            Name::Sg => {
+                type $type = $crate::personality::sg::Sg;
+                $body
+            }
+            Name::Nvme => {
+                type $type = $crate::personality::nvme::Nvme;
+                $body
+            }
             Name::Null => {
                 type $type = $crate::personality::null::Null;
+                $body
+            }
+            Name::Plugin => {
+                type $type = $crate::personality::plugin::Plugin;
                 $body
             }
         }

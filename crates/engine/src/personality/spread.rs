@@ -118,6 +118,10 @@ impl<P: Personality> Personality for Spread<P> {
         Ok(())
     }
 
+    fn cause(&mut self) -> Option<String> {
+        self.inner.cause()
+    }
+
     fn obtained(&self) -> Vec<String> {
         self.inner.obtained()
     }

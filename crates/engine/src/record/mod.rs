@@ -12,7 +12,7 @@ use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop, Parallel, Totals, WorkerTotals,
 };
 use halfpower_model::{
-    Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, Workload,
+    Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, TargetKind, Workload,
 };
 
 /// What is known beside the run itself.
@@ -91,7 +91,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         },
         generator_bound,
         cached_share_before: context.cached_share_before,
-        failure: failure(raw).or_else(|| context.cancelled.then(interrupted)),
+        failure: failure(raw, context.environment.target.kind).or_else(|| context.cancelled.then(interrupted)),
         ..Sample::empty(workload.clone(), context.environment)
     };
     sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
@@ -140,13 +140,13 @@ fn parallel(workers: &[WorkerTotals], bytes: u64, elapsed_s: f64, bytes_at_first
 }
 
 /// The first thing that went wrong: a worker that broke down, or a request that failed.
-fn failure(raw: &RawRun) -> Option<Failure> {
+fn failure(raw: &RawRun, target: TargetKind) -> Option<Failure> {
     let broken = raw.workers.iter().zip(0..).find_map(|(worker, index)| Some((index, worker.breakdown.as_ref()?)));
     let breakdown = broken.map(|(index, why): (u32, _)| Failure {
         code: "worker".to_owned(),
         message: format!("worker {index} broke down, and ended the others: {why}"),
     });
-    breakdown.or_else(|| raw.failures().next().map(describe))
+    breakdown.or_else(|| raw.failures().next().map(|failure| describe(failure, target)))
 }
 
 fn totals(
@@ -184,8 +184,8 @@ fn cause_name(cause: FailureCause) -> String {
     }
 }
 
-fn describe(failure: RequestFailure) -> Failure {
-    let RequestFailure { request, cause } = failure;
+fn describe(failure: &RequestFailure, target: TargetKind) -> Failure {
+    let RequestFailure { request, cause, words } = failure;
     let what = match request.kind {
         RequestKind::Read => "read",
         RequestKind::Write => "write",
@@ -193,14 +193,20 @@ fn describe(failure: RequestFailure) -> Failure {
         RequestKind::Flush => "flush",
     };
     let why = match cause {
-        FailureCause::Errno(number) => format!("{}: {}", errno::name(number), errno::explanation(number)),
+        FailureCause::Errno(number) => {
+            format!("{}: {}", errno::name(*number), words.clone().unwrap_or_else(|| errno::explanation(*number)))
+        }
+        // The kernel gives a disk that was taken away no bytes any more.
+        FailureCause::EndOfTarget if target == TargetKind::BlockDevice => {
+            "the device ends there; was it removed?".to_owned()
+        }
         FailureCause::EndOfTarget => "the target ends there; was it cut short meanwhile?".to_owned(),
     };
     if request.kind == RequestKind::Flush {
-        return Failure { code: cause_name(cause), message: format!("a flush failed with {why}") };
+        return Failure { code: cause_name(*cause), message: format!("a flush failed with {why}") };
     }
     Failure {
-        code: cause_name(cause),
+        code: cause_name(*cause),
         message: format!("a {what} of {} bytes at byte {} failed with {why}", request.length, request.offset),
     }
 }

@@ -50,8 +50,8 @@ pub(crate) struct RawRun {
 
 impl RawRun {
     /// Every request that failed.
-    pub(crate) fn failures(&self) -> impl Iterator<Item = RequestFailure> {
-        self.workers.iter().flat_map(|worker| worker.outcome.failures.iter().copied())
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &RequestFailure> {
+        self.workers.iter().flat_map(|worker| &worker.outcome.failures)
     }
 }
 

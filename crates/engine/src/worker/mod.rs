@@ -80,10 +80,12 @@ pub(crate) struct Outcome {
 }
 
 /// A request that failed.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RequestFailure {
     pub(crate) request: Request,
     pub(crate) cause: FailureCause,
+    /// What the device said, where the personality knows more than the error number.
+    pub(crate) words: Option<String>,
 }
 
 /// How it failed.
@@ -344,7 +346,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             if let Err(error) = extras.end(personality) {
                 let request = Request { offset: 0, length: 0, kind: RequestKind::Flush };
                 let cause = FailureCause::Errno(error.raw_os_error().unwrap_or(libc::EIO));
-                outcome.failures.push(RequestFailure { request, cause });
+                outcome.failures.push(RequestFailure { request, cause, words: None });
             }
             end = clock.tick();
             outcome.end_ticks = end - from;

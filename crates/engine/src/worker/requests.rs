@@ -197,7 +197,8 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         if completion.result <= 0 {
             let cause =
                 if completion.result < 0 { FailureCause::Errno(-completion.result) } else { FailureCause::EndOfTarget };
-            self.outcome.failures.push(RequestFailure { request, cause });
+            let words = self.personality.cause();
+            self.outcome.failures.push(RequestFailure { request, cause, words });
             self.extras.fail(&request);
             self.free.push(completion.tag);
             // The failure ends this worker and the others: nobody goes on writing to a disk that is full.

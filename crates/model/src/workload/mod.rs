@@ -6,6 +6,7 @@
 mod course;
 mod operation;
 mod pattern;
+mod plugin;
 mod ring;
 mod way;
 mod words;
@@ -13,11 +14,13 @@ mod words;
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
+pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
 use crate::content::Data;
+use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -61,6 +64,9 @@ pub struct Workload {
     pub buffering: Buffering,
     /// The way to do it.
     pub personality: Personality,
+    /// Which plug-in, where the personality is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<Plugin>,
     /// Options of the io_uring personality.
     #[serde(default)]
     pub ring: RingOptions,
@@ -137,6 +143,7 @@ impl Default for Workload {
             buffering: Buffering::Buffered,
             personality: Personality::Sync,
             ring: RingOptions::default(),
+            plugin: None,
             layout: Layout::Each,
             targets: 1,
             span: Bytes(0),
@@ -159,9 +166,19 @@ impl Default for Workload {
 }
 
 impl Workload {
+    /// The personality as a person names it.
+    pub fn named_personality(&self) -> NamedPersonality {
+        NamedPersonality { personality: self.personality, plugin: self.plugin.clone() }
+    }
+
     /// How many spans there are: one, or one for each target where workers have their own.
     pub fn volumes(&self) -> u64 {
         if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }
+    }
+
+    /// Whether files do not hold data everywhere when it is over, or did not before: the next workload may want them to.
+    pub fn leaves_holes(&self) -> bool {
+        self.file_state != FileState::Written || self.operation.has(RequestKind::Trim)
     }
 
     /// Which of the volumes a worker's requests go to.

@@ -28,8 +28,14 @@ pub enum Personality {
     Sync,
     /// io_uring.
     IoUring,
+    /// SCSI commands straight to the disk; one request outstanding a worker.
+    Sg,
+    /// NVMe commands straight to the namespace.
+    Nvme,
     /// Completes every request at once: measures the program itself.
     Null,
+    /// A shared object that the user named.
+    Plugin,
 }
 
 /// What is done to the file cache before the measurement.
@@ -87,8 +93,9 @@ pub enum MirrorReads {
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, io_uring, null",
-    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "null" => Personality::Null);
+words!(Personality, "sync, io_uring, sg, nvme, null, plugin:FILE",
+    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "sg" => Personality::Sg,
+    "nvme" => Personality::Nvme, "null" => Personality::Null, "plugin" => Personality::Plugin);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);
@@ -111,7 +118,12 @@ impl Buffering {
 impl Personality {
     /// True when a worker can have more than one request outstanding.
     pub fn is_deep(self) -> bool {
-        self != Personality::Sync
+        !matches!(self, Personality::Sync | Personality::Sg)
+    }
+
+    /// True when it speaks to a disk itself, past the file cache and the kernel's block layer.
+    pub fn is_passthrough(self) -> bool {
+        matches!(self, Personality::Sg | Personality::Nvme)
     }
 }
 

@@ -1,0 +1,123 @@
+//! What became of an NVMe command: the status field of its completion, as the kernel hands it on (NVM Express Base
+//! Specification 2.0, 3.3.3.2). The error number is the one that a plain read or write of the same blocks ends with
+//! (nvme_error_status in core.c and blk-core.c of Linux 6.1).
+
+use super::super::device::DeviceError;
+
+/// What a status field says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Status {
+    /// Status code type.
+    kind: u8,
+    /// Status code within the type.
+    code: u8,
+    /// Whether the device says that trying again is no use.
+    is_final: bool,
+}
+
+impl Status {
+    /// Reads a status field without its phase bit: code in bits 0 to 7, type in 8 to 10, "do not retry" in 14.
+    pub(super) fn decode(field: u16) -> Status {
+        Status { kind: (field >> 8 & 7) as u8, code: field as u8, is_final: field & 1 << 14 != 0 }
+    }
+
+    /// The failure it tells of; none for success.
+    pub(super) fn failure(self) -> Option<DeviceError> {
+        (self.kind != 0 || self.code != 0).then(|| DeviceError { errno: self.errno(), cause: self.to_string() })
+    }
+
+    fn errno(self) -> i32 {
+        match (self.kind, self.code) {
+            (0, 0x81) => libc::ENOSPC,
+            (0, 0x80 | 0x21 | 0x82) => libc::EREMOTEIO,
+            (0, 0x01 | 0x02 | 0x0b) | (1, 0x80) => libc::EOPNOTSUPP,
+            (0, 0x83) => libc::EBADE,
+            (1, 0x82) | (2, 0x80 | 0x81 | 0x85..=0x87) => libc::ENODATA,
+            (1, 0x81) | (2, 0x82..=0x84) => libc::EILSEQ,
+            (3, 0x70) => libc::ENOLINK,
+            _ => libc::EIO,
+        }
+    }
+
+    /// The code in words, where it is one that disks give to what we ask.
+    fn words(self) -> &'static str {
+        match (self.kind, self.code) {
+            (0, 0x01) => "the device does not know the command",
+            (0, 0x02) => "the device does not take the command in this form",
+            (0, 0x04) => "the data were damaged on the way",
+            (0, 0x05) => "the command was lost when the power went",
+            (0, 0x06) => "the device failed inside",
+            (0, 0x07 | 0x08) | (3, 0x71) => "the command was called off",
+            (0, 0x0b) => "there is no such namespace",
+            (0, 0x20) | (1, 0x82) => "the namespace is write protected",
+            (0, 0x21) => "the device interrupted the command",
+            (0, 0x80) => "the blocks lie beyond the namespace's end",
+            (0, 0x81) => "no space left in the namespace",
+            (0, 0x82) => "the namespace is not ready",
+            (0, 0x83) => "another host has reserved the namespace",
+            (1, 0x80) => "the device does not take these attributes together",
+            (1, 0x81) | (2, 0x82..=0x84) => "the protection information does not fit the data",
+            (2, 0x80) => "the medium failed: the write failed",
+            (2, 0x81) => "the medium failed: the blocks cannot be read",
+            (2, 0x86) => "access to the blocks is denied",
+            (2, 0x87) => "the blocks were never written",
+            (3, _) => "the path to the device failed",
+            _ => "the device reports an error",
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let again = if self.is_final { ", trying again is no use" } else { "" };
+        write!(f, "{} (status {:x}h/{:02x}h{again})", self.words(), self.kind, self.code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(field: u16) -> (i32, String) {
+        let error = Status::decode(field).failure().expect("a failure");
+        (error.errno, error.cause)
+    }
+
+    #[test]
+    fn success_is_no_failure() {
+        assert_eq!(Status::decode(0).failure(), None);
+        // Bits 11 to 13 say when to try again and that there is more to be had; they do not make a failure.
+        assert_eq!(Status::decode(0x2000).failure(), None);
+    }
+
+    #[test]
+    fn a_status_says_what_failed_and_whether_for_good() {
+        let unreadable = "the medium failed: the blocks cannot be read (status 2h/81h";
+        assert_eq!(failure(0x0281), (libc::ENODATA, format!("{unreadable})")));
+        assert_eq!(failure(0x4281), (libc::ENODATA, format!("{unreadable}, trying again is no use)")));
+        let beyond = "the blocks lie beyond the namespace's end (status 0h/80h, trying again is no use)";
+        assert_eq!(failure(0x4080), (libc::EREMOTEIO, beyond.to_owned()));
+    }
+
+    #[test]
+    fn a_status_comes_to_the_errno_that_a_plain_read_gives() {
+        let expected = [
+            (0x0001, libc::EOPNOTSUPP),
+            (0x0002, libc::EOPNOTSUPP),
+            (0x0006, libc::EIO),
+            (0x0081, libc::ENOSPC),
+            (0x0082, libc::EREMOTEIO),
+            (0x0083, libc::EBADE),
+            (0x0180, libc::EOPNOTSUPP),
+            (0x0181, libc::EILSEQ),
+            (0x0182, libc::ENODATA),
+            (0x0280, libc::ENODATA),
+            (0x0282, libc::EILSEQ),
+            (0x0370, libc::ENOLINK),
+            (0x0371, libc::EIO),
+        ];
+        for (field, errno) in expected {
+            assert_eq!(failure(field).0, errno, "{field:04x}");
+        }
+    }
+}
