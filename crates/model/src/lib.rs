@@ -30,5 +30,5 @@ pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, NamedPersonality, Operation,
-    Pattern, Personality, Plugin, Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
+    Pattern, Personality, Plugin, Rate, RingOption, RingOptions, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };

@@ -286,6 +286,9 @@ pub struct Instrument {
     pub loop_ns_per_request: Option<f64>,
     /// Options of the personality that the kernel granted.
     pub obtained: Vec<String>,
+    /// Options that were asked for and not granted, each with the reason: `sqpoll: needs ...`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// Why a sample ended early.

@@ -10,7 +10,7 @@ use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Plugin, Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
+    Plugin, Rate, RingOption, RingOptions, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -64,6 +64,8 @@ spec! {
     personality: Personality,
     /// Default: none; counts where the personality is a plug-in.
     plugin: Plugin,
+    /// Default: what is fastest in general.
+    ring: RingOptions,
     /// Default: each.
     layout: Layout,
     /// Default: the whole target.
@@ -228,6 +230,7 @@ impl WorkloadSpec {
             buffering,
             personality,
             plugin: self.plugin.clone().filter(|_| personality == Personality::Plugin),
+            ring: self.ring.unwrap_or_default(),
             layout,
             targets,
             span: self.span.unwrap_or(environment.volume_size(layout)),
@@ -415,6 +418,14 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
             passthrough && !workload.buffering.is_direct(),
             "sg and nvme go past the file cache, in whole blocks of the disk; use --buffering direct, or none for \
              writes that are written through, and sizes of whole blocks",
+        ),
+        (
+            !workload.ring.is_default() && workload.personality != Personality::IoUring,
+            "--ring is for --personality io_uring; use that, or leave it out",
+        ),
+        (
+            workload.ring.wish(RingOption::Iopoll) == Wish::Asked && !workload.buffering.is_direct(),
+            "iopoll asks a device, and buffered requests go to memory; use --buffering direct, or leave it out of --ring",
         ),
         (workload.cache != CachePolicy::Keep && null, "null: has no cache; leave --cache out"),
         (

@@ -18,6 +18,7 @@ use crate::worker::buffers::Buffers;
 use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Personality as Name, Workload};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Duration;
 
@@ -69,6 +70,15 @@ impl Setup<'_> {
         }
         self.targets.iter().map(Opened::reopen).collect()
     }
+}
+
+/// What came of the options of a personality.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Granted {
+    /// Those it has.
+    pub(crate) obtained: Vec<String>,
+    /// Those that were asked for and refused, with the reason.
+    pub(crate) refused: Vec<String>,
 }
 
 /// A way to do I/O, of one worker. Dropping it closes it; nothing is outstanding then.
@@ -136,6 +146,11 @@ pub(crate) trait Personality: Sized {
 
     /// Options that the kernel granted.
     fn obtained(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Options that were asked for and refused, each with the reason.
+    fn refused(&self) -> Vec<String> {
         Vec::new()
     }
 }

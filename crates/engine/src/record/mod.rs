@@ -86,7 +86,8 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         block: context.block,
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
-            obtained: raw.obtained.clone(),
+            obtained: raw.granted.obtained.clone(),
+            refused: raw.granted.refused.clone(),
         },
         generator_bound,
         cached_share_before: context.cached_share_before,

@@ -68,7 +68,14 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "measure again when the host is quieter",
     );
     warn(
-        workload.buffering == Buffering::Buffered && workload.personality == Personality::IoUring,
+        !sample.instrument.refused.is_empty(),
+        "option_refused",
+        format!("refused: {}", sample.instrument.refused.join("; ")),
+        "mend what it needs, or leave it out of --ring",
+    );
+    let polled = sample.instrument.obtained.iter().any(|option| option == "sqpoll");
+    warn(
+        (polled || workload.buffering == Buffering::Buffered) && workload.personality == Personality::IoUring,
         "kernel_workers",
         "processor time of the kernel's own workers is not in the lower bound".to_owned(),
         "take the processor cost from the sync personality",

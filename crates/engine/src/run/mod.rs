@@ -6,7 +6,7 @@ mod watch;
 
 use crate::instrument::clock::Clock;
 use crate::personality::spread::Spread;
-use crate::personality::{Personality, Setup};
+use crate::personality::{Granted, Personality, Setup};
 use crate::target::Opened;
 use crate::worker::buffers::Buffers;
 use crate::worker::extras::Extras;
@@ -45,7 +45,7 @@ pub(crate) struct RawRun {
     pub(crate) started_at: jiff::Timestamp,
     /// The longest of the workers' measured parts.
     pub(crate) elapsed: Nanoseconds,
-    pub(crate) obtained: Vec<String>,
+    pub(crate) granted: Granted,
 }
 
 impl RawRun {
@@ -68,8 +68,8 @@ pub(crate) struct WorkerRun {
 
 /// What a worker tells the watching thread.
 enum Event {
-    /// It is ready to start, with the options obtained, or cannot be.
-    Ready(io::Result<Vec<String>>),
+    /// It is ready to start, with the options granted, or cannot be.
+    Ready(io::Result<Granted>),
     /// It has ended.
     Done,
 }
@@ -83,7 +83,7 @@ enum Start {
 
 /// How a worker hears from the thread that watches, and it from the worker.
 trait Link {
-    fn ready(&self, told: io::Result<Vec<String>>);
+    fn ready(&self, told: io::Result<Granted>);
     fn wait(&self) -> Start;
 }
 
@@ -95,7 +95,7 @@ struct ThreadLink<'a> {
 }
 
 impl Link for ThreadLink<'_> {
-    fn ready(&self, told: io::Result<Vec<String>>) {
+    fn ready(&self, told: io::Result<Granted>) {
         // The receiver outlives the workers; were it gone, nobody would be waiting.
         let _ = self.events.send(Event::Ready(told));
     }
@@ -231,13 +231,13 @@ pub(crate) fn run<P: Personality>(
             Err(_) => Vec::new(),
         };
         let results: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
-        let obtained = ready.map_err(setup_failed)?;
+        let granted = ready.map_err(setup_failed)?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
         let ended = results.into_iter().map(|result| match result {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
             Err(panic) => Err(format!("it panicked: {}", panic_message(panic.as_ref()))),
         });
-        Ok(gather(&shared, ended, intervals, started_at, obtained))
+        Ok(gather(&shared, ended, intervals, started_at, granted))
     })
 }
 
@@ -246,7 +246,7 @@ fn gather(
     ended: impl Iterator<Item = Result<Outcome, String>>,
     intervals: Vec<Interval>,
     started_at: jiff::Timestamp,
-    obtained: Vec<String>,
+    granted: Granted,
 ) -> RawRun {
     let of_worker = |(record, ended): (&Record, Result<Outcome, String>)| {
         let mut counts = Snapshot::default();
@@ -275,7 +275,7 @@ fn gather(
         intervals,
         started_at,
         elapsed: Nanoseconds(shared.clock.nanoseconds(elapsed_ticks)),
-        obtained,
+        granted,
     }
 }
 
@@ -299,18 +299,18 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
-/// Waits until every worker is ready; gives the options the first one obtained.
-fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Vec<String>> {
-    let mut obtained = Vec::new();
+/// Waits until every worker is ready; gives what came of the options of one of them.
+fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Granted> {
+    let mut granted = Granted::default();
     for _ in 0..workers {
         match events.recv() {
-            Ok(Event::Ready(Ok(options))) => obtained = options,
+            Ok(Event::Ready(Ok(options))) => granted = options,
             Ok(Event::Ready(Err(error))) => return Err(error),
             // Ended without being ready: it panicked, which joining it will tell.
             Ok(Event::Done) | Err(_) => return Err(io::Error::other("a worker ended before it was ready")),
         }
     }
-    Ok(obtained)
+    Ok(granted)
 }
 
 /// What a worker does, from its preparation to its end.
@@ -337,8 +337,8 @@ fn work_with<P: Personality, const FULL: bool>(
 ) -> io::Result<Outcome> {
     let (worker, told) = match prepare::<P, FULL>(shared, index) {
         Ok(worker) => {
-            let obtained = worker.obtained();
-            (Some(worker), Ok(obtained))
+            let granted = worker.granted();
+            (Some(worker), Ok(granted))
         }
         Err(error) => (None, Err(error)),
     };

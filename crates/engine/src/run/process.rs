@@ -4,7 +4,7 @@
 //! Counters, cursors, the stop flag and the ledger lie in memory that both see.
 
 use super::{Link, Shared, Start, ThreadLink, panic_message};
-use crate::personality::Personality;
+use crate::personality::{Granted, Personality};
 use crate::worker::Outcome;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, waitpid};
@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What a worker's process says, a line each.
 #[derive(Debug, Serialize, Deserialize)]
 enum Said {
-    Ready(Result<Vec<String>, Error>),
+    Ready(Result<Granted, Error>),
     Ended(Result<Outcome, Error>),
 }
 
@@ -54,7 +54,7 @@ impl ChildLink {
 }
 
 impl Link for ChildLink {
-    fn ready(&self, told: io::Result<Vec<String>>) {
+    fn ready(&self, told: io::Result<Granted>) {
         self.say(&Said::Ready(told.map_err(Error::from)));
     }
 

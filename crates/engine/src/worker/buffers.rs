@@ -77,6 +77,11 @@ impl Buffers {
         (0..self.slots).map(slot).collect()
     }
 
+    /// From one slot to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// The whole region, for registering with io_uring.
     pub(crate) fn region(&self) -> libc::iovec {
         libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.stride * self.slots }

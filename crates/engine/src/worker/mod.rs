@@ -19,7 +19,7 @@ mod tests;
 
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu;
-use crate::personality::{Completion, Personality};
+use crate::personality::{Completion, Granted, Personality};
 use buffers::Buffers;
 use extras::Extras;
 use halfpower_model::Workload;
@@ -201,9 +201,9 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         }
     }
 
-    /// Options that the kernel granted the personality.
-    pub(crate) fn obtained(&self) -> Vec<String> {
-        self.personality.obtained()
+    /// Options that the kernel granted the personality or refused it.
+    pub(crate) fn granted(&self) -> Granted {
+        Granted { obtained: self.personality.obtained(), refused: self.personality.refused() }
     }
 
     /// Runs to the end of the schedule, a failure or a stop.

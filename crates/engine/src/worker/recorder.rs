@@ -44,11 +44,17 @@ impl Recorder {
     /// Counts a completed request.
     #[inline]
     pub(crate) fn record(&self, latency_ns: u64, bytes: u64) {
+        self.record_alike(latency_ns, 1, bytes);
+    }
+
+    /// Counts completed requests that took the same time, with the bytes of all.
+    #[inline]
+    pub(crate) fn record_alike(&self, latency_ns: u64, requests: u64, bytes: u64) {
         if let Some(count) = self.counts.get(bucket_of(latency_ns)) {
-            add(count, 1);
+            add(count, requests);
         }
         add(&self.bytes, bytes);
-        add(&self.sum_ns, latency_ns);
+        add(&self.sum_ns, latency_ns.wrapping_mul(requests));
         let inverted = u64::MAX - latency_ns;
         if inverted > self.least_inverted.load(Relaxed) {
             self.least_inverted.store(inverted, Relaxed);

@@ -7,6 +7,16 @@ use halfpower_model::stream::{Request, RequestKind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+/// Requests of a kind that were submitted at one clock reading and reaped at another: they took the same time, and are
+/// counted together, as those of a batch.
+#[derive(Clone, Copy)]
+struct Alike {
+    kind: RequestKind,
+    submitted_at: u64,
+    requests: u64,
+    bytes: u64,
+}
+
 impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     /// Fills every free slot. Every batch starts the kernel on its requests and takes a new clock reading, so that none
     /// is charged the time its predecessors took to submit.
@@ -120,28 +130,42 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             self.extras.count_backlog(now, false, &self.record.lateness);
         }
         let mut done = std::mem::take(&mut self.done);
+        let mut alike = Alike { kind: RequestKind::Read, submitted_at: 0, requests: 0, bytes: 0 };
         for completion in &done {
             let slot = &self.slots[completion.tag as usize];
             let moved = u32::try_from(completion.result).unwrap_or(0);
             if slot.done + moved != slot.request.length || moved == 0 {
                 self.complete_otherwise(*completion, now, counts);
             } else {
+                let Slot { request, submitted_at, .. } = *slot;
+                if submitted_at != alike.submitted_at || request.kind != alike.kind {
+                    self.record(alike, now, counts);
+                    alike = Alike { kind: request.kind, submitted_at, requests: 0, bytes: 0 };
+                }
+                alike.requests += 1;
+                alike.bytes += u64::from(request.length);
                 self.complete_whole(completion.tag, now, counts);
             }
         }
+        self.record(alike, now, counts);
         done.clear();
         self.done = done;
     }
 
+    /// Counts whole requests.
+    #[inline]
+    fn record(&self, alike: Alike, now: u64, counts: bool) {
+        if counts && alike.requests > 0 {
+            let latency_ns = self.clock.nanoseconds(now - alike.submitted_at);
+            self.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
+        }
+    }
+
+    /// What comes of a whole request beside its count.
     #[inline]
     fn complete_whole(&mut self, tag: u32, now: u64, counts: bool) {
-        let slot = self.slots[tag as usize];
-        if counts {
-            let latency_ns = self.clock.nanoseconds(now - slot.submitted_at);
-            let recorder = &self.record.kinds[slot.request.kind as usize];
-            recorder.record(latency_ns, u64::from(slot.request.length));
-        }
         if FULL {
+            let slot = self.slots[tag as usize];
             if counts && self.extras.is_open() {
                 let response_ns = self.clock.nanoseconds(now.saturating_sub(slot.arrived_at));
                 self.record.lateness.response.record(response_ns, u64::from(slot.request.length));
@@ -161,6 +185,13 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         let request = slot.request;
         let moves_bytes = matches!(request.kind, RequestKind::Read | RequestKind::Write);
         if completion.result >= 0 && !moves_bytes {
+            let alike = Alike {
+                kind: request.kind,
+                submitted_at: slot.submitted_at,
+                requests: 1,
+                bytes: request.length.into(),
+            };
+            self.record(alike, now, counts);
             return self.complete_whole(completion.tag, now, counts);
         }
         if completion.result <= 0 {

@@ -7,7 +7,7 @@ use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality, Nanoseconds,
-    Operation, Pattern, Rate, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
+    Operation, Pattern, Rate, RingOptions, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -196,6 +196,18 @@ struct How {
     ///             your rights: docs/PLUGINS.md
     #[arg(long, value_name = "WAY", verbatim_doc_comment)]
     personality: Option<NamedPersonality>,
+    /// Options of io_uring, like sqpoll,no-registered_files [default: what is fastest in general]
+    ///
+    /// registered_files, registered_buffers, registered_ring    looked up
+    ///             once, not at every request
+    /// single_issuer, defer_taskrun, coop_taskrun, no_sqarray   how the
+    ///             kernel finishes requests and takes them in
+    /// sqpoll      a thread of the kernel takes requests in
+    /// iopoll      the device is asked until it is done: direct I/O, on
+    ///             devices with queues for it
+    /// no-NAME     without that one
+    #[arg(long, value_name = "LIST", verbatim_doc_comment)]
+    ring: Option<RingOptions>,
     /// Requests handed to the kernel with one call, at most [default: 1]
     ///
     /// More cost less processor time; one keeps the device busiest.
@@ -287,6 +299,7 @@ impl WorkloadArguments {
             cache: how.cache,
             personality: how.personality.as_ref().map(|named| named.personality),
             plugin: how.personality.and_then(|named| named.plugin),
+            ring: how.ring,
             submit_batch: how.submit_batch,
             wait_batch: how.wait_batch,
             cpus: how.cpus.map(|list| list.0),

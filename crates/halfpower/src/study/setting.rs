@@ -8,7 +8,7 @@ use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
-    Personality, Sharing, WorkerKind, WorkloadSpec,
+    Personality, RingOption, Sharing, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -85,6 +85,16 @@ pub(super) const KEYS: &[Key] = &[
                     Some(WorkloadSpec { plugin, ..said!(personality: personality) })
                 }
             },
+        ),
+    },
+    Key {
+        name: "ring",
+        form: Form::Word(
+            || {
+                let options = RingOption::ALL.iter().map(|option| option.word());
+                std::iter::once("default").chain(options).chain(["no-registered_files"]).collect()
+            },
+            |word| Some(said!(ring: word.parse().ok()?)),
         ),
     },
     listed!("worker_kind", worker_kind: WorkerKind),

@@ -7,6 +7,7 @@ mod course;
 mod operation;
 mod pattern;
 mod plugin;
+mod ring;
 mod way;
 mod words;
 
@@ -14,6 +15,7 @@ pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify}
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
+pub use ring::{RingOption, RingOptions, Wish};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
@@ -65,6 +67,9 @@ pub struct Workload {
     /// Which plug-in, where the personality is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<Plugin>,
+    /// Options of the io_uring personality.
+    #[serde(default)]
+    pub ring: RingOptions,
     /// How several targets make one.
     #[serde(default)]
     pub layout: Layout,
@@ -138,6 +143,7 @@ impl Default for Workload {
             buffering: Buffering::Buffered,
             personality: Personality::Sync,
             plugin: None,
+            ring: RingOptions::default(),
             layout: Layout::Each,
             targets: 1,
             span: Bytes(0),
@@ -248,6 +254,9 @@ impl fmt::Display for Workload {
         }
         if self.layout != Layout::Each {
             write!(f, ", {}", self.layout)?;
+        }
+        if !self.ring.is_default() {
+            write!(f, ", {}", self.ring)?;
         }
         match (self.rate, self.arrivals) {
             (None, _) => {}

@@ -1,0 +1,132 @@
+//! Transfers as entries of a ring.
+
+use super::entry::{Answer, Entry, FileName, Submission};
+use super::registered::BufferParts;
+use super::ring::Ring;
+use crate::personality::control::Control;
+use crate::personality::{Completion, Transfer};
+use crate::target::Opened;
+use halfpower_model::stream::RequestKind;
+use halfpower_model::{TargetKind, Workload};
+use rustix::fs::FallocateFlags;
+use rustix::io_uring::{IoringFsyncFlags, IoringOp, IoringSetupFlags};
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)` of linux/blkdev.h (6.12).
+const DISCARD: u64 = 0x1200;
+
+/// How the transfers of a worker become entries.
+pub(super) struct Operations {
+    targets: Vec<Opened>,
+    /// How an entry names the file of each.
+    files: Vec<FileName>,
+    read: IoringOp,
+    write: IoringOp,
+    parts: Option<BufferParts>,
+    control: Control,
+    /// Whether control operations go through the ring at all.
+    is_polled: bool,
+    has_discard: bool,
+}
+
+impl Operations {
+    /// For a ring with files and buffers registered or not.
+    ///
+    /// # Errors
+    /// The kernel's, when it refuses a ring to find out about trims.
+    pub(super) fn new<S: Submission, A: Answer>(
+        ring: &Ring<S, A>,
+        targets: Vec<Opened>,
+        files: Vec<FileName>,
+        parts: Option<BufferParts>,
+        is_polled: bool,
+        workload: &Workload,
+    ) -> io::Result<Self> {
+        let devices: Vec<_> = targets.iter().filter(|target| target.kind == TargetKind::BlockDevice).collect();
+        let asks = !is_polled && !devices.is_empty() && workload.operation.has(RequestKind::Trim);
+        let mut has_discard = asks && ring.is_supported(IoringOp::UringCmd);
+        for device in devices {
+            has_discard = has_discard && takes_discards(device)?;
+        }
+        let (read, write) = match parts {
+            Some(_) => (IoringOp::ReadFixed, IoringOp::WriteFixed),
+            None => (IoringOp::Read, IoringOp::Write),
+        };
+        Ok(Operations { targets, files, read, write, parts, control: Control::of(workload), is_polled, has_discard })
+    }
+
+    /// Whether trims of block devices go through the ring.
+    pub(super) fn has_discard(&self) -> bool {
+        self.has_discard
+    }
+
+    /// A read or a write.
+    #[inline]
+    pub(super) fn transfer(&self, transfer: &Transfer) -> Entry {
+        let operation = if transfer.kind == RequestKind::Read { self.read } else { self.write };
+        Entry {
+            offset: transfer.offset,
+            address: transfer.address as u64,
+            length: transfer.length,
+            buffer: self.parts.map_or(0, |parts| parts.index(transfer.address)),
+            user_data: u64::from(transfer.tag),
+            ..Entry::new(operation, self.files[usize::from(transfer.target)])
+        }
+    }
+
+    /// A trim or a flush; done already where the ring cannot.
+    #[cold]
+    pub(super) fn control(&self, transfer: &Transfer) -> Result<Entry, Completion> {
+        let target = &self.targets[usize::from(transfer.target)];
+        let is_device = target.kind == TargetKind::BlockDevice;
+        let file = Entry::new(IoringOp::Nop, self.files[usize::from(transfer.target)]);
+        let file = Entry { user_data: u64::from(transfer.tag), ..file };
+        let is_trim = transfer.kind == RequestKind::Trim;
+        if self.is_polled || (is_trim && is_device && !self.has_discard) {
+            return Err(Completion { tag: transfer.tag, result: self.control.run(target, transfer) });
+        }
+        Ok(match (is_trim, is_device) {
+            (false, _) => flush(file, self.control),
+            (true, true) => discard(file, transfer.offset, u64::from(transfer.length)),
+            (true, false) => punch(file, transfer.offset, u64::from(transfer.length)),
+        })
+    }
+}
+
+fn flush(file: Entry, control: Control) -> Entry {
+    let flags = match control {
+        Control::Fsync => IoringFsyncFlags::empty(),
+        Control::Fdatasync => IoringFsyncFlags::DATASYNC,
+    };
+    Entry { operation: IoringOp::Fsync as u8, operation_flags: flags.bits(), ..file }
+}
+
+/// A hole in a file: the entry has the length where others have the address, and the mode where others have that.
+fn punch(file: Entry, offset: u64, length: u64) -> Entry {
+    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Entry { operation: IoringOp::Fallocate as u8, offset, address: length, length: mode.bits(), ..file }
+}
+
+/// Blocks of a device given back: a command of the block layer, with the length in the third address.
+fn discard(file: Entry, offset: u64, length: u64) -> Entry {
+    let mut entry = Entry { operation: IoringOp::UringCmd as u8, offset: DISCARD, address: offset, ..file };
+    entry.more[..8].copy_from_slice(&length.to_ne_bytes());
+    entry
+}
+
+/// Whether a device knows the command. One of no bytes is refused by a kernel that knows it (EINVAL), and by one that does
+/// not, or a device that keeps its blocks, with other words. Nothing is changed by either.
+fn takes_discards(device: &Opened) -> io::Result<bool> {
+    let mut ring: Ring<Entry, super::entry::Done> = Ring::new(1, IoringSetupFlags::empty())?;
+    let entry = discard(Entry::new(IoringOp::Nop, FileName::Descriptor(device.file.as_raw_fd())), 0, 0);
+    // SAFETY: it names no memory, and the device stays open.
+    let pushed = unsafe { ring.push(entry) };
+    debug_assert!(pushed, "a new queue has room");
+    let mut result = None;
+    while result.is_none() {
+        ring.submit_and_wait(1)?;
+        ring.take(|done| result = Some(done.result));
+    }
+    Ok(result == Some(-libc::EINVAL))
+}

@@ -1,0 +1,173 @@
+//! Makes a ring with the options that were wished for and that the kernel grants, and says which those are.
+//!
+//! All that is wished for is tried at once; where the kernel refuses that, option by option, each beside those it has
+//! granted. What goes only without another is settled before: a kernel thread that submits (`sqpoll`) finishes requests
+//! itself, so that there is nothing to defer.
+
+use super::entry::{Answer, Submission};
+use super::ring::Ring;
+use crate::personality::Granted;
+use halfpower_model::{RingOption, RingOptions, Wish};
+use rustix::io_uring::IoringSetupFlags;
+use std::io;
+
+/// Options that the setup of a ring takes, in the order in which they are granted.
+const SETUP: [(RingOption, IoringSetupFlags); 6] = [
+    (RingOption::Sqpoll, IoringSetupFlags::SQPOLL),
+    (RingOption::Iopoll, IoringSetupFlags::IOPOLL),
+    (RingOption::SingleIssuer, IoringSetupFlags::SINGLE_ISSUER),
+    (RingOption::DeferTaskrun, IoringSetupFlags::DEFER_TASKRUN),
+    (RingOption::CoopTaskrun, IoringSetupFlags::COOP_TASKRUN),
+    (RingOption::NoSqarray, IoringSetupFlags::NO_SQARRAY),
+];
+
+/// Whether an option is to be had: asked for, or not said anything of and of use in general.
+pub(super) fn is_wanted(options: RingOptions, option: RingOption) -> bool {
+    match options.wish(option) {
+        Wish::Asked => true,
+        Wish::Declined => false,
+        Wish::Default => !matches!(option, RingOption::Sqpoll | RingOption::Iopoll),
+    }
+}
+
+/// A ring for so many requests, registered with the calling thread where that is wanted.
+///
+/// # Errors
+/// The kernel's, when it makes none even without options.
+pub(crate) fn make_ring<S: Submission, A: Answer>(
+    outstanding: u32,
+    options: RingOptions,
+) -> io::Result<(Ring<S, A>, Granted)> {
+    let mut granted = Granted::default();
+    let wanted: Vec<_> = SETUP.into_iter().filter(|(option, _)| is_wanted(options, *option)).collect();
+    let together = wanted.iter().filter(|(option, _)| obstacle(options, *option).is_none());
+    let all = together.clone().fold(IoringSetupFlags::empty(), |flags, (_, flag)| flags | *flag);
+    let (mut ring, flags, errors) = match Ring::new(outstanding, all) {
+        Ok(ring) => (ring, all, Vec::new()),
+        Err(_) => one_by_one(outstanding, together.copied())?,
+    };
+    for (option, flag) in wanted {
+        let error = errors.iter().find(|(refused, _)| *refused == option).map(|(_, error)| error);
+        let reason = obstacle(options, option).map(str::to_owned).or_else(|| error.map(|error| reason(option, error)));
+        granted.add(options, option, if flags.contains(flag) { Ok(()) } else { Err(reason.unwrap_or_default()) });
+    }
+    if is_wanted(options, RingOption::RegisteredRing) {
+        let registered = ring.register_itself().map_err(|error| reason(RingOption::RegisteredRing, &error));
+        granted.add(options, RingOption::RegisteredRing, registered);
+    }
+    Ok((ring, granted))
+}
+
+/// What of the other options stands in an option's way.
+fn obstacle(options: RingOptions, option: RingOption) -> Option<&'static str> {
+    let has = |other| is_wanted(options, other);
+    match option {
+        RingOption::DeferTaskrun | RingOption::CoopTaskrun if has(RingOption::Sqpoll) => {
+            Some("does not go with sqpoll, whose thread finishes requests itself")
+        }
+        RingOption::DeferTaskrun if !has(RingOption::SingleIssuer) => Some("needs single_issuer"),
+        _ => None,
+    }
+}
+
+/// A ring, the flags it has, and the options refused.
+type Made<S, A> = (Ring<S, A>, IoringSetupFlags, Vec<(RingOption, io::Error)>);
+
+/// Adds one option after another as long as the kernel grants them.
+#[cold]
+fn one_by_one<S: Submission, A: Answer>(
+    outstanding: u32,
+    wanted: impl Iterator<Item = (RingOption, IoringSetupFlags)>,
+) -> io::Result<Made<S, A>> {
+    let mut made = Ring::new(outstanding, IoringSetupFlags::empty())?;
+    let (mut flags, mut errors) = (IoringSetupFlags::empty(), Vec::new());
+    for (option, flag) in wanted {
+        match Ring::new(outstanding, flags | flag) {
+            Ok(ring) => (made, flags) = (ring, flags | flag),
+            Err(error) => errors.push((option, error)),
+        }
+    }
+    Ok((made, flags, errors))
+}
+
+/// Why the kernel refused an option, as far as its error number says.
+fn reason(option: RingOption, error: &io::Error) -> String {
+    let needs = match option {
+        RingOption::RegisteredFiles => "needs a higher limit on open files; raise ulimit -n",
+        RingOption::RegisteredBuffers => "needs a higher limit on locked memory; raise ulimit -l",
+        RingOption::SingleIssuer => "needs Linux 6.0",
+        RingOption::DeferTaskrun => "needs Linux 6.1 and single_issuer",
+        RingOption::CoopTaskrun => "needs Linux 5.19",
+        RingOption::NoSqarray => "needs Linux 6.6",
+        RingOption::RegisteredRing => "needs Linux 5.18",
+        RingOption::Sqpoll => "needs Linux 5.11, or root before",
+        RingOption::Iopoll => "needs a device that is asked rather than interrupts",
+    };
+    format!("{needs} ({error})")
+}
+
+impl Granted {
+    /// Notes what came of an option that was wanted.
+    pub(super) fn outcome<T>(&mut self, wished: RingOptions, option: RingOption, outcome: &io::Result<T>) {
+        self.add(wished, option, outcome.as_ref().map(drop).map_err(|error| reason(option, error)));
+    }
+
+    pub(super) fn has(&self, option: RingOption) -> bool {
+        self.obtained.iter().any(|obtained| obtained == option.word())
+    }
+
+    /// The same for an option with its reason: one that was not asked for is not missed.
+    pub(super) fn add(&mut self, wished: RingOptions, option: RingOption, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.obtained.push(option.word().to_owned()),
+            Err(reason) if wished.wish(option) == Wish::Asked => self.refused.push(format!("{option}: {reason}")),
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::personality::uring::entry::{Done, Entry};
+
+    #[test]
+    fn what_does_not_go_together_is_settled_in_words() {
+        let refused = |text: &str| -> Vec<String> {
+            let options: RingOptions = text.parse().unwrap();
+            let wanted = RingOption::ALL.iter().filter(|option| is_wanted(options, **option));
+            wanted.filter_map(|option| Some(format!("{option}: {}", obstacle(options, *option)?))).collect()
+        };
+        assert_eq!(refused("default"), Vec::<String>::new());
+        assert_eq!(refused("no-single_issuer"), ["defer_taskrun: needs single_issuer"]);
+        assert_eq!(refused("sqpoll").len(), 2, "nothing to defer or to put off");
+        assert_eq!(refused("sqpoll,no-defer_taskrun,no-coop_taskrun"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_missed() {
+        if Ring::<Entry, Done>::new(2, IoringSetupFlags::empty()).is_err() {
+            eprintln!("skipped: needs io_uring");
+            return;
+        }
+        let granted = |text: &str| make_ring::<Entry, Done>(4, text.parse().unwrap()).unwrap().1;
+        assert_eq!(granted("sqpoll").refused, Vec::<String>::new());
+        let [only] = &granted("sqpoll,defer_taskrun").refused[..] else { panic!("one option is refused") };
+        assert!(only.starts_with("defer_taskrun: does not go with sqpoll"), "{only}");
+        let none = "no-single_issuer,no-coop_taskrun,no-no_sqarray,no-registered_ring";
+        assert_eq!(granted(none), Granted::default());
+    }
+
+    #[test]
+    fn one_after_another_ends_with_what_the_kernel_grants() {
+        // Deferring without a single issuer is refused; what comes after it is granted all the same.
+        let wanted = [SETUP[3], SETUP[4]];
+        let Ok((_ring, flags, errors)) = one_by_one::<Entry, Done>(4, wanted.into_iter()) else {
+            eprintln!("skipped: needs io_uring");
+            return;
+        };
+        assert!(!flags.contains(IoringSetupFlags::DEFER_TASKRUN));
+        assert_eq!(errors[0].0, RingOption::DeferTaskrun);
+        assert_eq!(flags.contains(IoringSetupFlags::COOP_TASKRUN), errors.len() == 1);
+    }
+}

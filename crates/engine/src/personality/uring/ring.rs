@@ -1,0 +1,343 @@
+//! A ring: two queues in memory shared with the kernel, and the one call that hands entries over and waits for answers.
+//!
+//! The order of reads and writes is that of io_uring(7). Of the submission queue we own the tail and release it after
+//! the entries are written; the head is the kernel's. Of the completion queue the tail is the kernel's and acquired
+//! before the answers are read; we own the head and release it after. Source: the manual pages, and liburing's
+//! `queue.c`, whose ways with a polling kernel thread are taken over.
+//!
+//! A ring belongs to the thread that made it.
+
+use super::entry::{Answer, Submission};
+use super::registered::Registered;
+use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use rustix::io_uring as kernel;
+use rustix::io_uring::{IoringEnterFlags, IoringFeatureFlags, IoringSetupFlags, IoringSqFlags, io_uring_params};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, fence};
+use std::time::Duration;
+
+/// How often the completion queue is looked at before the kernel is asked to wake us, where its own thread submits: some
+/// tens of microseconds.
+const LOOKS: u32 = 2_000;
+
+/// Memory shared with the kernel.
+struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn of(descriptor: &OwnedFd, bytes: usize, offset: u64) -> io::Result<Self> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::POPULATE);
+        // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
+        let base = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, descriptor, offset)? };
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { base, bytes })
+    }
+
+    /// The place `offset` bytes in, of `count` of a type.
+    fn at<T>(&self, offset: u32, count: u32) -> NonNull<T> {
+        let end = offset as usize + size_of::<T>() * count as usize;
+        assert!(end <= self.bytes && (offset as usize).is_multiple_of(align_of::<T>()), "inside the mapping");
+        // SAFETY: just checked to lie inside the mapping.
+        unsafe { self.base.add(offset as usize).cast() }
+    }
+
+    /// A number that the kernel reads or writes at any time.
+    fn shared(&self, offset: u32) -> Shared {
+        Shared(self.at(offset, 1))
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `of`, unmapped once; the ring that looks into it goes with it.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// A number in a [`Mapping`] of the ring that holds both.
+struct Shared(NonNull<AtomicU32>);
+
+impl std::ops::Deref for Shared {
+    type Target = AtomicU32;
+
+    #[inline]
+    fn deref(&self) -> &AtomicU32 {
+        // SAFETY: `Mapping::at` checked place and alignment; the mapping is part of the same ring, so it is still there,
+        // and everybody who writes the number, the kernel too, does it atomically.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+/// A ring with entries `S` and answers `A`.
+pub(crate) struct Ring<S, A> {
+    /// Let go of before the ring is closed.
+    pub(super) registered: Registered,
+    pub(super) descriptor: OwnedFd,
+    /// What `io_uring_enter` takes for the ring, and the flag that says which of two things that is.
+    pub(super) enter_number: RawFd,
+    pub(super) enter_flags: IoringEnterFlags,
+    setup: IoringSetupFlags,
+    can_time_out: bool,
+
+    entries: NonNull<S>,
+    entry_count: u32,
+    submission_head: Shared,
+    submission_tail: Shared,
+    submission_flags: Shared,
+    /// Our tail, ahead of the shared one by what is not handed over.
+    tail: u32,
+    /// The kernel's head when we last looked.
+    head_seen: u32,
+
+    answers: NonNull<A>,
+    answer_mask: u32,
+    completion_head: Shared,
+    completion_tail: Shared,
+    head: u32,
+
+    // What the places above lie in.
+    _queues: Mapping,
+    _entries: Mapping,
+}
+
+impl<S: Submission, A: Answer> Ring<S, A> {
+    /// A ring for `outstanding` entries at a time, answers included.
+    ///
+    /// # Errors
+    /// The kernel's; `Unsupported` from one before 5.4.
+    pub(crate) fn new(outstanding: u32, setup: IoringSetupFlags) -> io::Result<Self> {
+        let count = outstanding.next_power_of_two();
+        let setup = setup | S::SETUP | A::SETUP;
+        let mut params = io_uring_params::default();
+        // No more answers than entries: what is outstanding is one or the other.
+        params.flags = setup | IoringSetupFlags::CQSIZE;
+        params.cq_entries = count;
+        // SAFETY: it reads and writes the parameters, and no other ring is named.
+        let descriptor = unsafe { kernel::io_uring_setup(count, &mut params)? };
+        if !params.features.contains(IoringFeatureFlags::SINGLE_MMAP) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let (submission, completion) = (params.sq_off, params.cq_off);
+        let has_array = !setup.contains(IoringSetupFlags::NO_SQARRAY);
+        let array_bytes = if has_array { submission.array as usize + 4 * params.sq_entries as usize } else { 0 };
+        let answer_bytes = completion.cqes as usize + size_of::<A>() * params.cq_entries as usize;
+        let queues = Mapping::of(&descriptor, array_bytes.max(answer_bytes), kernel::IORING_OFF_SQ_RING)?;
+        let entries_bytes = size_of::<S>() * params.sq_entries as usize;
+        let entries = Mapping::of(&descriptor, entries_bytes, kernel::IORING_OFF_SQES)?;
+        if has_array {
+            // The kernel looks into the array for which entry is next: always that of the same place.
+            (0..params.sq_entries).for_each(|index| queues.shared(submission.array + 4 * index).store(index, Relaxed));
+        }
+        Ok(Ring {
+            registered: Registered::default(),
+            enter_number: descriptor.as_raw_fd(),
+            enter_flags: IoringEnterFlags::empty(),
+            descriptor,
+            setup,
+            can_time_out: params.features.contains(IoringFeatureFlags::EXT_ARG),
+            entries: entries.at(0, params.sq_entries),
+            entry_count: params.sq_entries,
+            submission_head: queues.shared(submission.head),
+            submission_tail: queues.shared(submission.tail),
+            submission_flags: queues.shared(submission.flags),
+            tail: 0,
+            head_seen: 0,
+            answers: queues.at(completion.cqes, params.cq_entries),
+            answer_mask: params.cq_entries - 1,
+            completion_head: queues.shared(completion.head),
+            completion_tail: queues.shared(completion.tail),
+            head: 0,
+            _queues: queues,
+            _entries: entries,
+        })
+    }
+
+    /// Puts an entry into the queue; false when there is no room: see [`Ring::make_room`].
+    ///
+    /// # Safety
+    /// What the entry names, memory and files, stays until its answer is back, and nobody else uses the memory.
+    #[inline]
+    #[must_use]
+    pub(crate) unsafe fn push(&mut self, entry: S) -> bool {
+        if self.tail.wrapping_sub(self.head_seen) == self.entry_count {
+            // Acquired: the kernel has read an entry before it moves its head past it, and we write only then.
+            self.head_seen = self.submission_head.load(Acquire);
+            if self.tail.wrapping_sub(self.head_seen) == self.entry_count {
+                return false;
+            }
+        }
+        let index = self.tail & (self.entry_count - 1);
+        // SAFETY: the index is below the number of entries, all of which are mapped, and the kernel does not look at
+        // this one: it is not between its head and the tail released to it.
+        unsafe { self.entries.add(index as usize).write(entry) };
+        self.tail = self.tail.wrapping_add(1);
+        true
+    }
+
+    /// Hands over what is in the queue.
+    ///
+    /// # Errors
+    /// The kernel's. What it did not take stays in the queue.
+    #[inline]
+    pub(crate) fn submit(&mut self) -> io::Result<()> {
+        match self.publish() {
+            0 => Ok(()),
+            _ if self.has_poller() => self.wake_poller(),
+            queued => self.enter(queued, 0, IoringEnterFlags::empty()),
+        }
+    }
+
+    /// Hands over what is in the queue and waits until `at_least` answers are there to be taken, or until something
+    /// interrupts that.
+    ///
+    /// # Errors
+    /// The kernel's, but for those that pass.
+    #[inline]
+    pub(crate) fn submit_and_wait(&mut self, at_least: u32) -> io::Result<()> {
+        let queued = self.publish();
+        if self.has_poller() {
+            self.wake_poller()?;
+            if (0..LOOKS).any(|_| self.look(at_least)) {
+                return Ok(());
+            }
+            return passing(self.enter(0, at_least, IoringEnterFlags::GETEVENTS));
+        }
+        if queued == 0 && self.ready() >= at_least {
+            return Ok(());
+        }
+        passing(self.enter(queued, at_least, IoringEnterFlags::GETEVENTS))
+    }
+
+    /// Hands over what is in the queue, lets the kernel finish what it has put off for us, and waits for an answer, but
+    /// not longer than `at_most` by more than a wake-up takes.
+    ///
+    /// # Errors
+    /// The kernel's, but for those that pass.
+    pub(crate) fn submit_and_poll(&mut self, at_most: Duration) -> io::Result<()> {
+        let mut queued = self.publish();
+        if self.has_poller() {
+            self.wake_poller()?;
+            queued = 0;
+        }
+        if queued == 0 && self.ready() > 0 {
+            return Ok(());
+        }
+        if at_most.is_zero() || !self.can_time_out {
+            return passing(self.enter(queued, 0, IoringEnterFlags::GETEVENTS));
+        }
+        let span = rustix::time::Timespec {
+            tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(at_most.subsec_nanos()),
+        };
+        let arguments = kernel::io_uring_getevents_arg {
+            ts: kernel::io_uring_ptr::new((&raw const span).cast_mut().cast::<c_void>()),
+            ..Default::default()
+        };
+        let flags = self.enter_flags | IoringEnterFlags::GETEVENTS | IoringEnterFlags::EXT_ARG;
+        // SAFETY: as in `enter`; the arguments and the span they point to live through the call.
+        let entered = unsafe { kernel::io_uring_enter_arg(self.enter_name(), queued, 1, flags, Some(&arguments)) };
+        passing(entered.map(drop).map_err(io::Error::from))
+    }
+
+    /// Makes room in a queue that is full.
+    ///
+    /// # Errors
+    /// The kernel's, when it takes nothing.
+    #[cold]
+    pub(crate) fn make_room(&mut self) -> io::Result<()> {
+        if !self.has_poller() {
+            return self.submit();
+        }
+        self.publish();
+        self.wake_poller()?;
+        // The kernel's thread moves its head at the end of a batch, when some of it may have been answered already.
+        self.enter(0, 0, IoringEnterFlags::SQ_WAIT)
+    }
+
+    /// Takes the answers that are there.
+    #[inline]
+    pub(crate) fn take(&mut self, mut each: impl FnMut(A)) {
+        // Acquired: the kernel moves its tail after it wrote the answers.
+        let tail = self.completion_tail.load(Acquire);
+        if tail == self.head {
+            return;
+        }
+        while self.head != tail {
+            let index = self.head & self.answer_mask;
+            // SAFETY: the index is below the number of answers, all of which are mapped; this one is between our head
+            // and the kernel's tail, so it was written and will not be written again before the head has passed it.
+            each(unsafe { self.answers.add(index as usize).read() });
+            self.head = self.head.wrapping_add(1);
+        }
+        // Released: the answers were read before the kernel may write over them.
+        self.completion_head.store(self.head, Release);
+    }
+
+    /// Answers there to be taken.
+    #[inline]
+    fn ready(&self) -> u32 {
+        self.completion_tail.load(Acquire).wrapping_sub(self.head)
+    }
+
+    #[inline]
+    fn look(&self, at_least: u32) -> bool {
+        std::hint::spin_loop();
+        self.ready() >= at_least
+    }
+
+    /// Lets the kernel see what is in the queue; gives how many entries it has not taken.
+    #[inline]
+    fn publish(&mut self) -> u32 {
+        // Released: the entries are written before the kernel sees a tail past them.
+        self.submission_tail.store(self.tail, Release);
+        self.tail.wrapping_sub(self.submission_head.load(Acquire))
+    }
+
+    #[inline]
+    fn has_poller(&self) -> bool {
+        self.setup.contains(IoringSetupFlags::SQPOLL)
+    }
+
+    /// Wakes the kernel's thread where it has gone to sleep.
+    fn wake_poller(&self) -> io::Result<()> {
+        // It says that it sleeps and then looks at the tail; we move the tail and then look whether it sleeps. Only a
+        // full fence keeps a write before a later read, so that one of the two sees the other.
+        fence(SeqCst);
+        let flags = IoringSqFlags::from_bits_retain(self.submission_flags.load(Relaxed));
+        if flags.contains(IoringSqFlags::NEED_WAKEUP) {
+            return passing(self.enter(0, 0, IoringEnterFlags::SQ_WAKEUP));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn enter(&self, queued: u32, at_least: u32, flags: IoringEnterFlags) -> io::Result<()> {
+        // SAFETY: whoever pushed the entries promised that what they name stays.
+        unsafe { kernel::io_uring_enter(self.enter_name(), queued, at_least, flags | self.enter_flags)? };
+        Ok(())
+    }
+
+    #[inline]
+    fn enter_name(&self) -> BorrowedFd<'_> {
+        // SAFETY: it is our descriptor, or, with the flag that says so, its number among this thread's registered rings,
+        // which the kernel alone looks at; both live as long as the ring.
+        unsafe { BorrowedFd::borrow_raw(self.enter_number) }
+    }
+}
+
+/// Lets pass what a call may end with that was to be made again: signals, want of memory or room, time that is up.
+#[inline]
+fn passing(entered: io::Result<()>) -> io::Result<()> {
+    match entered {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY | libc::EAGAIN | libc::ETIME)) => {
+            Ok(())
+        }
+        entered => entered,
+    }
+}

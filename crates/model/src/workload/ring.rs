@@ -1,0 +1,163 @@
+//! The options of an io_uring: each asked for, declined, or left to the program.
+
+use super::ChoiceError;
+use super::words::{by_text, words};
+use std::fmt;
+use std::str::FromStr;
+
+/// An option of a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingOption {
+    /// The kernel looks the targets up once, not at every request.
+    RegisteredFiles,
+    /// The kernel pins the buffers once, not at every request.
+    RegisteredBuffers,
+    /// One thread submits, and the kernel knows it (Linux 6.0).
+    SingleIssuer,
+    /// The kernel finishes requests when they are waited for, not whenever it is entered (Linux 6.1).
+    DeferTaskrun,
+    /// The kernel does not interrupt the program to finish requests (Linux 5.19).
+    CoopTaskrun,
+    /// No table between the queue and its entries (Linux 6.6).
+    NoSqarray,
+    /// The ring itself is looked up once, not at every call (Linux 5.18).
+    RegisteredRing,
+    /// A thread of the kernel looks for requests, so that submitting takes no call.
+    Sqpoll,
+    /// The kernel asks the device whether requests are done, and takes no interrupt.
+    Iopoll,
+}
+
+words!(RingOption,
+    "registered_files, registered_buffers, single_issuer, defer_taskrun, coop_taskrun, no_sqarray, registered_ring, \
+     sqpoll, iopoll",
+    "registered_files" => RingOption::RegisteredFiles, "registered_buffers" => RingOption::RegisteredBuffers,
+    "single_issuer" => RingOption::SingleIssuer, "defer_taskrun" => RingOption::DeferTaskrun,
+    "coop_taskrun" => RingOption::CoopTaskrun, "no_sqarray" => RingOption::NoSqarray,
+    "registered_ring" => RingOption::RegisteredRing, "sqpoll" => RingOption::Sqpoll, "iopoll" => RingOption::Iopoll);
+
+/// What was said of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Nothing: what is fastest in general is taken where the kernel has it.
+    Default,
+    /// It is wanted, and missed where the kernel refuses it.
+    Asked,
+    /// It is not wanted.
+    Declined,
+}
+
+/// What was said of the options of a ring; written `default`, or as a list like `sqpoll,no-registered_files`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RingOptions {
+    asked: u16,
+    declined: u16,
+}
+
+const CHOICES: &str = "default, or a list of registered_files, registered_buffers, single_issuer, defer_taskrun, \
+                       coop_taskrun, no_sqarray, registered_ring, sqpoll, iopoll, each with no- before it to turn it off";
+
+impl RingOptions {
+    /// What was said of one.
+    pub fn wish(self, option: RingOption) -> Wish {
+        match (self.asked & option.bit() != 0, self.declined & option.bit() != 0) {
+            (true, _) => Wish::Asked,
+            (_, true) => Wish::Declined,
+            _ => Wish::Default,
+        }
+    }
+
+    /// The same, but for one option.
+    #[must_use]
+    pub fn with(self, option: RingOption, wish: Wish) -> Self {
+        let (asked, declined) = (self.asked & !option.bit(), self.declined & !option.bit());
+        match wish {
+            Wish::Default => RingOptions { asked, declined },
+            Wish::Asked => RingOptions { asked: asked | option.bit(), declined },
+            Wish::Declined => RingOptions { asked, declined: declined | option.bit() },
+        }
+    }
+
+    /// True when nothing was said of any.
+    pub fn is_default(&self) -> bool {
+        *self == RingOptions::default()
+    }
+}
+
+impl RingOption {
+    fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
+
+impl fmt::Display for RingOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_default() {
+            return f.write_str("default");
+        }
+        let mut separator = "";
+        for option in RingOption::ALL {
+            let prefix = match self.wish(*option) {
+                Wish::Default => continue,
+                Wish::Asked => "",
+                Wish::Declined => "no-",
+            };
+            write!(f, "{separator}{prefix}{option}")?;
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for RingOptions {
+    type Err = ChoiceError;
+
+    /// Where an option is named twice, the last time counts.
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        if text == "default" {
+            return Ok(RingOptions::default());
+        }
+        text.split(',').map(str::trim).try_fold(RingOptions::default(), |options, word| {
+            // `no_sqarray` is a name; only what is none is looked at for a prefix.
+            if let Ok(option) = word.parse() {
+                return Ok(options.with(option, Wish::Asked));
+            }
+            let name = ["no-", "no_", "-"].iter().find_map(|prefix| word.strip_prefix(prefix));
+            let option = name.and_then(|name| name.parse().ok()).ok_or_else(|| ChoiceError::new(word, CHOICES))?;
+            Ok(options.with(option, Wish::Declined))
+        })
+    }
+}
+
+by_text!(RingOptions);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_wish_reads_back() {
+        for option in RingOption::ALL {
+            for wish in [Wish::Asked, Wish::Declined] {
+                let options = RingOptions::default().with(*option, wish);
+                assert_eq!(options.to_string().parse(), Ok(options));
+                assert_eq!(options.wish(*option), wish);
+                assert_eq!(options.with(*option, Wish::Default), RingOptions::default());
+            }
+        }
+        assert_eq!("default".parse(), Ok(RingOptions::default()));
+        assert_eq!(RingOptions::default().to_string(), "default");
+    }
+
+    #[test]
+    fn a_list_is_read_with_either_prefix() {
+        let options: RingOptions = "sqpoll, no-registered-files,-defer_taskrun,no_iopoll,no-sqarray".parse().unwrap();
+        assert_eq!(options.to_string(), "no-registered_files,no-defer_taskrun,no_sqarray,sqpoll,no-iopoll");
+        assert_eq!("sqpoll,no-sqpoll".parse::<RingOptions>().unwrap().wish(RingOption::Sqpoll), Wish::Declined);
+        assert_eq!("-no_sqarray".parse::<RingOptions>().unwrap().wish(RingOption::NoSqarray), Wish::Declined);
+        for bad in ["", "polling", "no-", "sqpoll,,iopoll", "no-default", "default,sqpoll"] {
+            let error = bad.parse::<RingOptions>().unwrap_err().to_string();
+            assert!(error.contains("registered_ring"), "{error}");
+        }
+    }
+}
