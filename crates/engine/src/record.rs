@@ -76,7 +76,9 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         block: context.block,
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
-            obtained: raw.obtained.clone(),
+            obtained: raw.options.obtained.clone(),
+            refused: raw.options.refused.clone(),
+            would_block: raw.outcomes.iter().filter_map(|outcome| outcome.would_block).reduce(|sum, more| sum + more),
         },
         generator_bound,
         cached_share_before: context.cached_share_before,
@@ -228,11 +230,27 @@ fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
         format!("the hypervisor took {:.0} % of the processors' time", stolen * 100.0),
         "measure again when the host is quieter",
     );
-    warn(
-        workload.buffering == Buffering::Buffered && workload.personality == Personality::IoUring,
-        "kernel_workers",
-        "processor time of the kernel's own workers is not in the lower bound".to_owned(),
-        "take the processor cost from the sync personality",
-    );
+    warnings.extend(warnings_of_the_way(sample));
     warnings
+}
+
+/// What the way of doing it could make wrong.
+fn warnings_of_the_way(sample: &Sample) -> Vec<Warning> {
+    let workload = &sample.workload;
+    let rules = [
+        (
+            workload.buffering == Buffering::Buffered && workload.personality == Personality::IoUring,
+            "kernel_workers",
+            "processor time of the kernel's own workers is not in the lower bound".to_owned(),
+            "take the processor cost from the sync personality",
+        ),
+        (
+            !sample.instrument.refused.is_empty(),
+            "option_refused",
+            format!("measured without what the kernel did not grant: {}", sample.instrument.refused.join("; ")),
+            "leave the option out, or use a kernel, file system or device that has it",
+        ),
+    ];
+    let applying = rules.into_iter().filter(|(applies, ..)| *applies);
+    applying.map(|(_, code, message, remedy)| Warning::new(code, message, remedy)).collect()
 }

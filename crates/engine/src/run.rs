@@ -35,13 +35,20 @@ pub(crate) struct RawRun {
     pub(crate) elapsed: Nanoseconds,
     /// Tick at which the measured part began.
     pub(crate) measure_from: u64,
+    pub(crate) options: Options,
+}
+
+/// What became of a personality's options.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
     pub(crate) obtained: Vec<String>,
+    pub(crate) refused: Vec<String>,
 }
 
 /// What a worker tells the watching thread.
 enum Event {
-    /// It is ready to start, with the options obtained, or cannot be.
-    Ready(io::Result<Vec<String>>),
+    /// It is ready to start, with what became of its options, or cannot be.
+    Ready(io::Result<Options>),
     /// It has ended.
     Done,
 }
@@ -147,7 +154,7 @@ pub(crate) fn run<P: Personality>(
             Err(_) => Vec::new(),
         };
         let results: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
-        let obtained = ready.map_err(setup_failed)?;
+        let options = ready.map_err(setup_failed)?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
         let outcomes = results
             .into_iter()
@@ -165,7 +172,7 @@ pub(crate) fn run<P: Personality>(
             started_at,
             elapsed: Nanoseconds(clock.nanoseconds(elapsed_ticks)),
             measure_from,
-            obtained,
+            options,
         })
     })
 }
@@ -190,26 +197,26 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
-/// Waits until every worker is ready; gives the options the first one obtained.
-fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Vec<String>> {
-    let mut obtained = Vec::new();
+/// Waits until every worker is ready; gives what became of the options of the last one.
+fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Options> {
+    let mut last = Options::default();
     for _ in 0..workers {
         match events.recv() {
-            Ok(Event::Ready(Ok(options))) => obtained = options,
+            Ok(Event::Ready(Ok(options))) => last = options,
             Ok(Event::Ready(Err(error))) => return Err(error),
             // Ended without being ready: it panicked, which joining it will tell.
             Ok(Event::Done) | Err(_) => return Err(io::Error::other("a worker ended before it was ready")),
         }
     }
-    Ok(obtained)
+    Ok(last)
 }
 
 /// A worker's thread.
 fn work<P: Personality>(shared: &Shared<'_>, index: u32, guard: &DoneGuard<'_>) -> io::Result<Outcome> {
     let (worker, told) = match prepare::<P>(shared, index) {
         Ok(worker) => {
-            let obtained = worker.obtained();
-            (Some(worker), Ok(obtained))
+            let options = Options { obtained: worker.obtained(), refused: worker.refused() };
+            (Some(worker), Ok(options))
         }
         Err(error) => (None, Err(error)),
     };

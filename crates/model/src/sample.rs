@@ -207,6 +207,13 @@ pub struct Instrument {
     pub loop_ns_per_request: Option<f64>,
     /// Options of the personality that the kernel granted.
     pub obtained: Vec<String>,
+    /// Options that were asked for and that the kernel did not grant, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// Transfers that would have had to wait and, having been told not to, were done again so that they could; none
+    /// where nobody told them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_block: Option<u64>,
 }
 
 /// Why a sample ended early.

@@ -113,6 +113,17 @@ pub(crate) trait Personality: Sized {
     fn obtained(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Options that were asked for and that the kernel did not grant, each with the reason.
+    fn refused(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Transfers that would have had to wait and, having been told not to, were done again so that they could; none
+    /// where nobody told them.
+    fn would_block(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Compiles `$body` for the type of each personality: the one place where names become types.

@@ -55,6 +55,8 @@ pub(crate) struct Outcome {
     pub(crate) depth_mean: f64,
     /// Processor time of the thread in the measured part.
     pub(crate) cpu: CpuTime,
+    /// What [`Personality::would_block`] counted in the measured part.
+    pub(crate) would_block: Option<u64>,
     /// The error that ended it, with the request it struck; none when it ran to its limits.
     pub(crate) failure: Option<RequestFailure>,
 }
@@ -169,6 +171,11 @@ impl<'a, P: Personality> Worker<'a, P> {
         self.personality.obtained()
     }
 
+    /// Options that it did not grant, each with the reason.
+    pub(crate) fn refused(&self) -> Vec<String> {
+        self.personality.refused()
+    }
+
     /// Runs to the end of the schedule, a failure or a stop.
     ///
     /// # Errors
@@ -219,6 +226,7 @@ impl<'a, P: Personality> Worker<'a, P> {
     fn begin_measuring(&mut self, schedule: &Schedule, cpu_before: &mut CpuTime) -> u64 {
         self.phase = Phase::Measuring;
         *cpu_before = cpu::thread_time();
+        self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
         self.remaining = match schedule.requests {
             u64::MAX => u64::MAX,
@@ -381,6 +389,8 @@ impl<'a, P: Personality> Worker<'a, P> {
             self.outcome.elapsed_ticks = last_reap.saturating_sub(schedule.measure_from);
             self.outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
         }
+        let before = self.outcome.would_block.unwrap_or(0);
+        self.outcome.would_block = self.personality.would_block().map(|all| all - before);
         self.outcome.depth_mean =
             self.depth_ticks as f64 / self.depth_until.saturating_sub(schedule.measure_from).max(1) as f64;
         self.outcome
