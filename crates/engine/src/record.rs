@@ -245,6 +245,14 @@ fn warnings_of_the_way(sample: &Sample) -> Vec<Warning> {
             "take the processor cost from the sync personality",
         ),
         (
+            workload.personality == Personality::Libaio && !workload.buffering.is_direct(),
+            "submits_synchronously",
+            "libaio does buffered requests one by one as they are submitted: the storage never saw the depth, \
+             whatever depth_mean says"
+                .to_owned(),
+            "use --buffering direct, or --personality io_uring",
+        ),
+        (
             !sample.instrument.refused.is_empty(),
             "option_refused",
             format!("measured without what the kernel did not grant: {}", sample.instrument.refused.join("; ")),

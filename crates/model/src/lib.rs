@@ -29,5 +29,5 @@ pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Rate, Sharing, Sizes, WorkerKind, Workload,
+    Rate, RwFlag, RwFlags, Sharing, Sizes, WorkerKind, Workload,
 };

@@ -2,9 +2,12 @@
 //! asks which one it is.
 
 mod control;
+pub(crate) mod libaio;
+pub(crate) mod mmap;
 pub(crate) mod null;
 pub(crate) mod sync;
 pub(crate) mod uring;
+pub(crate) mod vectored;
 
 use crate::target::Opened;
 use crate::worker::buffers::Buffers;
@@ -133,6 +136,18 @@ macro_rules! for_personality {
         match $name {
             Name::Sync => {
                 type $type = $crate::personality::sync::Sync;
+                $body
+            }
+            Name::Vectored => {
+                type $type = $crate::personality::vectored::Vectored;
+                $body
+            }
+            Name::Mmap => {
+                type $type = $crate::personality::mmap::Mmap;
+                $body
+            }
+            Name::Libaio => {
+                type $type = $crate::personality::libaio::Libaio;
                 $body
             }
             Name::IoUring => {

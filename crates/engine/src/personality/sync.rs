@@ -28,22 +28,32 @@ impl Personality for Sync {
     fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
         let Some(transfer) = self.taken.take() else { return Ok(()) };
         let target = &self.targets[usize::from(transfer.target)];
-        let descriptor = target.file.as_raw_fd();
-        let (address, length) = (transfer.address.cast(), transfer.length as usize);
-        let offset = transfer.offset as i64;
-        let result = loop {
-            let result = match transfer.kind {
-                // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
-                RequestKind::Read => moved(unsafe { libc::pread64(descriptor, address, length, offset) }),
-                // SAFETY: the same.
-                RequestKind::Write => moved(unsafe { libc::pwrite64(descriptor, address, length, offset) }),
-                RequestKind::Trim | RequestKind::Flush => self.control.run(target, &transfer),
-            };
-            if result != -libc::EINTR {
-                break result;
-            }
-        };
+        // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+        let result = unsafe { call(self.control, target, &transfer) };
         done.push(Completion { tag: transfer.tag, result });
         Ok(())
+    }
+}
+
+/// Does a transfer by a system call; gives what its completion carries.
+///
+/// # Safety
+/// As for [`Personality::submit`], until it returns.
+#[inline]
+pub(super) unsafe fn call(control: Control, target: &Opened, transfer: &Transfer) -> i32 {
+    let descriptor = target.file.as_raw_fd();
+    let (address, length) = (transfer.address.cast(), transfer.length as usize);
+    let offset = transfer.offset as i64;
+    loop {
+        let result = match transfer.kind {
+            // SAFETY: the caller answers for the bytes.
+            RequestKind::Read => moved(unsafe { libc::pread64(descriptor, address, length, offset) }),
+            // SAFETY: the same.
+            RequestKind::Write => moved(unsafe { libc::pwrite64(descriptor, address, length, offset) }),
+            RequestKind::Trim | RequestKind::Flush => control.run(target, transfer),
+        };
+        if result != -libc::EINTR {
+            return result;
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::UsageError;
 use clap::Args;
 use halfpower_model::workload::Mix;
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Personality, WorkloadSpec,
+    Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Operation, Pattern, Personality, RwFlags, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -40,10 +40,16 @@ pub(crate) struct WorkloadArguments {
     /// (direct and through) [default: direct where it can be]
     #[arg(long, help_heading = "The way to do it")]
     buffering: Option<Buffering>,
-    /// sync (pread, pwrite), io_uring, or null (does nothing: measures the program)
+    /// sync (pread, pwrite), vectored (preadv2, pwritev2, with flags), mmap (copies in and out of a mapping), libaio,
+    /// io_uring, or null (does nothing: measures the program)
     /// [default: io_uring when direct or deep, else sync]
     #[arg(long, help_heading = "The way to do it")]
     personality: Option<Personality>,
+    /// Flags of each read and write of vectored, as a list: hipri (ask the device until it is done, direct only), dsync
+    /// (each write on the medium), nowait (what would have to wait is counted, and done again), dontcache (the file
+    /// cache keeps nothing) [default: none]
+    #[arg(long, value_name = "FLAGS", help_heading = "The way to do it")]
+    rw_flags: Option<RwFlags>,
     /// State of the file cache before: keep, cold or warm [default: keep]
     #[arg(long, value_name = "STATE", help_heading = "The way to do it")]
     cache: Option<CachePolicy>,
@@ -76,7 +82,7 @@ pub(crate) struct WorkloadArguments {
     /// fio's name for --buffering: 0 buffered, 1 direct
     #[arg(long, value_name = "0|1", conflicts_with = "buffering", help_heading = "fio's names")]
     direct: Option<u8>,
-    /// fio's name for --personality: psync, sync, io_uring, null
+    /// fio's name for --personality: psync, sync, pvsync2, mmap, libaio, io_uring, null
     #[arg(long, value_name = "ENGINE", conflicts_with = "personality", help_heading = "fio's names")]
     ioengine: Option<String>,
 }
@@ -133,12 +139,15 @@ impl WorkloadArguments {
     pub(crate) fn spec(&self) -> Result<WorkloadSpec, UsageError> {
         let personality = match self.ioengine.as_deref() {
             None => self.personality,
-            Some("psync" | "sync" | "pvsync" | "pvsync2") => Some(Personality::Sync),
+            Some("psync" | "sync" | "pvsync") => Some(Personality::Sync),
+            Some("pvsync2") => Some(Personality::Vectored),
+            Some("mmap") => Some(Personality::Mmap),
+            Some("libaio") => Some(Personality::Libaio),
             Some("io_uring") => Some(Personality::IoUring),
             Some("null") => Some(Personality::Null),
             Some(other) => {
                 return Err(UsageError(format!(
-                    "--ioengine {other} has no personality here; use --personality sync, io_uring or null"
+                    "--ioengine {other} has no personality here; use --personality sync, vectored, mmap, libaio, io_uring or null"
                 )));
             }
         };
@@ -157,6 +166,7 @@ impl WorkloadArguments {
             workers: self.workers,
             buffering,
             personality,
+            rw_flags: self.rw_flags,
             span: self.size,
             duration: self.duration,
             requests: self.requests,

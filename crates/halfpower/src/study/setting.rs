@@ -6,7 +6,9 @@
 use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
-use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Pattern, Personality, WorkloadSpec};
+use halfpower_model::{
+    Buffering, Bytes, CachePolicy, Durability, Nanoseconds, Pattern, Personality, RwFlags, WorkloadSpec,
+};
 use toml::de::DeValue;
 
 /// A key and how its values are read.
@@ -73,6 +75,10 @@ pub(super) const KEYS: &[Key] = &[
                 name => Some(said!(personality: name.parse().ok()?)),
             },
         ),
+    },
+    Key {
+        name: "rw_flags",
+        form: Form::Word(|| RwFlags::EXAMPLES.to_vec(), |word| Some(said!(rw_flags: word.parse().ok()?))),
     },
     Key { name: "workers", form: Form::Count(MAX_WORKERS as u64, |number| said!(workers: number as u32)) },
     Key { name: "depth", form: Form::Count(MAX_DEPTH as u64, |number| said!(depth: number as u32)) },

@@ -4,12 +4,14 @@
 //! sample records. Every value has one text, the same in records, in studies and on the command line.
 
 mod course;
+mod flags;
 mod operation;
 mod pattern;
 mod way;
 mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate};
+pub use flags::{RwFlag, RwFlags};
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
@@ -58,6 +60,9 @@ pub struct Workload {
     pub buffering: Buffering,
     /// The way to do it.
     pub personality: Personality,
+    /// Flags of each read and write.
+    #[serde(default, skip_serializing_if = "RwFlags::is_empty")]
+    pub rw_flags: RwFlags,
     /// How several targets make one.
     #[serde(default)]
     pub layout: Layout,
@@ -124,6 +129,7 @@ impl Default for Workload {
             worker_kind: WorkerKind::Thread,
             buffering: Buffering::Buffered,
             personality: Personality::Sync,
+            rw_flags: RwFlags::default(),
             layout: Layout::Each,
             targets: 1,
             span: Bytes(0),
@@ -195,6 +201,9 @@ impl fmt::Display for Workload {
         match self.buffering {
             Buffering::None => write!(f, ", direct and through")?,
             buffering => write!(f, ", {buffering}")?,
+        }
+        if !self.rw_flags.is_empty() {
+            write!(f, ", {}", self.rw_flags)?;
         }
         if self.offset.0 > 0 {
             write!(f, ", shifted by {}", self.offset)?;

@@ -26,6 +26,12 @@ pub enum Personality {
     /// pread and pwrite; one request outstanding a worker.
     #[default]
     Sync,
+    /// preadv2 and pwritev2, with flags; one request outstanding a worker.
+    Vectored,
+    /// Copies in and out of a mapping of the target; one request outstanding a worker.
+    Mmap,
+    /// The kernel's older asynchronous I/O: io_submit and io_getevents.
+    Libaio,
     /// io_uring.
     IoUring,
     /// Completes every request at once: measures the program itself.
@@ -87,8 +93,9 @@ pub enum MirrorReads {
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, io_uring, null",
-    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "null" => Personality::Null);
+words!(Personality, "sync, vectored, mmap, libaio, io_uring, null",
+    "sync" => Personality::Sync, "vectored" => Personality::Vectored, "mmap" => Personality::Mmap,
+    "libaio" => Personality::Libaio, "io_uring" => Personality::IoUring, "null" => Personality::Null);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);
@@ -111,7 +118,7 @@ impl Buffering {
 impl Personality {
     /// True when a worker can have more than one request outstanding.
     pub fn is_deep(self) -> bool {
-        self != Personality::Sync
+        !matches!(self, Personality::Sync | Personality::Vectored | Personality::Mmap)
     }
 }
 
