@@ -31,8 +31,8 @@ pub(crate) struct Libaio {
     obtained: Vec<String>,
 }
 
-/// A request (`struct iocb` of linux/aio_abi.h).
-#[repr(C)]
+/// A request (`struct iocb` of linux/aio_abi.h), a cache line each.
+#[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Iocb {
     data: u64,
@@ -312,4 +312,30 @@ fn limit_reached(wanted: u32) -> Option<String> {
             "the kernel allows {most} asynchronous requests on this host, {used} are taken and {wanted} more are              needed; allow more with sysctl fs.aio-max-nr=1048576, or use a smaller --depth or fewer workers"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_reached_names_the_remedy() {
+        let most = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap().trim().parse::<u32>();
+        let (Some(most), None) = (most.ok().filter(|most| *most < 1 << 24), Libaio::unavailable()) else {
+            eprintln!("skipped: this host has no limit to reach");
+            return;
+        };
+        let message = Context::new(most + 1).err().unwrap().to_string();
+        assert!(message.contains("sysctl fs.aio-max-nr") && message.contains(&most.to_string()), "{message}");
+        assert_eq!(limit_reached(1), None);
+    }
+
+    #[test]
+    fn the_ring_is_of_the_form_known_here() {
+        if let Some(reason) = Libaio::unavailable() {
+            eprintln!("skipped: libaio {reason}");
+            return;
+        }
+        assert!(Context::new(32).unwrap().ring.is_some(), "else every reap takes a system call");
+    }
 }

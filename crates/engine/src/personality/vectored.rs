@@ -7,13 +7,14 @@
 
 use super::control::Control;
 use super::{Completion, Personality, Setup, Transfer, moved};
-use crate::target::Opened;
+use crate::target::{Opened, filesystem};
 use crate::worker::buffers::Buffers;
-use halfpower_model::Workload;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::RwFlag;
+use halfpower_model::{TargetKind, Workload};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 
 #[derive(Debug)]
 pub(crate) struct Vectored {
@@ -46,7 +47,7 @@ impl Personality for Vectored {
         for flag in setup.workload.rw_flags.iter() {
             let mut granted = true;
             for target in &targets {
-                granted &= takes(target, setup.workload, bits_of(flag))?;
+                granted &= takes(target, setup.workload, bits_of(flag))? && (flag != RwFlag::Hipri || polls(target));
             }
             if granted {
                 bits |= bits_of(flag);
@@ -142,6 +143,16 @@ fn takes(target: &Opened, workload: &Workload, bits: i32) -> io::Result<bool> {
     }
     // SAFETY: the kernel finds that the address cannot be read, and writes nothing; it has seen the flags by then.
     Ok(!missing(moved(unsafe { libc::pwritev2(descriptor, &raw const nowhere, 1, 0, bits) })))
+}
+
+/// Whether the device below has queues for polling; without them the kernel takes `hipri` and does as ever.
+fn polls(target: &Opened) -> bool {
+    let Ok(facts) = target.file.metadata() else { return false };
+    let number = if target.kind == TargetKind::BlockDevice { facts.rdev() } else { facts.dev() };
+    let device = filesystem::sysfs_device((rustix::fs::major(number), rustix::fs::minor(number)));
+    let told =
+        device.and_then(|device| std::fs::read_to_string(filesystem::whole_disk(&device).join("queue/io_poll")).ok());
+    told.is_some_and(|text| text.trim() == "1")
 }
 
 /// What it takes for a flag to be granted.

@@ -154,3 +154,50 @@ fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
         handler(signal);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+    /// A mapping of one page of a file that holds none.
+    fn beyond_the_end() -> *mut u8 {
+        let file = tempfile::tempfile().unwrap();
+        // SAFETY: a new mapping at a place the kernel chooses.
+        unsafe { mmap(ptr::null_mut(), 4096, ProtFlags::READ, MapFlags::SHARED, &file, 0) }.unwrap().cast()
+    }
+
+    #[test]
+    fn a_page_that_is_not_there_is_zeros_and_told() {
+        install().unwrap();
+        let mapped = beyond_the_end();
+        let mut bytes = [7; 4096];
+        for expected in [Copied::Struck, Copied::Whole] {
+            // SAFETY: both sides are that long, and the mapped one may miss its page.
+            let copied = unsafe { copy(mapped, bytes.as_mut_ptr(), 4096, mapped) };
+            assert_eq!(copied, expected, "zeros stand there after the first");
+            assert!(bytes.iter().all(|byte| *byte == 0));
+        }
+        // SAFETY: the mapping made above.
+        unsafe { munmap(mapped.cast(), 4096) }.unwrap();
+    }
+
+    #[test]
+    fn a_fault_of_somebody_else_ends_the_program_as_ever() {
+        install().unwrap();
+        let mapped = beyond_the_end();
+        // SAFETY: the child does nothing but touch the page, which allocates nothing and takes no lock.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: the page is mapped; that its file has none is the point. Should it be survived, that is told.
+            unsafe {
+                ptr::read_volatile(mapped);
+                libc::_exit(0);
+            }
+        }
+        let mut status = 0;
+        // SAFETY: it writes to the address given.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGBUS, "{status:#x}");
+    }
+}

@@ -183,3 +183,30 @@ impl Drop for Mapping {
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::{Bytes, TargetKind};
+
+    #[test]
+    fn after_a_fault_the_file_is_back_in_its_place() {
+        fault::install().unwrap();
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(64 << 10).unwrap();
+        let target = Opened { file: file.try_clone().unwrap(), kind: TargetKind::File, size: Bytes(64 << 10) };
+        let mapping = Mapping::new(target, &Workload { span: Bytes(64 << 10), ..Workload::default() }).unwrap();
+        let mut bytes = vec![1; 64 << 10];
+        let (address, length) = (bytes.as_mut_ptr(), 16 << 10);
+        let read = Transfer { tag: 0, length, offset: 5000, address, target: 0, kind: RequestKind::Read };
+        let copy = || mapping.copy(Control::Fsync, &read).unwrap();
+        assert_eq!(copy(), 16 << 10);
+        file.set_len(9096).unwrap();
+        assert_eq!(copy(), 4096, "as much as there is");
+        file.set_len(0).unwrap();
+        assert_eq!(copy(), 0, "the end, as pread tells it");
+        std::os::unix::fs::FileExt::write_all_at(&file, &[9; 64 << 10], 0).unwrap();
+        assert_eq!(copy(), 16 << 10);
+        assert!(bytes[..16 << 10].iter().all(|byte| *byte == 9), "nothing but the file's own bytes");
+    }
+}
