@@ -42,7 +42,7 @@ pub(crate) struct WorkloadArguments {
     buffering: Option<Buffering>,
     /// sync (pread, pwrite), vectored (preadv2, pwritev2, with flags), mmap (copies in and out of a mapping), libaio,
     /// io_uring, or null (does nothing: measures the program)
-    /// [default: io_uring when direct or deep, else sync]
+    /// [default: vectored with --rw-flags, io_uring when direct or deep, else sync]
     #[arg(long, help_heading = "The way to do it")]
     personality: Option<Personality>,
     /// Flags of each read and write of vectored, as a list: hipri (ask the device until it is done, direct only), dsync
