@@ -133,12 +133,12 @@ impl Mapping {
     /// Reads or writes; gives what a completion carries.
     #[inline]
     fn copy(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
-        let (from, length) = (transfer.offset as usize, transfer.length as usize);
-        if length > self.length || from > self.length - length {
+        let length = transfer.length as usize;
+        if length > self.length || transfer.offset > (self.length - length) as u64 {
             // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
             return Ok(unsafe { sync::call(control, &self.target, transfer) });
         }
-        let mapped = self.address(from);
+        let mapped = self.address(transfer.offset as usize);
         let copied = match transfer.kind {
             // SAFETY: the mapped side lies in the mapping, the other is kept for the transfer until it comes back.
             RequestKind::Write => unsafe { fault::copy(transfer.address, mapped, length, mapped) },
