@@ -4,13 +4,15 @@
 //! are laid over one another with [`WorkloadSpec::or`]. Resolving fills in the defaults, checks every value against
 //! the target, and looks nothing up itself: what it needs to know is in the [`Environment`].
 
+mod way;
+
 use crate::content::{Data, MIN_BLOCK_BYTES};
 use crate::environment::{Environment, TargetFacts, TargetKind};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Plugin, Rate, RingOption, RingOptions, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -60,12 +62,15 @@ spec! {
     worker_kind: WorkerKind,
     /// Default: direct where the target takes it, else buffered.
     buffering: Buffering,
-    /// Default: io_uring when direct or deeper than one and it works here, else sync.
+    /// Default: vectored when there are flags for it, else io_uring when direct or deeper than one and it works here,
+    /// else sync.
     personality: Personality,
     /// Default: none; counts where the personality is a plug-in.
     plugin: Plugin,
     /// Default: what is fastest in general.
     ring: RingOptions,
+    /// Default: none.
+    rw_flags: RwFlags,
     /// Default: each.
     layout: Layout,
     /// Default: the whole target.
@@ -231,6 +236,7 @@ impl WorkloadSpec {
             personality,
             plugin: self.plugin.clone().filter(|_| personality == Personality::Plugin),
             ring: self.ring.unwrap_or_default(),
+            rw_flags: self.rw_flags.unwrap_or_default(),
             layout,
             targets,
             span: self.span.unwrap_or(environment.volume_size(layout)),
@@ -259,6 +265,7 @@ impl WorkloadSpec {
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
+        way::check(&workload)?;
         let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
         if workload.file_state != FileState::Written && !is_limited {
             // Once the file has been written over, it is like any other.
@@ -271,7 +278,9 @@ impl WorkloadSpec {
         let refuses = |target: &&TargetFacts| target.direct_alignment_bytes.is_none();
         let target = environment.all_targets().find(refuses).unwrap_or(&environment.target);
         let alignment = environment.direct_alignment();
-        let fits = alignment.is_some_and(|alignment| request_size.0.is_multiple_of(alignment.0));
+        let aligned = alignment.is_some_and(|alignment| request_size.0.is_multiple_of(alignment.0));
+        let of_the_cache = self.personality == Some(Personality::Mmap) || self.keeps_nothing();
+        let fits = aligned && !of_the_cache;
         let buffering = self.buffering.unwrap_or(if fits { Buffering::Direct } else { Buffering::Buffered });
         if !buffering.is_direct() || target.kind == TargetKind::Null {
             return Ok(buffering);
@@ -281,11 +290,16 @@ impl WorkloadSpec {
                 path: target.path.clone(),
                 filesystem: target.filesystem.clone().unwrap_or_else(|| "no reason given".to_owned()),
             }),
-            Some(alignment) if !fits => {
+            Some(alignment) if !aligned => {
                 Err(ResolveError::Alignment { path: target.path.clone(), alignment, size: request_size })
             }
             Some(_) => Ok(buffering),
         }
+    }
+
+    /// Whether it is asked for that the file cache keeps nothing, which takes one that is used.
+    fn keeps_nothing(&self) -> bool {
+        self.rw_flags.is_some_and(|flags| flags.has(RwFlag::Dontcache))
     }
 
     fn resolve_personality(
@@ -298,6 +312,7 @@ impl WorkloadSpec {
         let personality = match self.personality {
             Some(said) => said,
             None if environment.target.kind == TargetKind::Null => Personality::Null,
+            None if self.rw_flags.is_some_and(|flags| !flags.is_empty()) => Personality::Vectored,
             None if ring_is_better && environment.supports(Personality::IoUring) => Personality::IoUring,
             None => Personality::Sync,
         };
@@ -637,6 +652,35 @@ mod tests {
         assert_eq!(limit(&spec("append"), with_second(1 << 30, Some(Bytes(512)))), Some(Bytes(2 << 30)));
         let said = WorkloadSpec { requests: Some(3), ..spec("append") };
         assert_eq!(limit(&said, environment()), None);
+    }
+
+    #[test]
+    fn ways_have_their_own_defaults_and_contradictions() {
+        let mmap = WorkloadSpec { personality: Some(Personality::Mmap), ..Default::default() };
+        assert_eq!(mmap.resolve(&environment()).unwrap().buffering, Buffering::Buffered);
+        let flags = |text: &str| WorkloadSpec { rw_flags: Some(text.parse().unwrap()), ..Default::default() };
+        let resolved = |spec: &WorkloadSpec| {
+            let workload = spec.resolve(&environment()).unwrap();
+            (workload.personality, workload.buffering)
+        };
+        assert_eq!(resolved(&flags("nowait")), (Personality::Vectored, Buffering::Direct));
+        assert_eq!(resolved(&flags("dontcache")), (Personality::Vectored, Buffering::Buffered));
+        assert_eq!(resolved(&flags("none")), (Personality::IoUring, Buffering::Direct));
+        let direct = Some(Buffering::Direct);
+        let appended = Some(FileState::Append);
+        let cases = [
+            (WorkloadSpec { buffering: direct, ..mmap.clone() }, "by its nature"),
+            (WorkloadSpec { operation: Some(Operation::Write), file_state: appended, ..mmap }, "longer"),
+            (WorkloadSpec { personality: Some(Personality::Sync), ..flags("nowait") }, "--personality vectored"),
+            (WorkloadSpec { buffering: Some(Buffering::Buffered), ..flags("hipri") }, "--buffering direct"),
+            (WorkloadSpec { buffering: direct, ..flags("dontcache") }, "--buffering buffered"),
+            (flags("dsync"), "--op write"),
+            (WorkloadSpec { depth: Some(2), ..flags("nowait") }, "keeps one request"),
+        ];
+        for (spec, needle) in cases {
+            let message = spec.resolve(&environment()).unwrap_err().to_string();
+            assert!(message.contains(needle), "{message}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality, Nanoseconds,
-    Operation, Pattern, Rate, RingOptions, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
+    Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -188,6 +188,9 @@ struct How {
     /// Way to do I/O: sync, io_uring and others [default: io_uring when direct or deep, else sync]
     ///
     /// sync        pread and pwrite: one request outstanding a worker
+    /// vectored    preadv2 and pwritev2, with --rw-flags: one as well
+    /// mmap        copies in and out of a mapping: one as well
+    /// libaio      io_submit: many outstanding, direct only
     /// io_uring    the kernel's rings
     /// sg          commands straight to a whole SCSI disk
     /// nvme        commands straight to a whole NVMe disk
@@ -196,6 +199,14 @@ struct How {
     ///             your rights: docs/PLUGINS.md
     #[arg(long, value_name = "WAY", verbatim_doc_comment)]
     personality: Option<NamedPersonality>,
+    /// Flags of vectored, like nowait,dontcache [default: none]
+    ///
+    /// hipri       the device is asked until it is done: direct only
+    /// dsync       each write is on the medium when it returns
+    /// nowait      what would have to wait is counted, and done again
+    /// dontcache   the file cache keeps nothing
+    #[arg(long, value_name = "LIST", verbatim_doc_comment)]
+    rw_flags: Option<RwFlags>,
     /// Options of io_uring, like sqpoll,no-registered_files [default: what is fastest in general]
     ///
     /// registered_files, registered_buffers, registered_ring    looked up
@@ -299,6 +310,7 @@ impl WorkloadArguments {
             cache: how.cache,
             personality: how.personality.as_ref().map(|named| named.personality),
             plugin: how.personality.and_then(|named| named.plugin),
+            rw_flags: how.rw_flags,
             ring: how.ring,
             submit_batch: how.submit_batch,
             wait_batch: how.wait_batch,

@@ -8,7 +8,7 @@ use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
-    Personality, RingOption, Sharing, WorkerKind, WorkloadSpec,
+    Personality, RingOption, RwFlags, Sharing, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -97,6 +97,7 @@ pub(super) const KEYS: &[Key] = &[
             |word| Some(said!(ring: word.parse().ok()?)),
         ),
     },
+    shown!("rw_flags", rw_flags: RwFlags::EXAMPLES),
     listed!("worker_kind", worker_kind: WorkerKind),
     Key { name: "workers", form: Form::Count(MAX_WORKERS as u64, |number| said!(workers: number as u32)) },
     Key { name: "depth", form: Form::Count(MAX_DEPTH as u64, |number| said!(depth: number as u32)) },
