@@ -296,8 +296,15 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context made in `new`, destroyed once; nothing is outstanding.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
+        let id = self.id;
+        let destroy = move || {
+            // SAFETY: the context made in `new`, destroyed once; nothing is outstanding.
+            unsafe { libc::syscall(libc::SYS_io_destroy, id) };
+        };
+        // The kernel waits 30 ms for its other processors there, which is no part of closing a target: not for us.
+        if std::thread::Builder::new().spawn(destroy).is_err() {
+            destroy();
+        }
     }
 }
 
@@ -330,6 +337,27 @@ mod tests {
         let message = Context::new(most + 1).err().unwrap().to_string();
         assert!(message.contains("sysctl fs.aio-max-nr") && message.contains(&most.to_string()), "{message}");
         assert_eq!(limit_reached(1), None);
+    }
+
+    #[test]
+    fn contexts_are_given_back() {
+        if let Some(reason) = Libaio::unavailable() {
+            eprintln!("skipped: libaio {reason}");
+            return;
+        }
+        let context = Context::new(32).unwrap();
+        let id = context.id;
+        drop(context);
+        let mut event = IoEvent::default();
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: there is room for one event; a context that is gone gives none.
+        let mut is_gone =
+            || unsafe { libc::syscall(libc::SYS_io_getevents, id, 0, 1, &raw mut event, &raw mut now) } < 0;
+        let until = std::time::Instant::now() + Duration::from_secs(10);
+        while !is_gone() {
+            assert!(std::time::Instant::now() < until, "it is still there");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     #[test]
