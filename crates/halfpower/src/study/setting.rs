@@ -8,7 +8,7 @@ use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Nanoseconds, Pattern, Personality,
-    Sharing, WorkerKind, WorkloadSpec,
+    Sharing, Verify, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -70,6 +70,8 @@ pub(super) const KEYS: &[Key] = &[
     listed!("file_state", file_state: FileState),
     shown!("durability", durability: Durability::EXAMPLES),
     listed!("closing", closing: Closing),
+    shown!("data", data: ["incompressible", "compressible=60", "duplicate=30", "zeros", "pattern=c0ffee"]),
+    listed!("verify", verify: Verify),
     Key {
         name: "personality",
         form: Form::Word(
