@@ -8,6 +8,7 @@ mod plan;
 mod report;
 mod run;
 mod runs;
+mod sample_text;
 mod session;
 mod study;
 mod targets;
