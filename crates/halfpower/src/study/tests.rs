@@ -148,6 +148,14 @@ fn keys_say_what_the_command_line_says() {
 }
 
 #[test]
+fn a_misaligned_volume_is_compared_with_an_aligned_one() {
+    let study = Study::parse("x.toml", "name = \"x\"\n[[sweep]]\noffset = [0, \"12KiB\"]\n").unwrap();
+    let offsets: Vec<_> = study.sweeps[0].cells.iter().map(|cell| cell.offset).collect();
+    assert_eq!(offsets, [Some(Bytes(0)), Some(Bytes(12_288))]);
+    assert!(only("name = \"x\"\n[[sweep]]\noffset = -1\n").message.contains("out of range"));
+}
+
+#[test]
 fn giant_sweeps_are_refused_before_they_are_made() {
     let range = "{ from = 1, to = 9223372036854775807, factor = 2 }";
     let text = format!("name = \"x\"\n[[sweep]]\nrequests = {range}\nbytes = {range}\nsize = {range}\n");
