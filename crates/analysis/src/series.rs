@@ -117,7 +117,7 @@ fn tell_apart(series: &mut [Series<'_>]) {
 fn particulars(workload: &Workload) -> [String; 5] {
     let cpus: Vec<String> = workload.cpus.iter().map(u32::to_string).collect();
     [
-        workload.personality.to_string(),
+        workload.named_personality().to_string(),
         format!("{} cache", workload.cache),
         format!("over {}", workload.span),
         format!("warm-up {}", workload.warmup),

@@ -1,5 +1,6 @@
 //! The engine on real files: every personality does the same work, limits are exact, ends are clean.
 
+mod conformance;
 mod course;
 mod layouts;
 mod parallel;

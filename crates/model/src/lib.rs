@@ -29,6 +29,6 @@ pub use stream::{Request, RequestKind, RequestStream};
 pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
-    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
+    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, NamedPersonality, Operation,
+    Pattern, Personality, Plugin, Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
 };

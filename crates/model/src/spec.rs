@@ -10,7 +10,7 @@ use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
+    Plugin, Rate, Sharing, Sizes, Verify, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -62,6 +62,8 @@ spec! {
     buffering: Buffering,
     /// Default: io_uring when direct or deeper than one and it works here, else sync.
     personality: Personality,
+    /// Default: none; counts where the personality is a plug-in.
+    plugin: Plugin,
     /// Default: each.
     layout: Layout,
     /// Default: the whole target.
@@ -209,6 +211,7 @@ impl WorkloadSpec {
         check_range("depth", depth, 1, Some(MAX_DEPTH))?;
         check_range("workers", workers, 1, Some(MAX_WORKERS))?;
         let buffering = self.resolve_buffering(environment, request_size)?;
+        let personality = self.resolve_personality(environment, depth, buffering)?;
         let mut workload = Workload {
             operation: self.operation.unwrap_or_default(),
             pattern,
@@ -223,7 +226,8 @@ impl WorkloadSpec {
             workers,
             worker_kind: self.worker_kind.unwrap_or_default(),
             buffering,
-            personality: self.resolve_personality(environment, depth, buffering)?,
+            personality,
+            plugin: self.plugin.clone().filter(|_| personality == Personality::Plugin),
             layout,
             targets,
             span: self.span.unwrap_or(environment.volume_size(layout)),
@@ -294,10 +298,16 @@ impl WorkloadSpec {
             None if ring_is_better && environment.supports(Personality::IoUring) => Personality::IoUring,
             None => Personality::Sync,
         };
-        if environment.target.kind == TargetKind::Null && personality != Personality::Null {
+        let without_target = matches!(personality, Personality::Null | Personality::Plugin);
+        if environment.target.kind == TargetKind::Null && !without_target {
             return Err(ResolveError::Contradiction(format!(
-                "null: takes the null personality only; name a file or device for {personality}"
+                "null: takes the null personality and plug-ins only; name a file or device for {personality}"
             )));
+        }
+        if personality == Personality::Plugin && self.plugin.is_none() {
+            return Err(ResolveError::Contradiction(
+                "no plug-in is named; say which, like --personality plugin:./own.so".to_owned(),
+            ));
         }
         let facts = environment.personalities.iter().find(|facts| facts.personality == personality);
         if let Some(reason) = facts.and_then(|facts| facts.unavailable.clone()) {

@@ -49,7 +49,7 @@ fn unflushed_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option
             && (other.operation, other.pattern, other.request_size)
                 == (wanted.operation, wanted.pattern, wanted.request_size)
             && (other.depth, other.workers, &other.cpus) == (wanted.depth, wanted.workers, &wanted.cpus)
-            && other.personality == wanted.personality
+            && other.named_personality() == wanted.named_personality()
             && same_span(other, wanted)
     };
     evidence.cells.iter().find(is_counterpart).copied()

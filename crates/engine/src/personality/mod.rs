@@ -1,10 +1,13 @@
 //! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
 //! asks which one it is.
 
+#[cfg(test)]
+mod conformance;
 mod control;
 mod device;
 pub(crate) mod null;
 pub(crate) mod nvme;
+pub(crate) mod plugin;
 pub(crate) mod sg;
 pub(crate) mod spread;
 pub(crate) mod sync;
@@ -160,6 +163,10 @@ macro_rules! for_personality {
             }
             Name::Null => {
                 type $type = $crate::personality::null::Null;
+                $body
+            }
+            Name::Plugin => {
+                type $type = $crate::personality::plugin::Plugin;
                 $body
             }
         }

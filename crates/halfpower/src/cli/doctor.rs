@@ -3,7 +3,7 @@
 use super::{Context, Ending};
 use crate::ground::{self, Wish};
 use clap::Args;
-use halfpower_model::{Environment, TargetKind};
+use halfpower_model::{Environment, Personality, TargetKind};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -44,7 +44,11 @@ fn describe(environment: &Environment) -> String {
         ),
     ];
     for facts in &environment.personalities {
-        let state = facts.unavailable.as_deref().map_or("works".to_owned(), |reason| format!("not here: {reason}"));
+        let works = match facts.personality {
+            Personality::Plugin => "loads one that is named: plugin:FILE, see docs/PLUGINS.md",
+            _ => "works",
+        };
+        let state = facts.unavailable.as_deref().map_or(works.to_owned(), |reason| format!("not here: {reason}"));
         lines.push((facts.personality.word(), state));
     }
     for target in environment.all_targets() {

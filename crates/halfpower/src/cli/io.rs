@@ -105,6 +105,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let site = ground::look(&wish)?;
     let workload = spec.resolve(&site.environment())?;
     check_may_write(&site, &workload)?;
+    if let Some(plugin) = &workload.plugin {
+        // Before anything is made for it.
+        halfpower_engine::check_plugin(plugin)?;
+    }
     site.refuse_holes(std::iter::once(&workload))?;
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));

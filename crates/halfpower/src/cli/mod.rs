@@ -5,6 +5,7 @@ mod doctor;
 mod fio_names;
 mod io;
 mod plan;
+mod plugin;
 mod report;
 mod run;
 mod runs;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A sample for people.
 pub(super) fn summary(sample: &Sample) -> String {
-    let mut text = format!("{}, {}, on {}\n", sample.workload, sample.workload.personality, places(sample));
+    let mut text = format!("{}, {}, on {}\n", sample.workload, sample.workload.named_personality(), places(sample));
     let parts = [("read", &sample.read), ("write", &sample.write), ("trim", &sample.trim), ("flush", &sample.flush)];
     let parts: Vec<(&str, &Totals)> =
         parts.iter().filter_map(|(name, totals)| Some((*name, totals.as_ref()?))).collect();

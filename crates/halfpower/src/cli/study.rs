@@ -1,5 +1,6 @@
 //! `halfpower study`: list, show, check, run, resume.
 
+use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, TargetArgument};
@@ -46,6 +47,8 @@ enum Action {
         report: PathBuf,
         #[command(flatten)]
         overwrite: OverwriteArgument,
+        #[command(flatten)]
+        plugins: PluginArguments,
     },
 }
 
@@ -55,6 +58,8 @@ struct RunArguments {
     study: String,
     #[command(flatten)]
     target: TargetArgument,
+    #[command(flatten)]
+    plugins: PluginArguments,
     #[command(flatten)]
     common: CommonArguments,
 }
@@ -74,9 +79,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::Check { studies } => check(context, studies),
         Action::Run(arguments) => {
             let study = load(&arguments.study)?;
+            arguments.plugins.check(study.plugins())?;
             carry_out_study(context, &study, RunKind::Study, &arguments.target.targets, &arguments.common)
         }
-        Action::Resume { run, report, overwrite } => resume(context, *run, report, overwrite),
+        Action::Resume { run, report, overwrite, plugins } => resume(context, *run, report, overwrite, plugins),
     }
 }
 
@@ -145,7 +151,13 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
 }
 
-fn resume(context: &Context, id: RunId, report: &Path, overwrite: &OverwriteArgument) -> anyhow::Result<Ending> {
+fn resume(
+    context: &Context,
+    id: RunId,
+    report: &Path,
+    overwrite: &OverwriteArgument,
+    plugins: &PluginArguments,
+) -> anyhow::Result<Ending> {
     let mut store = session::open_store(context, true)?;
     let stored = store.run(id)?;
     let Some(plan) = &stored.plan else {
@@ -156,6 +168,7 @@ fn resume(context: &Context, id: RunId, report: &Path, overwrite: &OverwriteArgu
     if stored.status == RunStatus::Complete {
         return Err(StoreError::Complete(id).into());
     }
+    plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
     let targets = if plan.targets.is_empty() { std::slice::from_ref(&stored.target) } else { plan.targets.as_slice() };
     let targets: Vec<PathBuf> = targets.iter().map(PathBuf::from).collect();
     if let Some(gone) = targets.iter().find(|path| path.as_os_str() != NULL_TARGET && !path.exists()) {

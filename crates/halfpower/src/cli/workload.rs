@@ -6,8 +6,8 @@ use super::fio_names::FioArguments;
 use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, Nanoseconds, Operation, Pattern,
-    Personality, Rate, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
+    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality, Nanoseconds,
+    Operation, Pattern, Rate, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -185,15 +185,17 @@ struct How {
     /// warm    what they go to is read into it
     #[arg(long, value_name = "STATE", verbatim_doc_comment)]
     cache: Option<CachePolicy>,
-    /// Way to do I/O: sync, io_uring, sg, nvme, null [default: io_uring when direct or deep, else sync]
+    /// Way to do I/O: sync, io_uring and others [default: io_uring when direct or deep, else sync]
     ///
     /// sync        pread and pwrite: one request outstanding a worker
     /// io_uring    the kernel's rings
     /// sg          commands straight to a whole SCSI disk
     /// nvme        commands straight to a whole NVMe disk
     /// null        does nothing: measures the program itself
-    #[arg(long, verbatim_doc_comment)]
-    personality: Option<Personality>,
+    /// plugin:FILE,OPTIONS    a shared object of yours, which runs with
+    ///             your rights: docs/PLUGINS.md
+    #[arg(long, value_name = "WAY", verbatim_doc_comment)]
+    personality: Option<NamedPersonality>,
     /// Requests handed to the kernel with one call, at most [default: 1]
     ///
     /// More cost less processor time; one keeps the device busiest.
@@ -283,7 +285,8 @@ impl WorkloadArguments {
             arrivals: many.arrivals,
             buffering: how.buffering,
             cache: how.cache,
-            personality: how.personality,
+            personality: how.personality.as_ref().map(|named| named.personality),
+            plugin: how.personality.and_then(|named| named.plugin),
             submit_batch: how.submit_batch,
             wait_batch: how.wait_batch,
             cpus: how.cpus.map(|list| list.0),

@@ -53,7 +53,7 @@ impl Plan {
                 cell.label.clone(),
                 workload.to_string(),
                 workload.cache.to_string(),
-                workload.personality.to_string(),
+                workload.named_personality().to_string(),
                 trial(workload),
                 workload.limits.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
             ]

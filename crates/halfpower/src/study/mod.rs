@@ -16,7 +16,7 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 
-use halfpower_model::{Bytes, Nanoseconds, WorkloadSpec};
+use halfpower_model::{Bytes, Nanoseconds, Plugin, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 /// The studies in the binary: name and text.
@@ -110,6 +110,11 @@ impl Study {
     /// Every built-in study.
     pub(crate) fn builtins() -> impl Iterator<Item = Study> {
         BUILTINS.iter().filter_map(|(name, _)| Study::builtin(name))
+    }
+
+    /// The plug-ins that it names.
+    pub(crate) fn plugins(&self) -> impl Iterator<Item = &Plugin> {
+        self.sweeps.iter().flat_map(|sweep| &sweep.cells).filter_map(|cell| cell.plugin.as_ref())
     }
 
     /// Cells of all sweeps.

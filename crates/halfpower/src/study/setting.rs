@@ -7,8 +7,8 @@ use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Nanoseconds, Pattern, Personality,
-    Sharing, Verify, WorkerKind, WorkloadSpec,
+    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
+    Personality, Sharing, Verify, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -77,10 +77,17 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "personality",
         form: Form::Word(
-            || std::iter::once("auto").chain(Personality::ALL.iter().map(|personality| personality.word())).collect(),
+            || {
+                let words = Personality::ALL.iter().filter(|personality| **personality != Personality::Plugin);
+                let words = words.map(|personality| personality.word());
+                std::iter::once("auto").chain(words).chain(std::iter::once("plugin:FILE,OPTIONS")).collect()
+            },
             |word| match word {
                 "auto" => Some(WorkloadSpec::default()),
-                name => Some(said!(personality: name.parse().ok()?)),
+                name => {
+                    let NamedPersonality { personality, plugin } = name.parse().ok()?;
+                    Some(WorkloadSpec { plugin, ..said!(personality: personality) })
+                }
             },
         ),
     },

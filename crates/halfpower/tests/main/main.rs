@@ -7,6 +7,7 @@ mod crash;
 mod device;
 mod fio;
 mod json;
+mod plugin;
 mod refusal;
 mod safety;
 mod support;

@@ -6,12 +6,14 @@
 mod course;
 mod operation;
 mod pattern;
+mod plugin;
 mod way;
 mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
+pub use plugin::{NamedPersonality, Plugin};
 pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
@@ -60,6 +62,9 @@ pub struct Workload {
     pub buffering: Buffering,
     /// The way to do it.
     pub personality: Personality,
+    /// Which plug-in, where the personality is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<Plugin>,
     /// How several targets make one.
     #[serde(default)]
     pub layout: Layout,
@@ -132,6 +137,7 @@ impl Default for Workload {
             worker_kind: WorkerKind::Thread,
             buffering: Buffering::Buffered,
             personality: Personality::Sync,
+            plugin: None,
             layout: Layout::Each,
             targets: 1,
             span: Bytes(0),
@@ -154,6 +160,11 @@ impl Default for Workload {
 }
 
 impl Workload {
+    /// The personality as a person names it.
+    pub fn named_personality(&self) -> NamedPersonality {
+        NamedPersonality { personality: self.personality, plugin: self.plugin.clone() }
+    }
+
     /// How many spans there are: one, or one for each target where workers have their own.
     pub fn volumes(&self) -> u64 {
         if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }

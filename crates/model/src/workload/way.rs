@@ -34,6 +34,8 @@ pub enum Personality {
     Nvme,
     /// Completes every request at once: measures the program itself.
     Null,
+    /// A shared object that the user named.
+    Plugin,
 }
 
 /// What is done to the file cache before the measurement.
@@ -91,9 +93,9 @@ pub enum MirrorReads {
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, io_uring, sg, nvme, null",
+words!(Personality, "sync, io_uring, sg, nvme, null, plugin:FILE",
     "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "sg" => Personality::Sg,
-    "nvme" => Personality::Nvme, "null" => Personality::Null);
+    "nvme" => Personality::Nvme, "null" => Personality::Null, "plugin" => Personality::Plugin);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);

@@ -2,7 +2,7 @@
 
 use super::{Line, Point, Stroke, Value};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, Personality, Reach};
+use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, NamedPersonality, Reach};
 
 /// A line of fewer points says less than its table.
 pub(super) const POINTS_NEEDED: usize = 3;
@@ -27,7 +27,7 @@ pub(super) struct Shape {
     buffering: Buffering,
     durability: Durability,
     cache: CachePolicy,
-    personality: Option<Personality>,
+    personality: Option<NamedPersonality>,
     reach: Reach,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn shapes(cells: &[&CellSummary], along: Along) -> Vec<Shape> {
         };
         cells[..index].iter().any(|other| same_place(other) && of(other) == of(cell))
     });
-    let personality = |cell: &CellSummary| ambiguous.then_some(cell.workload.personality);
+    let personality = |cell: &CellSummary| ambiguous.then(|| cell.workload.named_personality());
     cells.iter().map(|cell| Shape { personality: personality(cell), ..of(cell) }).collect()
 }
 
@@ -81,7 +81,7 @@ impl Shape {
         if self.reach == Reach::Memory {
             label += ", memory only";
         }
-        if let Some(personality) = self.personality {
+        if let Some(personality) = &self.personality {
             label += &format!(", {personality}");
         }
         let but_for_the_cache = |other: &Shape| Shape { cache: self.cache, ..other.clone() } == *self;

@@ -1,0 +1,60 @@
+//! Faults of the storage: what the kernel says of a bad place reaches whoever asked, each transfer by itself.
+
+use super::fuse::{BAD, FaultyFile};
+use super::*;
+
+every_personality! {
+    a_bad_place_fails_alone_and_what_reaches_into_it_is_short => bad_place;
+}
+
+fn bad_place<P: Personality>(subject: &Subject) {
+    if subject.storage == Storage::Own {
+        return;
+    }
+    let mut model = vec![0; SPAN];
+    draw(&mut model, &mut Random::new(17));
+    let Some(faulty) = FaultyFile::mount(model.clone()) else { return };
+    let mut rig = match Rig::<P>::open(subject, &open(&faulty.path(), "mix=50", Buffering::Buffered)) {
+        // The kernel maps nothing that is not cached.
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+            eprintln!("skipped: {}, it cannot map a file that is not cached", subject.label());
+            return;
+        }
+        rig => rig.unwrap(),
+    };
+    let page = 4096;
+    // Where, how much, and what comes of it.
+    let cases = [
+        (0, SLOT, SLOT as i32),
+        (BAD.start - page, page, page as i32),
+        (BAD.start - page, 2 * page, page as i32),
+        (BAD.start, page, -libc::EIO),
+        (BAD.end - page, 2 * page, -libc::EIO),
+        (BAD.end, SLOT, SLOT as i32),
+        (SPAN - page, 2 * page, page as i32),
+    ];
+    for kind in [RequestKind::Read, RequestKind::Write] {
+        // Past its end a file grows; this one does not.
+        let cases = if kind == RequestKind::Read { &cases[..] } else { &cases[..6] };
+        for (number, wave) in cases.chunks(rig.outstanding as usize).enumerate() {
+            for tag in 0..wave.len() {
+                rig.buffers.slot_mut(tag, 0).fill(UNTOUCHED - number as u8);
+            }
+            let wishes: Vec<Wish> = wave.iter().map(|(offset, length, _)| (kind, *offset, *length)).collect();
+            let results = rig.run(&wishes);
+            for (tag, (offset, length, expected)) in wave.iter().enumerate() {
+                let moved = (*expected).max(0) as usize;
+                // Of an asynchronous write that was short FUSE makes an error.
+                let is_short = kind == RequestKind::Write && moved > 0 && moved < *length;
+                let result = if is_short && results[tag] == -libc::EIO { *expected } else { results[tag] };
+                assert_eq!(result, *expected, "{kind:?} of {length} at {offset}");
+                let bytes = &rig.buffers.slot_mut(tag, 0)[..moved];
+                match kind {
+                    RequestKind::Read => assert!(bytes == &model[*offset..offset + moved], "{length} at {offset}"),
+                    _ => model[*offset..offset + moved].copy_from_slice(bytes),
+                }
+            }
+        }
+        assert!(*faulty.content.lock().unwrap() == model, "{kind:?}");
+    }
+}

@@ -1,0 +1,235 @@
+//! What every personality must do alike, tried on each that moves bytes on this host, the example plug-ins among them.
+//!
+//! The trait is driven directly, with buffers of the test's own: so what was read is seen, and not only how long it took.
+//! What cannot be tried here is named as skipped. What takes a whole run (limits, cancellation, samples) is in `tests/`.
+
+mod answers;
+mod bytes;
+mod ends;
+#[path = "../../../../../examples/built.rs"]
+mod examples;
+mod faults;
+mod fuse;
+mod panics;
+
+use super::{Completion, Name, Personality, Setup, Transfer, for_personality};
+use crate::target::{Access, Opened};
+use crate::worker::buffers::Buffers;
+use halfpower_model::random::Random;
+use halfpower_model::stream::RequestKind;
+use halfpower_model::{Buffering, Bytes, Operation, Plugin, Workload};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Bytes of a target.
+const SPAN: usize = 1 << 20;
+/// The largest transfer.
+const SLOT: usize = 64 << 10;
+/// Outstanding transfers of the personalities that take several.
+const DEPTH: u32 = 8;
+/// What a buffer holds where nothing was read into it.
+const UNTOUCHED: u8 = 0xEE;
+
+/// A personality to be tried.
+#[derive(Clone, Debug)]
+struct Subject {
+    personality: Name,
+    plugin: Option<Plugin>,
+    /// Where the bytes are that it moves.
+    storage: Storage,
+}
+
+/// Where a personality keeps bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Storage {
+    /// In the target.
+    Target,
+    /// In itself.
+    Own,
+}
+
+/// Every personality that moves bytes of files here.
+fn subjects() -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    for personality in Name::ALL {
+        if let Some(reason) = for_personality!(*personality, P => <P as Personality>::unavailable()) {
+            eprintln!("skipped: {personality}, {reason}");
+        } else if !for_personality!(*personality, P => <P as Personality>::MOVES_DATA) {
+            eprintln!("skipped: {personality}, it moves no bytes");
+        } else if ["sg", "nvme"].contains(&personality.word()) {
+            eprintln!("skipped: {personality}, it speaks to disks, not to files");
+        } else if *personality == Name::Plugin {
+            let plugin = |file: &Path, storage| {
+                let plugin = Plugin { file: file.display().to_string(), options: String::new() };
+                Subject { personality: *personality, plugin: Some(plugin), storage }
+            };
+            subjects.extend(examples::ram().map(|file| plugin(file, Storage::Own)));
+            subjects.extend(examples::positioned().map(|file| plugin(file, Storage::Target)));
+        } else {
+            subjects.push(Subject { personality: *personality, plugin: None, storage: Storage::Target });
+        }
+    }
+    subjects
+}
+
+/// The plug-in that fails on demand, with options; none where it cannot be built.
+fn ram(options: &str) -> Option<Subject> {
+    let plugin = Plugin { file: examples::ram()?.display().to_string(), options: options.to_owned() };
+    Some(Subject { personality: Name::Plugin, plugin: Some(plugin), storage: Storage::Own })
+}
+
+/// Makes a test of each check: it is run for every subject.
+macro_rules! every_personality {
+    ($($test:ident => $check:ident;)+) => {$(
+        #[test]
+        fn $test() {
+            for subject in subjects() {
+                eprintln!("{}", subject.label());
+                let _alone = subject.alone();
+                for_personality!(subject.personality, P => $check::<P>(&subject));
+            }
+        }
+    )+};
+}
+use every_personality;
+
+impl Subject {
+    fn label(&self) -> String {
+        self.plugin.as_ref().map_or(self.personality.to_string(), |plugin| format!("plugin:{plugin}"))
+    }
+
+    /// Held while bytes matter: tests run at the same time, and what a plug-in has of its own is there once.
+    fn alone(&self) -> Option<MutexGuard<'static, ()>> {
+        static OWN: Mutex<()> = Mutex::new(());
+        (self.storage == Storage::Own).then(|| OWN.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn outstanding(&self) -> u32 {
+        if self.personality.is_deep() { DEPTH } else { 1 }
+    }
+}
+
+/// A file of [`SPAN`] bytes drawn from a seed, removed when dropped.
+struct Target {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl Target {
+    /// On the disk that the build is on: not every file system of /tmp knows direct I/O.
+    fn new() -> Target {
+        let beside = std::env::current_exe().unwrap();
+        let directory = tempfile::tempdir_in(beside.parent().unwrap()).unwrap();
+        let path = directory.path().join("target");
+        let mut content = vec![0; SPAN];
+        draw(&mut content, &mut Random::new(7));
+        std::fs::write(&path, &content).unwrap();
+        Target { _directory: directory, path, content }
+    }
+
+    fn open(&self, buffering: Buffering) -> Vec<Opened> {
+        open(&self.path, "mix=50", buffering)
+    }
+}
+
+/// Opens a file as it is for a workload.
+fn open(path: &Path, operation: &str, buffering: Buffering) -> Vec<Opened> {
+    let operation: Operation = operation.parse().unwrap();
+    let access = if operation.destroys() { Access::Overwrite } else { Access::Read };
+    let workload = Workload { operation, buffering, ..Workload::default() };
+    let opened = crate::target::Target::open(path, access).unwrap().reopen(&workload).unwrap();
+    opened.into_iter().collect()
+}
+
+/// Fills a buffer with bytes drawn by chance.
+fn draw(buffer: &mut [u8], random: &mut Random) {
+    buffer.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&random.next_bits().to_le_bytes()[..chunk.len()]));
+}
+
+/// An open personality with buffers.
+struct Rig<P> {
+    /// Closed before the buffers go.
+    personality: P,
+    buffers: Buffers,
+    outstanding: u32,
+}
+
+/// What a transfer is to do; its tag is its place in a list.
+type Wish = (RequestKind, usize, usize);
+
+impl<P: Personality> Rig<P> {
+    fn open(subject: &Subject, targets: &[Opened]) -> io::Result<Rig<P>> {
+        let outstanding = subject.outstanding();
+        let buffers = Buffers::new(outstanding as usize, SLOT)?;
+        let workload = Workload {
+            personality: subject.personality,
+            plugin: subject.plugin.clone(),
+            operation: "mix=50".parse().unwrap(),
+            request_size: Bytes(SLOT as u64),
+            depth: outstanding,
+            span: Bytes(SPAN as u64),
+            ..Workload::default()
+        };
+        let personality = P::open(Setup { targets, buffers: &buffers, outstanding, workload: &workload })?;
+        Ok(Rig { personality, buffers, outstanding })
+    }
+
+    /// On a target, whose content it then gives, whatever its storage.
+    fn on(subject: &Subject, target: &Target, buffering: Buffering) -> Rig<P> {
+        let mut rig = Rig::open(subject, &target.open(buffering)).unwrap();
+        if subject.storage == Storage::Own {
+            for offset in (0..SPAN).step_by(SLOT) {
+                rig.buffers.slot_mut(0, 0).copy_from_slice(&target.content[offset..offset + SLOT]);
+                assert_eq!(rig.run(&[(RequestKind::Write, offset, SLOT)]), [SLOT as i32]);
+            }
+        }
+        rig
+    }
+
+    fn submit(&mut self, tag: u32, (kind, offset, length): Wish) {
+        assert!(length <= SLOT);
+        let address = self.buffers.address(tag as usize, 0);
+        let transfer = Transfer { tag, length: length as u32, offset: offset as u64, address, target: 0, kind };
+        // SAFETY: the buffers outlive the personality, and a tag's slot is used by nobody else until it comes back:
+        // whoever submits waits for all before touching any.
+        unsafe { self.personality.submit(transfer) };
+    }
+
+    /// Does them all at once; gives their results in order.
+    fn run(&mut self, wishes: &[Wish]) -> Vec<i32> {
+        for (tag, wish) in wishes.iter().enumerate() {
+            self.submit(tag as u32, *wish);
+        }
+        self.personality.start();
+        self.wait_for(wishes.len())
+    }
+
+    /// Waits for so many, tagged from 0; gives their results in order.
+    fn wait_for(&mut self, count: usize) -> Vec<i32> {
+        let mut results: Vec<Option<i32>> = vec![None; count];
+        let mut done = Vec::with_capacity(count);
+        self.personality.reap(&mut done, count as u32).unwrap();
+        for Completion { tag, result } in done {
+            let before = results[tag as usize].replace(result);
+            assert_eq!(before, None, "tag {tag} came back twice");
+        }
+        results.into_iter().map(|result| result.expect("each tag comes back")).collect()
+    }
+
+    /// What the storage holds.
+    fn content(&mut self, subject: &Subject, target: &Target) -> Vec<u8> {
+        match subject.storage {
+            Storage::Target => std::fs::read(&target.path).unwrap(),
+            Storage::Own => {
+                let mut content = Vec::with_capacity(SPAN);
+                for offset in (0..SPAN).step_by(SLOT) {
+                    assert_eq!(self.run(&[(RequestKind::Read, offset, SLOT)]), [SLOT as i32]);
+                    content.extend_from_slice(self.buffers.slot_mut(0, 0));
+                }
+                content
+            }
+        }
+    }
+}

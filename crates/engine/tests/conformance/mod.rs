@@ -1,0 +1,146 @@
+//! Whole runs, the same for every personality and for the example plug-ins: the same work leaves the same bytes, a
+//! cancelled run ends, what fails ends with its cause. What a single transfer does is tried beside the personalities.
+
+#[path = "../../../../examples/built.rs"]
+mod examples;
+mod small;
+
+use super::{CancelSoon, file, host, measure};
+use halfpower_engine::{Access, Host, NULL_TARGET};
+use halfpower_model::{
+    Buffering, Bytes, Cancel, MeasureError, NamedPersonality, Nanoseconds, Operation, Pattern, Personality, Sample,
+    Testbed, WorkloadSpec,
+};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Every way to move bytes of a file here.
+fn ways(host: &Host) -> Vec<NamedPersonality> {
+    let mut ways = Vec::new();
+    for facts in &host.describe().personalities {
+        match (&facts.unavailable, facts.personality) {
+            (Some(reason), personality) => eprintln!("skipped: {personality}, {reason}"),
+            (None, Personality::Null) => eprintln!("skipped: null, it moves no bytes"),
+            (None, Personality::Plugin) => ways.extend(examples::positioned().map(|file| plugin(file, ""))),
+            (None, personality) if ["sg", "nvme"].contains(&personality.word()) => {
+                eprintln!("skipped: {personality}, it speaks to disks, not to files");
+            }
+            (None, personality) => ways.push(NamedPersonality { personality, plugin: None }),
+        }
+    }
+    ways
+}
+
+fn plugin(file: &Path, options: &str) -> NamedPersonality {
+    format!("plugin:{},{options}", file.display()).parse().unwrap()
+}
+
+/// What is said of every run here; by way of `way`.
+fn by(way: &NamedPersonality) -> WorkloadSpec {
+    WorkloadSpec {
+        personality: Some(way.personality),
+        plugin: way.plugin.clone(),
+        pattern: Some(Pattern::Random),
+        request_size: Some(Bytes(4096)),
+        buffering: Some(Buffering::Buffered),
+        ..WorkloadSpec::default()
+    }
+}
+
+/// A run of the plug-in that fails on demand, on storage of its own; none where it cannot be built.
+fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>> {
+    let way = plugin(examples::ram()?, options);
+    let spec = spec.or(&WorkloadSpec { span: Some(Bytes(1 << 20)), ..by(&way) });
+    let mut host = host(Path::new(NULL_TARGET), Access::Overwrite);
+    let workload = spec.resolve(host.describe()).unwrap();
+    Some(host.measure(&workload, &mut (), &Cancel::default()))
+}
+
+#[test]
+fn the_same_work_leaves_the_same_bytes() {
+    let (_directory, path) = file(1 << 20);
+    let mut first = None;
+    for way in ways(&host(&path, Access::Read)) {
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let spec = WorkloadSpec { operation: Some(Operation::Write), requests: Some(300), seed: Some(3), ..by(&way) };
+        let sample = measure(&mut host(&path, Access::Overwrite), &spec);
+        assert!(sample.is_complete(), "{way}: {:?}", sample.failure);
+        assert_eq!(sample.total.requests, 300, "{way}");
+        let bytes = std::fs::read(&path).unwrap();
+        let changed = bytes.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 7)).count();
+        assert!((100..256).contains(&changed), "{way}: {changed} of 256 blocks are hit by 300 random writes");
+        assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{way} left other bytes than the first");
+    }
+}
+
+#[test]
+fn cancelling_ends_every_personality() {
+    let (_directory, path) = file(1 << 20);
+    for way in ways(&host(&path, Access::Read)) {
+        let mut host = host(&path, Access::Read);
+        let spec = WorkloadSpec { duration: Some(Nanoseconds(600_000_000_000)), workers: Some(2), ..by(&way) };
+        let workload = spec.resolve(host.describe()).unwrap();
+        let (cancel, begun) = (Cancel::default(), Instant::now());
+        let sample = host.measure(&workload, &mut CancelSoon(cancel.clone()), &cancel).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(60), "{way}");
+        assert!(sample.total.requests > 0, "{way}");
+        assert_eq!(sample.failure.map(|failure| failure.code), Some("interrupted".to_owned()), "{way}");
+    }
+}
+
+#[test]
+fn an_error_of_a_plug_in_ends_the_sample_with_its_cause() {
+    let writes = WorkloadSpec { operation: Some(Operation::Write), requests: Some(1000), ..WorkloadSpec::default() };
+    for (name, workers) in [("EIO", 1), ("ENODEV", 3)] {
+        let spec = WorkloadSpec { workers: Some(workers), ..writes.clone() };
+        let Some(sample) = ram(&format!("fail_after=100,errno={name}"), spec) else { return };
+        let sample = sample.unwrap();
+        assert_eq!(sample.failure.as_ref().map(|failure| failure.code.as_str()), Some(name));
+        let failed = sample.total.errors.get(name).copied().unwrap_or(0);
+        assert!((1..=u64::from(workers)).contains(&failed), "{:?}", sample.total.errors);
+        // The first of them to fail ends the others, whose hundred may not be full.
+        assert!((100..=100 * u64::from(workers)).contains(&sample.total.requests), "{}", sample.total.requests);
+    }
+}
+
+#[test]
+fn short_transfers_of_a_plug_in_are_continued_and_counted() {
+    let spec = WorkloadSpec { requests: Some(1000), depth: Some(4), ..WorkloadSpec::default() };
+    let Some(sample) = ram("short_every=5", spec) else { return };
+    let sample = sample.unwrap();
+    assert!(sample.is_complete(), "{:?}", sample.failure);
+    assert_eq!((sample.total.requests, sample.total.bytes), (1000, 1000 * 4096));
+    // Every fifth transfer is short: of the 1000 that begin a request, and of those that go on with one.
+    assert!((245..=255).contains(&sample.total.short_transfers), "{}", sample.total.short_transfers);
+    assert_eq!(sample.instrument.obtained, ["ram 1.0 short_every=5"]);
+}
+
+#[test]
+fn a_plug_in_reaches_the_depth_it_is_asked_for() {
+    let spec = WorkloadSpec { requests: Some(200), depth: Some(8), ..WorkloadSpec::default() };
+    let Some(sample) = ram("delay_us=10000", spec) else { return };
+    let sample = sample.unwrap();
+    assert!(sample.depth_mean.counted > 7.0, "{:?}", sample.depth_mean);
+    // One by one, they would take 2 s.
+    assert!((0.25..1.5).contains(&sample.elapsed_s), "{}", sample.elapsed_s);
+    assert!(sample.total.latency_ns.p50.is_some_and(|p50| p50 >= 10_000_000), "{:?}", sample.total.latency_ns);
+}
+
+#[test]
+fn a_transfer_that_a_plug_in_loses_ends_the_run_with_its_name() {
+    let spec = WorkloadSpec { requests: Some(1000), workers: Some(2), ..WorkloadSpec::default() };
+    let Some(result) = ram("lose=50", spec) else { return };
+    let message = match result {
+        Ok(sample) => sample.failure.expect("it failed").message,
+        Err(error) => error.to_string(),
+    };
+    assert!(message.contains("ram.so returned nothing, with 1 transfers outstanding"), "{message}");
+}
+
+#[test]
+fn a_plug_in_says_why_it_cannot_be_opened() {
+    let Some(result) = ram("lost=50", WorkloadSpec::default()) else { return };
+    let error = result.unwrap_err();
+    let cause = std::error::Error::source(&error).map_or_else(String::new, ToString::to_string);
+    assert!(cause.contains("the option lost is not understood; there are delay_us=N"), "{error}: {cause}");
+}

@@ -1,0 +1,36 @@
+//! Plug-ins that a study names.
+//!
+//! A study may come from anywhere, and a plug-in is code that runs with the rights of the user. So a study's word is not
+//! enough: the command line has to name the same file.
+
+use super::UsageError;
+use clap::Args;
+use halfpower_model::Plugin;
+use std::collections::BTreeMap;
+
+/// What the user lets a study load.
+#[derive(Clone, Debug, Args)]
+pub(super) struct PluginArguments {
+    /// Let the study load this plug-in, which runs with your rights; once for each that it names
+    #[arg(long = "plugin", value_name = "FILE")]
+    allowed: Vec<String>,
+}
+
+impl PluginArguments {
+    /// Loads the plug-ins that the user allowed.
+    ///
+    /// # Errors
+    /// When there is one that the user did not name, or one that is none. The first are looked for first, so that
+    /// nothing is loaded for a study that will not run.
+    pub(super) fn check<'a>(&self, named: impl Iterator<Item = &'a Plugin>) -> anyhow::Result<()> {
+        let files: BTreeMap<&str, &Plugin> = named.map(|plugin| (plugin.file.as_str(), plugin)).collect();
+        if let Some(file) = files.keys().find(|file| !self.allowed.iter().any(|allowed| allowed == **file)) {
+            return Err(UsageError(format!(
+                "the study loads the plug-in {file}, which is code that runs with your rights; if you trust it, say \
+                 --plugin {file}"
+            ))
+            .into());
+        }
+        Ok(files.values().try_for_each(|plugin| halfpower_engine::check_plugin(plugin))?)
+    }
+}

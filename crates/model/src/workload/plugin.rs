@@ -1,0 +1,93 @@
+//! Plug-ins as they are named: a file, and options that are for the plug-in to understand.
+//!
+//! A name is only a name: nothing here looks whether there is such a file. Whoever loads it runs code with the rights of
+//! the user, so that is done only where the user named it, never because a study or a record does.
+
+use super::words::by_text;
+use super::{ChoiceError, Personality};
+use std::fmt;
+use std::str::FromStr;
+
+const FORMS: &str = "plugin:FILE, plugin:FILE,OPTIONS (FILE with a slash in it, like ./own.so, and without a comma)";
+
+/// A plug-in; written `FILE` or `FILE,OPTIONS`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Plugin {
+    /// The shared object. It has a slash in it, so that it is this file and no other of the name is searched for.
+    pub file: String,
+    /// What comes after the first comma, as it is; may be empty.
+    pub options: String,
+}
+
+impl fmt::Display for Plugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.options.is_empty() { Ok(()) } else { write!(f, ",{}", self.options) }
+    }
+}
+
+impl FromStr for Plugin {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let (file, options) = text.split_once(',').unwrap_or((text, ""));
+        if !file.contains('/') || file.ends_with('/') || text.contains(char::is_control) {
+            return Err(ChoiceError::new(&format!("plugin:{}", text.escape_debug()), FORMS));
+        }
+        Ok(Plugin { file: file.to_owned(), options: options.to_owned() })
+    }
+}
+
+by_text!(Plugin);
+
+/// A personality as a person names it: its word, or `plugin:FILE,OPTIONS`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NamedPersonality {
+    /// Which.
+    pub personality: Personality,
+    /// Which plug-in, for [`Personality::Plugin`] alone.
+    pub plugin: Option<Plugin>,
+}
+
+impl fmt::Display for NamedPersonality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.plugin {
+            Some(plugin) => write!(f, "{}:{plugin}", self.personality),
+            None => self.personality.fmt(f),
+        }
+    }
+}
+
+impl FromStr for NamedPersonality {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        if let Some(plugin) = text.strip_prefix("plugin:") {
+            return Ok(NamedPersonality { personality: Personality::Plugin, plugin: Some(plugin.parse()?) });
+        }
+        match text.parse()? {
+            Personality::Plugin => Err(ChoiceError::new(text, FORMS)),
+            personality => Ok(NamedPersonality { personality, plugin: None }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in ["sync", "io_uring", "plugin:./own.so", "plugin:/lib/own.so,a=1,b=2", "plugin:a/b,c/d"] {
+            assert_eq!(text.parse::<NamedPersonality>().unwrap().to_string(), text);
+        }
+        let named: NamedPersonality = "plugin:./own.so,a=1,b".parse().unwrap();
+        let plugin = named.plugin.unwrap();
+        assert_eq!((plugin.file.as_str(), plugin.options.as_str()), ("./own.so", "a=1,b"));
+        assert_eq!(serde_json::to_string(&plugin).unwrap(), "\"./own.so,a=1,b\"");
+        for bad in ["plugin", "plugin:", "plugin:own.so", "plugin:own.so,./a", "plugin:./", "plugin:./a\0b", "own.so"] {
+            let message = bad.parse::<NamedPersonality>().unwrap_err().to_string();
+            assert!(message.contains("plugin:FILE") && !message.contains('\0'), "{message}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Builds the plug-ins of this folder, for the tests that run them. None, in words, where a compiler is missing.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The folder of the examples.
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+
+/// The plug-in in C: memory that fails on demand.
+pub(crate) fn ram() -> Option<&'static Path> {
+    static RAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    RAM.get_or_init(build_ram).as_deref()
+}
+
+/// The plug-in in Rust: positioned reads and writes.
+pub(crate) fn positioned() -> Option<&'static Path> {
+    static POSITIONED: OnceLock<Option<PathBuf>> = OnceLock::new();
+    POSITIONED.get_or_init(build_positioned).as_deref()
+}
+
+fn build_ram() -> Option<PathBuf> {
+    let place = place();
+    // Under a name of its own first: other tests may be loading what is there.
+    let unfinished = place.join(format!("ram.{}", std::process::id()));
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut command = Command::new(compiler);
+    command.args([
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-O2",
+        "-fPIC",
+        "-shared",
+        "-pthread",
+        "-o",
+    ]);
+    command.arg(&unfinished).arg(format!("-I{HERE}/../include")).arg(format!("{HERE}/plugin-c/ram.c"));
+    run(&mut command, "the plug-in in C")?;
+    let finished = place.join("ram.so");
+    std::fs::rename(&unfinished, &finished).unwrap();
+    Some(finished)
+}
+
+fn build_positioned() -> Option<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--offline", "--locked", "--manifest-path"]);
+    command.arg(format!("{HERE}/plugin-rust/Cargo.toml")).arg("--target-dir").arg(place());
+    run(&mut command, "the plug-in in Rust")?;
+    Some(place().join("debug/libpositioned.so"))
+}
+
+/// A folder beside the tests' own executables.
+fn place() -> PathBuf {
+    let place = std::env::current_exe().unwrap().with_file_name("plugins");
+    std::fs::create_dir_all(&place).unwrap();
+    place
+}
+
+/// Nothing where there is no such compiler; what it cannot compile is a failure.
+fn run(command: &mut Command, what: &str) -> Option<()> {
+    let Output { status, stderr, .. } = match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: {what}, there is no {}", command.get_program().to_string_lossy());
+            return None;
+        }
+        output => output.unwrap(),
+    };
+    assert!(status.success(), "{what}: {}", String::from_utf8_lossy(&stderr));
+    Some(())
+}
