@@ -214,6 +214,9 @@ impl Target {
         if kind_of(path, &metadata)? != kind {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
         }
+        if access == Access::Overwrite {
+            guard::refuse_if_locked(path, &file)?;
+        }
         let (facts, device) = describe_open(path, &file, access)?;
         Ok(Target { facts, file: Some(file), access, device, is_reshaped: false })
     }

@@ -72,10 +72,10 @@ struct What {
     /// What writes carry: incompressible, zeros and others [default: incompressible]
     ///
     /// incompressible    nothing in it that a layer below could save
-    /// compressible=60   60 % of each block compresses to nothing
-    /// duplicate=30      30 % of the blocks have been written before
+    /// compressible=60   60 % of every 512 bytes are zeros
+    /// duplicate=30      30 % of the 4 KiB blocks are copies of others
     /// zeros             zeros
-    /// pattern=deadbeef  these bytes again and again, as hexadecimals
+    /// pattern=c0ffee    these bytes over and over
     #[arg(long, value_name = "KIND", verbatim_doc_comment)]
     data: Option<Data>,
     /// Stamp and check blocks: off, stamp, read-back [default: off]
