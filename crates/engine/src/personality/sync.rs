@@ -1,11 +1,12 @@
 //! pread and pwrite: one transfer at a time.
 
 use super::control::Control;
-use super::{Completion, Personality, Setup, Transfer, moved};
+use super::{Completion, Personality, Setup, Transfer};
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
+use rustix::io::Errno;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 #[derive(Debug)]
 pub(crate) struct Sync {
@@ -39,19 +40,24 @@ impl Personality for Sync {
     #[inline]
     unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
         let target = &self.targets[usize::from(transfer.target)];
-        let descriptor = target.file.as_raw_fd();
-        let (address, length) = (transfer.address.cast(), transfer.length as usize);
-        let offset = transfer.offset as i64;
+        let (address, length, offset) = (transfer.address, transfer.length as usize, transfer.offset);
         loop {
-            let result = match transfer.kind {
-                // SAFETY: the caller keeps the bytes for it.
-                RequestKind::Read => moved(unsafe { libc::pread64(descriptor, address, length, offset) }),
-                // SAFETY: the same.
-                RequestKind::Write => moved(unsafe { libc::pwrite64(descriptor, address, length, offset) }),
-                RequestKind::Trim | RequestKind::Flush => self.control.run(target, transfer),
+            // By rustix, which makes the system call itself: libc's are points where a thread could be cancelled.
+            let moved = match transfer.kind {
+                RequestKind::Read => {
+                    // SAFETY: the caller keeps the bytes for this transfer; they were initialised when they were made.
+                    rustix::io::pread(&target.file, unsafe { from_raw_parts_mut(address, length) }, offset)
+                }
+                RequestKind::Write => {
+                    // SAFETY: the same.
+                    rustix::io::pwrite(&target.file, unsafe { from_raw_parts(address, length) }, offset)
+                }
+                RequestKind::Trim | RequestKind::Flush => return self.control.run(target, transfer),
             };
-            if result != -libc::EINTR {
-                return result;
+            match moved {
+                Ok(bytes) => return bytes as i32,
+                Err(Errno::INTR) => {}
+                Err(error) => return -error.raw_os_error(),
             }
         }
     }
