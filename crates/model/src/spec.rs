@@ -256,8 +256,9 @@ impl WorkloadSpec {
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
-        if workload.file_state.grows() && workload.limits.bytes.is_none() && workload.limits.requests.is_none() {
-            // Once the file has its size, it no longer grows.
+        let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
+        if workload.file_state != FileState::Written && !is_limited {
+            // Once the file has been written over, it is like any other.
             workload.limits.bytes = Some(Bytes(workload.places() * workload.request_size.0 * workload.volumes()));
         }
         Ok(workload)
@@ -608,6 +609,23 @@ mod tests {
             ..WorkloadSpec::default()
         };
         assert!(spec.resolve(&environment).unwrap_err().to_string().contains("a device has no length"));
+    }
+
+    #[test]
+    fn a_file_in_a_state_is_written_once_over() {
+        let spec = |text: &str| WorkloadSpec {
+            operation: Some(Operation::Write),
+            file_state: text.parse().ok(),
+            ..WorkloadSpec::default()
+        };
+        let limit = |spec: &WorkloadSpec, environment| spec.resolve(&environment).unwrap().limits.bytes;
+        for state in FileState::ALL.iter().filter(|state| **state != FileState::Written) {
+            assert_eq!(limit(&spec(state.word()), environment()), Some(Bytes(1 << 30)), "{state}");
+        }
+        assert_eq!(limit(&spec("written"), environment()), None);
+        assert_eq!(limit(&spec("append"), with_second(1 << 30, Some(Bytes(512)))), Some(Bytes(2 << 30)));
+        let said = WorkloadSpec { requests: Some(3), ..spec("append") };
+        assert_eq!(limit(&said, environment()), None);
     }
 
     #[test]

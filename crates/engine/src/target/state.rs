@@ -22,8 +22,10 @@ impl Target {
     /// When it must not be written, is no file, or its file system cannot do that, with the remedy.
     pub(crate) fn bring_into_state(&mut self, workload: &Workload, cancel: &Cancel) -> Result<(), MeasureError> {
         let state = workload.file_state;
+        let leaves_holes = workload.leaves_holes() && self.facts.kind == TargetKind::File;
         // Somebody's file is written as it is; one that an earlier workload has changed gets its data back.
         if state == FileState::Written && !self.is_reshaped {
+            self.is_reshaped = leaves_holes;
             return Ok(());
         }
         let path = &self.facts.path;
@@ -48,7 +50,7 @@ impl Target {
             fill(Path::new(path), &file, self.facts.size_bytes, seed, cancel, |_| {})
                 .map_err(|error| failed(io::Error::other(error)))?;
         }
-        self.is_reshaped = state != FileState::Written;
+        self.is_reshaped = leaves_holes;
         Ok(())
     }
 
@@ -127,6 +129,19 @@ mod tests {
                 FileState::Sparse => assert_eq!((length, blocks), (SIZE, 0), "{state}"),
             }
         }
+    }
+
+    #[test]
+    fn a_file_that_was_trimmed_gets_its_data_back() {
+        let (file, mut target) = target(Access::Overwrite);
+        let trims = Workload { operation: Operation::Trim, ..Workload::default() };
+        for _ in 0..2 {
+            target.bring_into_state(&trims, &Cancel::default()).unwrap();
+            assert!(target.is_filled());
+            fallocate(file.as_file(), FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, SIZE / 2).unwrap();
+        }
+        bring(&mut target, FileState::Written).unwrap();
+        assert!(target.is_filled());
     }
 
     #[test]

@@ -41,7 +41,11 @@ impl TestFile {
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(fail)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
         let name = name.as_ref();
-        let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
+        let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(|error| match error {
+            // Something bears the name after all: a link that leads nowhere, or what was made a moment ago.
+            rustix::io::Errno::EXIST => TargetError::from_io("make", &directory.join(name), error.into()),
+            error => fail(error),
+        })?;
         let status = fstat(&file).map_err(fail)?;
         Ok(TestFile { path: directory.join(name), identity: Identity { device: status.st_dev, inode: status.st_ino } })
     }

@@ -2,7 +2,7 @@
 
 use super::console::printable;
 use super::targets::OverwriteArgument;
-use super::workload::WorkloadArguments;
+use super::workload::{PLACE, WorkloadArguments};
 use super::{Context, Ending, UsageError, session};
 use crate::ground::{self, Contents, KeptTestFile, Opened, Opening, Site, Wish};
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
@@ -13,22 +13,20 @@ use halfpower_model::{Nanoseconds, Observer, Progress, Quantity, Sample, Testbed
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Runs one workload on a file, a block device, a directory (with a test file that is removed afterwards), or null:.
-///
-/// A file that does not exist is made when --size says how large. What exists is written only with --overwrite.
+/// What the command line says of one workload.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// Files, block devices and directories, or null:
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<PathBuf>,
-    /// Test files to make in each directory [default: 1]
-    #[arg(long, value_name = "N", help_heading = "What is measured")]
-    files: Option<u32>,
-    #[command(flatten)]
-    overwrite: OverwriteArgument,
     #[command(flatten)]
     workload: WorkloadArguments,
+    /// Test files to make in each directory [default: 1]
+    #[arg(long, value_name = "N", help_heading = PLACE)]
+    files: Option<u32>,
+    #[command(flatten, next_help_heading = PLACE)]
+    overwrite: OverwriteArgument,
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store", help_heading = "Results")]
     no_store: bool,
@@ -37,13 +35,62 @@ pub(super) struct Arguments {
     note: Option<String>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  halfpower io data.bin --size 1GiB --op write --request-size 1MiB --durability flush-at-end
-  halfpower io data.bin --pattern random --request-size 4KiB --depth 32 --duration 3s --json
-  halfpower io . --op mix=70 --pattern random --depth 8 --workers 2
-  halfpower io /dev/sdb --bs 64k --iodepth 4 --rw read --direct 1 --runtime 10
-  halfpower io null: --depth 32                         what the program itself costs";
+const HINT: &str = "\
+Example: halfpower io . --pattern random --depth 32 --duration 3s
+`halfpower io --help` explains every word and has two examples for each common case.";
+
+/// For `--help`: two for each common case.
+pub(super) const EXAMPLES: &str = "\
+Examples
+
+Random reads, deep:
+  halfpower io . --pattern random --request-size 4KiB --depth 32
+  halfpower io /dev/nvme0n1 --pattern random --depth 64 --workers 4 --cpus 0-3
+
+Sequential throughput:
+  halfpower io . --request-size 1MiB --depth 8 --duration 10s
+  halfpower io new.bin --size 4GiB --op write --request-size 1MiB \\
+      --bytes 4GiB --durability flush-at-end
+
+A database: small reads and writes, and the writes made safe:
+  halfpower io . --op mix=70 --pattern zipf=0.99 --request-size 8KiB \\
+      --depth 16 --durability fdatasync=8
+  halfpower io . --op write --request-size 16KiB --buffering buffered \\
+      --file-state append --size 256MiB --durability fsync=1
+
+At a rate, whether the storage keeps up or not:
+  halfpower io . --pattern random --depth 256 --rate 20000/s --arrivals poisson
+  halfpower io . --request-size 64KiB --depth 16 --rate 100MB/s \\
+      --arrivals constant
+
+Parallel writers, each with a file of its own, or all in one:
+  halfpower io . --files 3 --size 256MiB --op write --file-state append \\
+      --buffering buffered --processes --durability flush-at-end --time-close
+  halfpower io . --size 768MiB --op write --workers 3 --buffering buffered \\
+      --processes --durability flush-at-end
+
+Stripes and mirrors:
+  halfpower io /mnt/a /mnt/b /mnt/c --layout stripe=64KiB --depth 8
+  halfpower io /dev/sdb /dev/sdc --layout mirror=shortest-queue --op mix=80 \\
+      --pattern random --depth 16 --overwrite=/dev/sdb --overwrite=/dev/sdc
+
+Several sizes:
+  halfpower io . --pattern random --sizes 4KiB:70/64KiB:30 --depth 16
+  halfpower io . --op mix=60 --pattern random \\
+      --sizes read=4KiB:9/1MiB:1,write=64KiB
+
+The program itself, and fio's words:
+  halfpower io null: --depth 32
+  halfpower io . --rw randrw --rwmixread 70 --bs 4k --iodepth 16 --direct 1";
+
+#[cfg(test)]
+impl Arguments {
+    /// Whether what was said makes sense as far as that can be told without a target.
+    pub(super) fn check(&self) -> Result<(), UsageError> {
+        self.overwrite.of(&self.targets)?;
+        self.workload.spec().map(drop)
+    }
+}
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let spec = arguments.workload.spec()?;
@@ -203,22 +250,18 @@ fn show(context: &Context, sample: &Sample) -> anyhow::Result<Ending> {
 
 /// A sample for people.
 fn summary(sample: &Sample) -> String {
-    let target = &sample.environment.target;
-    let below = [&target.filesystem, &target.device, &target.transport];
-    let below: Vec<&str> = below.into_iter().flatten().map(String::as_str).collect();
-    let path = printable(&target.path);
-    let mut text = format!("{}, {}, on {path}", sample.workload, sample.workload.named_personality());
-    if !below.is_empty() {
-        let _ = write!(text, " ({})", below.join(", "));
-    }
-    text.push('\n');
-    let parts = [("read", &sample.read), ("write", &sample.write)];
-    let mixed = parts.iter().all(|(_, totals)| totals.is_some());
+    let mut text = format!("{}, {}, on {}\n", sample.workload, sample.workload.named_personality(), places(sample));
+    let parts = [("read", &sample.read), ("write", &sample.write), ("trim", &sample.trim), ("flush", &sample.flush)];
+    let parts: Vec<(&str, &Totals)> =
+        parts.iter().filter_map(|(name, totals)| Some((*name, totals.as_ref()?))).collect();
     throughput(&mut text, "throughput", &sample.total);
-    for (name, totals) in parts.into_iter().filter(|_| mixed) {
-        totals.iter().for_each(|totals| throughput(&mut text, name, totals));
+    if parts.len() > 1 {
+        parts.iter().for_each(|(name, totals)| throughput(&mut text, name, totals));
     }
     latency(&mut text, "latency", &sample.total);
+    if parts.len() > 1 {
+        parts.iter().for_each(|(name, totals)| latency(&mut text, name, totals));
+    }
     let cpu = &sample.cpu;
     // The kernel's count moves with its ticks: nothing counted in so short a sample is nothing known.
     if let Some(cost) = cpu.lower_us_per_request.filter(|cost| *cost > 0.0) {
@@ -237,15 +280,40 @@ fn summary(sample: &Sample) -> String {
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let _ = writeln!(text, "  {:<11} {elapsed}{}", "measured", flush.unwrap_or_default());
+    if !sample.instrument.obtained.is_empty() {
+        let _ = writeln!(text, "  {:<11} {}", "obtained", sample.instrument.obtained.join(", "));
+    }
     for warning in &sample.warnings {
         let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
     }
     text
 }
 
+/// Every target with what lies below it; what several have in common once.
+fn places(sample: &Sample) -> String {
+    let mut places: Vec<(Vec<String>, String)> = Vec::new();
+    for target in sample.environment.all_targets() {
+        let below: Vec<&str> =
+            [&target.filesystem, &target.device, &target.transport].into_iter().flatten().map(String::as_str).collect();
+        let (path, below) = (printable(&target.path).into_owned(), below.join(", "));
+        match places.iter_mut().find(|(_, other)| *other == below) {
+            Some((paths, _)) => paths.push(path),
+            None => places.push((vec![path], below)),
+        }
+    }
+    let named = places.into_iter().map(|(paths, below)| {
+        let paths =
+            if paths.len() > 4 { format!("{} and {} more", paths[0], paths.len() - 1) } else { paths.join(", ") };
+        if below.is_empty() { paths } else { format!("{paths} ({below})") }
+    });
+    named.collect::<Vec<_>>().join("; ")
+}
+
 fn throughput(text: &mut String, name: &str, totals: &Totals) {
     let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
-    let _ = writeln!(text, "  {name:<11} {}, {rate}", totals.bytes_per_s);
+    // A flush moves no bytes.
+    let bytes = if totals.bytes > 0 { format!("{}, ", totals.bytes_per_s) } else { String::new() };
+    let _ = writeln!(text, "  {name:<11} {bytes}{rate}");
 }
 
 fn latency(text: &mut String, name: &str, totals: &Totals) {

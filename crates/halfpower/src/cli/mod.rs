@@ -2,6 +2,7 @@
 
 mod console;
 mod doctor;
+mod fio_names;
 mod io;
 mod plan;
 mod plugin;
@@ -60,6 +61,10 @@ enum Command {
     /// Show what a study would measure, without measuring
     Plan(plan::Arguments),
     /// Run one workload
+    ///
+    /// It goes to files, block devices and directories, which get test files that are removed afterwards. A file that
+    /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
+    /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
@@ -185,6 +190,21 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_example_is_understood_and_fits_a_screen() {
+        let commands = io::EXAMPLES.replace(" \\\n", " ");
+        let commands: Vec<&str> = commands.lines().filter(|line| line.starts_with("  halfpower")).collect();
+        assert!(commands.len() >= 14, "{}", commands.len());
+        for command in commands {
+            let parsed = Cli::try_parse_from(command.split_whitespace());
+            let Command::Io(arguments) = parsed.unwrap_or_else(|error| panic!("{command}: {error}")).command else {
+                panic!("{command} is no workload");
+            };
+            arguments.check().unwrap_or_else(|error| panic!("{command}: {error}"));
+        }
+        assert!(io::EXAMPLES.lines().all(|line| line.chars().count() <= 80));
     }
 
     #[test]

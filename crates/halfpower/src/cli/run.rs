@@ -64,7 +64,7 @@ pub(super) struct PlanArguments {
     #[command(flatten)]
     overwrite: OverwriteArgument,
     /// Test files to make in each directory [default: 1]
-    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    #[arg(long, value_name = "N")]
     files: Option<u32>,
     /// Size of the test file, or how much of the target is used [default: 1GiB of a directory, all of a target]
     #[arg(long, value_name = "SIZE")]

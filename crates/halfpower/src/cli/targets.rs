@@ -12,7 +12,7 @@ const NO_NAME: &str = "\0";
 #[derive(Clone, Debug, Args)]
 pub(super) struct TargetArgument {
     /// A directory, a file or a block device; repeated for several
-    #[arg(long = "target", value_name = "PATH", default_value = ".", help_heading = "What is measured")]
+    #[arg(long = "target", value_name = "PATH", default_value = ".")]
     pub(super) targets: Vec<PathBuf>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct OverwriteArgument {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = NO_NAME,
-        help_heading = "What is measured"
+
     )]
     overwrite: Vec<PathBuf>,
 }

@@ -1,86 +1,235 @@
-//! The options that describe a workload, and fio's names for them where a hand is used to those.
+//! The options that describe a workload, in the order a person thinks: what the requests do, where they go, how many,
+//! how they are done, when it ends. The first paragraph of each is `-h`, all of it `--help`.
 
 use super::UsageError;
+use super::fio_names::FioArguments;
 use clap::Args;
-use halfpower_model::workload::Mix;
+use halfpower_model::content::Data;
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Durability, NamedPersonality, Nanoseconds, Operation, Pattern, Personality,
-    WorkloadSpec,
+    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality, Nanoseconds,
+    Operation, Pattern, Rate, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
 };
 
 /// What was said of a workload.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkloadArguments {
-    /// What the requests do: read, write, or mix=70 for 70 % reads [default: read]
-    #[arg(long, value_name = "OP", help_heading = "Requests")]
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    place: Where,
+    #[command(flatten)]
+    many: HowMany,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    end: End,
+    #[command(flatten)]
+    fio: FioArguments,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "What the requests do")]
+struct What {
+    /// read, write, trim, flush, or a mix, like mix=70 [default: read]
+    ///
+    /// trim       gives blocks back: discards them on a device, punches
+    ///            a hole in a file; what they held is lost
+    /// flush      makes what was written safe; has no size and no place
+    /// mix=70     70 % reads, 30 % writes, drawn request by request
+    /// mix=read:60,write:30,trim:9,flush:1     any shares that make 100
+    #[arg(long, value_name = "OP", verbatim_doc_comment)]
     op: Option<Operation>,
-    /// Where they go: sequential or random [default: sequential]
-    #[arg(long, help_heading = "Requests")]
-    pattern: Option<Pattern>,
-    /// Bytes of each, like 4KiB or 64k [default: 64KiB sequential, 4KiB random]
-    #[arg(long, value_name = "SIZE", visible_alias = "bs", help_heading = "Requests")]
+    /// Bytes of each, like 4KiB or 64k [default: 64KiB in order, else 4KiB]
+    #[arg(long, value_name = "SIZE", visible_alias = "bs")]
     request_size: Option<Bytes>,
-    /// Requests outstanding a worker [default: 1]
-    #[arg(long, value_name = "N", visible_alias = "iodepth", help_heading = "Requests")]
-    depth: Option<u32>,
-    /// Requests handed to the kernel with one call, at most: more cost less processor time, one keeps the device busiest
-    /// [default: 1]
-    #[arg(long, value_name = "N", help_heading = "The way to do it")]
-    submit_batch: Option<u32>,
-    /// Threads that issue requests [default: 1]
-    #[arg(long, value_name = "N", visible_alias = "numjobs", help_heading = "Requests")]
-    workers: Option<u32>,
-    /// How much of the target they go to, from its start [default: all of it]
-    #[arg(long, value_name = "SIZE", help_heading = "Requests")]
-    size: Option<Bytes>,
-    /// Draws places, mix and data; the same seed gives the same requests [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Requests")]
-    seed: Option<u64>,
-
-    /// Use of caches: buffered, direct (past the file cache), through (on the medium before a write returns), none
-    /// (direct and through) [default: direct where it can be]
-    #[arg(long, help_heading = "The way to do it")]
-    buffering: Option<Buffering>,
-    /// sync (pread, pwrite), io_uring, sg or nvme (commands straight to a whole SCSI or NVMe disk), null (does nothing:
-    /// measures the program), or plugin:FILE,OPTIONS (a shared object of yours, which runs with your rights:
-    /// docs/PLUGINS.md) [default: io_uring when direct or deep, else sync]
-    #[arg(long, help_heading = "The way to do it")]
-    personality: Option<NamedPersonality>,
-    /// State of the file cache before: keep, cold or warm [default: keep]
-    #[arg(long, value_name = "STATE", help_heading = "The way to do it")]
-    cache: Option<CachePolicy>,
-    /// none, or flush-at-end: one fsync after the last write, inside the timing [default: none]
-    #[arg(long, help_heading = "The way to do it")]
+    /// Several sizes with weights, like 4KiB:70/64KiB:30 [default: all of one]
+    ///
+    /// A weight left out is 1. Kinds of requests can have their own:
+    /// read=4KiB:9/1MiB:1,write=64KiB.
+    #[arg(long, value_name = "LIST", conflicts_with = "request_size", verbatim_doc_comment)]
+    sizes: Option<Sizes>,
+    /// When writes are made safe, inside the timing [default: none]
+    ///
+    /// none            not at all: the last write returned is the end
+    /// flush-at-end    one fsync by each worker after its last write
+    /// fsync=N         one by each worker after every N of its writes
+    /// fdatasync=N     the same with fdatasync
+    #[arg(long, value_name = "WHEN", verbatim_doc_comment)]
     durability: Option<Durability>,
-    /// Processors to pin the workers to in turn, like 0,2 or 0-3 [default: not pinned]
-    #[arg(long, value_name = "LIST", help_heading = "The way to do it")]
-    cpus: Option<CpuList>,
+    /// What a file is like before it is written [default: written]
+    ///
+    /// Anything but `written` costs the file all it held, past --size too;
+    /// a file that was there needs --overwrite, and a device has no state.
+    ///
+    /// written         it holds data from its first byte to its last
+    /// preallocated    its blocks are reserved and hold nothing yet
+    /// append          it is empty: every write makes it longer
+    /// last-first      it is empty, and its last block is written first
+    /// truncated       it holds data, and is cut to nothing in the timing
+    /// sparse          it has its length, and nothing is stored
+    #[arg(long, value_name = "STATE", verbatim_doc_comment)]
+    file_state: Option<FileState>,
+    /// What writes carry: incompressible, zeros and others [default: incompressible]
+    ///
+    /// incompressible    nothing in it that a layer below could save
+    /// compressible=60   60 % of each block compresses to nothing
+    /// duplicate=30      30 % of the blocks have been written before
+    /// zeros             zeros
+    /// pattern=deadbeef  these bytes again and again, as hexadecimals
+    #[arg(long, value_name = "KIND", verbatim_doc_comment)]
+    data: Option<Data>,
+    /// Stamp and check blocks: off, stamp, read-back [default: off]
+    ///
+    /// off          neither
+    /// stamp        writes are stamped, and reads of the same run checked
+    /// read-back    the same, and what was written is read back after
+    ///              the measurement
+    #[arg(long, value_name = "CHECK", verbatim_doc_comment)]
+    verify: Option<Verify>,
+    /// Close the target inside the timing [default: after it]
+    #[arg(long)]
+    time_close: bool,
+}
 
+/// The heading of the options that say where requests go.
+pub(super) const PLACE: &str = "Where they go";
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = PLACE)]
+struct Where {
+    /// How much of the target, from its start; of a layout, of what it makes [default: all of it]
+    #[arg(long, value_name = "SIZE")]
+    size: Option<Bytes>,
+    /// How several targets make one: each, stripe=CHUNK, mirror [default: each]
+    ///
+    /// each            none: the first worker has the first, and so on
+    /// stripe=64KiB    one volume; a chunk on each target in turn
+    /// mirror          writes go to all, a read to each in turn; or
+    ///                 mirror=shortest-queue: to the least busy one; or
+    ///                 mirror=nearest: to the one that was last near there
+    #[arg(long, value_name = "LAYOUT", verbatim_doc_comment)]
+    layout: Option<Layout>,
+    /// In which order: sequential, random and others [default: sequential]
+    ///
+    /// sequential      one after another, around the end to the start
+    /// reverse         the same, downwards
+    /// strided=1MiB    each so far behind the one before
+    /// random          any place, evenly
+    /// shuffled        any place, each once before any comes again
+    /// zipf=0.99       a few places often: place k as often as 1/k^0.99
+    /// pareto=0.2      20 % of the places get 80 %, and so on within
+    /// hot-cold=80/20  80 % of the requests to 20 % of the places
+    /// normal=0.1      around the middle; deviation 10 % of the span
+    #[arg(long, verbatim_doc_comment)]
+    pattern: Option<Pattern>,
+    /// How workers share a pattern that has an order: parts, cursor, whole [default: parts]
+    ///
+    /// parts     each goes through a part of its own
+    /// cursor    each takes the next request of one order
+    /// whole     each goes through all: one may find in a cache what
+    ///           another has just read
+    #[arg(long, verbatim_doc_comment)]
+    sharing: Option<Sharing>,
+    /// Places are multiples of this, counted from --offset [default: the request size]
+    #[arg(long, value_name = "SIZE")]
+    align: Option<Bytes>,
+    /// First place: shifts every request, as a misaligned volume would [default: 0]
+    #[arg(long, value_name = "SIZE")]
+    offset: Option<Bytes>,
+    /// Draws places, mix and data; the same seed gives the same requests [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "How many")]
+struct HowMany {
+    /// Requests outstanding, of each worker [default: 1]
+    #[arg(long, value_name = "N", visible_alias = "iodepth")]
+    depth: Option<u32>,
+    /// Workers: each issues its own requests [default: one, or one a target]
+    #[arg(long, value_name = "N", visible_alias = "numjobs")]
+    workers: Option<u32>,
+    /// Workers are processes, as parallel writers mostly are [default: threads]
+    #[arg(long)]
+    processes: bool,
+    /// No more than this, of all workers, like 50000/s or 100MB/s [default: as fast as they can]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rate>,
+    /// How requests arrive: closed, constant, poisson [default: closed]
+    ///
+    /// closed      each waits for one before it to be done
+    /// constant    at --rate, evenly, whether those before are done or
+    ///             not: latency counts from when each was due
+    /// poisson     the same, by chance, as from many users
+    #[arg(long, verbatim_doc_comment)]
+    arrivals: Option<Arrivals>,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "How they are done")]
+struct How {
+    /// Use of caches: buffered, direct, through, none [default: direct where it can be]
+    ///
+    /// buffered    through the file cache
+    /// direct      past it (O_DIRECT)
+    /// through     through it, and on the medium when a write returns
+    ///             (O_DSYNC)
+    /// none        direct and through
+    #[arg(long, value_name = "USE", verbatim_doc_comment)]
+    buffering: Option<Buffering>,
+    /// State of the file cache before: keep, cold, warm [default: keep]
+    ///
+    /// keep    as it is
+    /// cold    what the requests go to is put out of it
+    /// warm    what they go to is read into it
+    #[arg(long, value_name = "STATE", verbatim_doc_comment)]
+    cache: Option<CachePolicy>,
+    /// Way to do I/O: sync, io_uring and others [default: io_uring when direct or deep, else sync]
+    ///
+    /// sync        pread and pwrite: one request outstanding a worker
+    /// io_uring    the kernel's rings
+    /// sg          commands straight to a whole SCSI disk
+    /// nvme        commands straight to a whole NVMe disk
+    /// null        does nothing: measures the program itself
+    /// plugin:FILE,OPTIONS    a shared object of yours, which runs with
+    ///             your rights: docs/PLUGINS.md
+    #[arg(long, value_name = "WAY", verbatim_doc_comment)]
+    personality: Option<NamedPersonality>,
+    /// Requests handed to the kernel with one call, at most [default: 1]
+    ///
+    /// More cost less processor time; one keeps the device busiest.
+    #[arg(long, value_name = "N")]
+    submit_batch: Option<u32>,
+    /// Requests a worker waits for with one call [default: 1]
+    #[arg(long, value_name = "N")]
+    wait_batch: Option<u32>,
+    /// Processors to pin the workers to in turn, like 0,2 or 0-3 [default: not pinned]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Processors the whole program keeps to [default: all]
+    #[arg(long, value_name = "N")]
+    processors: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "When it ends, whichever comes first")]
+struct End {
     /// Measured time, like 3s or 500ms [default: 5s, unless another limit is given]
-    #[arg(long, value_name = "TIME", visible_alias = "runtime", help_heading = "Limits, whichever comes first")]
+    #[arg(long, value_name = "TIME", visible_alias = "runtime")]
     duration: Option<Nanoseconds>,
-    /// Requests of all workers
-    #[arg(long, value_name = "N", help_heading = "Limits, whichever comes first")]
+    /// Requests of all workers [default: no such limit]
+    #[arg(long, value_name = "N")]
     requests: Option<u64>,
-    /// Bytes of all workers
-    #[arg(long, value_name = "SIZE", help_heading = "Limits, whichever comes first")]
+    /// Bytes of all workers [default: none; once over a file that grows]
+    #[arg(long, value_name = "SIZE")]
     bytes: Option<Bytes>,
     /// Time at the start that is not counted [default: none]
-    #[arg(long, value_name = "TIME", help_heading = "Limits, whichever comes first")]
+    #[arg(long, value_name = "TIME", visible_alias = "ramp_time")]
     warmup: Option<Nanoseconds>,
     /// Spacing of the recorded intervals, 10ms or more [default: 1s]
-    #[arg(long, value_name = "TIME", help_heading = "Limits, whichever comes first")]
+    #[arg(long, value_name = "TIME")]
     interval: Option<Nanoseconds>,
-
-    /// fio's name for --op and --pattern: read, write, randread, randwrite, rw, randrw
-    #[arg(long, value_name = "RW", conflicts_with_all = ["op", "pattern"], help_heading = "fio's names")]
-    rw: Option<FioDirection>,
-    /// fio's name for --buffering: 0 buffered, 1 direct
-    #[arg(long, value_name = "0|1", conflicts_with = "buffering", help_heading = "fio's names")]
-    direct: Option<u8>,
-    /// fio's name for --personality: psync, sync, io_uring, io_uring_cmd, sg, null
-    #[arg(long, value_name = "ENGINE", conflicts_with = "personality", help_heading = "fio's names")]
-    ioengine: Option<String>,
 }
 
 /// A list of processors, `0,2-4`.
@@ -106,74 +255,49 @@ impl std::str::FromStr for CpuList {
     }
 }
 
-/// fio's `--rw`.
-#[derive(Clone, Copy, Debug)]
-struct FioDirection(Operation, Pattern);
-
-impl std::str::FromStr for FioDirection {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mix = Mix::of_reads(50).map(Operation::Mix).unwrap_or_default();
-        Ok(match text {
-            "read" => FioDirection(Operation::Read, Pattern::Sequential),
-            "write" => FioDirection(Operation::Write, Pattern::Sequential),
-            "randread" => FioDirection(Operation::Read, Pattern::Random),
-            "randwrite" => FioDirection(Operation::Write, Pattern::Random),
-            "rw" | "readwrite" => FioDirection(mix, Pattern::Sequential),
-            "randrw" => FioDirection(mix, Pattern::Random),
-            other => return Err(format!("`{other}` is not one of read, write, randread, randwrite, rw, randrw")),
-        })
-    }
-}
-
 impl WorkloadArguments {
     /// What was said, fio's names translated.
     ///
     /// # Errors
     /// A word of fio's that has no meaning here.
     pub(crate) fn spec(&self) -> Result<WorkloadSpec, UsageError> {
-        let personality = match self.ioengine.as_deref() {
-            None => self.personality.as_ref().map(|named| named.personality),
-            Some("psync" | "sync" | "pvsync" | "pvsync2") => Some(Personality::Sync),
-            Some("io_uring") => Some(Personality::IoUring),
-            Some("sg") => Some(Personality::Sg),
-            Some("io_uring_cmd") => Some(Personality::Nvme),
-            Some("null") => Some(Personality::Null),
-            Some(other) => {
-                return Err(UsageError(format!(
-                    "--ioengine {other} has no personality here; use --personality sync, io_uring, sg, nvme or null"
-                )));
-            }
+        let WorkloadArguments { what, place, many, how, end, fio } = self.clone();
+        let said = WorkloadSpec {
+            operation: what.op,
+            request_size: what.request_size,
+            sizes: what.sizes,
+            durability: what.durability,
+            file_state: what.file_state,
+            data: what.data,
+            verify: what.verify,
+            closing: what.time_close.then_some(Closing::Timed),
+            span: place.size,
+            layout: place.layout,
+            pattern: place.pattern,
+            sharing: place.sharing,
+            align: place.align,
+            offset: place.offset,
+            seed: place.seed,
+            depth: many.depth,
+            workers: many.workers,
+            worker_kind: many.processes.then_some(WorkerKind::Process),
+            rate: many.rate,
+            arrivals: many.arrivals,
+            buffering: how.buffering,
+            cache: how.cache,
+            personality: how.personality.as_ref().map(|named| named.personality),
+            plugin: how.personality.and_then(|named| named.plugin),
+            submit_batch: how.submit_batch,
+            wait_batch: how.wait_batch,
+            cpus: how.cpus.map(|list| list.0),
+            processors: how.processors,
+            duration: end.duration,
+            requests: end.requests,
+            bytes: end.bytes,
+            warmup: end.warmup,
+            interval: end.interval,
         };
-        let buffering = match self.direct {
-            None => self.buffering,
-            Some(0) => Some(Buffering::Buffered),
-            Some(1) => Some(Buffering::Direct),
-            Some(other) => return Err(UsageError(format!("--direct is {other}; use 0 or 1, or --buffering"))),
-        };
-        Ok(WorkloadSpec {
-            operation: self.op.or(self.rw.map(|rw| rw.0)),
-            pattern: self.pattern.or(self.rw.map(|rw| rw.1)),
-            request_size: self.request_size,
-            depth: self.depth,
-            submit_batch: self.submit_batch,
-            workers: self.workers,
-            buffering,
-            personality,
-            plugin: self.personality.as_ref().and_then(|named| named.plugin.clone()),
-            span: self.size,
-            duration: self.duration,
-            requests: self.requests,
-            bytes: self.bytes,
-            warmup: self.warmup,
-            interval: self.interval,
-            cache: self.cache,
-            durability: self.durability,
-            seed: self.seed,
-            cpus: self.cpus.as_ref().map(|list| list.0.clone()),
-            ..WorkloadSpec::default()
-        })
+        Ok(said.or(&fio.spec()?))
     }
 }
 

@@ -69,6 +69,10 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
         return Ok(Site::new(vec![Place::as_it_is(null, facts, Access::Overwrite)], Vec::new()));
     }
     let directories = wish.targets.iter().filter(|target| target.is_dir()).count();
+    if directories == 0 && wish.files.is_some() {
+        let message = "--files makes test files in a directory, and none was named; leave it out, or name one";
+        return Err(UsageError(message.to_owned()).into());
+    }
     let targets = directories * files as usize + wish.targets.len() - directories;
     if targets > MOST_TARGETS {
         return Err(UsageError(format!("{targets} targets are too many; name at most {MOST_TARGETS}")).into());

@@ -46,11 +46,6 @@ impl Place {
             Ok(metadata) if metadata.is_dir() => {
                 Place::new(path, Ground::of(path)?, Making::TestFile(path.to_owned()), path)
             }
-            Ok(_) if wish.files.is_some() => Err(UsageError(format!(
-                "{} is no directory, and --files makes test files in one; leave --files out, or name a directory",
-                path.display()
-            ))
-            .into()),
             Ok(_) => Place::existing(path, wish, size),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && size.is_some() && wish.size_is_fixed => {
                 let directory = directory_of(path);

@@ -3,7 +3,7 @@
 use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, reads_a_cold_cache_in_order};
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Bytes, CachePolicy, Environment, FileState, Nanoseconds, Workload, WorkloadSpec};
+use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, TargetKind, Workload, WorkloadSpec};
 use std::collections::HashMap;
 
 /// What was said beside the study, on the command line say.
@@ -122,10 +122,11 @@ fn named(environment: &Environment) -> String {
     names.join(", ")
 }
 
-/// What filling every file again takes, where a workload changes their state; the next one may want data.
+/// What filling every file again takes, where a workload leaves holes in them; the next one may want data.
 fn refill_bytes(workloads: &[(String, Workload)], environment: &Environment) -> Bytes {
-    let changes = workloads.iter().any(|(_, workload)| workload.file_state != FileState::Written);
-    let sizes = environment.all_targets().map(|target| target.size_bytes.0);
+    let changes = workloads.iter().any(|(_, workload)| workload.leaves_holes());
+    let files = environment.all_targets().filter(|target| target.kind == TargetKind::File);
+    let sizes = files.map(|target| target.size_bytes.0);
     if changes { Bytes(sizes.sum()) } else { Bytes(0) }
 }
 

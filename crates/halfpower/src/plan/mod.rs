@@ -16,7 +16,7 @@ pub(crate) use make::{Overrides, PlanError};
 use crate::study::{Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
-use halfpower_model::{Buffering, Bytes, FileState, Nanoseconds, Workload};
+use halfpower_model::{Buffering, Bytes, Nanoseconds, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The name of the stored form.
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     /// How many test files are made in each directory; none for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
-    /// What filling the files again takes after a trial that changed their state; 0 where none does.
+    /// What filling the files again takes after a trial that left holes in them; 0 where none does.
     #[serde(default, skip_serializing_if = "is_none")]
     pub refill_bytes: Bytes,
     /// Size of the files that are made for the run, together; none when every target is there already.
@@ -180,17 +180,15 @@ impl Plan {
         Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0)))
     }
 
-    /// What a trial costs beside its own writes: the files filled again, where it changed their state.
+    /// What a trial costs beside its own writes: the files filled again, where it left holes in them.
     pub(crate) fn refill(&self, workload: &Workload) -> Bytes {
-        if workload.file_state == FileState::Written { Bytes(0) } else { self.refill_bytes }
+        if workload.leaves_holes() { self.refill_bytes } else { Bytes(0) }
     }
 
     /// The most one trial can write. A cell that writes has a limit in bytes: `budget` gave it one.
     fn bytes_written_by(&self, workload: &Workload) -> Bytes {
-        if !workload.operation.writes() {
-            return Bytes(0);
-        }
-        let own = workload.limits.bytes.map_or(u64::MAX, |bytes| bytes.0.saturating_mul(workload.copies()));
+        let most = workload.limits.bytes.map_or(u64::MAX, |bytes| bytes.0.saturating_mul(workload.copies()));
+        let own = if workload.operation.writes() { most } else { 0 };
         Bytes(own.saturating_add(self.refill(workload).0))
     }
 

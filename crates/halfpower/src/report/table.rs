@@ -4,7 +4,7 @@ use super::ReportInput;
 use super::chart::{Chart, XAxis};
 use halfpower_analysis::{CellSummary, CostFit, Observed};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Estimate, Quantity};
+use halfpower_model::{Bytes, Estimate, Quantity, TargetFacts};
 use serde::Serialize;
 
 /// What stands where there is no figure; a note below the table says why.
@@ -144,8 +144,10 @@ pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
         .iter()
         .filter_map(|facts| facts.unavailable.as_ref().map(|reason| format!("{}: {reason}", facts.personality)));
     let unavailable = unavailable.collect::<Vec<_>>().join("; ");
-    let facts: [(&str, Option<String>); 22] = [
+    let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
+    let facts: [(&str, Option<String>); 23] = [
         ("target", Some(target.path.clone())),
+        ("other targets", (!others.is_empty()).then(|| others.join("; "))),
         ("size", bytes(Some(target.size_bytes))),
         ("allocated", bytes(target.allocated_bytes)),
         ("file system", text(&target.filesystem)),
@@ -178,6 +180,13 @@ pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
     ];
     let known = facts.into_iter().filter_map(|(name, value)| value.map(|value| vec![name.to_owned(), value]));
     Table { head: Vec::new(), rows: known.collect() }
+}
+
+/// One of several targets in short.
+fn other_target(target: &TargetFacts) -> String {
+    let below = [&target.filesystem, &target.device, &target.transport].into_iter().flatten().cloned();
+    let parts: Vec<String> = below.chain([target.size_bytes.to_string()]).collect();
+    format!("{} ({})", target.path, parts.join(", "))
 }
 
 fn program(input: &ReportInput<'_>) -> String {

@@ -136,7 +136,8 @@ impl<'a> Runner<'a> {
     fn affords(&self, cell: usize) -> bool {
         let in_time = self.plan.time_limit.is_none_or(|limit| self.elapsed() < limit);
         let workload = &self.plan.cells[cell].workload;
-        in_time && (!workload.operation.writes() || self.plan.affords(self.written, cell))
+        let writes = workload.operation.writes() || workload.leaves_holes();
+        in_time && (!writes || self.plan.affords(self.written, cell))
     }
 
     fn elapsed(&self) -> Nanoseconds {

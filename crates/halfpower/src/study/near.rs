@@ -14,6 +14,11 @@ const FIO_WORDS: &[(&str, &str)] = &[
     ("direct", "buffering"),
     ("runtime", "duration"),
     ("ramp_time", "warmup"),
+    ("bssplit", "sizes"),
+    ("rate_iops", "rate"),
+    ("fsync", "durability"),
+    ("fdatasync", "durability"),
+    ("processes", "worker_kind"),
 ];
 
 /// The candidate that was probably meant: another program's word for it, or within a third of its letters.

@@ -7,7 +7,8 @@ use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Durability, NamedPersonality, Nanoseconds, Pattern, Personality, WorkloadSpec,
+    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
+    Personality, Sharing, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -38,34 +39,37 @@ macro_rules! said {
     };
 }
 
+/// A key whose values are words of a closed list.
+macro_rules! listed {
+    ($name:literal, $field:ident: $type:ty) => {
+        Key {
+            name: $name,
+            form: Form::Word(
+                || <$type>::ALL.iter().map(|choice| choice.word()).collect(),
+                |word| Some(said!($field: word.parse().ok()?)),
+            ),
+        }
+    };
+}
+
+/// A key whose values are words of which some take a number; the examples show every form.
+macro_rules! shown {
+    ($name:literal, $field:ident: $examples:expr) => {
+        Key { name: $name, form: Form::Word(|| $examples.to_vec(), |word| Some(said!($field: word.parse().ok()?))) }
+    };
+}
+
 /// Every key of a sweep, in the order in which listed cells vary: the first varies slowest.
 pub(super) const KEYS: &[Key] = &[
-    Key {
-        name: "operation",
-        form: Form::Word(|| vec!["read", "write", "mix=70"], |word| Some(said!(operation: word.parse().ok()?))),
-    },
-    Key {
-        name: "pattern",
-        form: Form::Word(|| Pattern::EXAMPLES.to_vec(), |word| Some(said!(pattern: word.parse().ok()?))),
-    },
-    Key {
-        name: "buffering",
-        form: Form::Word(
-            || Buffering::ALL.iter().map(|buffering| buffering.word()).collect(),
-            |word| Some(said!(buffering: word.parse().ok()?)),
-        ),
-    },
-    Key {
-        name: "cache",
-        form: Form::Word(
-            || CachePolicy::ALL.iter().map(|policy| policy.word()).collect(),
-            |word| Some(said!(cache: word.parse().ok()?)),
-        ),
-    },
-    Key {
-        name: "durability",
-        form: Form::Word(|| Durability::EXAMPLES.to_vec(), |word| Some(said!(durability: word.parse().ok()?))),
-    },
+    shown!("operation", operation: ["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:10"]),
+    shown!("pattern", pattern: Pattern::EXAMPLES),
+    listed!("sharing", sharing: Sharing),
+    shown!("layout", layout: ["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
+    listed!("buffering", buffering: Buffering),
+    listed!("cache", cache: CachePolicy),
+    listed!("file_state", file_state: FileState),
+    shown!("durability", durability: Durability::EXAMPLES),
+    listed!("closing", closing: Closing),
     Key {
         name: "personality",
         form: Form::Word(
@@ -83,10 +87,17 @@ pub(super) const KEYS: &[Key] = &[
             },
         ),
     },
+    listed!("worker_kind", worker_kind: WorkerKind),
     Key { name: "workers", form: Form::Count(MAX_WORKERS as u64, |number| said!(workers: number as u32)) },
     Key { name: "depth", form: Form::Count(MAX_DEPTH as u64, |number| said!(depth: number as u32)) },
     Key { name: "submit_batch", form: Form::Count(MAX_DEPTH as u64, |number| said!(submit_batch: number as u32)) },
+    Key { name: "wait_batch", form: Form::Count(MAX_DEPTH as u64, |number| said!(wait_batch: number as u32)) },
+    listed!("arrivals", arrivals: Arrivals),
+    shown!("rate", rate: ["50000/s", "100MB/s"]),
     Key { name: "request_size", form: Form::Size(MAX_REQUEST.0, |bytes| said!(request_size: Bytes(bytes))) },
+    shown!("sizes", sizes: ["4KiB:70/64KiB:30", "read=4KiB:9/1MiB:1,write=64KiB"]),
+    Key { name: "align", form: Form::Size(MAX_REQUEST.0, |bytes| said!(align: Bytes(bytes))) },
+    Key { name: "offset", form: Form::Size(value::LARGEST, |bytes| said!(offset: Bytes(bytes))) },
     Key { name: "size", form: Form::Size(value::LARGEST, |bytes| said!(span: Bytes(bytes))) },
     Key { name: "duration", form: Form::Duration(Nanoseconds(1_000_000), |span| said!(duration: span)) },
     Key { name: "requests", form: Form::Count(value::LARGEST, |number| said!(requests: number)) },
@@ -94,6 +105,7 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "warmup", form: Form::Duration(Nanoseconds(0), |span| said!(warmup: span)) },
     Key { name: "interval", form: Form::Duration(Nanoseconds(10_000_000), |span| said!(interval: span)) },
     Key { name: "cpus", form: Form::Processors },
+    Key { name: "processors", form: Form::Count(4096, |number| said!(processors: number as u32)) },
 ];
 
 impl Key {

@@ -1,6 +1,6 @@
 use super::diagnostic::Diagnostic;
 use super::*;
-use halfpower_model::{Buffering, Operation, Personality};
+use halfpower_model::{Arrivals, Buffering, Closing, FileState, Operation, Personality, Sharing, WorkerKind};
 use proptest::prelude::*;
 
 const SMALL: &str = r#"
@@ -113,6 +113,38 @@ fn single_mistakes_say_what_was_expected() {
         assert_eq!(errors.diagnostics.len(), 1, "{text}\n{errors}");
         assert!(errors.to_string().contains(needle), "{text}\n{errors}");
     }
+}
+
+#[test]
+fn every_key_reads_the_values_it_shows() {
+    use super::setting::{Form, KEYS};
+    for key in KEYS {
+        let Form::Word(choices, _) = &key.form else { continue };
+        let values = choices().iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(", ");
+        let text = format!("name = \"x\"\n[[sweep]]\n{} = [{values}]\n", key.name);
+        let study = Study::parse("x.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(study.cells(), choices().len(), "{}", key.name);
+        let wrong = format!("name = \"x\"\n[[sweep]]\n{} = \"nonsense\"\n", key.name);
+        let error = errors(&wrong).to_string();
+        assert!(choices().iter().all(|choice| error.contains(choice)), "{}: {error}", key.name);
+    }
+}
+
+#[test]
+fn keys_say_what_the_command_line_says() {
+    let lines = "layout = \"stripe=64KiB\"\nrate = \"100MB/s\"\narrivals = \"poisson\"\nsizes = \"4KiB:70/64KiB:30\"\n\
+                 file_state = \"last_first\"\ndurability = \"fsync=10\"\nclosing = \"timed\"\nprocessors = 1\n\
+                 worker_kind = \"process\"\nsharing = \"cursor\"\nalign = \"4KiB\"\noffset = \"12KiB\"\nwait_batch = 4\n";
+    let study = Study::parse("x.toml", &format!("name = \"x\"\n[[sweep]]\n{lines}")).unwrap();
+    let cell = &study.sweeps[0].cells[0];
+    assert_eq!(cell.layout.unwrap().to_string(), "stripe=64KiB");
+    assert_eq!(cell.rate.unwrap().to_string(), "100MB/s");
+    assert_eq!(cell.sizes.as_ref().unwrap().to_string(), "4KiB:70/64KiB:30");
+    assert_eq!(cell.durability.unwrap().to_string(), "fsync=10");
+    assert_eq!((cell.file_state, cell.closing), (Some(FileState::LastFirst), Some(Closing::Timed)));
+    assert_eq!((cell.arrivals, cell.sharing), (Some(Arrivals::Poisson), Some(Sharing::Cursor)));
+    assert_eq!((cell.worker_kind, cell.processors), (Some(WorkerKind::Process), Some(1)));
+    assert_eq!((cell.align, cell.offset, cell.wait_batch), (Some(Bytes(4096)), Some(Bytes(12_288)), Some(4)));
 }
 
 #[test]

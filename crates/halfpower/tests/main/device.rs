@@ -109,6 +109,75 @@ fn a_device_in_use_is_never_written() {
 }
 
 #[test]
+fn several_devices_are_guarded_each() {
+    let lab = Lab::new();
+    let images = ["image-a", "image-b"].map(|name| lab.data_file(name, 4096));
+    let (Some(one), Some(other)) = (Loop::on(&images[0]), Loop::on(&images[1])) else { return };
+    let both = ["io", one.name(), other.name(), "--requests=64", "--json"];
+    let sample = lab.json(both);
+    assert_eq!((&sample["workload"]["targets"], &sample["total"]["requests"]), (&2.into(), &64.into()));
+    if sample["block"].is_object() {
+        assert!(sample["block"]["bytes"].as_u64() >= sample["total"]["bytes"].as_u64(), "{}", sample["block"]);
+    }
+    lab.refuses(["io", one.name(), one.name()], 2, "are one device");
+    lab.refuses(["io", one.name(), images[0].to_str().unwrap()], 2, "a loop device and the file it lies on");
+    let before = images.each_ref().map(|image| hash(image));
+    let write = ["io", one.name(), other.name(), "--op=write", "--requests=9"];
+    let named = format!("--overwrite={}", one.name());
+    lab.refuses([&write[..], &[&named]].concat(), 2, &format!("{} exists", other.name()));
+    lab.refuses([&write[..], &["--overwrite", "--file-state=append"]].concat(), 2, "a device has no length");
+    lab.refuses([&write[..], &["--overwrite", "--file-state=truncated"]].concat(), 2, "a device has no length");
+    assert_eq!(images.each_ref().map(|image| hash(image)), before, "nothing was written");
+    let written = lab.run([&write[..], &["--overwrite"]].concat());
+    assert_eq!(written.status, Some(0), "{}", written.stderr);
+}
+
+#[test]
+fn one_device_in_use_saves_the_others() {
+    let lab = Lab::new();
+    let image = lab.write("image", &[]);
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(16 << 20).unwrap();
+    if !tool("mkfs.ext4", &["-q".as_ref(), "-F".as_ref(), image.as_os_str()]) {
+        return skip("there is no mkfs.ext4");
+    }
+    let free = lab.data_file("free", 4096);
+    let (Some(used), Some(other)) = (Loop::on(&image), Loop::on(&free)) else { return };
+    let point = lab.path("mounted");
+    std::fs::create_dir(&point).unwrap();
+    if !tool("mount", &["-o".as_ref(), "ro".as_ref(), used.device.as_os_str(), point.as_os_str()]) {
+        return skip("nothing can be mounted here");
+    }
+    let _mounted = Mounted(point);
+    let before = hash(&free);
+    for targets in [[other.name(), used.name()], [used.name(), other.name()]] {
+        lab.refuses([&["io"], &targets[..], &["--op=write", "--overwrite"]].concat(), 1, "is mounted on");
+    }
+    assert_eq!(hash(&free), before, "the one that is free was written");
+}
+
+#[test]
+fn a_file_system_that_cannot_reserve_blocks_says_so() {
+    let lab = Lab::new();
+    let image = lab.write("image", &[]);
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(16 << 20).unwrap();
+    if !is_root() || !tool("mkfs.ext2", &["-q".as_ref(), "-F".as_ref(), image.as_os_str()]) {
+        return skip("there is no mkfs.ext2");
+    }
+    let point = lab.path("mounted");
+    std::fs::create_dir(&point).unwrap();
+    if !tool("mount", &["-o".as_ref(), "loop".as_ref(), image.as_os_str(), point.as_os_str()]) {
+        return skip("ext2 cannot be mounted here");
+    }
+    let _mounted = Mounted(point);
+    let io = ["io", "mounted", "--size=1MiB", "--op=write", "--file-state"];
+    let outcome = lab.run([&io[..], &["preallocated"]].concat());
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("cannot reserve blocks"), "{}", outcome.stderr);
+    let sparse = lab.run([&io[..], &["sparse"]].concat());
+    assert_eq!(sparse.status, Some(0), "the remedy works: {}", sparse.stderr);
+}
+
+#[test]
 fn a_file_system_can_be_unmounted_right_after_a_run() {
     let lab = Lab::new();
     if !lab.has_direct_ring() {
@@ -152,6 +221,7 @@ fn a_partitioned_device_of_which_a_part_is_mounted_is_never_written() {
     for target in [device.name(), part.to_str().unwrap()] {
         lab.refuses(["io", target, "--op=write", "--overwrite"], 1, "is mounted on");
     }
+    lab.refuses(["io", device.name(), part.to_str().unwrap()], 2, "a disk and a part of it");
 }
 
 #[test]

@@ -44,11 +44,24 @@ fn each_direction_of_fio_is_understood() {
         ("randwrite", "write", "random"),
         ("rw", "mix=50", "sequential"),
         ("randrw", "mix=50", "random"),
+        ("trim", "trim", "sequential"),
+        ("randtrim", "trim", "random"),
     ] {
-        let workload =
-            lab.json(["io", "null:", "--rw", word, "--requests=100", "--overwrite", "--json"])["workload"].take();
+        let workload = lab.json(["io", "null:", "--rw", word, "--requests=100", "--json"])["workload"].take();
         assert_eq!((&workload["operation"], &workload["pattern"]), (&operation.into(), &pattern.into()), "{word}");
     }
+}
+
+#[test]
+fn shares_and_flushes_are_understood() {
+    let lab = Lab::new();
+    let of = |words: &str| {
+        let words = [&["io", "null:", "--requests=100", "--json"][..], &words.split(' ').collect::<Vec<_>>()].concat();
+        lab.json(words)["workload"].take()
+    };
+    assert_eq!(of("--rw randrw --rwmixread 70")["operation"], "mix=70");
+    assert_eq!(of("--rw write --fsync 10")["durability"], "fsync=10");
+    assert_eq!(of("--rw randwrite --fdatasync 3 --ramp_time 1ms")["durability"], "fdatasync=3");
 }
 
 #[test]
@@ -56,5 +69,8 @@ fn what_has_no_meaning_here_is_refused() {
     let lab = Lab::new();
     lab.refuses(["io", "null:", "--ioengine=libaio"], 2, "--personality");
     lab.refuses(["io", "null:", "--direct=2"], 2, "use 0 or 1");
-    lab.refuses(["io", "null:", "--rw=trim"], 2, "randread");
+    lab.refuses(["io", "null:", "--rw=trimwrite"], 2, "randread");
+    lab.refuses(["io", "null:", "--rw=read", "--rwmixread=70"], 2, "--rwmixread goes with");
+    lab.refuses(["io", "null:", "--rw=rw", "--rwmixread=100"], 2, "use 1 to 99");
+    lab.refuses(["io", "null:", "--rw=write", "--fsync=0"], 2, "use 1 or more");
 }

@@ -12,3 +12,4 @@ mod refusal;
 mod safety;
 mod support;
 mod survey;
+mod targets;

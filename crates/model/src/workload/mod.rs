@@ -18,6 +18,7 @@ pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKi
 pub use words::ChoiceError;
 
 use crate::content::Data;
+use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -167,6 +168,11 @@ impl Workload {
     /// How many spans there are: one, or one for each target where workers have their own.
     pub fn volumes(&self) -> u64 {
         if self.layout == Layout::Each { u64::from(self.targets) } else { 1 }
+    }
+
+    /// Whether files do not hold data everywhere when it is over, or did not before: the next workload may want them to.
+    pub fn leaves_holes(&self) -> bool {
+        self.file_state != FileState::Written || self.operation.has(RequestKind::Trim)
     }
 
     /// Which of the volumes a worker's requests go to.
