@@ -80,7 +80,7 @@ pub(super) const KEYS: &[Key] = &[
             || {
                 let words = Personality::ALL.iter().filter(|personality| **personality != Personality::Plugin);
                 let words = words.map(|personality| personality.word());
-                std::iter::once("auto").chain(words).chain(std::iter::once("plugin:FILE,OPTIONS")).collect()
+                std::iter::once("auto").chain(words).chain(std::iter::once("plugin:./own.so")).collect()
             },
             |word| match word {
                 "auto" => Some(WorkloadSpec::default()),

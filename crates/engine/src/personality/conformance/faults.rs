@@ -16,7 +16,7 @@ fn bad_place<P: Personality>(subject: &Subject) {
     let Some(faulty) = FaultyFile::mount(model.clone()) else { return };
     let mut rig = match Rig::<P>::open(subject, &open(&faulty.path(), "mix=50", Buffering::Buffered)) {
         // The kernel maps nothing that is not cached.
-        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+        Err(error) if is_because_of(&error, libc::ENODEV) => {
             eprintln!("skipped: {}, it cannot map a file that is not cached", subject.label());
             return;
         }
