@@ -141,6 +141,33 @@ fn the_ring_reaches_its_depth() {
 }
 
 #[test]
+fn what_of_the_ring_was_asked_for_and_refused_is_said() {
+    let (_directory, path) = file(1 << 20);
+    let mut host = host(&path, Access::Read);
+    if !host.describe().supports(Personality::IoUring) {
+        eprintln!("skipped: needs io_uring");
+        return;
+    }
+    let spec = |ring: &str| WorkloadSpec {
+        ring: Some(ring.parse().unwrap()),
+        personality: Some(Personality::IoUring),
+        requests: Some(100),
+        buffering: Some(Buffering::Buffered),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec("sqpoll,defer_taskrun,no-registered_files"));
+    assert_eq!(sample.total.requests, 100);
+    let [refused] = &sample.instrument.refused[..] else { panic!("{:?}", sample.instrument) };
+    assert!(refused.starts_with("defer_taskrun: does not go with sqpoll"), "{refused}");
+    assert!(!sample.instrument.obtained.iter().any(|option| option == "registered_files"), "{:?}", sample.instrument);
+    let warning = sample.warnings.iter().find(|warning| warning.code == "option_refused").expect("a warning");
+    assert!(warning.message.contains(refused), "{warning:?}");
+    let plain = measure(&mut host, &spec("default"));
+    assert_eq!((plain.instrument.refused.len(), plain.total.requests), (0, 100));
+    assert!(!plain.warnings.iter().any(|warning| warning.code == "option_refused"), "{:?}", plain.warnings);
+}
+
+#[test]
 fn null_completes_everything_and_says_the_program_set_the_pace() {
     let mut host = host(Path::new(NULL_TARGET), Access::Read);
     let spec = WorkloadSpec { depth: Some(32), requests: Some(100_000), ..Default::default() };

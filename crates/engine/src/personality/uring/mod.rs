@@ -11,6 +11,8 @@ pub(crate) mod options;
 mod polling;
 mod registered;
 pub(crate) mod ring;
+#[cfg(test)]
+mod tests;
 
 use super::{Completion, Granted, Personality, Setup, Transfer, failed};
 use entry::{Done, Entry, FileName};

@@ -140,20 +140,47 @@ impl<S, A> Ring<S, A> {
 impl<S, A> Drop for Ring<S, A> {
     fn drop(&mut self) {
         // What fails is let go of when the kernel tears the ring down.
-        const NOTHING: &[u8] = &[];
+        let let_go = |operation| {
+            // SAFETY: it reads nothing; the kernel insists on a null pointer.
+            let _ = unsafe { kernel::io_uring_register(self.descriptor.as_fd(), operation, std::ptr::null(), 0) };
+        };
         if self.registered.files {
-            // SAFETY: it reads nothing.
-            let _ = unsafe { self.register(IoringRegisterOp::UnregisterFiles, NOTHING) };
+            let_go(IoringRegisterOp::UnregisterFiles);
         }
         if self.registered.buffers {
-            // SAFETY: it reads nothing.
-            let _ = unsafe { self.register(IoringRegisterOp::UnregisterBuffers, NOTHING) };
+            let_go(IoringRegisterOp::UnregisterBuffers);
         }
         if self.registered.ring {
             let mut update = kernel::io_uring_rsrc_update::default();
             update.offset = self.enter_number as u32;
             // SAFETY: it reads one update.
             let _ = unsafe { self.register(IoringRegisterOp::UnregisterRingFds, &[update]) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_buffers_come_in_parts_of_whole_slots() {
+        let cases = [(4096, 32, 1), (600 << 20, 3, 3), (1 << 30, 2, 2), (4096, 300_000, 2), (12_288, 100_000, 2)];
+        for (slot_bytes, slots, parts) in cases {
+            let base = 0x7000_0000_0000;
+            // Nobody looks there.
+            let iov_base = std::ptr::without_provenance_mut::<c_void>(base);
+            let region = libc::iovec { iov_base, iov_len: slot_bytes * slots };
+            let made = BufferParts::of(region, slot_bytes);
+            let iovecs = made.iovecs(region);
+            assert_eq!(iovecs.len(), parts, "{slots} of {slot_bytes}");
+            assert_eq!(iovecs.iter().map(|iovec| iovec.iov_len).sum::<usize>(), region.iov_len);
+            for slot in [0, 1, slots / 2, slots - 1] {
+                let first = base + slot * slot_bytes;
+                let part = iovecs[usize::from(made.index(std::ptr::without_provenance(first)))];
+                let (from, bytes) = (part.iov_base as usize, part.iov_len);
+                assert!(bytes <= LARGEST_BUFFER && from <= first && first + slot_bytes <= from + bytes, "slot {slot}");
+            }
         }
     }
 }
