@@ -52,6 +52,19 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         (WorkloadSpec { span: Some(Bytes(1 << 31)), ..said() }, "--size"),
         (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
         (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
+        (
+            WorkloadSpec { ring: "sqpoll".parse().ok(), personality: Some(Personality::Sync), ..said() },
+            "--personality io_uring",
+        ),
+        (
+            WorkloadSpec {
+                ring: "iopoll".parse().ok(),
+                buffering: Some(Buffering::Buffered),
+                depth: Some(2),
+                ..said()
+            },
+            "--buffering direct",
+        ),
         (WorkloadSpec { durability: Some(Durability::FlushAtEnd), ..said() }, "--op write"),
     ];
     for (spec, needle) in cases {
@@ -169,75 +182,4 @@ fn ways_have_their_own_defaults_and_contradictions() {
         let message = spec.resolve(&environment()).unwrap_err().to_string();
         assert!(message.contains(needle), "{message}");
     }
-}
-
-#[test]
-fn without_direct_it_is_buffered_and_sync() {
-    let mut environment = environment();
-    environment.target.direct_alignment_bytes = None;
-    let workload = WorkloadSpec::default().resolve(&environment).unwrap();
-    assert_eq!((workload.buffering, workload.personality), (Buffering::Buffered, Personality::Sync));
-    let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..Default::default() };
-    assert!(matches!(direct.resolve(&environment), Err(ResolveError::NoDirect { .. })));
-}
-
-#[test]
-fn what_cannot_be_is_refused_with_the_remedy() {
-    let said = WorkloadSpec::default;
-    let cases = [
-        (WorkloadSpec { depth: Some(0), ..said() }, "from 1"),
-        (WorkloadSpec { request_size: Some(Bytes(0)), ..said() }, "from 1"),
-        (
-            WorkloadSpec { request_size: Some(Bytes(1000)), buffering: Some(Buffering::None), ..said() },
-            "multiples of 512 B",
-        ),
-        (WorkloadSpec { personality: Some(Personality::Sync), depth: Some(8), ..said() }, "--workers 8"),
-        (WorkloadSpec { span: Some(Bytes(1 << 31)), ..said() }, "--size"),
-        (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
-        (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
-        (
-            WorkloadSpec { ring: "sqpoll".parse().ok(), personality: Some(Personality::Sync), ..said() },
-            "--personality io_uring",
-        ),
-        (
-            WorkloadSpec {
-                ring: "iopoll".parse().ok(),
-                buffering: Some(Buffering::Buffered),
-                depth: Some(2),
-                ..said()
-            },
-            "--buffering direct",
-        ),
-        (WorkloadSpec { durability: Some(Durability::FlushAtEnd), ..said() }, "--op write"),
-    ];
-    for (spec, needle) in cases {
-        let message = spec.resolve(&environment()).unwrap_err().to_string();
-        assert!(message.contains(needle), "{message}");
-    }
-    let mut empty = environment();
-    empty.target.size_bytes = Bytes(0);
-    assert!(matches!(said().resolve(&empty), Err(ResolveError::Empty { .. })));
-}
-
-#[test]
-fn every_one_of_several_targets_must_suit() {
-    let said = WorkloadSpec::default;
-    let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..said() };
-    let small = WorkloadSpec { request_size: Some(Bytes(512)), ..direct.clone() };
-    let striped = |text: &str| WorkloadSpec { layout: text.parse().ok(), ..direct.clone() };
-    let cases = [
-        (direct.clone(), with_second(1 << 30, None), "/data/second does not take direct I/O"),
-        (small, with_second(1 << 30, Some(Bytes(4096))), "multiples of 4 KiB, not 512 B"),
-        (striped("stripe=1000"), with_second(1 << 30, Some(Bytes(512))), "--layout comes to 1000 B"),
-        (striped("stripe=64KiB"), with_second(1 << 10, Some(Bytes(512))), "/data/second has 1 KiB"),
-        (striped("mirror"), environment(), "several targets"),
-        (WorkloadSpec { workers: Some(1), ..said() }, with_second(1 << 30, None), "fewer workers than targets"),
-        (direct, with_second(0, Some(Bytes(512))), "/data/second is empty"),
-    ];
-    for (spec, environment, needle) in cases {
-        let message = spec.resolve(&environment).unwrap_err().to_string();
-        assert!(message.contains(needle), "{message}");
-    }
-    let buffered = said().resolve(&with_second(1 << 30, None)).unwrap();
-    assert_eq!(buffered.buffering, Buffering::Buffered);
 }
