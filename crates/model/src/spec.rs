@@ -435,8 +435,8 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
              writes that are written through, and sizes of whole blocks",
         ),
         (
-            !workload.ring.is_default() && workload.personality != Personality::IoUring,
-            "--ring is for --personality io_uring; use that, or leave it out",
+            !workload.ring.is_default() && !matches!(workload.personality, Personality::IoUring | Personality::Nvme),
+            "--ring is for --personality io_uring or nvme; use one, or leave it out",
         ),
         (
             workload.ring.wish(RingOption::Iopoll) == Wish::Asked && !workload.buffering.is_direct(),

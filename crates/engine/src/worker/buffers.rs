@@ -71,12 +71,6 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 
-    /// Each slot with the room up to the next, for registering them one by one.
-    pub(crate) fn regions(&self) -> Vec<libc::iovec> {
-        let slot = |slot| libc::iovec { iov_base: self.address(slot, 0).cast(), iov_len: self.stride };
-        (0..self.slots).map(slot).collect()
-    }
-
     /// From one slot to the next.
     pub(crate) fn stride(&self) -> usize {
         self.stride

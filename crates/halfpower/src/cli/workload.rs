@@ -207,17 +207,21 @@ struct How {
     /// dontcache   the file cache keeps nothing
     #[arg(long, value_name = "LIST", verbatim_doc_comment)]
     rw_flags: Option<RwFlags>,
-    /// Options of io_uring, like sqpoll,no-registered_files [default: what is fastest in general]
+    /// Options of io_uring and nvme [default: all but the last two, where the kernel has them]
     ///
-    /// registered_files, registered_buffers, registered_ring    looked up
-    ///             once, not at every request
-    /// single_issuer, defer_taskrun, coop_taskrun, no_sqarray   how the
-    ///             kernel finishes requests and takes them in
-    /// sqpoll      a thread of the kernel takes requests in
-    /// iopoll      the device is asked until it is done: direct I/O, on
-    ///             devices with queues for it
-    /// no-NAME     without that one
-    #[arg(long, value_name = "LIST", verbatim_doc_comment)]
+    /// A list like sqpoll,no-registered_files. What is asked for by name
+    /// and refused is said in the sample.
+    ///
+    /// registered_files      the kernel looks targets up once
+    /// registered_buffers    it pins the buffers once
+    /// single_issuer         it knows that one thread submits
+    /// defer_taskrun         it finishes requests when they are waited for
+    /// coop_taskrun          it does not interrupt to finish them
+    /// no_sqarray            no table between the queue and its entries
+    /// registered_ring       it looks the ring up once
+    /// sqpoll                a thread of its own looks for requests
+    /// iopoll                it asks the device, and takes no interrupts
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, verbatim_doc_comment)]
     ring: Option<RingOptions>,
     /// Requests handed to the kernel with one call, at most [default: 1]
     ///

@@ -8,68 +8,38 @@ mod outcome;
 
 use super::device::{DeviceError, WriteDone, not_writable};
 use super::uring::Uring;
-use super::{Completion, Personality, Setup, Transfer};
+use super::uring::entry::{Done32, Entry, Entry128, FileName};
+use super::uring::options::Prepared;
+use super::uring::registered::{BufferParts, PartSize};
+use super::uring::ring::Ring;
+use super::{Completion, Granted, Personality, Setup, Transfer, failed};
 use command::{Command, Data, RANGE_BYTES, range};
 use halfpower_model::stream::RequestKind;
-use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
+use halfpower_model::{RingOption, Wish};
 use namespace::Generic;
 use outcome::Status;
+use rustix::io_uring::{IoringOp, IoringSetupFlags, IoringUringCmdFlags};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
-
-/// A ring whose entries have room for a command and its answer.
-type Ring = IoUring<squeue::Entry128, cqueue::Entry32>;
 
 /// `_IOWR('N', 0x80, struct nvme_uring_cmd)`: a command to the namespace.
 const NVME_URING_CMD_IO: u32 = 0xc048_4e80;
 
 pub(crate) struct Nvme {
     // Dropped first, so that the kernel has let go of the ranges.
-    ring: Ring,
+    ring: Ring<Entry128, Done32>,
     generics: Vec<Generic>,
-    registered: Option<Registered>,
+    /// How an entry names the file of each.
+    files: Vec<FileName>,
+    parts: Option<BufferParts>,
     write_done: WriteDone,
     /// The list of a trim, for each tag.
     ranges: Vec<[u8; RANGE_BYTES]>,
     /// Transfers that were never sent.
     refused: Vec<Completion>,
     cause: Option<String>,
-    obtained: Vec<String>,
-}
-
-/// Buffers that the kernel keeps mapped, by number from 0.
-#[derive(Clone, Copy, Debug)]
-struct Registered {
-    /// Address of the first.
-    base: usize,
-    /// From one to the next.
-    stride: usize,
-}
-
-impl Registered {
-    /// Registers each slot by itself: Linux 6.1 refuses a command of a registered buffer (EINVAL) where the rest of
-    /// that buffer, not the command, has more pages than a command may name.
-    fn with(ring: &Ring, regions: &[libc::iovec]) -> Option<Registered> {
-        let first = regions.first()?;
-        // SAFETY: the caller's buffers outlive the personality, and so the ring.
-        unsafe { ring.submitter().register_buffers(regions) }.ok()?;
-        Some(Registered { base: first.iov_base as usize, stride: first.iov_len })
-    }
-
-    /// The number of the buffer that an address lies in.
-    #[inline]
-    fn number(self, address: *mut u8) -> u16 {
-        ((address as usize - self.base) / self.stride) as u16
-    }
-}
-
-fn build_ring(entries: u32) -> io::Result<(Ring, Vec<String>)> {
-    let entries = entries.next_power_of_two();
-    match Ring::builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
-        Ok(ring) => Ok((ring, vec!["single_issuer".to_owned(), "defer_taskrun".to_owned()])),
-        Err(_) => Ok((Ring::builder().build(entries)?, Vec::new())),
-    }
+    granted: Granted,
 }
 
 impl Personality for Nvme {
@@ -79,32 +49,37 @@ impl Personality for Nvme {
             return Some("this host has no NVMe disk with a generic device; attach one, or use io_uring".to_owned());
         }
         let old = "the kernel's io_uring takes no commands for devices; Linux 5.19 or later does".to_owned();
-        let Ok((ring, _)) = build_ring(2) else {
+        let Ok(ring) = Ring::<Entry128, Done32>::new(2, IoringSetupFlags::empty()) else {
             // A plain ring tells why there is none at all.
             return Some(Uring::unavailable().unwrap_or(old));
         };
-        let mut probe = Probe::new();
-        let is_known =
-            ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(opcode::UringCmd80::CODE);
-        (!is_known).then_some(old)
+        (!ring.is_supported(IoringOp::UringCmd)).then_some(old)
     }
 
     fn open(setup: Setup<'_>) -> io::Result<Self> {
         let targets = setup.own_targets()?;
         let generics = targets.iter().map(|target| Generic::beside(&target.file)).collect::<io::Result<Vec<_>>>()?;
         generics.iter().try_for_each(|generic| generic.geometry.check(setup.workload))?;
-        let (ring, mut obtained) = build_ring(setup.outstanding)?;
-        let registered = Registered::with(&ring, &setup.buffers.regions());
-        obtained.extend(registered.map(|_| "registered_buffers".to_owned()));
+        let wished = setup.workload.ring;
+        let mut prepared = Prepared::new(setup.outstanding, wished.with(RingOption::Iopoll, Wish::Declined))?;
+        let descriptors: Vec<_> = generics.iter().map(|generic| generic.file.as_raw_fd()).collect();
+        let files = prepared.files(&descriptors);
+        // Each slot by itself: Linux 6.1 refuses a command of a registered buffer (EINVAL) where the rest of that buffer,
+        // not the command, has more pages than a command may name.
+        let parts = prepared.buffers(setup.buffers, PartSize::Slot);
+        let Prepared { ring, mut granted, .. } = prepared;
+        let unpolled = wished.wish(RingOption::Iopoll) == Wish::Asked;
+        granted.refused.extend(unpolled.then(|| format!("{}: commands are not polled for", RingOption::Iopoll)));
         Ok(Nvme {
             ring,
             generics,
-            registered,
+            files,
+            parts,
             write_done: WriteDone::asked_by(setup.workload),
             ranges: vec![[0; RANGE_BYTES]; setup.outstanding as usize],
             refused: Vec::with_capacity(setup.outstanding as usize),
             cause: None,
-            obtained,
+            granted,
         })
     }
 
@@ -128,7 +103,7 @@ impl Personality for Nvme {
     fn reap(&mut self, done: &mut Vec<Completion>, at_least: u32) -> io::Result<()> {
         done.append(&mut self.refused);
         while done.len() < at_least as usize {
-            passing(self.ring.submit_and_wait(at_least as usize - done.len()))?;
+            self.ring.submit_and_wait(at_least - done.len() as u32)?;
             self.collect(done);
         }
         Ok(())
@@ -136,10 +111,7 @@ impl Personality for Nvme {
 
     fn poll(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
         done.append(&mut self.refused);
-        if done.is_empty() {
-            let at_most = types::Timespec::from(at_most);
-            passing(self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&at_most)))?;
-        }
+        self.ring.submit_and_poll(if done.is_empty() { at_most } else { Duration::ZERO })?;
         self.collect(done);
         Ok(())
     }
@@ -149,7 +121,11 @@ impl Personality for Nvme {
     }
 
     fn obtained(&self) -> Vec<String> {
-        self.obtained.clone()
+        self.granted.obtained.clone()
+    }
+
+    fn refused(&self) -> Vec<String> {
+        self.granted.refused.clone()
     }
 }
 
@@ -157,7 +133,7 @@ impl Nvme {
     #[inline]
     fn collect(&mut self, done: &mut Vec<Completion>) {
         let Nvme { ring, generics, cause, .. } = self;
-        done.extend(ring.completion().map(|entry| completion(&entry, generics, cause)));
+        ring.take(|answer| done.push(completion(&answer, generics, cause)));
     }
 
     #[inline]
@@ -185,17 +161,20 @@ impl Nvme {
     /// The memory it names stays mapped and nobody else's until it comes back.
     #[inline]
     unsafe fn push(&mut self, command: Command, transfer: &Transfer) {
-        let file = types::Fd(self.generics[usize::from(transfer.target)].file.as_raw_fd());
-        let moves_data = matches!(transfer.kind, RequestKind::Read | RequestKind::Write);
-        let buffer = self.registered.filter(|_| moves_data).map(|registered| registered.number(transfer.address));
-        let entry = opcode::UringCmd80::new(file, NVME_URING_CMD_IO)
-            .buf_index(buffer)
-            .cmd(command.to_bytes())
-            .build()
-            .user_data(u64::from(transfer.length) << 32 | u64::from(transfer.tag));
-        // SAFETY: by the caller's word. The queue has room: it is as deep as the most that can be outstanding.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        debug_assert!(pushed.is_ok(), "the queue has an entry for each transfer");
+        let file = self.files[usize::from(transfer.target)];
+        let mut entry = Entry::new(IoringOp::UringCmd, file);
+        entry.user_data = u64::from(transfer.length) << 32 | u64::from(transfer.tag);
+        if let Some(parts) = self.parts.filter(|_| matches!(transfer.kind, RequestKind::Read | RequestKind::Write)) {
+            entry.operation_flags = IoringUringCmdFlags::FIXED.bits();
+            entry.buffer = parts.index(transfer.address);
+        }
+        let entry = Entry128::command(entry, NVME_URING_CMD_IO, &command.to_bytes());
+        // SAFETY: by the caller's word.
+        while !unsafe { self.ring.push(entry) } {
+            if let Err(error) = self.ring.make_room() {
+                return self.refused.push(Completion { tag: transfer.tag, result: failed(&error) });
+            }
+        }
     }
 
     #[cold]
@@ -205,34 +184,14 @@ impl Nvme {
     }
 }
 
-impl Drop for Nvme {
-    fn drop(&mut self) {
-        // The kernel tears a ring down some time after it is closed; until then it would keep the memory.
-        if self.registered.is_some() {
-            let _ = self.ring.submitter().unregister_buffers();
-        }
-    }
-}
-
-/// Lets pass what waiting may end with: it is waited for anew.
-fn passing(waited: io::Result<usize>) -> io::Result<()> {
-    match waited {
-        Ok(_) => Ok(()),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY | libc::EAGAIN | libc::ETIME)) => {
-            Ok(())
-        }
-        Err(error) => Err(error),
-    }
-}
-
 /// A command's end: the entry has its tag and length, and the status or the kernel's error number.
 #[inline]
-fn completion(entry: &cqueue::Entry32, generics: &[Generic], cause: &mut Option<String>) -> Completion {
-    let (tag, length) = (entry.user_data() as u32, (entry.user_data() >> 32) as i32);
-    if entry.result() == 0 {
+fn completion(Done32 { done, .. }: &Done32, generics: &[Generic], cause: &mut Option<String>) -> Completion {
+    let (tag, length) = (done.user_data as u32, (done.user_data >> 32) as i32);
+    if done.result == 0 {
         return Completion { tag, result: length };
     }
-    let Some(error) = failure(entry.result(), generics) else { return Completion { tag, result: length } };
+    let Some(error) = failure(done.result, generics) else { return Completion { tag, result: length } };
     // The first of several is the one that is told of.
     cause.get_or_insert(error.cause);
     Completion { tag, result: -error.errno }

@@ -9,17 +9,18 @@ pub(crate) mod entry;
 mod operations;
 pub(crate) mod options;
 mod polling;
-mod registered;
+pub(crate) mod registered;
 pub(crate) mod ring;
 #[cfg(test)]
 mod tests;
 
 use super::{Completion, Granted, Personality, Setup, Transfer, failed};
-use entry::{Done, Entry, FileName};
+use entry::{Done, Entry};
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{RingOption, Wish};
 use operations::Operations;
-use options::{is_wanted, make_ring};
+use options::{Prepared, is_wanted};
+use registered::PartSize;
 use ring::Ring;
 use rustix::fd::AsRawFd;
 use rustix::io_uring::IoringSetupFlags;
@@ -58,26 +59,13 @@ impl Personality for Uring {
         {
             (wished, unpolled) = (wished.with(RingOption::Iopoll, Wish::Declined), Some(why));
         }
-        let (mut ring, mut granted) = make_ring(setup.outstanding, wished)?;
-        if let Some(why) = unpolled {
-            granted.add(setup.workload.ring, RingOption::Iopoll, Err(why));
-        }
+        let mut prepared = Prepared::new(setup.outstanding, wished)?;
         let descriptors: Vec<_> = targets.iter().map(|target| target.file.as_raw_fd()).collect();
-        let mut files: Vec<_> = descriptors.iter().map(|descriptor| FileName::Descriptor(*descriptor)).collect();
-        if is_wanted(wished, RingOption::RegisteredFiles) {
-            let registered = ring.register_files(&descriptors);
-            if registered.is_ok() {
-                files = (0..).take(files.len()).map(FileName::Registered).collect();
-            }
-            granted.outcome(wished, RingOption::RegisteredFiles, &registered);
-        }
-        let mut parts = None;
-        if is_wanted(wished, RingOption::RegisteredBuffers) {
-            let registered = ring.register_buffers(setup.buffers);
-            granted.outcome(wished, RingOption::RegisteredBuffers, &registered);
-            parts = registered.ok();
-        }
-        let is_polled = granted.has(RingOption::Iopoll);
+        let files = prepared.files(&descriptors);
+        let parts = prepared.buffers(setup.buffers, PartSize::Largest);
+        let Prepared { ring, mut granted, .. } = prepared;
+        granted.refused.extend(unpolled.map(|why| format!("{}: {why}", RingOption::Iopoll)));
+        let is_polled = granted.obtained.iter().any(|option| option == RingOption::Iopoll.word());
         let operations = Operations::new(&ring, targets, files, parts, is_polled, setup.workload)?;
         granted.obtained.extend(operations.has_discard().then(|| "discard_command".to_owned()));
         let done_at_once = Vec::with_capacity(setup.outstanding as usize);

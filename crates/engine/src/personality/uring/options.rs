@@ -4,12 +4,15 @@
 //! granted. What goes only without another is settled before: a kernel thread that submits (`sqpoll`) finishes requests
 //! itself, so that there is nothing to defer.
 
-use super::entry::{Answer, Submission};
+use super::entry::{Answer, FileName, Submission};
+use super::registered::{BufferParts, PartSize};
 use super::ring::Ring;
 use crate::personality::Granted;
+use crate::worker::buffers::Buffers;
 use halfpower_model::{RingOption, RingOptions, Wish};
 use rustix::io_uring::IoringSetupFlags;
 use std::io;
+use std::os::fd::RawFd;
 
 /// Options that the setup of a ring takes, in the order in which they are granted.
 const SETUP: [(RingOption, IoringSetupFlags); 6] = [
@@ -30,32 +33,75 @@ pub(super) fn is_wanted(options: RingOptions, option: RingOption) -> bool {
     }
 }
 
-/// A ring for so many requests, registered with the calling thread where that is wanted.
-///
-/// # Errors
-/// The kernel's, when it makes none even without options.
-pub(crate) fn make_ring<S: Submission, A: Answer>(
-    outstanding: u32,
-    options: RingOptions,
-) -> io::Result<(Ring<S, A>, Granted)> {
-    let mut granted = Granted::default();
-    let wanted: Vec<_> = SETUP.into_iter().filter(|(option, _)| is_wanted(options, *option)).collect();
-    let together = wanted.iter().filter(|(option, _)| obstacle(options, *option).is_none());
-    let all = together.clone().fold(IoringSetupFlags::empty(), |flags, (_, flag)| flags | *flag);
-    let (mut ring, flags, errors) = match Ring::new(outstanding, all) {
-        Ok(ring) => (ring, all, Vec::new()),
-        Err(_) => one_by_one(outstanding, together.copied())?,
-    };
-    for (option, flag) in wanted {
-        let error = errors.iter().find(|(refused, _)| *refused == option).map(|(_, error)| error);
-        let reason = obstacle(options, option).map(str::to_owned).or_else(|| error.map(|error| reason(option, error)));
-        granted.add(options, option, if flags.contains(flag) { Ok(()) } else { Err(reason.unwrap_or_default()) });
+/// A ring in the making: what it was to have, and what came of that.
+pub(crate) struct Prepared<S, A> {
+    pub(crate) ring: Ring<S, A>,
+    pub(crate) granted: Granted,
+    wished: RingOptions,
+}
+
+impl<S: Submission, A: Answer> Prepared<S, A> {
+    /// A ring for so many requests, registered with the calling thread where that is wanted.
+    ///
+    /// # Errors
+    /// The kernel's, when it makes none even without options.
+    pub(crate) fn new(outstanding: u32, wished: RingOptions) -> io::Result<Self> {
+        let wanted: Vec<_> = SETUP.into_iter().filter(|(option, _)| is_wanted(wished, *option)).collect();
+        let together = wanted.iter().filter(|(option, _)| obstacle(wished, *option).is_none());
+        let all = together.clone().fold(IoringSetupFlags::empty(), |flags, (_, flag)| flags | *flag);
+        let (ring, flags, errors) = match Ring::new(outstanding, all) {
+            Ok(ring) => (ring, all, Vec::new()),
+            Err(_) => one_by_one(outstanding, together.copied())?,
+        };
+        let mut prepared = Prepared { ring, granted: Granted::default(), wished };
+        for (option, flag) in wanted {
+            let error = errors.iter().find(|(refused, _)| *refused == option).map(|(_, error)| error);
+            let why = obstacle(wished, option).map(str::to_owned).or_else(|| error.map(|error| reason(option, error)));
+            prepared.note(option, if flags.contains(flag) { Ok(()) } else { Err(why.unwrap_or_default()) });
+        }
+        if is_wanted(wished, RingOption::RegisteredRing) {
+            let registered = prepared.ring.register_itself();
+            prepared.note_outcome(RingOption::RegisteredRing, &registered);
+        }
+        Ok(prepared)
     }
-    if is_wanted(options, RingOption::RegisteredRing) {
-        let registered = ring.register_itself().map_err(|error| reason(RingOption::RegisteredRing, &error));
-        granted.add(options, RingOption::RegisteredRing, registered);
+
+    /// Registers files where that is wanted; gives how entries name them.
+    pub(crate) fn files(&mut self, descriptors: &[RawFd]) -> Vec<FileName> {
+        if is_wanted(self.wished, RingOption::RegisteredFiles) {
+            let registered = self.ring.register_files(descriptors);
+            self.note_outcome(RingOption::RegisteredFiles, &registered);
+            if registered.is_ok() {
+                return (0..).take(descriptors.len()).map(FileName::Registered).collect();
+            }
+        }
+        descriptors.iter().map(|descriptor| FileName::Descriptor(*descriptor)).collect()
     }
-    Ok((ring, granted))
+
+    /// Registers a worker's buffers, which outlive the ring, where that is wanted; gives how entries name them.
+    pub(crate) fn buffers(&mut self, buffers: &Buffers, most: PartSize) -> Option<BufferParts> {
+        if !is_wanted(self.wished, RingOption::RegisteredBuffers) {
+            return None;
+        }
+        let registered = self.ring.register_buffers(buffers, most);
+        self.note_outcome(RingOption::RegisteredBuffers, &registered);
+        registered.ok()
+    }
+
+    /// Notes what came of an option that was wanted: one that was not asked for is not missed.
+    pub(crate) fn note(&mut self, option: RingOption, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.granted.obtained.push(option.word().to_owned()),
+            Err(reason) if self.wished.wish(option) == Wish::Asked => {
+                self.granted.refused.push(format!("{option}: {reason}"));
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn note_outcome<T>(&mut self, option: RingOption, outcome: &io::Result<T>) {
+        self.note(option, outcome.as_ref().map(drop).map_err(|error| reason(option, error)));
+    }
 }
 
 /// What of the other options stands in an option's way.
@@ -106,26 +152,6 @@ fn reason(option: RingOption, error: &io::Error) -> String {
     format!("{needs} ({error})")
 }
 
-impl Granted {
-    /// Notes what came of an option that was wanted.
-    pub(super) fn outcome<T>(&mut self, wished: RingOptions, option: RingOption, outcome: &io::Result<T>) {
-        self.add(wished, option, outcome.as_ref().map(drop).map_err(|error| reason(option, error)));
-    }
-
-    pub(super) fn has(&self, option: RingOption) -> bool {
-        self.obtained.iter().any(|obtained| obtained == option.word())
-    }
-
-    /// The same for an option with its reason: one that was not asked for is not missed.
-    pub(super) fn add(&mut self, wished: RingOptions, option: RingOption, outcome: Result<(), String>) {
-        match outcome {
-            Ok(()) => self.obtained.push(option.word().to_owned()),
-            Err(reason) if wished.wish(option) == Wish::Asked => self.refused.push(format!("{option}: {reason}")),
-            Err(_) => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +176,7 @@ mod tests {
             eprintln!("skipped: needs io_uring");
             return;
         }
-        let granted = |text: &str| make_ring::<Entry, Done>(4, text.parse().unwrap()).unwrap().1;
+        let granted = |text: &str| Prepared::<Entry, Done>::new(4, text.parse().unwrap()).unwrap().granted;
         assert_eq!(granted("sqpoll").refused, Vec::<String>::new());
         let [only] = &granted("sqpoll,defer_taskrun").refused[..] else { panic!("one option is refused") };
         assert!(only.starts_with("defer_taskrun: does not go with sqpoll"), "{only}");

@@ -24,6 +24,15 @@ pub(super) struct Registered {
     ring: bool,
 }
 
+/// How much of a worker's buffers goes into one registration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartSize {
+    /// As much as the kernel takes.
+    Largest,
+    /// A slot.
+    Slot,
+}
+
 /// How a worker's buffers are registered: in parts of whole slots, since one may not have more than 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferParts {
@@ -32,8 +41,11 @@ pub(crate) struct BufferParts {
 }
 
 impl BufferParts {
-    fn of(region: libc::iovec, slot_bytes: usize) -> Self {
-        let slots = (LARGEST_BUFFER / slot_bytes).max(1);
+    fn of(region: libc::iovec, slot_bytes: usize, most: PartSize) -> Self {
+        let slots = match most {
+            PartSize::Largest => (LARGEST_BUFFER / slot_bytes).max(1),
+            PartSize::Slot => 1,
+        };
         let part_bytes = (slots * slot_bytes).min(region.iov_len);
         BufferParts { base: region.iov_base as usize, part_bytes }
     }
@@ -78,9 +90,9 @@ impl<S: Submission, A: Answer> Ring<S, A> {
     ///
     /// # Errors
     /// The kernel's: ENOMEM where the limit on locked memory is too low.
-    pub(crate) fn register_buffers(&mut self, buffers: &Buffers) -> io::Result<BufferParts> {
+    pub(crate) fn register_buffers(&mut self, buffers: &Buffers, most: PartSize) -> io::Result<BufferParts> {
         let region = buffers.region();
-        let parts = BufferParts::of(region, buffers.stride());
+        let parts = BufferParts::of(region, buffers.stride(), most);
         // SAFETY: the kernel reads as many descriptions from there, and pins the pages; even where they were unmapped
         // first, it would write to pages that are nobody else's.
         unsafe { self.register(IoringRegisterOp::RegisterBuffers, &parts.iovecs(region))? };
@@ -165,13 +177,14 @@ mod tests {
 
     #[test]
     fn large_buffers_come_in_parts_of_whole_slots() {
-        let cases = [(4096, 32, 1), (600 << 20, 3, 3), (1 << 30, 2, 2), (4096, 300_000, 2), (12_288, 100_000, 2)];
-        for (slot_bytes, slots, parts) in cases {
+        let large = [(4096, 32, 1), (600 << 20, 3, 3), (1 << 30, 2, 2), (4096, 300_000, 2), (12_288, 100_000, 2)];
+        let large = large.map(|case| (PartSize::Largest, case));
+        for (most, (slot_bytes, slots, parts)) in large.into_iter().chain([(PartSize::Slot, (4096, 5, 5))]) {
             let base = 0x7000_0000_0000;
             // Nobody looks there.
             let iov_base = std::ptr::without_provenance_mut::<c_void>(base);
             let region = libc::iovec { iov_base, iov_len: slot_bytes * slots };
-            let made = BufferParts::of(region, slot_bytes);
+            let made = BufferParts::of(region, slot_bytes, most);
             let iovecs = made.iovecs(region);
             assert_eq!(iovecs.len(), parts, "{slots} of {slot_bytes}");
             assert_eq!(iovecs.iter().map(|iovec| iovec.iov_len).sum::<usize>(), region.iov_len);
