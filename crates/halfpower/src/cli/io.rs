@@ -6,6 +6,7 @@ use super::{Context, Ending, UsageError, sample_text, session};
 use crate::ground::{self, Contents, KeptTestFile, Opened, Opening, Site, Wish};
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use clap::Args;
+use halfpower_engine::{Access, Host, Target};
 use halfpower_model::{Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
 use std::path::PathBuf;
 
@@ -29,6 +30,11 @@ pub(super) struct Arguments {
     /// Something to remember the sample by
     #[arg(long, value_name = "TEXT", help_heading = "Results")]
     note: Option<String>,
+    /// Read back and check what a stored run wrote with --verify
+    ///
+    /// The run says what every block should hold; name its targets in their order, and no other options of a workload.
+    #[arg(long, value_name = "RUN", help_heading = "Results")]
+    verify_run: Option<RunId>,
 }
 
 const HINT: &str = "\
@@ -90,6 +96,9 @@ impl Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let spec = arguments.workload.spec()?;
+    if let Some(written) = arguments.verify_run {
+        return verify(context, arguments, &spec, written);
+    }
     let wish = Wish {
         targets: arguments.targets.clone(),
         files: arguments.files,
@@ -138,6 +147,44 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let sample = kept?;
     removed?;
     finished?;
+    show(context, &sample)
+}
+
+/// Reads back and checks what a stored run wrote.
+fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written: RunId) -> anyhow::Result<Ending> {
+    if *spec != WorkloadSpec::default() || arguments.files.is_some() {
+        return Err(UsageError(
+            "--verify-run reads what that run wrote, its way; leave the other options out".to_owned(),
+        ))?;
+    }
+    let mut store = session::open_store(context, true)?;
+    let samples = store.samples(written)?;
+    let stamped = |sample: &Sample| sample.verified.is_some() && sample.workload.operation.writes();
+    let Some(stored) = samples.into_iter().rev().find(|stored| stamped(&stored.sample)) else {
+        return Err(UsageError(format!(
+            "run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run"
+        )))?;
+    };
+    let targets = arguments.targets.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<_, _>>()?;
+    let mut host = Host::on(targets)?;
+    let mut sample = host.verify(&stored.sample, &context.cancel)?;
+    sample.note.clone_from(&arguments.note);
+    if !arguments.no_store {
+        let run = store.begin_run(&NewRun {
+            kind: RunKind::Io,
+            name: &format!("verification of run {written}"),
+            question: None,
+            study_text: None,
+            plan: None,
+            command: &format!("halfpower {}", context.typed),
+            target: &session::stored_targets(&arguments.targets)?.join(", "),
+            seed: stored.sample.workload.seed,
+            note: arguments.note.as_deref(),
+            environment: host.describe(),
+        })?;
+        store.add_sample(run, 0, 0, &sample)?;
+        store.finish_run(run, status_of(&sample))?;
+    }
     show(context, &sample)
 }
 
