@@ -153,17 +153,18 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 /// Reads back and checks what a stored run wrote.
 fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written: RunId) -> anyhow::Result<Ending> {
     if *spec != WorkloadSpec::default() || arguments.files.is_some() {
-        return Err(UsageError(
-            "--verify-run reads what that run wrote, its way; leave the other options out".to_owned(),
-        ))?;
+        anyhow::bail!(UsageError(
+            "--verify-run reads what that run wrote, its way; leave the other options out".to_owned()
+        ));
     }
     let mut store = session::open_store(context, true)?;
-    let samples = store.samples(written)?;
+    // A run that is not there says so itself.
+    let samples = store.run(written).and_then(|run| store.samples(run.id))?;
     let stamped = |sample: &Sample| sample.verified.is_some() && sample.workload.operation.writes();
     let Some(stored) = samples.into_iter().rev().find(|stored| stamped(&stored.sample)) else {
-        return Err(UsageError(format!(
+        anyhow::bail!(UsageError(format!(
             "run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run"
-        )))?;
+        )));
     };
     let targets = arguments.targets.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<_, _>>()?;
     let mut host = Host::on(targets)?;
