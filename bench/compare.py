@@ -193,7 +193,7 @@ def open_loop(report, programs, arguments, warm):
             readings.append(ours.run())
         loops = [reading.sample["open_loop"] for reading in readings]
         median, low, high = median_interval([loop["lateness_ns"]["mean"] / 1e3 for loop in loops])
-        lost = sum(loop["lost"] for loop in loops)
+        lost = sum(loop["backlog_at_end"] for loop in loops)
     except Skipped as why:
         report.add(f"| `sync`, open loop, 50 000/s | none | | | | | {needed} | {why} |")
         return

@@ -10,6 +10,7 @@
  *     fail_after=N   transfers fail once a worker has done N
  *     errno=NAME     with this error: EIO (without it), ENOSPC, ENODEV, ETIMEDOUT
  *     short_every=N  every Nth transfer of a worker moves only half of its bytes
+ *     flip_every=N   every Nth transfer of a worker, if it is a read, brings a bit that is not what was written
  *     lose=N         a worker's Nth transfer never comes back, which a plug-in must not do: to see what happens
  *
  * The memory is shared by all workers and all targets, begins as zeros and lasts as long as the program.
@@ -31,7 +32,7 @@ static unsigned char *memory;
 static uint64_t memory_bytes;
 
 struct options {
-    uint64_t delay_us, fail_after, short_every, lose;
+    uint64_t delay_us, fail_after, short_every, flip_every, lose;
     int error;
 };
 
@@ -84,6 +85,7 @@ static int read_option(char *option, struct options *options) {
     if (strcmp(option, "delay_us") == 0) return number(value, &options->delay_us);
     if (strcmp(option, "fail_after") == 0) return number(value, &options->fail_after);
     if (strcmp(option, "short_every") == 0) return number(value, &options->short_every);
+    if (strcmp(option, "flip_every") == 0) return number(value, &options->flip_every);
     if (strcmp(option, "lose") == 0) return number(value, &options->lose);
     if (strcmp(option, "errno") == 0) return error_number(value, &options->error);
     return 0;
@@ -98,7 +100,7 @@ static int32_t read_options(const char *text, struct options *options, char *err
         if (!read_option(option, options)) {
             snprintf(error, error_size,
                      "the option %s is not understood; there are delay_us=N, fail_after=N, errno=EIO|ENOSPC|ENODEV|"
-                     "ETIMEDOUT, short_every=N and lose=N", option);
+                     "ETIMEDOUT, short_every=N, flip_every=N and lose=N", option);
             result = -EINVAL;
         }
     }
@@ -150,6 +152,9 @@ static void ram_submit(void *state, const struct hp_transfer *transfer) {
     worker->count++;
 }
 
+/* Whether it is the turn of the transfer with this number. */
+static int is_turn(uint64_t number, uint64_t every) { return every != 0 && number % every == 0; }
+
 /* Moves the bytes, and says how many. */
 static int32_t move(const struct options *options, const struct pending *pending) {
     const struct hp_transfer *transfer = &pending->transfer;
@@ -160,8 +165,11 @@ static int32_t move(const struct options *options, const struct pending *pending
     if (length > memory_bytes - transfer->offset) length = (uint32_t)(memory_bytes - transfer->offset);
     unsigned char *place = memory + transfer->offset;
     if (transfer->kind == HP_TRIM) return memset(place, 0, length), 0;
-    if (options->short_every != 0 && pending->number % options->short_every == 0 && length > 1) length /= 2;
-    if (transfer->kind == HP_READ) memcpy(transfer->address, place, length);
+    if (is_turn(pending->number, options->short_every) && length > 1) length /= 2;
+    if (transfer->kind == HP_READ) {
+        memcpy(transfer->address, place, length);
+        if (is_turn(pending->number, options->flip_every)) ((unsigned char *)transfer->address)[length / 2] ^= 1;
+    }
     if (transfer->kind == HP_WRITE) memcpy(place, transfer->address, length);
     return (int32_t)length;
 }

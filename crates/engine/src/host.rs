@@ -8,10 +8,12 @@ use crate::run;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
-use halfpower_model::sample::Verified;
+use crate::worker::recorder::Snapshot;
+use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
-    Arrivals, Bytes, CachePolicy, Cancel, Closing, Durability, Environment, FileState, Layout, Limits, MeasureError,
-    Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind, Workload,
+    Arrivals, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, Durability, Environment, FileState, Layout, Limits,
+    MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind,
+    Workload,
 };
 use std::io;
 
@@ -122,14 +124,15 @@ impl Host {
         Ok(sample)
     }
 
-    /// Reads back from the medium what a sample has written.
+    /// Reads back from the medium what a sample has written; gives what was read.
     fn read_back(
         &self,
         sample: &mut Sample,
         targets: &[Opened],
         ledger: &Ledger,
         cancel: &Cancel,
-    ) -> Result<(), MeasureError> {
+    ) -> Result<Totals, MeasureError> {
+        let mut read = Totals::default();
         let from = self.clock.tick();
         let reading = verification::reading(&sample.workload, ledger, 0);
         self.targets.flush()?;
@@ -143,34 +146,47 @@ impl Host {
             let volumes = Some(ledger.volumes(volume));
             let raw = for_personality!(reading.personality,
                 P => run::run::<P>(&reading, its, self.clock, volumes, &mut (), cancel))?;
-            verification::conclude(sample, &raw, ledger);
+            verification::conclude_reading(sample, &raw, ledger, cancel.is_cancelled());
+            read.requests += raw.counts.iter().map(Snapshot::requests).sum::<u64>();
+            read.bytes += raw.counts.iter().map(|counts| counts.bytes).sum::<u64>();
         }
         let took_s = self.clock.nanoseconds(self.clock.tick() - from) as f64 / 1e9;
         if let Some(verified) = &mut sample.verified {
             verified.read_back_s = Some(took_s);
         }
-        Ok(())
+        read.requests_per_s = read.requests as f64 / took_s;
+        read.bytes_per_s = BytesPerSecond(read.bytes as f64 / took_s);
+        Ok(read)
     }
 
     /// Reads what an earlier sample has written, and checks it: a sample of its own, of that reading.
     ///
     /// # Errors
-    /// When the target cannot be read, or the sample wrote nothing that could be checked.
+    /// When the target cannot be read, or the earlier sample wrote nothing that can be checked.
     pub fn verify(&mut self, written: &Sample, cancel: &Cancel) -> Result<Sample, MeasureError> {
         let workload = &written.workload;
         let ledger = verification::ledger_of(written).map_err(no_memory)?;
         let reading = verification::reading(workload, &ledger, 0);
+        let there = self.environment.volume_size(workload.layout);
+        if self.environment.targets() != workload.targets || there < reading.span {
+            return Err(MeasureError::Unsupported(format!(
+                "{} holds {there}, and {} of {} target(s) were written; name the targets of that run, in their order",
+                self.environment.target.path, reading.span, workload.targets,
+            )));
+        }
         let targets = self.targets.reopen(&reading)?;
-        let mut sample = Sample::empty(reading, self.environment.clone());
-        sample.verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
-        sample.started_at = jiff::Timestamp::now();
-        let read = Sample { workload: workload.clone(), ..sample.clone() };
-        let mut read = read;
-        self.read_back(&mut read, &targets, &ledger, cancel)?;
-        sample.elapsed_s = read.verified.as_ref().and_then(|verified| verified.read_back_s).unwrap_or_default();
-        sample.verified = read.verified;
-        sample.failure = read.failure;
-        Ok(sample)
+        let verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
+        let started_at = jiff::Timestamp::now();
+        let empty = Sample::empty(workload.clone(), self.environment.clone());
+        let mut sample = Sample { started_at, verified, ..empty };
+        let read = self.read_back(&mut sample, &targets, &ledger, cancel)?;
+        if sample.verified.as_ref().is_none_or(|verified| verified.blocks == 0) && sample.failure.is_none() {
+            return Err(MeasureError::Unsupported(
+                "that run wrote no block that could be checked; write with --verify stamp".to_owned(),
+            ));
+        }
+        sample.elapsed_s = sample.verified.as_ref().and_then(|verified| verified.read_back_s).unwrap_or_default();
+        Ok(Sample { workload: reading, total: read.clone(), read: Some(read), ..sample })
     }
 }
 

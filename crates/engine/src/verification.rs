@@ -1,5 +1,6 @@
 //! Verification after the fact: reading back what was written, in the same run or a later one.
 
+use crate::errno;
 use crate::run::RawRun;
 use crate::worker::FailureCause;
 use crate::worker::ledger::Ledger;
@@ -50,25 +51,43 @@ pub(crate) fn ledger_of(written: &Sample) -> io::Result<Ledger> {
     Ledger::replay(&written.workload, &submitted, failed)
 }
 
-/// Adds what a run found to the sample.
+/// Adds what a run of writes found to the sample: what its reads found wrong, and what it failed to write.
 pub(crate) fn conclude(sample: &mut Sample, raw: &RawRun, ledger: &Ledger) {
     let block_bytes = sample.workload.verify_block();
     let verified = sample.verified.get_or_insert_with(|| Verified { block_bytes, ..Verified::default() });
-    (verified.blocks, verified.wrong) = (ledger.checked(), ledger.wrong());
     for (index, worker) in (0..).zip(&raw.workers) {
-        if let Some(mismatch) = &worker.outcome.mismatch {
-            verified.first_wrong.get_or_insert_with(|| mismatch.clone());
-        }
-        let failed = worker.outcome.failures.iter().map(|failure| (index, failure.request));
-        verified.failed.extend(failed);
-        let unread = worker.outcome.failures.iter().find(|failure| failure.cause == FailureCause::EndOfTarget);
-        if let Some(failure) = unread {
-            let at = failure.request.offset;
-            verified
-                .first_wrong
-                .get_or_insert_with(|| format!("the target ends at byte {at}, before what was written"));
-        }
+        verified.failed.extend(worker.outcome.failures.iter().map(|failure| (index, failure.request)));
     }
+    find(sample, raw, ledger);
+}
+
+/// Adds what reading back found. What could not be read is as good as wrong.
+pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledger, cancelled: bool) {
+    find(sample, raw, ledger);
+    let broken = raw.workers.iter().find_map(|worker| worker.breakdown.clone());
+    let unread = raw.failures().next().map(|failure| {
+        let at = failure.request.offset;
+        match failure.cause {
+            FailureCause::EndOfTarget => format!("the target ends at byte {at}, before what was written"),
+            FailureCause::Errno(number) => {
+                let why = failure.words.clone().unwrap_or_else(|| errno::explanation(number));
+                format!("byte {at} cannot be read ({}: {why})", errno::name(number))
+            }
+        }
+    });
+    let what = broken.or(unread).map(|why| ("verification_failed", format!("not all was read back: {why}")));
+    let stopped = cancelled.then(|| ("interrupted", "interrupted while what was written was read back".to_owned()));
+    if let Some((code, message)) = what.or(stopped) {
+        sample.failure.get_or_insert(Failure { code: code.to_owned(), message });
+    }
+}
+
+/// Blocks that were checked, and what was wrong with them.
+fn find(sample: &mut Sample, raw: &RawRun, ledger: &Ledger) {
+    let Some(verified) = &mut sample.verified else { return };
+    (verified.blocks, verified.wrong) = (ledger.checked(), ledger.wrong());
+    let first = raw.workers.iter().find_map(|worker| worker.outcome.mismatch.clone());
+    verified.first_wrong = verified.first_wrong.take().or(first);
     if let Some(first) = &verified.first_wrong {
         let wrong = verified.wrong;
         let blocks = if wrong == 1 { "block is" } else { "blocks are" };

@@ -5,6 +5,7 @@ mod course;
 mod layouts;
 mod parallel;
 mod verify;
+mod ways;
 
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
 use halfpower_model::{
@@ -36,7 +37,8 @@ fn measure(host: &mut Host, spec: &WorkloadSpec) -> Sample {
 
 /// The personalities that move data here; the others are named as skipped.
 fn personalities(host: &Host) -> Vec<Personality> {
-    let moving = [Personality::Sync, Personality::IoUring];
+    let moving =
+        [Personality::Sync, Personality::Vectored, Personality::Mmap, Personality::Libaio, Personality::IoUring];
     for personality in moving.iter().filter(|personality| !host.describe().supports(**personality)) {
         eprintln!("skipped: {personality} does not work on this machine");
     }
@@ -53,7 +55,7 @@ fn every_personality_does_as_many_requests_as_asked() {
                 operation: Some(operation),
                 pattern: Some(Pattern::Random),
                 personality: Some(personality),
-                depth: (personality == Personality::IoUring).then_some(8),
+                depth: personality.is_deep().then_some(8),
                 workers: Some(3),
                 requests: Some(1000),
                 buffering: Some(Buffering::Buffered),

@@ -30,5 +30,6 @@ pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, NamedPersonality, Operation,
-    Pattern, Personality, Plugin, Rate, RingOption, RingOptions, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish,
+    WorkerKind, Workload,
 };

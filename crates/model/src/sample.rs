@@ -289,6 +289,10 @@ pub struct Instrument {
     /// Options that were asked for and not granted, each with the reason: `sqpoll: needs ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
+    /// Transfers that would have had to wait and, having been told not to, were done again so that they could; none
+    /// where nobody told them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_block: Option<u64>,
 }
 
 /// Why a sample ended early.

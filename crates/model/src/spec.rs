@@ -4,13 +4,15 @@
 //! are laid over one another with [`WorkloadSpec::or`]. Resolving fills in the defaults, checks every value against
 //! the target, and looks nothing up itself: what it needs to know is in the [`Environment`].
 
+mod way;
+
 use crate::content::{Data, MIN_BLOCK_BYTES};
 use crate::environment::{Environment, TargetFacts, TargetKind};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Plugin, Rate, RingOption, RingOptions, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -60,12 +62,15 @@ spec! {
     worker_kind: WorkerKind,
     /// Default: direct where the target takes it, else buffered.
     buffering: Buffering,
-    /// Default: io_uring when direct or deeper than one and it works here, else sync.
+    /// Default: vectored when there are flags for it, else io_uring when direct or deeper than one and it works here,
+    /// else sync.
     personality: Personality,
     /// Default: none; counts where the personality is a plug-in.
     plugin: Plugin,
     /// Default: what is fastest in general.
     ring: RingOptions,
+    /// Default: none.
+    rw_flags: RwFlags,
     /// Default: each.
     layout: Layout,
     /// Default: the whole target.
@@ -231,6 +236,7 @@ impl WorkloadSpec {
             personality,
             plugin: self.plugin.clone().filter(|_| personality == Personality::Plugin),
             ring: self.ring.unwrap_or_default(),
+            rw_flags: self.rw_flags.unwrap_or_default(),
             layout,
             targets,
             span: self.span.unwrap_or(environment.volume_size(layout)),
@@ -259,6 +265,7 @@ impl WorkloadSpec {
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
+        way::check(&workload)?;
         let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
         if workload.file_state != FileState::Written && !is_limited {
             // Once the file has been written over, it is like any other.
@@ -271,7 +278,9 @@ impl WorkloadSpec {
         let refuses = |target: &&TargetFacts| target.direct_alignment_bytes.is_none();
         let target = environment.all_targets().find(refuses).unwrap_or(&environment.target);
         let alignment = environment.direct_alignment();
-        let fits = alignment.is_some_and(|alignment| request_size.0.is_multiple_of(alignment.0));
+        let aligned = alignment.is_some_and(|alignment| request_size.0.is_multiple_of(alignment.0));
+        let of_the_cache = self.personality == Some(Personality::Mmap) || self.keeps_nothing();
+        let fits = aligned && !of_the_cache;
         let buffering = self.buffering.unwrap_or(if fits { Buffering::Direct } else { Buffering::Buffered });
         if !buffering.is_direct() || target.kind == TargetKind::Null {
             return Ok(buffering);
@@ -281,11 +290,16 @@ impl WorkloadSpec {
                 path: target.path.clone(),
                 filesystem: target.filesystem.clone().unwrap_or_else(|| "no reason given".to_owned()),
             }),
-            Some(alignment) if !fits => {
+            Some(alignment) if !aligned => {
                 Err(ResolveError::Alignment { path: target.path.clone(), alignment, size: request_size })
             }
             Some(_) => Ok(buffering),
         }
+    }
+
+    /// Whether it is asked for that the file cache keeps nothing, which takes one that is used.
+    fn keeps_nothing(&self) -> bool {
+        self.rw_flags.is_some_and(|flags| flags.has(RwFlag::Dontcache))
     }
 
     fn resolve_personality(
@@ -298,6 +312,7 @@ impl WorkloadSpec {
         let personality = match self.personality {
             Some(said) => said,
             None if environment.target.kind == TargetKind::Null => Personality::Null,
+            None if self.rw_flags.is_some_and(|flags| !flags.is_empty()) => Personality::Vectored,
             None if ring_is_better && environment.supports(Personality::IoUring) => Personality::IoUring,
             None => Personality::Sync,
         };
@@ -502,161 +517,4 @@ fn check_range<T: fmt::Display + PartialOrd>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::environment::{ClockFacts, PersonalityFacts};
-
-    fn environment() -> Environment {
-        let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
-        target.direct_alignment_bytes = Some(Bytes(512));
-        Environment {
-            host: "test".to_owned(),
-            kernel: "6".to_owned(),
-            cpus: 2,
-            cpu_model: None,
-            memory_bytes: Bytes(1 << 34),
-            clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
-            personalities: Personality::ALL
-                .iter()
-                .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
-                .collect(),
-            target,
-            more_targets: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn nothing_said_is_a_direct_sequential_read() {
-        let workload = WorkloadSpec::default().resolve(&environment()).unwrap();
-        assert_eq!(workload.to_string(), "sequential read, 64 KiB, 1 deep, direct");
-        assert_eq!(workload.personality, Personality::IoUring);
-        assert_eq!(workload.limits.duration, Some(Nanoseconds(5_000_000_000)));
-    }
-
-    #[test]
-    fn without_direct_it_is_buffered_and_sync() {
-        let mut environment = environment();
-        environment.target.direct_alignment_bytes = None;
-        let workload = WorkloadSpec::default().resolve(&environment).unwrap();
-        assert_eq!((workload.buffering, workload.personality), (Buffering::Buffered, Personality::Sync));
-        let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..Default::default() };
-        assert!(matches!(direct.resolve(&environment), Err(ResolveError::NoDirect { .. })));
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_with_the_remedy() {
-        let said = WorkloadSpec::default;
-        let cases = [
-            (WorkloadSpec { depth: Some(0), ..said() }, "from 1"),
-            (WorkloadSpec { request_size: Some(Bytes(0)), ..said() }, "from 1"),
-            (
-                WorkloadSpec { request_size: Some(Bytes(1000)), buffering: Some(Buffering::None), ..said() },
-                "multiples of 512 B",
-            ),
-            (WorkloadSpec { personality: Some(Personality::Sync), depth: Some(8), ..said() }, "--workers 8"),
-            (WorkloadSpec { span: Some(Bytes(1 << 31)), ..said() }, "--size"),
-            (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
-            (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
-            (
-                WorkloadSpec { ring: "sqpoll".parse().ok(), personality: Some(Personality::Sync), ..said() },
-                "--personality io_uring",
-            ),
-            (
-                WorkloadSpec {
-                    ring: "iopoll".parse().ok(),
-                    buffering: Some(Buffering::Buffered),
-                    depth: Some(2),
-                    ..said()
-                },
-                "--buffering direct",
-            ),
-            (WorkloadSpec { durability: Some(Durability::FlushAtEnd), ..said() }, "--op write"),
-        ];
-        for (spec, needle) in cases {
-            let message = spec.resolve(&environment()).unwrap_err().to_string();
-            assert!(message.contains(needle), "{message}");
-        }
-        let mut empty = environment();
-        empty.target.size_bytes = Bytes(0);
-        assert!(matches!(said().resolve(&empty), Err(ResolveError::Empty { .. })));
-    }
-
-    fn with_second(size: u64, alignment: Option<Bytes>) -> Environment {
-        let mut environment = environment();
-        let mut second = TargetFacts::bare("/data/second", TargetKind::File, Bytes(size));
-        second.direct_alignment_bytes = alignment;
-        environment.more_targets = vec![second];
-        environment
-    }
-
-    #[test]
-    fn several_targets_make_one_volume() {
-        let striped = WorkloadSpec { layout: "stripe=64KiB".parse().ok(), ..Default::default() };
-        let mirrored = WorkloadSpec { layout: "mirror".parse().ok(), ..Default::default() };
-        let each = WorkloadSpec::default();
-        let environment = with_second((1 << 29) + 1, Some(Bytes(4096)));
-        let spans = [&striped, &mirrored, &each].map(|spec| spec.resolve(&environment).unwrap());
-        assert_eq!(spans.each_ref().map(|workload| workload.span.0), [1 << 30, 1 << 29, 1 << 29]);
-        assert_eq!(spans.each_ref().map(|workload| (workload.targets, workload.workers)), [(2, 1), (2, 1), (2, 2)]);
-    }
-
-    #[test]
-    fn every_one_of_several_targets_must_suit() {
-        let said = WorkloadSpec::default;
-        let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..said() };
-        let small = WorkloadSpec { request_size: Some(Bytes(512)), ..direct.clone() };
-        let striped = |text: &str| WorkloadSpec { layout: text.parse().ok(), ..direct.clone() };
-        let cases = [
-            (direct.clone(), with_second(1 << 30, None), "/data/second does not take direct I/O"),
-            (small, with_second(1 << 30, Some(Bytes(4096))), "multiples of 4 KiB, not 512 B"),
-            (striped("stripe=1000"), with_second(1 << 30, Some(Bytes(512))), "--layout comes to 1000 B"),
-            (striped("stripe=64KiB"), with_second(1 << 10, Some(Bytes(512))), "/data/second has 1 KiB"),
-            (striped("mirror"), environment(), "several targets"),
-            (WorkloadSpec { workers: Some(1), ..said() }, with_second(1 << 30, None), "fewer workers than targets"),
-            (direct, with_second(0, Some(Bytes(512))), "/data/second is empty"),
-        ];
-        for (spec, environment, needle) in cases {
-            let message = spec.resolve(&environment).unwrap_err().to_string();
-            assert!(message.contains(needle), "{message}");
-        }
-        let buffered = said().resolve(&with_second(1 << 30, None)).unwrap();
-        assert_eq!(buffered.buffering, Buffering::Buffered);
-    }
-
-    #[test]
-    fn a_device_has_no_file_state() {
-        let mut environment = with_second(1 << 30, Some(Bytes(512)));
-        environment.more_targets[0].kind = TargetKind::BlockDevice;
-        let spec = WorkloadSpec {
-            operation: Some(Operation::Write),
-            file_state: Some(FileState::Sparse),
-            ..WorkloadSpec::default()
-        };
-        assert!(spec.resolve(&environment).unwrap_err().to_string().contains("a device has no length"));
-    }
-
-    #[test]
-    fn a_file_in_a_state_is_written_once_over() {
-        let spec = |text: &str| WorkloadSpec {
-            operation: Some(Operation::Write),
-            file_state: text.parse().ok(),
-            ..WorkloadSpec::default()
-        };
-        let limit = |spec: &WorkloadSpec, environment| spec.resolve(&environment).unwrap().limits.bytes;
-        for state in FileState::ALL.iter().filter(|state| **state != FileState::Written) {
-            assert_eq!(limit(&spec(state.word()), environment()), Some(Bytes(1 << 30)), "{state}");
-        }
-        assert_eq!(limit(&spec("written"), environment()), None);
-        assert_eq!(limit(&spec("append"), with_second(1 << 30, Some(Bytes(512)))), Some(Bytes(2 << 30)));
-        let said = WorkloadSpec { requests: Some(3), ..spec("append") };
-        assert_eq!(limit(&said, environment()), None);
-    }
-
-    #[test]
-    fn the_upper_layer_wins() {
-        let above = WorkloadSpec { depth: Some(8), ..Default::default() };
-        let below = WorkloadSpec { depth: Some(2), workers: Some(3), ..Default::default() };
-        let both = above.or(&below);
-        assert_eq!((both.depth, both.workers), (Some(8), Some(3)));
-    }
-}
+mod tests;

@@ -26,17 +26,24 @@ impl Control {
     /// Trims or flushes; gives what a completion carries.
     #[cold]
     pub(crate) fn run(self, target: &Opened, transfer: &Transfer) -> i32 {
-        let descriptor = target.file.as_raw_fd();
         match transfer.kind {
-            // SAFETY: a system call on a descriptor that is open; it touches no memory.
-            RequestKind::Flush if self == Control::Fdatasync => moved(unsafe { libc::fdatasync(descriptor) } as isize),
-            // SAFETY: the same.
-            RequestKind::Flush => moved(unsafe { libc::fsync(descriptor) } as isize),
+            RequestKind::Flush => self.flush(target),
             _ => match trim(target, transfer.offset, u64::from(transfer.length)) {
                 Ok(()) => 0,
                 Err(error) => failed(&error),
             },
         }
+    }
+
+    /// Flushes; gives what a completion carries.
+    pub(super) fn flush(self, target: &Opened) -> i32 {
+        let descriptor = target.file.as_raw_fd();
+        moved(match self {
+            // SAFETY: a system call on a descriptor that is open; it touches no memory.
+            Control::Fdatasync => unsafe { libc::fdatasync(descriptor) },
+            // SAFETY: the same.
+            Control::Fsync => unsafe { libc::fsync(descriptor) },
+        } as isize)
     }
 }
 

@@ -5,6 +5,8 @@
 mod conformance;
 mod control;
 mod device;
+pub(crate) mod libaio;
+pub(crate) mod mmap;
 pub(crate) mod null;
 pub(crate) mod nvme;
 pub(crate) mod plugin;
@@ -12,6 +14,7 @@ pub(crate) mod sg;
 pub(crate) mod spread;
 pub(crate) mod sync;
 pub(crate) mod uring;
+pub(crate) mod vectored;
 
 use crate::target::Opened;
 use crate::worker::buffers::Buffers;
@@ -153,6 +156,12 @@ pub(crate) trait Personality: Sized {
     fn refused(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Transfers that would have had to wait and, having been told not to, were done again so that they could; none
+    /// where nobody told them.
+    fn would_block(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Compiles `$body` for the type of each personality: the one place where names become types.
@@ -162,6 +171,18 @@ macro_rules! for_personality {
         match $name {
             Name::Sync => {
                 type $type = $crate::personality::sync::Sync;
+                $body
+            }
+            Name::Vectored => {
+                type $type = $crate::personality::vectored::Vectored;
+                $body
+            }
+            Name::Mmap => {
+                type $type = $crate::personality::mmap::Mmap;
+                $body
+            }
+            Name::Libaio => {
+                type $type = $crate::personality::libaio::Libaio;
                 $body
             }
             Name::IoUring => {

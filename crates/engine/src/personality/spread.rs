@@ -125,6 +125,14 @@ impl<P: Personality> Personality for Spread<P> {
     fn obtained(&self) -> Vec<String> {
         self.inner.obtained()
     }
+
+    fn refused(&self) -> Vec<String> {
+        self.inner.refused()
+    }
+
+    fn would_block(&self) -> Option<u64> {
+        self.inner.would_block()
+    }
 }
 
 impl<P: Personality> Spread<P> {

@@ -88,6 +88,11 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
             loop_ns_per_request: Some(context.loop_ns_per_request),
             obtained: raw.granted.obtained.clone(),
             refused: raw.granted.refused.clone(),
+            would_block: raw
+                .workers
+                .iter()
+                .filter_map(|worker| worker.outcome.would_block)
+                .reduce(|sum, more| sum + more),
         },
         generator_bound,
         cached_share_before: context.cached_share_before,

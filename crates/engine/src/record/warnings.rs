@@ -73,6 +73,14 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         format!("refused: {}", sample.instrument.refused.join("; ")),
         "mend what it needs, or leave it out of --ring",
     );
+    warn(
+        workload.personality == Personality::Libaio && !workload.buffering.is_direct(),
+        "submits_synchronously",
+        "libaio does buffered requests one by one as they are submitted: the storage never saw the depth, whatever \
+         depth_mean says"
+            .to_owned(),
+        "use --buffering direct, or --personality io_uring",
+    );
     let polled = sample.instrument.obtained.iter().any(|option| option == "sqpoll");
     warn(
         (polled || workload.buffering == Buffering::Buffered) && workload.personality == Personality::IoUring,

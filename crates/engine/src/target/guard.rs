@@ -4,7 +4,8 @@
 use super::TargetError;
 use super::filesystem::{self, Mount, sysfs_device, whole_disk};
 use rustix::fs::{major, minor};
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,26 @@ pub(super) fn refuse_if_backing(path: &Path) -> Result<(), TargetError> {
         None => Ok(()),
         Some(reason) => Err(TargetError::InUse { path: path.display().to_string(), reason }),
     }
+}
+
+/// Refuses a file that another program holds a lock on (fcntl(2)), as databases and virtual machines do with theirs.
+/// Where the file system knows no locks, nobody holds one.
+///
+/// # Errors
+/// [`TargetError::InUse`] naming the process, where the kernel does.
+pub(super) fn refuse_if_locked(path: &Path, file: &File) -> Result<(), TargetError> {
+    // SAFETY: a plain structure of numbers, for which zeros are a value.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    // SAFETY: the descriptor is open, and the structure outlives the call, which takes no lock.
+    let told = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+    if told != 0 || lock.l_type == libc::F_UNLCK as libc::c_short {
+        return Ok(());
+    }
+    let holder = if lock.l_pid > 0 { format!("process {}", lock.l_pid) } else { "another program".to_owned() };
+    let reason = format!("{holder} holds a lock on it; stop that first");
+    Err(TargetError::InUse { path: path.display().to_string(), reason })
 }
 
 /// Every loop device that has a file, and that file.
@@ -140,6 +161,24 @@ fn swap_devices() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_another_program_has_locked_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let again = || File::options().read(true).write(true).open(file.path()).unwrap();
+        let holder = again();
+        assert!(refuse_if_locked(file.path(), &again()).is_ok());
+        // SAFETY: a plain structure of numbers, for which zeros are a value.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = libc::F_RDLCK as libc::c_short;
+        // SAFETY: the descriptor is open, and the structure outlives the call.
+        let taken = unsafe { libc::fcntl(holder.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
+        assert_eq!(taken, 0, "{}", std::io::Error::last_os_error());
+        let message = refuse_if_locked(file.path(), &again()).unwrap_err().to_string();
+        assert!(message.contains("another program holds a lock"), "{message}");
+        drop(holder);
+        assert!(refuse_if_locked(file.path(), &again()).is_ok());
+    }
 
     #[test]
     fn the_disk_below_root_is_refused() {

@@ -170,6 +170,13 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
+    /// A plain file that a test has open for reading and writing.
+    #[cfg(test)]
+    pub(crate) fn of(file: File) -> Opened {
+        let size = Bytes(file.metadata().map_or(0, |metadata| metadata.len()));
+        Opened { file, kind: TargetKind::File, size, flags: OFlags::RDWR | OFlags::CLOEXEC }
+    }
+
     /// Opens it once more, as another program would: with a place to read ahead from that is its own.
     pub(crate) fn reopen(&self) -> io::Result<Opened> {
         let file = open_again(&self.file, self.flags)?;
@@ -206,6 +213,9 @@ impl Target {
         let metadata = file.metadata().map_err(fail)?;
         if kind_of(path, &metadata)? != kind {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
+        }
+        if access == Access::Overwrite {
+            guard::refuse_if_locked(path, &file)?;
         }
         let (facts, device) = describe_open(path, &file, access)?;
         Ok(Target { facts, file: Some(file), access, device, is_reshaped: false })

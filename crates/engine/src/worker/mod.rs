@@ -77,6 +77,8 @@ pub(crate) struct Outcome {
     pub(crate) failures: Vec<RequestFailure>,
     /// The first block that was not as it was written, in a sentence.
     pub(crate) mismatch: Option<String>,
+    /// What [`Personality::would_block`] counted in the measured part.
+    pub(crate) would_block: Option<u64>,
 }
 
 /// A request that failed.
@@ -269,6 +271,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     fn begin_measuring(&mut self, schedule: &Schedule, cpu_before: &mut CpuTime) -> u64 {
         self.phase = Phase::Measuring;
         *cpu_before = cpu::thread_time();
+        self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
         self.remaining = match schedule.requests {
             u64::MAX => u64::MAX,
@@ -339,6 +342,8 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     fn finish(mut self, schedule: &Schedule, last_reap: u64, cpu_before: CpuTime) -> io::Result<Outcome> {
         self.outcome.depth_mean =
             self.depth_ticks as f64 / self.depth_until.saturating_sub(schedule.measure_from).max(1) as f64;
+        let before = self.outcome.would_block.unwrap_or(0);
+        self.outcome.would_block = self.personality.would_block().map(|all| all - before);
         let Worker { personality, extras, mut outcome, clock, .. } = self;
         let mut end = last_reap;
         if FULL && extras.has_timed_end() {

@@ -7,9 +7,10 @@ mod small;
 
 use super::{CancelSoon, file, host, measure};
 use halfpower_engine::{Access, Host, NULL_TARGET};
+use halfpower_model::workload::Verify;
 use halfpower_model::{
     Buffering, Bytes, Cancel, MeasureError, NamedPersonality, Nanoseconds, Operation, Pattern, Personality, Sample,
-    Testbed, WorkloadSpec,
+    Testbed, WorkerKind, WorkloadSpec,
 };
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -62,14 +63,63 @@ fn the_same_work_leaves_the_same_bytes() {
     let mut first = None;
     for way in ways(&host(&path, Access::Read)) {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-        let spec = WorkloadSpec { operation: Some(Operation::Write), requests: Some(300), seed: Some(3), ..by(&way) };
+        let spec = WorkloadSpec {
+            operation: Some("mix=30".parse::<Operation>().unwrap()),
+            requests: Some(300),
+            seed: Some(3),
+            ..by(&way)
+        };
         let sample = measure(&mut host(&path, Access::Overwrite), &spec);
         assert!(sample.is_complete(), "{way}: {:?}", sample.failure);
         assert_eq!(sample.total.requests, 300, "{way}");
         let bytes = std::fs::read(&path).unwrap();
         let changed = bytes.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 7)).count();
-        assert!((100..256).contains(&changed), "{way}: {changed} of 256 blocks are hit by 300 random writes");
+        assert!((100..256).contains(&changed), "{way}: {changed} of 256 blocks are hit by some 210 random writes");
         assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{way} left other bytes than the first");
+    }
+}
+
+#[test]
+fn what_is_written_verifies_in_every_way_workers_can_be() {
+    let (_directory, path) = file(1 << 20);
+    for way in ways(&host(&path, Access::Read)) {
+        for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
+            let spec = WorkloadSpec {
+                operation: Some("mix=40".parse::<Operation>().unwrap()),
+                depth: way.personality.is_deep().then_some(8),
+                workers: Some(3),
+                worker_kind: Some(worker_kind),
+                verify: Some(Verify::ReadBack),
+                requests: Some(2000),
+                ..by(&way)
+            };
+            let sample = measure(&mut host(&path, Access::Overwrite), &spec);
+            assert!(sample.is_complete(), "{way}, {worker_kind}: {:?}", sample.failure);
+            let verified = sample.verified.expect("it was verified");
+            assert_eq!((verified.wrong, verified.first_wrong), (0, None), "{way}, {worker_kind}");
+            assert!(verified.blocks > 200, "{way}, {worker_kind}: {} blocks", verified.blocks);
+        }
+    }
+}
+
+#[test]
+fn a_bit_that_a_plug_in_flips_is_found() {
+    let Some(file_of_ram) = examples::ram() else { return };
+    // Of the real file only the name and the size matter: what is written is in the plug-in.
+    let (_directory, path) = file(1 << 20);
+    for (options, is_right) in [("", true), ("flip_every=100", false)] {
+        let spec = WorkloadSpec {
+            operation: Some("mix=50".parse::<Operation>().unwrap()),
+            pattern: Some(Pattern::Random),
+            depth: Some(4),
+            verify: Some(Verify::Stamp),
+            requests: Some(2000),
+            ..by(&plugin(file_of_ram, options))
+        };
+        let sample = measure(&mut host(&path, Access::Overwrite), &spec);
+        let verified = sample.verified.expect("it was verified");
+        assert_eq!(verified.wrong == 0, is_right, "{options}: {verified:?}");
+        assert_eq!(sample.failure.is_none(), is_right, "{options}: {:?}", sample.failure);
     }
 }
 

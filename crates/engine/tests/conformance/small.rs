@@ -12,6 +12,7 @@ fn a_file_system_that_fills_up_ends_every_personality_with_its_error() {
     for way in ways(&host(&path, Access::Read)) {
         for buffering in [Buffering::Buffered, Buffering::Direct] {
             std::fs::remove_file(&path).unwrap();
+            small.wait_for_room();
             File::create(&path).unwrap().set_len(64 << 20).unwrap();
             let spec = WorkloadSpec {
                 operation: Some(Operation::Write),
@@ -74,6 +75,20 @@ impl SmallFileSystem {
             }
         }
         Some(SmallFileSystem { directory })
+    }
+
+    /// Waits until the file that was removed is gone: the kernel lets go of a ring's files some time after it is closed.
+    fn wait_for_room(&self) {
+        let begun = Instant::now();
+        let mounted = self.directory.path().join("mounted");
+        loop {
+            let room = rustix::fs::statvfs(&mounted).unwrap();
+            if room.f_bavail * room.f_frsize > 8 << 20 {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "the file stays open");
+            std::thread::sleep(Duration::from_millis(3));
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct FioArguments {
     /// For --buffering: 0 buffered, 1 direct
     #[arg(long, value_name = "0|1", conflicts_with = "buffering")]
     direct: Option<u8>,
-    /// For --personality: psync, sync, io_uring, io_uring_cmd, sg, null
+    /// For --personality: psync, sync, pvsync2, mmap, libaio, io_uring, io_uring_cmd, sg, null
     #[arg(long, value_name = "ENGINE", conflicts_with = "personality")]
     ioengine: Option<String>,
     /// For --durability fsync=WRITES
@@ -97,14 +97,17 @@ impl FioArguments {
 
 fn personality(engine: &str) -> Result<Personality, UsageError> {
     match engine {
-        "psync" | "sync" | "pvsync" | "pvsync2" => Ok(Personality::Sync),
+        "psync" | "sync" | "pvsync" => Ok(Personality::Sync),
+        "pvsync2" => Ok(Personality::Vectored),
+        "mmap" => Ok(Personality::Mmap),
+        "libaio" => Ok(Personality::Libaio),
         "io_uring" => Ok(Personality::IoUring),
         "sg" => Ok(Personality::Sg),
         "io_uring_cmd" => Ok(Personality::Nvme),
         "null" => Ok(Personality::Null),
-        other => Err(UsageError(format!(
-            "--ioengine {other} has no personality here; use --personality sync, io_uring, sg, nvme or null"
-        ))),
+        other => {
+            Err(UsageError(format!("--ioengine {other} has no personality here; use --personality, which has more")))
+        }
     }
 }
 

@@ -1,16 +1,13 @@
 //! `halfpower io`: one workload.
 
-use super::console::printable;
 use super::targets::OverwriteArgument;
 use super::workload::{PLACE, WorkloadArguments};
-use super::{Context, Ending, UsageError, session};
+use super::{Context, Ending, UsageError, sample_text, session};
 use crate::ground::{self, Contents, KeptTestFile, Opened, Opening, Site, Wish};
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use clap::Args;
-use halfpower_model::sample::Totals;
-use halfpower_model::units::significant;
-use halfpower_model::{Nanoseconds, Observer, Progress, Quantity, Sample, Testbed, Workload, WorkloadSpec};
-use std::fmt::Write;
+use halfpower_engine::{Access, Host, Target};
+use halfpower_model::{Observer, Progress, Sample, Testbed, Workload, WorkloadSpec};
 use std::path::PathBuf;
 
 /// What the command line says of one workload.
@@ -33,6 +30,11 @@ pub(super) struct Arguments {
     /// Something to remember the sample by
     #[arg(long, value_name = "TEXT", help_heading = "Results")]
     note: Option<String>,
+    /// Read back and check what a stored run wrote with --verify
+    ///
+    /// The run says what every block should hold; name its targets in their order, and no other options of a workload.
+    #[arg(long, value_name = "RUN", help_heading = "Results")]
+    verify_run: Option<RunId>,
 }
 
 const HINT: &str = "\
@@ -94,6 +96,9 @@ impl Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let spec = arguments.workload.spec()?;
+    if let Some(written) = arguments.verify_run {
+        return verify(context, arguments, &spec, written);
+    }
     let wish = Wish {
         targets: arguments.targets.clone(),
         files: arguments.files,
@@ -142,6 +147,45 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let sample = kept?;
     removed?;
     finished?;
+    show(context, &sample)
+}
+
+/// Reads back and checks what a stored run wrote.
+fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written: RunId) -> anyhow::Result<Ending> {
+    if *spec != WorkloadSpec::default() || arguments.files.is_some() {
+        anyhow::bail!(UsageError(
+            "--verify-run reads what that run wrote, its way; leave the other options out".to_owned()
+        ));
+    }
+    let mut store = session::open_store(context, true)?;
+    // A run that is not there says so itself.
+    let samples = store.run(written).and_then(|run| store.samples(run.id))?;
+    let stamped = |sample: &Sample| sample.verified.is_some() && sample.workload.operation.writes();
+    let Some(stored) = samples.into_iter().rev().find(|stored| stamped(&stored.sample)) else {
+        anyhow::bail!(UsageError(format!(
+            "run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run"
+        )));
+    };
+    let targets = arguments.targets.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<_, _>>()?;
+    let mut host = Host::on(targets)?;
+    let mut sample = host.verify(&stored.sample, &context.cancel)?;
+    sample.note.clone_from(&arguments.note);
+    if !arguments.no_store {
+        let run = store.begin_run(&NewRun {
+            kind: RunKind::Io,
+            name: &format!("verification of run {written}"),
+            question: None,
+            study_text: None,
+            plan: None,
+            command: &format!("halfpower {}", context.typed),
+            target: &session::stored_targets(&arguments.targets)?.join(", "),
+            seed: stored.sample.workload.seed,
+            note: arguments.note.as_deref(),
+            environment: host.describe(),
+        })?;
+        store.add_sample(run, 0, 0, &sample)?;
+        store.finish_run(run, status_of(&sample))?;
+    }
     show(context, &sample)
 }
 
@@ -236,7 +280,7 @@ fn show(context: &Context, sample: &Sample) -> anyhow::Result<Ending> {
     if context.global.json {
         context.console.print_json(sample)?;
     } else {
-        context.console.print(&summary(sample))?;
+        context.console.print(&sample_text::summary(sample))?;
     }
     if let Some(failure) = &sample.failure {
         context.console.message(&failure.message);
@@ -246,87 +290,4 @@ fn show(context: &Context, sample: &Sample) -> anyhow::Result<Ending> {
         RunStatus::Interrupted => Ending::Interrupted,
         _ => Ending::Failed,
     })
-}
-
-/// A sample for people.
-fn summary(sample: &Sample) -> String {
-    let mut text = format!("{}, {}, on {}\n", sample.workload, sample.workload.named_personality(), places(sample));
-    let parts = [("read", &sample.read), ("write", &sample.write), ("trim", &sample.trim), ("flush", &sample.flush)];
-    let parts: Vec<(&str, &Totals)> =
-        parts.iter().filter_map(|(name, totals)| Some((*name, totals.as_ref()?))).collect();
-    throughput(&mut text, "throughput", &sample.total);
-    if parts.len() > 1 {
-        parts.iter().for_each(|(name, totals)| throughput(&mut text, name, totals));
-    }
-    latency(&mut text, "latency", &sample.total);
-    if parts.len() > 1 {
-        parts.iter().for_each(|(name, totals)| latency(&mut text, name, totals));
-    }
-    let cpu = &sample.cpu;
-    // The kernel's count moves with its ticks: nothing counted in so short a sample is nothing known.
-    if let Some(cost) = cpu.lower_us_per_request.filter(|cost| *cost > 0.0) {
-        let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
-        let (user, system) = (share(cpu.lower.user_s), share(cpu.lower.system_s));
-        let _ =
-            writeln!(text, "  {:<11} {} µs a request (user {user}, system {system})", "processor", significant(cost));
-    }
-    let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
-    let _ = writeln!(
-        text,
-        "  {:<11} {} of {asked} outstanding on average",
-        "depth",
-        significant(sample.depth_mean.counted)
-    );
-    let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
-    let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
-    let _ = writeln!(text, "  {:<11} {elapsed}{}", "measured", flush.unwrap_or_default());
-    if !sample.instrument.obtained.is_empty() {
-        let _ = writeln!(text, "  {:<11} {}", "obtained", sample.instrument.obtained.join(", "));
-    }
-    for warning in &sample.warnings {
-        let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
-    }
-    text
-}
-
-/// Every target with what lies below it; what several have in common once.
-fn places(sample: &Sample) -> String {
-    let mut places: Vec<(Vec<String>, String)> = Vec::new();
-    for target in sample.environment.all_targets() {
-        let below: Vec<&str> =
-            [&target.filesystem, &target.device, &target.transport].into_iter().flatten().map(String::as_str).collect();
-        let (path, below) = (printable(&target.path).into_owned(), below.join(", "));
-        match places.iter_mut().find(|(_, other)| *other == below) {
-            Some((paths, _)) => paths.push(path),
-            None => places.push((vec![path], below)),
-        }
-    }
-    let named = places.into_iter().map(|(paths, below)| {
-        let paths =
-            if paths.len() > 4 { format!("{} and {} more", paths[0], paths.len() - 1) } else { paths.join(", ") };
-        if below.is_empty() { paths } else { format!("{paths} ({below})") }
-    });
-    named.collect::<Vec<_>>().join("; ")
-}
-
-fn throughput(text: &mut String, name: &str, totals: &Totals) {
-    let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
-    // A flush moves no bytes.
-    let bytes = if totals.bytes > 0 { format!("{}, ", totals.bytes_per_s) } else { String::new() };
-    let _ = writeln!(text, "  {name:<11} {bytes}{rate}");
-}
-
-fn latency(text: &mut String, name: &str, totals: &Totals) {
-    let latency = &totals.latency_ns;
-    let whole = |value: Option<f64>| value.map(|value| value.round() as u64);
-    let figures = [
-        ("mean", whole(latency.mean)),
-        ("p50", latency.p50),
-        ("p90", latency.p90),
-        ("p99", latency.p99),
-        ("p99.9", latency.p99_9),
-        ("max", latency.max),
-    ];
-    let shown = figures.iter().filter_map(|(name, value)| Some(format!("{name} {}", Nanoseconds((*value)?))));
-    let _ = writeln!(text, "  {name:<11} {}", shown.collect::<Vec<_>>().join(", "));
 }

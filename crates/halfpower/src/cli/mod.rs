@@ -9,6 +9,7 @@ mod plugin;
 mod report;
 mod run;
 mod runs;
+mod sample_text;
 mod session;
 mod study;
 mod targets;

@@ -19,8 +19,7 @@ pub(super) struct TargetArgument {
 /// What may be lost.
 #[derive(Clone, Debug, Args)]
 pub(super) struct OverwriteArgument {
-    /// Lose what the target holds, all of it where it is a file whose state is changed. Alone it means every target;
-    /// `--overwrite=TARGET`, repeated, only those named
+    /// Lose what the targets hold; as --overwrite=TARGET, repeated, only what those hold
     #[arg(
         long,
         value_name = "TARGET",

@@ -7,7 +7,7 @@ use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality, Nanoseconds,
-    Operation, Pattern, Rate, RingOptions, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
+    Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -72,10 +72,10 @@ struct What {
     /// What writes carry: incompressible, zeros and others [default: incompressible]
     ///
     /// incompressible    nothing in it that a layer below could save
-    /// compressible=60   60 % of each block compresses to nothing
-    /// duplicate=30      30 % of the blocks have been written before
+    /// compressible=60   60 % of every 512 bytes are zeros
+    /// duplicate=30      30 % of the 4 KiB blocks are copies of others
     /// zeros             zeros
-    /// pattern=deadbeef  these bytes again and again, as hexadecimals
+    /// pattern=c0ffee    these bytes over and over
     #[arg(long, value_name = "KIND", verbatim_doc_comment)]
     data: Option<Data>,
     /// Stamp and check blocks: off, stamp, read-back [default: off]
@@ -188,6 +188,9 @@ struct How {
     /// Way to do I/O: sync, io_uring and others [default: io_uring when direct or deep, else sync]
     ///
     /// sync        pread and pwrite: one request outstanding a worker
+    /// vectored    preadv2 and pwritev2, with --rw-flags: one as well
+    /// mmap        copies in and out of a mapping: one as well
+    /// libaio      io_submit: many outstanding, direct only
     /// io_uring    the kernel's rings
     /// sg          commands straight to a whole SCSI disk
     /// nvme        commands straight to a whole NVMe disk
@@ -196,6 +199,14 @@ struct How {
     ///             your rights: docs/PLUGINS.md
     #[arg(long, value_name = "WAY", verbatim_doc_comment)]
     personality: Option<NamedPersonality>,
+    /// Flags of vectored, like nowait,dontcache [default: none]
+    ///
+    /// hipri       the device is asked until it is done: direct only
+    /// dsync       each write is on the medium when it returns
+    /// nowait      what would have to wait is counted, and done again
+    /// dontcache   the file cache keeps nothing
+    #[arg(long, value_name = "LIST", verbatim_doc_comment)]
+    rw_flags: Option<RwFlags>,
     /// Options of io_uring and nvme [default: all but the last two, where the kernel has them]
     ///
     /// A list like sqpoll,no-registered_files. What is asked for by name
@@ -303,6 +314,7 @@ impl WorkloadArguments {
             cache: how.cache,
             personality: how.personality.as_ref().map(|named| named.personality),
             plugin: how.personality.and_then(|named| named.plugin),
+            rw_flags: how.rw_flags,
             ring: how.ring,
             submit_batch: how.submit_batch,
             wait_batch: how.wait_batch,

@@ -8,7 +8,7 @@ use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
     Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
-    Personality, RingOption, Sharing, WorkerKind, WorkloadSpec,
+    Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -22,6 +22,8 @@ pub(super) struct Key {
 pub(super) enum Form {
     /// Bytes, from 1 to the most.
     Size(u64, fn(u64) -> WorkloadSpec),
+    /// Bytes, from 0.
+    Place(fn(u64) -> WorkloadSpec),
     /// A whole number, from 1 to the most.
     Count(u64, fn(u64) -> WorkloadSpec),
     /// A span of time, from the least.
@@ -70,13 +72,15 @@ pub(super) const KEYS: &[Key] = &[
     listed!("file_state", file_state: FileState),
     shown!("durability", durability: Durability::EXAMPLES),
     listed!("closing", closing: Closing),
+    shown!("data", data: ["incompressible", "compressible=60", "duplicate=30", "zeros", "pattern=c0ffee"]),
+    listed!("verify", verify: Verify),
     Key {
         name: "personality",
         form: Form::Word(
             || {
                 let words = Personality::ALL.iter().filter(|personality| **personality != Personality::Plugin);
                 let words = words.map(|personality| personality.word());
-                std::iter::once("auto").chain(words).chain(std::iter::once("plugin:FILE,OPTIONS")).collect()
+                std::iter::once("auto").chain(words).chain(std::iter::once("plugin:./own.so")).collect()
             },
             |word| match word {
                 "auto" => Some(WorkloadSpec::default()),
@@ -97,6 +101,7 @@ pub(super) const KEYS: &[Key] = &[
             |word| Some(said!(ring: word.parse().ok()?)),
         ),
     },
+    shown!("rw_flags", rw_flags: RwFlags::EXAMPLES),
     listed!("worker_kind", worker_kind: WorkerKind),
     Key { name: "workers", form: Form::Count(MAX_WORKERS as u64, |number| said!(workers: number as u32)) },
     Key { name: "depth", form: Form::Count(MAX_DEPTH as u64, |number| said!(depth: number as u32)) },
@@ -107,7 +112,7 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "request_size", form: Form::Size(MAX_REQUEST.0, |bytes| said!(request_size: Bytes(bytes))) },
     shown!("sizes", sizes: ["4KiB:70/64KiB:30", "read=4KiB:9/1MiB:1,write=64KiB"]),
     Key { name: "align", form: Form::Size(MAX_REQUEST.0, |bytes| said!(align: Bytes(bytes))) },
-    Key { name: "offset", form: Form::Size(value::LARGEST, |bytes| said!(offset: Bytes(bytes))) },
+    Key { name: "offset", form: Form::Place(|bytes| said!(offset: Bytes(bytes))) },
     Key { name: "size", form: Form::Size(value::LARGEST, |bytes| said!(span: Bytes(bytes))) },
     Key { name: "duration", form: Form::Duration(Nanoseconds(1_000_000), |span| said!(duration: span)) },
     Key { name: "requests", form: Form::Count(value::LARGEST, |number| said!(requests: number)) },
@@ -123,6 +128,7 @@ impl Key {
     pub(super) fn read(&self, value: &DeValue<'_>) -> Result<WorkloadSpec, Problem> {
         match &self.form {
             Form::Size(high, say) => value::size(value, *high).map(say),
+            Form::Place(say) => value::bytes(value, 0, value::LARGEST).map(say),
             Form::Count(high, say) => value::count(value, 1, *high).map(say),
             Form::Duration(low, say) => value::duration(value, *low).map(say),
             Form::Word(choices, say) => value::word(value, &choices(), say),

@@ -120,10 +120,12 @@ fn every_key_reads_the_values_it_shows() {
     use super::setting::{Form, KEYS};
     for key in KEYS {
         let Form::Word(choices, _) = &key.form else { continue };
-        let values = choices().iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>().join(", ");
-        let text = format!("name = \"x\"\n[[sweep]]\n{} = [{values}]\n", key.name);
+        // A form with a name to fill in is no value.
+        let values: Vec<String> =
+            choices().iter().filter(|choice| !choice.contains("FILE")).map(|choice| format!("\"{choice}\"")).collect();
+        let text = format!("name = \"x\"\n[[sweep]]\n{} = [{}]\n", key.name, values.join(", "));
         let study = Study::parse("x.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
-        assert_eq!(study.cells(), choices().len(), "{}", key.name);
+        assert_eq!(study.cells(), values.len(), "{}", key.name);
         let wrong = format!("name = \"x\"\n[[sweep]]\n{} = \"nonsense\"\n", key.name);
         let error = errors(&wrong).to_string();
         assert!(choices().iter().all(|choice| error.contains(choice)), "{}: {error}", key.name);
@@ -145,6 +147,14 @@ fn keys_say_what_the_command_line_says() {
     assert_eq!((cell.arrivals, cell.sharing), (Some(Arrivals::Poisson), Some(Sharing::Cursor)));
     assert_eq!((cell.worker_kind, cell.processors), (Some(WorkerKind::Process), Some(1)));
     assert_eq!((cell.align, cell.offset, cell.wait_batch), (Some(Bytes(4096)), Some(Bytes(12_288)), Some(4)));
+}
+
+#[test]
+fn a_misaligned_volume_is_compared_with_an_aligned_one() {
+    let study = Study::parse("x.toml", "name = \"x\"\n[[sweep]]\noffset = [0, \"12KiB\"]\n").unwrap();
+    let offsets: Vec<_> = study.sweeps[0].cells.iter().map(|cell| cell.offset).collect();
+    assert_eq!(offsets, [Some(Bytes(0)), Some(Bytes(12_288))]);
+    assert!(only("name = \"x\"\n[[sweep]]\noffset = -1\n").message.contains("out of range"));
 }
 
 #[test]

@@ -48,18 +48,23 @@ pub(super) fn count(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Pro
 
 /// A size of 1 byte to `high`, as text or a number of bytes.
 pub(super) fn size(value: &DeValue<'_>, high: u64) -> Result<u64, Problem> {
+    bytes(value, 1, high)
+}
+
+/// The same from `low` on.
+pub(super) fn bytes(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Problem> {
     const EXPECTED: &str = "a size such as \"64KiB\", or a number of bytes";
     let bytes = match value {
         DeValue::String(text) => {
             text.parse::<Bytes>().map_err(|error| Problem::new(safe(&error), format!("expected {EXPECTED}")))?.0
         }
-        DeValue::Integer(_) => integer(value).and_then(|number| u64::try_from(number).ok()).unwrap_or(0),
+        DeValue::Integer(_) => integer(value).and_then(|number| u64::try_from(number).ok()).unwrap_or(u64::MAX),
         other => return Err(is_not(other, EXPECTED)),
     };
-    if (1..=high).contains(&bytes) {
+    if (low..=high).contains(&bytes) {
         return Ok(bytes);
     }
-    Err(Problem::new("this size is out of range", format!("expected a size from 1 B to {}", Bytes(high))))
+    Err(Problem::new("this size is out of range", format!("expected a size from {low} B to {}", Bytes(high))))
 }
 
 /// A span of time from `low` to [`LONGEST`], as text or a number of seconds.

@@ -65,9 +65,19 @@ fn shares_and_flushes_are_understood() {
 }
 
 #[test]
+fn each_engine_of_fio_that_is_here_is_understood() {
+    let lab = Lab::new();
+    lab.data_file("data", 64);
+    for (engine, personality) in [("psync", "sync"), ("pvsync2", "vectored"), ("mmap", "mmap"), ("libaio", "libaio")] {
+        let arguments = ["io", "data", "--ioengine", engine, "--direct=0", "--requests=10", "--json"];
+        assert_eq!(lab.json(arguments)["workload"]["personality"], personality, "{engine}");
+    }
+}
+
+#[test]
 fn what_has_no_meaning_here_is_refused() {
     let lab = Lab::new();
-    lab.refuses(["io", "null:", "--ioengine=libaio"], 2, "--personality");
+    lab.refuses(["io", "null:", "--ioengine=splice"], 2, "--personality");
     lab.refuses(["io", "null:", "--direct=2"], 2, "use 0 or 1");
     lab.refuses(["io", "null:", "--rw=trimwrite"], 2, "randread");
     lab.refuses(["io", "null:", "--rw=read", "--rwmixread=70"], 2, "--rwmixread goes with");

@@ -13,3 +13,4 @@ mod safety;
 mod support;
 mod survey;
 mod targets;
+mod verify;

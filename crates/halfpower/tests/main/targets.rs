@@ -173,3 +173,52 @@ fn layouts_need_several_targets() {
     let odd = ["io", "place", "--files=2", "--size=1MiB", "--layout=stripe=1000", "--buffering=direct"];
     lab.refuses(odd, 2, "--layout comes to 1000 B");
 }
+
+#[test]
+fn stripes_and_mirrors_lie_on_their_files() {
+    let lab = Lab::new();
+    let write = ["--op=write", "--bytes=2MiB", "--size=2MiB", "--request-size=96KiB", "--overwrite", "--json"];
+    for (layout, each) in [("stripe=64KiB", 1 << 20), ("mirror", 2 << 20)] {
+        let files = ["one", "two"].map(|name| format!("{}-{name}", &layout[..6]));
+        let layout_said = format!("--layout={layout}");
+        let arguments = [&["io", &files[0], &files[1], &layout_said, "--verify=read-back"], &write[..]].concat();
+        let sample = lab.json(arguments);
+        assert_eq!(sample["workload"]["layout"].as_str().unwrap().split('=').next(), layout.split('=').next());
+        assert_eq!(sample["verified"]["wrong"], 0, "{}", sample["verified"]);
+        assert!(sample["verified"]["blocks"].as_u64() > Some(0));
+        for file in &files {
+            assert_eq!(std::fs::metadata(lab.path(file)).unwrap().len(), each, "{file}");
+        }
+        let [one, two] = files.each_ref().map(|file| std::fs::read(lab.path(file)).unwrap());
+        let same = one.iter().zip(&two).filter(|(one, two)| one == two).count();
+        // Both sides were made with other bytes; what was written over is the same in a mirror.
+        assert_eq!(same > (each as usize) * 9 / 10, layout == "mirror", "{layout}: {same} of {each}");
+        let read = ["io", &files[0], &files[1], &layout_said, "--requests=20", "--json"];
+        assert_eq!(lab.json(read)["total"]["requests"], 20);
+    }
+}
+
+#[test]
+fn parallel_writers_tell_what_iozone_tells() {
+    let lab = Lab::new();
+    let sample = lab.json([
+        "io",
+        "place",
+        "--files=3",
+        "--size=512KiB",
+        "--op=write",
+        "--file-state=append",
+        "--buffering=buffered",
+        "--processes",
+        "--durability=flush-at-end",
+        "--time-close",
+        "--json",
+    ]);
+    assert_eq!(sample["total"]["bytes"], 3 << 19);
+    assert_eq!(sample["workers"].as_array().unwrap().len(), 3);
+    let parallel = &sample["parallel"];
+    let rate = |name: &str| parallel[name].as_f64().unwrap();
+    assert!(rate("sum_bytes_per_s") >= rate("parent_bytes_per_s") * 0.999, "{parallel}");
+    assert!(rate("min_bytes_per_s") <= rate("mean_bytes_per_s") && rate("mean_bytes_per_s") <= rate("max_bytes_per_s"));
+    assert_eq!(names(&lab.place()), [""; 0]);
+}

@@ -4,6 +4,7 @@
 //! sample records. Every value has one text, the same in records, in studies and on the command line.
 
 mod course;
+mod flags;
 mod operation;
 mod pattern;
 mod plugin;
@@ -12,6 +13,7 @@ mod way;
 mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
+pub use flags::{RwFlag, RwFlags};
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
@@ -70,6 +72,9 @@ pub struct Workload {
     /// Options of the io_uring personality.
     #[serde(default)]
     pub ring: RingOptions,
+    /// Flags of each read and write.
+    #[serde(default, skip_serializing_if = "RwFlags::is_empty")]
+    pub rw_flags: RwFlags,
     /// How several targets make one.
     #[serde(default)]
     pub layout: Layout,
@@ -142,8 +147,9 @@ impl Default for Workload {
             worker_kind: WorkerKind::Thread,
             buffering: Buffering::Buffered,
             personality: Personality::Sync,
-            ring: RingOptions::default(),
             plugin: None,
+            ring: RingOptions::default(),
+            rw_flags: RwFlags::default(),
             layout: Layout::Each,
             targets: 1,
             span: Bytes(0),
@@ -248,6 +254,9 @@ impl fmt::Display for Workload {
         match self.buffering {
             Buffering::None => write!(f, ", direct and through")?,
             buffering => write!(f, ", {buffering}")?,
+        }
+        if !self.rw_flags.is_empty() {
+            write!(f, ", {}", self.rw_flags)?;
         }
         if self.offset.0 > 0 {
             write!(f, ", shifted by {}", self.offset)?;

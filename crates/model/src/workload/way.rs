@@ -26,6 +26,12 @@ pub enum Personality {
     /// pread and pwrite; one request outstanding a worker.
     #[default]
     Sync,
+    /// preadv2 and pwritev2, with flags; one request outstanding a worker.
+    Vectored,
+    /// Copies in and out of a mapping of the target; one request outstanding a worker.
+    Mmap,
+    /// The kernel's older asynchronous I/O: io_submit and io_getevents.
+    Libaio,
     /// io_uring.
     IoUring,
     /// SCSI commands straight to the disk; one request outstanding a worker.
@@ -93,8 +99,9 @@ pub enum MirrorReads {
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
-words!(Personality, "sync, io_uring, sg, nvme, null, plugin:FILE",
-    "sync" => Personality::Sync, "io_uring" => Personality::IoUring, "sg" => Personality::Sg,
+words!(Personality, "sync, vectored, mmap, libaio, io_uring, sg, nvme, null, plugin:FILE",
+    "sync" => Personality::Sync, "vectored" => Personality::Vectored, "mmap" => Personality::Mmap,
+    "libaio" => Personality::Libaio, "io_uring" => Personality::IoUring, "sg" => Personality::Sg,
     "nvme" => Personality::Nvme, "null" => Personality::Null, "plugin" => Personality::Plugin);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
@@ -118,7 +125,7 @@ impl Buffering {
 impl Personality {
     /// True when a worker can have more than one request outstanding.
     pub fn is_deep(self) -> bool {
-        !matches!(self, Personality::Sync | Personality::Sg)
+        !matches!(self, Personality::Sync | Personality::Vectored | Personality::Mmap | Personality::Sg)
     }
 
     /// True when it speaks to a disk itself, past the file cache and the kernel's block layer.

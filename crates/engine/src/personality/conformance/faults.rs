@@ -1,10 +1,12 @@
 //! Faults of the storage: what the kernel says of a bad place reaches whoever asked, each transfer by itself.
 
-use super::fuse::{BAD, FaultyFile};
+use super::fuse::{BAD, FaultyFile, SLOW, SLOWNESS};
 use super::*;
+use std::time::{Duration, Instant};
 
 every_personality! {
     a_bad_place_fails_alone_and_what_reaches_into_it_is_short => bad_place;
+    polling_does_not_wait_for_what_is_slow => slow_place;
 }
 
 fn bad_place<P: Personality>(subject: &Subject) {
@@ -16,7 +18,7 @@ fn bad_place<P: Personality>(subject: &Subject) {
     let Some(faulty) = FaultyFile::mount(model.clone()) else { return };
     let mut rig = match Rig::<P>::open(subject, &open(&faulty.path(), "mix=50", Buffering::Buffered)) {
         // The kernel maps nothing that is not cached.
-        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+        Err(error) if is_because_of(&error, libc::ENODEV) => {
             eprintln!("skipped: {}, it cannot map a file that is not cached", subject.label());
             return;
         }
@@ -57,4 +59,21 @@ fn bad_place<P: Personality>(subject: &Subject) {
         }
         assert!(*faulty.content.lock().unwrap() == model, "{kind:?}");
     }
+}
+
+fn slow_place<P: Personality>(subject: &Subject) {
+    // One that works transfer by transfer does the one it has, and a plug-in need not poll.
+    if subject.personality == Name::Plugin || !subject.personality.is_deep() {
+        return;
+    }
+    let Some(faulty) = FaultyFile::mount(vec![1; SPAN]) else { return };
+    let mut rig = Rig::<P>::open(subject, &open(&faulty.path(), "read", Buffering::Direct)).unwrap();
+    rig.submit(0, (RequestKind::Read, SLOW, 4096));
+    let (begun, mut done) = (Instant::now(), Vec::with_capacity(1));
+    rig.personality.poll(&mut done, Duration::from_millis(1)).unwrap();
+    let took = begun.elapsed();
+    assert!(done.is_empty() && took < SLOWNESS, "{}: {took:?}", subject.label());
+    rig.personality.reap(&mut done, 1).unwrap();
+    assert_eq!(done.iter().map(|completion| completion.result).collect::<Vec<_>>(), [4096]);
+    assert!(begun.elapsed() >= SLOWNESS, "{}: {:?}", subject.label(), begun.elapsed());
 }

@@ -1,4 +1,4 @@
-//! A file system of one file with a bad place in it, served by the test over /dev/fuse.
+//! A file system of one file with a bad place and a slow one in it, served by the test over /dev/fuse.
 //!
 //! It speaks as much of the protocol (linux/fuse.h, version 7.31) as it takes to open, read and write the file; every
 //! other request is answered with ENOSYS. Requests come as the personality makes them: nothing is cached.
@@ -11,9 +11,14 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Transfers that begin here fail with EIO; those that reach into it are short.
 pub(super) const BAD: Range<usize> = 256 << 10..320 << 10;
+
+/// A read that begins here is answered only after [`SLOWNESS`]; meanwhile nothing else is.
+pub(super) const SLOW: usize = 512 << 10;
+pub(super) const SLOWNESS: Duration = Duration::from_secs(1);
 
 /// Numbers of the protocol: nodes, requests, and the flag that a file is not to be cached.
 const ROOT: u64 = 1;
@@ -122,7 +127,13 @@ fn answer(opcode: u32, request: &[u8], content: &mut [u8]) -> Result<Vec<u8>, i3
         GETATTR => Ok([&words(&[60, 0, 0, 0]), &*attributes(number_at(request, 16, 8))].concat()),
         STATFS => Ok([vec![0; 40], words(&[4096, 255, 4096, 0, 0, 0, 0, 0, 0, 0])].concat()),
         OPEN => Ok(words(&[0, 0, FOPEN_DIRECT_IO, 0])),
-        READ => moved(arguments).map(|range| content[range].to_vec()),
+        READ => {
+            let range = moved(arguments)?;
+            if range.start == SLOW {
+                std::thread::sleep(SLOWNESS);
+            }
+            Ok(content[range].to_vec())
+        }
         WRITE => {
             let range = moved(arguments)?;
             content[range.clone()].copy_from_slice(&arguments[ARGUMENTS..ARGUMENTS + range.len()]);

@@ -38,6 +38,17 @@ struct Subject {
     plugin: Option<Plugin>,
     /// Where the bytes are that it moves.
     storage: Storage,
+    /// How it is asked for them.
+    asking: Asking,
+}
+
+/// How transfers are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asking {
+    /// They are submitted, and reaped.
+    InTurn,
+    /// Each is done by one call, where the personality does them at once.
+    AtOnce,
 }
 
 /// Where a personality keeps bytes.
@@ -62,12 +73,16 @@ fn subjects() -> Vec<Subject> {
         } else if *personality == Name::Plugin {
             let plugin = |file: &Path, storage| {
                 let plugin = Plugin { file: file.display().to_string(), options: String::new() };
-                Subject { personality: *personality, plugin: Some(plugin), storage }
+                Subject { personality: *personality, plugin: Some(plugin), storage, asking: Asking::InTurn }
             };
             subjects.extend(examples::ram().map(|file| plugin(file, Storage::Own)));
             subjects.extend(examples::positioned().map(|file| plugin(file, Storage::Target)));
         } else {
-            subjects.push(Subject { personality: *personality, plugin: None, storage: Storage::Target });
+            let at_once = for_personality!(*personality, P => <P as Personality>::AT_ONCE).then_some(Asking::AtOnce);
+            subjects.extend(std::iter::once(Asking::InTurn).chain(at_once).map(|asking| {
+                let (plugin, storage) = (None, Storage::Target);
+                Subject { personality: *personality, plugin, storage, asking }
+            }));
         }
     }
     subjects
@@ -76,7 +91,8 @@ fn subjects() -> Vec<Subject> {
 /// The plug-in that fails on demand, with options; none where it cannot be built.
 fn ram(options: &str) -> Option<Subject> {
     let plugin = Plugin { file: examples::ram()?.display().to_string(), options: options.to_owned() };
-    Some(Subject { personality: Name::Plugin, plugin: Some(plugin), storage: Storage::Own })
+    let storage = Storage::Own;
+    Some(Subject { personality: Name::Plugin, plugin: Some(plugin), storage, asking: Asking::InTurn })
 }
 
 /// Makes a test of each check: it is run for every subject.
@@ -96,7 +112,11 @@ use every_personality;
 
 impl Subject {
     fn label(&self) -> String {
-        self.plugin.as_ref().map_or(self.personality.to_string(), |plugin| format!("plugin:{plugin}"))
+        match (&self.plugin, self.asking) {
+            (Some(plugin), _) => format!("plugin:{plugin}"),
+            (None, Asking::InTurn) => self.personality.to_string(),
+            (None, Asking::AtOnce) => format!("{}, at once", self.personality),
+        }
     }
 
     /// Held while bytes matter: tests run at the same time, and what a plug-in has of its own is there once.
@@ -148,12 +168,18 @@ fn draw(buffer: &mut [u8], random: &mut Random) {
     buffer.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&random.next_bits().to_le_bytes()[..chunk.len()]));
 }
 
+/// Whether an error is one of the kernel's, or tells of it.
+fn is_because_of(error: &io::Error, number: i32) -> bool {
+    error.raw_os_error() == Some(number) || error.to_string().contains(&format!("(os error {number})"))
+}
+
 /// An open personality with buffers.
 struct Rig<P> {
     /// Closed before the buffers go.
     personality: P,
     buffers: Buffers,
     outstanding: u32,
+    asking: Asking,
 }
 
 /// What a transfer is to do; its tag is its place in a list.
@@ -173,7 +199,7 @@ impl<P: Personality> Rig<P> {
             ..Workload::default()
         };
         let personality = P::open(Setup { targets, buffers: &buffers, outstanding, workload: &workload })?;
-        Ok(Rig { personality, buffers, outstanding })
+        Ok(Rig { personality, buffers, outstanding, asking: subject.asking })
     }
 
     /// On a target, whose content it then gives, whatever its storage.
@@ -188,10 +214,14 @@ impl<P: Personality> Rig<P> {
         rig
     }
 
-    fn submit(&mut self, tag: u32, (kind, offset, length): Wish) {
+    fn transfer(&self, tag: u32, (kind, offset, length): Wish) -> Transfer {
         assert!(length <= SLOT);
         let address = self.buffers.address(tag as usize, 0);
-        let transfer = Transfer { tag, length: length as u32, offset: offset as u64, address, target: 0, kind };
+        Transfer { tag, length: length as u32, offset: offset as u64, address, target: 0, kind }
+    }
+
+    fn submit(&mut self, tag: u32, wish: Wish) {
+        let transfer = self.transfer(tag, wish);
         // SAFETY: the buffers outlive the personality, and a tag's slot is used by nobody else until it comes back:
         // whoever submits waits for all before touching any.
         unsafe { self.personality.submit(transfer) };
@@ -199,6 +229,12 @@ impl<P: Personality> Rig<P> {
 
     /// Does them all at once; gives their results in order.
     fn run(&mut self, wishes: &[Wish]) -> Vec<i32> {
+        if self.asking == Asking::AtOnce {
+            let [wish] = wishes else { panic!("one at a time") };
+            let transfer = self.transfer(0, *wish);
+            // SAFETY: as in `submit`.
+            return vec![unsafe { self.personality.transfer(&transfer) }];
+        }
         for (tag, wish) in wishes.iter().enumerate() {
             self.submit(tag as u32, *wish);
         }

@@ -1,0 +1,203 @@
+//! Copies to and from a mapping of a file that may have been cut short, or whose device fails: the kernel then sends
+//! SIGBUS, which ends a program that does not expect it.
+//!
+//! One handler for the process, installed when the first target is mapped. It puts a page of zeros over the page that
+//! could not be had, notes that it did, and lets the copy go on; the caller of [`copy`] learns of it and puts the file
+//! back. It does so only for the bytes that this very thread is copying. Every other SIGBUS goes to whoever handled it
+//! before. It takes no lock and allocates nothing: a system call, and atomics of its own thread.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::mem::{MaybeUninit, transmute};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
+
+/// What a thread is copying.
+struct Copying {
+    /// First and last address of the mapped side; both 0 when nothing is copied.
+    first: AtomicUsize,
+    last: AtomicUsize,
+    /// Whether a page of it could not be had.
+    struck: AtomicBool,
+}
+
+thread_local! {
+    // Made when the thread is, and never torn down: a signal handler may look at it at any time.
+    static COPYING: Copying = const {
+        Copying { first: AtomicUsize::new(0), last: AtomicUsize::new(0), struck: AtomicBool::new(false) }
+    };
+}
+
+/// Who handled SIGBUS before; set before the handler is.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// Whether the copy found every page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copied {
+    /// It did.
+    Whole,
+    /// Zeros stand in the mapping for at least one page of it.
+    Struck,
+}
+
+/// Copies `length` bytes, of which those at `mapped` (`from` or `to`) lie in a mapping of a file.
+///
+/// # Safety
+/// As for [`ptr::copy_nonoverlapping`], but that the file under the mapping may change or end. [`install`] was called.
+#[inline]
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, length: usize, mapped: *const u8) -> Copied {
+    COPYING.with(|copying| {
+        copying.first.store(mapped as usize, Relaxed);
+        copying.last.store(mapped as usize + length.saturating_sub(1), Relaxed);
+        // The handler runs in this thread: what it sees must be in the order it is written here, no more.
+        compiler_fence(SeqCst);
+        // SAFETY: the caller answers for both ranges; a page that cannot be had is replaced by the handler.
+        unsafe { ptr::copy_nonoverlapping(from, to, length) };
+        compiler_fence(SeqCst);
+        copying.first.store(0, Relaxed);
+        copying.last.store(0, Relaxed);
+        if copying.struck.load(Relaxed) {
+            copying.struck.store(false, Relaxed);
+            return Copied::Struck;
+        }
+        Copied::Whole
+    })
+}
+
+/// Installs the handler, once for the process.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn install() -> io::Result<()> {
+    static RESULT: OnceLock<Result<(), i32>> = OnceLock::new();
+    RESULT.get_or_init(install_first).map_err(io::Error::from_raw_os_error)
+}
+
+fn install_first() -> Result<(), i32> {
+    // Looked up now, the handler finds it without a system call.
+    rustix::param::page_size();
+    // SAFETY: zeros are a valid value: the default action, no flags, an empty mask.
+    let mut before: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: it writes what is installed now to the address given.
+    checked(unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &raw mut before) })?;
+    BEFORE.get_or_init(|| before);
+    // SAFETY: as above.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = on_bus_error as *const () as libc::sighandler_t;
+    // On the thread's own signal stack where it has one, as the standard library's handler expects.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: the handler keeps to what a handler may do.
+    checked(unsafe { libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut()) })
+}
+
+fn checked(result: c_int) -> Result<(), i32> {
+    if result < 0 { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)) } else { Ok(()) }
+}
+
+extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel gives a handler with SA_SIGINFO the address of its account.
+    let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
+    // Codes above 0 are the kernel's own; another process that sends the signal has no address to tell.
+    if code > 0 && replace(address) {
+        COPYING.with(|copying| copying.struck.store(true, Relaxed));
+    } else {
+        hand_on(signal, info, context);
+    }
+}
+
+/// Puts a page of zeros over the page of an address that is being copied; false where it is not, or cannot be.
+fn replace(address: usize) -> bool {
+    let page_bytes = rustix::param::page_size();
+    let page = |address: usize| address / page_bytes;
+    let ours = COPYING.with(|copying| {
+        let (first, last) = (copying.first.load(Relaxed), copying.last.load(Relaxed));
+        last != 0 && (page(first)..=page(last)).contains(&page(address))
+    });
+    if !ours {
+        return false;
+    }
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    let place = (page(address) * page_bytes) as *mut c_void;
+    // SAFETY: location of the error number of this thread, which the interrupted code may be about to read.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let kept = unsafe { *errno };
+    // SAFETY: the page lies in a mapping of ours, which its owner puts back. (A plain system call in every C library.)
+    let mapped = unsafe { libc::mmap(place, page_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    // SAFETY: as above.
+    unsafe { *errno = kept };
+    mapped != libc::MAP_FAILED
+}
+
+/// Gives the signal to whoever handled it before; where that was nobody, the program ends by it.
+fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let Some(before) = BEFORE.get() else { return };
+    let handler = before.sa_sigaction;
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+        // Returning repeats the access, which now meets the action that was there before. A signal that was sent, not
+        // met, is sent once more.
+        // SAFETY: it installs what the kernel once told.
+        unsafe { libc::sigaction(libc::SIGBUS, &raw const *before, ptr::null_mut()) };
+        // SAFETY: the account is the kernel's.
+        if unsafe { (*info).si_code } <= 0 {
+            // SAFETY: a call that touches no memory. It sends to this very thread, which exists.
+            unsafe { libc::raise(signal) };
+        }
+    } else if before.sa_flags & libc::SA_SIGINFO != 0 {
+        // SAFETY: with SA_SIGINFO the address is of a function of this form.
+        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = unsafe { transmute(handler) };
+        handler(signal, info, context);
+    } else {
+        // SAFETY: without, it is of a function of this form.
+        let handler: extern "C" fn(c_int) = unsafe { transmute(handler) };
+        handler(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+    /// A mapping of one page of a file that holds none.
+    fn beyond_the_end() -> *mut u8 {
+        let file = tempfile::tempfile().unwrap();
+        // SAFETY: a new mapping at a place the kernel chooses.
+        unsafe { mmap(ptr::null_mut(), 4096, ProtFlags::READ, MapFlags::SHARED, &file, 0) }.unwrap().cast()
+    }
+
+    #[test]
+    fn a_page_that_is_not_there_is_zeros_and_told() {
+        install().unwrap();
+        let mapped = beyond_the_end();
+        let mut bytes = [7; 4096];
+        for expected in [Copied::Struck, Copied::Whole] {
+            // SAFETY: both sides are that long, and the mapped one may miss its page.
+            let copied = unsafe { copy(mapped, bytes.as_mut_ptr(), 4096, mapped) };
+            assert_eq!(copied, expected, "zeros stand there after the first");
+            assert!(bytes.iter().all(|byte| *byte == 0));
+        }
+        // SAFETY: the mapping made above.
+        unsafe { munmap(mapped.cast(), 4096) }.unwrap();
+    }
+
+    #[test]
+    fn a_fault_of_somebody_else_ends_the_program_as_ever() {
+        install().unwrap();
+        let mapped = beyond_the_end();
+        // SAFETY: the child does nothing but touch the page, which allocates nothing and takes no lock.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: the page is mapped; that its file has none is the point. Should it be survived, that is told.
+            unsafe {
+                ptr::read_volatile(mapped);
+                libc::_exit(0);
+            }
+        }
+        let mut status = 0;
+        // SAFETY: it writes to the address given.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGBUS, "{status:#x}");
+    }
+}

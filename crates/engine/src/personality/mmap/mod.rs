@@ -1,0 +1,224 @@
+//! A mapping of each target: a read copies out of it, a write into it, a flush is an msync.
+//!
+//! One transfer at a time. What a program that maps its files meets is part of the measurement: pages that come in by
+//! faults, and a write that first reads the page it changes. Nothing is brought in beforehand. The kernel is told of the
+//! order (MADV_RANDOM, MADV_SEQUENTIAL), as by fio's engine of the same name.
+//!
+//! Where a page cannot be had (the file was cut short, its device fails, its file system is full below a hole) the
+//! transfer is done again by pread or pwrite, and what that says is its result: a fault has no error number, the call
+//! has. It refuses direct buffering, and files that grow: no mapping makes a file longer.
+
+mod fault;
+
+use super::control::Control;
+use super::{Completion, Personality, Setup, Transfer, failed, moved, sync};
+use crate::target::Opened;
+use fault::Copied;
+use halfpower_model::stream::RequestKind;
+use halfpower_model::{Layout, Pattern, Workload};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::ptr::{self, NonNull};
+
+pub(crate) struct Mmap {
+    mappings: Vec<Mapping>,
+    control: Control,
+    /// Whether each write is on the medium before it comes back.
+    through: bool,
+    taken: Option<Transfer>,
+    obtained: Vec<String>,
+}
+
+/// A target and its mapping.
+struct Mapping {
+    target: Opened,
+    base: NonNull<u8>,
+    length: usize,
+    protection: ProtFlags,
+    advice: Option<Advice>,
+}
+
+impl Personality for Mmap {
+    const AT_ONCE: bool = true;
+
+    fn open(setup: Setup<'_>) -> io::Result<Self> {
+        fault::install()?;
+        let workload = setup.workload;
+        let targets = setup.own_targets()?.into_iter();
+        let mappings = targets.map(|target| Mapping::new(target, workload)).collect::<io::Result<Vec<_>>>()?;
+        let advice = mappings.first().and_then(|mapping| mapping.advice);
+        let word = match advice {
+            Some(Advice::Random) => Some("madvise_random"),
+            Some(_) => Some("madvise_sequential"),
+            None => None,
+        };
+        Ok(Mmap {
+            mappings,
+            control: Control::of(workload),
+            through: workload.buffering.is_through(),
+            taken: None,
+            obtained: word.into_iter().map(str::to_owned).collect(),
+        })
+    }
+
+    #[inline]
+    unsafe fn submit(&mut self, transfer: Transfer) {
+        self.taken = Some(transfer);
+    }
+
+    #[inline]
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
+        if let Some(transfer) = self.taken.take() {
+            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            let result = unsafe { self.transfer(&transfer) };
+            done.push(Completion { tag: transfer.tag, result });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        let mapping = &self.mappings[usize::from(transfer.target)];
+        let result = match transfer.kind {
+            RequestKind::Read | RequestKind::Write => {
+                mapping.copy(self.control, transfer).unwrap_or_else(|error| failed(&error))
+            }
+            RequestKind::Flush => mapping.sync(0, mapping.length),
+            RequestKind::Trim => self.control.run(&mapping.target, transfer),
+        };
+        if self.through && transfer.kind == RequestKind::Write && result > 0 {
+            let synced = mapping.sync(transfer.offset as usize, result as usize);
+            return if synced < 0 { synced } else { result };
+        }
+        result
+    }
+
+    fn obtained(&self) -> Vec<String> {
+        self.obtained.clone()
+    }
+}
+
+impl Mapping {
+    fn new(target: Opened, workload: &Workload) -> io::Result<Self> {
+        // A volume of several targets goes to all of each; where each is its own, no request goes beyond the span.
+        let most = if workload.layout == Layout::Each { workload.span.min(target.size) } else { target.size };
+        let refused = |error: &dyn std::fmt::Display| {
+            io::Error::other(format!(
+                "cannot map {most} of the target ({error}); use a smaller --size or fewer workers"
+            ))
+        };
+        let length = usize::try_from(most.0).map_err(|error| refused(&error))?;
+        let mut protection = ProtFlags::READ;
+        protection.set(ProtFlags::WRITE, workload.operation.destroys());
+        // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
+        let base = unsafe { mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, &target.file, 0) };
+        let base = base.map_err(|error| refused(&error))?;
+        let base = NonNull::new(base.cast()).ok_or_else(|| refused(&"no address"))?;
+        let advice = match workload.pattern {
+            Pattern::Sequential => Some(Advice::Sequential),
+            pattern if pattern.is_ordered() => None,
+            _ => Some(Advice::Random),
+        };
+        let mut mapping = Mapping { target, base, length, protection, advice };
+        if !mapping.advise(0, length) {
+            mapping.advice = None;
+        }
+        Ok(mapping)
+    }
+
+    /// Address of a byte, which lies in the mapping.
+    #[inline]
+    fn address(&self, offset: usize) -> *mut u8 {
+        debug_assert!(offset < self.length);
+        // SAFETY: callers name a byte below `length`, so it stays inside the mapping.
+        unsafe { self.base.as_ptr().add(offset) }
+    }
+
+    /// Tells the kernel the order of what comes; whether it takes the advice.
+    fn advise(&self, from: usize, length: usize) -> bool {
+        // SAFETY: the range is the mapping's own, and the advice changes nothing of what it holds.
+        let told = |advice| unsafe { madvise(self.address(from).cast(), length, advice) };
+        self.advice.is_some_and(|advice| told(advice).is_ok())
+    }
+
+    /// Reads or writes; gives what a completion carries.
+    #[inline]
+    fn copy(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
+        let length = transfer.length as usize;
+        if length > self.length || transfer.offset > (self.length - length) as u64 {
+            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            return Ok(unsafe { sync::call(control, &self.target, transfer) });
+        }
+        let mapped = self.address(transfer.offset as usize);
+        let copied = match transfer.kind {
+            // SAFETY: the mapped side lies in the mapping, the other is kept for the transfer until it comes back.
+            RequestKind::Write => unsafe { fault::copy(transfer.address, mapped, length, mapped) },
+            // SAFETY: the same.
+            _ => unsafe { fault::copy(mapped, transfer.address, length, mapped) },
+        };
+        match copied {
+            Copied::Whole => Ok(transfer.length as i32),
+            Copied::Struck => self.again(control, transfer),
+        }
+    }
+
+    /// Puts the file back where zeros stand for it, and asks the kernel what is wrong with the transfer.
+    #[cold]
+    fn again(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
+        let (first, length) = self.pages(transfer.offset as usize, transfer.length as usize);
+        let (place, file) = (self.address(first).cast::<c_void>(), &self.target.file);
+        // SAFETY: the range lies in this mapping, which nobody but this worker uses, and gets what it had before.
+        unsafe { mmap(place, length, self.protection, MapFlags::SHARED | MapFlags::FIXED, file, first as u64) }?;
+        self.advise(first, length);
+        // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+        Ok(unsafe { sync::call(control, &self.target, transfer) })
+    }
+
+    /// Writes what was changed to the medium.
+    fn sync(&self, from: usize, length: usize) -> i32 {
+        let (first, length) = self.pages(from, length);
+        // SAFETY: the range lies in the mapping, and nothing of it is changed.
+        moved(unsafe { libc::msync(self.address(first).cast(), length, libc::MS_SYNC) } as isize)
+    }
+
+    /// The whole pages of a range, whose last may be the file's own last and so not whole.
+    fn pages(&self, from: usize, length: usize) -> (usize, usize) {
+        let first = from - from % rustix::param::page_size();
+        (first, from + length - first)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, unmapped once.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::Bytes;
+
+    #[test]
+    fn after_a_fault_the_file_is_back_in_its_place() {
+        fault::install().unwrap();
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(64 << 10).unwrap();
+        let target = Opened::of(file.try_clone().unwrap());
+        let mapping = Mapping::new(target, &Workload { span: Bytes(64 << 10), ..Workload::default() }).unwrap();
+        let mut bytes = vec![1; 64 << 10];
+        let (address, length) = (bytes.as_mut_ptr(), 16 << 10);
+        let read = Transfer { tag: 0, length, offset: 5000, address, target: 0, kind: RequestKind::Read };
+        let copy = || mapping.copy(Control::Fsync, &read).unwrap();
+        assert_eq!(copy(), 16 << 10);
+        file.set_len(9096).unwrap();
+        assert_eq!(copy(), 4096, "as much as there is");
+        file.set_len(0).unwrap();
+        assert_eq!(copy(), 0, "the end, as pread tells it");
+        std::os::unix::fs::FileExt::write_all_at(&file, &[9; 64 << 10], 0).unwrap();
+        assert_eq!(copy(), 16 << 10);
+        assert!(bytes[..16 << 10].iter().all(|byte| *byte == 9), "nothing but the file's own bytes");
+    }
+}

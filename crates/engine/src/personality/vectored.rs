@@ -1,0 +1,175 @@
+//! preadv2 and pwritev2 (Linux 4.6): one transfer at a time, with flags for each.
+//!
+//! A flag is tried on the target before it is used, and no byte that the target holds is changed by it: by a read, at
+//! the target's end where it would bring something into the file cache, and for writes also by one from an address that
+//! cannot be read, which ends in EFAULT where the flag is known. What a target does not take is recorded as refused and
+//! left out. With `nowait` a transfer that would have to wait is counted and done again without the flag.
+
+use super::control::Control;
+use super::{Completion, Personality, Setup, Transfer, moved};
+use crate::target::{Opened, filesystem};
+use crate::worker::buffers::Buffers;
+use halfpower_model::stream::RequestKind;
+use halfpower_model::workload::RwFlag;
+use halfpower_model::{TargetKind, Workload};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+
+#[derive(Debug)]
+pub(crate) struct Vectored {
+    targets: Vec<Opened>,
+    control: Control,
+    taken: Option<Transfer>,
+    /// RWF bits of the flags that were granted.
+    bits: i32,
+    /// Transfers that were done again; none without `nowait`.
+    would_block: Option<u64>,
+    obtained: Vec<String>,
+    refused: Vec<String>,
+}
+
+impl Personality for Vectored {
+    const AT_ONCE: bool = true;
+
+    fn unavailable() -> Option<String> {
+        let nothing = vector(std::ptr::null_mut(), 0);
+        // SAFETY: a call on no descriptor; it moves nothing.
+        let result = moved(unsafe { libc::preadv2(-1, &raw const nothing, 1, 0, 0) });
+        match -result {
+            libc::ENOSYS => Some("this kernel has no preadv2; Linux 4.6 or later has".to_owned()),
+            libc::EPERM => Some("preadv2 is forbidden here; allow it in the container's seccomp profile".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn open(setup: Setup<'_>) -> io::Result<Self> {
+        let targets = setup.own_targets()?;
+        let (mut bits, mut obtained, mut refused) = (0, Vec::new(), Vec::new());
+        for flag in setup.workload.rw_flags.iter() {
+            let mut granted = true;
+            for target in &targets {
+                granted &= takes(target, setup.workload, bits_of(flag))? && (flag != RwFlag::Hipri || polls(target));
+            }
+            if granted {
+                bits |= bits_of(flag);
+                obtained.push(flag.to_string());
+            } else {
+                refused.push(format!("{flag}: {}", needs(flag)));
+            }
+        }
+        let would_block = (bits & libc::RWF_NOWAIT != 0).then_some(0);
+        let control = Control::of(setup.workload);
+        Ok(Vectored { targets, control, taken: None, bits, would_block, obtained, refused })
+    }
+
+    #[inline]
+    unsafe fn submit(&mut self, transfer: Transfer) {
+        self.taken = Some(transfer);
+    }
+
+    #[inline]
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
+        if let Some(transfer) = self.taken.take() {
+            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            let result = unsafe { self.transfer(&transfer) };
+            done.push(Completion { tag: transfer.tag, result });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        let mut bits = self.bits;
+        loop {
+            match self.call(transfer, bits) {
+                result if result == -libc::EINTR => {}
+                result if result == -libc::EAGAIN && bits & libc::RWF_NOWAIT != 0 => {
+                    bits &= !libc::RWF_NOWAIT;
+                    self.would_block = self.would_block.map(|count| count + 1);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn obtained(&self) -> Vec<String> {
+        self.obtained.clone()
+    }
+
+    fn refused(&self) -> Vec<String> {
+        self.refused.clone()
+    }
+
+    fn would_block(&self) -> Option<u64> {
+        self.would_block
+    }
+}
+
+impl Vectored {
+    #[inline]
+    fn call(&self, transfer: &Transfer, bits: i32) -> i32 {
+        let target = &self.targets[usize::from(transfer.target)];
+        let descriptor = target.file.as_raw_fd();
+        let bytes = vector(transfer.address, transfer.length as usize);
+        let (bytes, offset) = (&raw const bytes, transfer.offset as i64);
+        match transfer.kind {
+            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            RequestKind::Read => moved(unsafe { libc::preadv2(descriptor, bytes, 1, offset, bits) }),
+            // SAFETY: the same.
+            RequestKind::Write => moved(unsafe { libc::pwritev2(descriptor, bytes, 1, offset, bits) }),
+            RequestKind::Trim | RequestKind::Flush => self.control.run(target, transfer),
+        }
+    }
+}
+
+fn vector(address: *mut u8, length: usize) -> libc::iovec {
+    libc::iovec { iov_base: address.cast(), iov_len: length }
+}
+
+fn bits_of(flag: RwFlag) -> i32 {
+    match flag {
+        RwFlag::Hipri => libc::RWF_HIPRI,
+        RwFlag::Dsync => libc::RWF_DSYNC,
+        RwFlag::Nowait => libc::RWF_NOWAIT,
+        RwFlag::Dontcache => libc::RWF_DONTCACHE,
+    }
+}
+
+/// Whether a target takes a flag.
+fn takes(target: &Opened, workload: &Workload, bits: i32) -> io::Result<bool> {
+    let descriptor = target.file.as_raw_fd();
+    let length = workload.smallest_request().0 as usize;
+    let direct = workload.buffering.is_direct();
+    let place = if direct { 0 } else { target.size.0 as i64 };
+    let buffer = Buffers::new(1, length)?;
+    let (own, nowhere) = (vector(buffer.address(0, 0), length), vector(std::ptr::null_mut(), length));
+    let missing = |result: i32| result == -libc::EOPNOTSUPP;
+    // SAFETY: the buffer is as long as the request.
+    let read = moved(unsafe { libc::preadv2(descriptor, &raw const own, 1, place, bits) });
+    if missing(read) || !workload.operation.writes() {
+        return Ok(!missing(read));
+    }
+    // SAFETY: the kernel finds that the address cannot be read, and writes nothing; it has seen the flags by then.
+    Ok(!missing(moved(unsafe { libc::pwritev2(descriptor, &raw const nowhere, 1, 0, bits) })))
+}
+
+/// Whether the device below has queues for polling; without them the kernel takes `hipri` and does as ever.
+fn polls(target: &Opened) -> bool {
+    let Ok(facts) = target.file.metadata() else { return false };
+    let number = if target.kind == TargetKind::BlockDevice { facts.rdev() } else { facts.dev() };
+    let device = filesystem::sysfs_device((rustix::fs::major(number), rustix::fs::minor(number)));
+    let told =
+        device.and_then(|device| std::fs::read_to_string(filesystem::whole_disk(&device).join("queue/io_poll")).ok());
+    told.is_some_and(|text| text.trim() == "1")
+}
+
+/// What it takes for a flag to be granted.
+fn needs(flag: RwFlag) -> &'static str {
+    match flag {
+        RwFlag::Hipri => "needs a device with queues for polling, such as NVMe with nvme.poll_queues set",
+        RwFlag::Dsync => "needs Linux 4.7 or later",
+        RwFlag::Nowait => "needs a file system that can tell whether a request would have to wait",
+        RwFlag::Dontcache => "needs Linux 6.14 or later, and a file system that has it, such as ext4 or XFS",
+    }
+}

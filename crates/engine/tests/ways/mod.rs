@@ -1,0 +1,294 @@
+//! What is special to the vectored, mmap and libaio personalities.
+
+use crate::{Mount, file, host, measure, small_filesystem};
+use halfpower_engine::{Access, Host, cache};
+use halfpower_model::{
+    Buffering, Bytes, CachePolicy, Cancel, Durability, Operation, Pattern, Personality, RwFlags, Sample, Testbed,
+    WorkloadSpec,
+};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn buffered(personality: Personality) -> WorkloadSpec {
+    WorkloadSpec {
+        personality: Some(personality),
+        buffering: Some(Buffering::Buffered),
+        request_size: Some(Bytes(4096)),
+        ..Default::default()
+    }
+}
+
+fn flags(text: &str) -> WorkloadSpec {
+    WorkloadSpec { rw_flags: Some(text.parse::<RwFlags>().unwrap()), ..buffered(Personality::Vectored) }
+}
+
+fn code(sample: &Sample) -> Option<&str> {
+    sample.failure.as_ref().map(|failure| failure.code.as_str())
+}
+
+fn warns(sample: &Sample, code: &str) -> bool {
+    sample.warnings.iter().any(|warning| warning.code == code)
+}
+
+/// False, saying so, where the file system below the build directory keeps files in memory.
+fn cache_can_be_emptied(path: &Path) -> bool {
+    let file = File::open(path).unwrap();
+    let span = Bytes(file.metadata().unwrap().len());
+    cache::make_cold(&file, span).unwrap();
+    let empties = cache::cached_share(&file, span) == Some(0.0);
+    if !empties {
+        eprintln!("skipped: the file system keeps files in memory");
+    }
+    empties
+}
+
+#[test]
+fn a_mapping_of_a_file_cut_short_is_a_short_transfer_and_then_the_end() {
+    let (_directory, path) = file(4 << 20);
+    for operation in [Operation::Read, Operation::Write] {
+        std::fs::write(&path, vec![7; 4 << 20]).unwrap();
+        let mut host = host(&path, Access::Overwrite);
+        let spec = WorkloadSpec {
+            operation: Some(operation),
+            request_size: Some(Bytes(64 << 10)),
+            requests: Some(128),
+            ..buffered(Personality::Mmap)
+        };
+        let workload = spec.resolve(host.describe()).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len((2 << 20) + 20_480).unwrap();
+        let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();
+        if operation == Operation::Read {
+            assert_eq!(code(&sample), Some("end_of_target"));
+            assert_eq!(sample.total.short_transfers, 1);
+            assert!(sample.total.requests < 64, "{}", sample.total.requests);
+        } else {
+            // As with pwrite, the file is made longer again.
+            assert!(sample.is_complete(), "{:?}", sample.failure);
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), 4 << 20);
+            assert!(std::fs::read(&path).unwrap().iter().filter(|byte| **byte == 0).count() < 32 << 10);
+        }
+    }
+}
+
+#[test]
+fn writing_into_a_mapping_of_a_full_tmpfs_ends_with_enospc() {
+    let Some((_mount, path)) = small_filesystem() else { return };
+    fills(&path, 1 << 20);
+}
+
+#[test]
+fn writing_into_a_mapping_of_a_full_ext4_ends_with_enospc() {
+    let Some((_mount, path)) = small_ext4() else { return };
+    fills(&path, 16 << 20);
+}
+
+/// Writes the sparse file through a mapping until the file system, of `most` bytes, is full.
+fn fills(path: &Path, most: u64) {
+    let mut host = host(path, Access::Overwrite);
+    let size = host.describe().target.size_bytes;
+    let spec = WorkloadSpec {
+        operation: Some(Operation::Write),
+        request_size: Some(Bytes(64 << 10)),
+        bytes: Some(size),
+        ..buffered(Personality::Mmap)
+    };
+    let sample = measure(&mut host, &spec);
+    assert_eq!(code(&sample), Some("ENOSPC"), "{:?}", sample.failure);
+    assert_eq!(sample.total.errors.get("ENOSPC"), Some(&1));
+    assert!(sample.total.requests > 0 && sample.total.bytes <= most, "{}", sample.total.bytes);
+}
+
+/// An ext4 of 16 MiB with a sparse file of 64 MiB on it; none, saying so, where it cannot be made.
+fn small_ext4() -> Option<(Mount, PathBuf)> {
+    let image = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    image.as_file().set_len(16 << 20).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let done = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    let made = done(Command::new("mkfs.ext4").arg("-q").arg(image.path()));
+    if !made || !done(Command::new("mount").args(["-o", "loop"]).args([image.path(), directory.path()])) {
+        eprintln!("skipped: cannot make and mount an ext4 file system");
+        return None;
+    }
+    let path = directory.path().join("target");
+    File::create(&path).unwrap().set_len(64 << 20).unwrap();
+    Some((Mount(directory), path))
+}
+
+#[test]
+fn a_device_that_fails_below_a_mapping_ends_with_eio() {
+    let (_directory, path) = file(4 << 20);
+    let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let Some(output) = attached.ok().filter(|output| output.status.success()) else {
+        eprintln!("skipped: no loop device is to be had");
+        return;
+    };
+    let device = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+    let mut host = host(&device, Access::Read);
+    let spec = WorkloadSpec { requests: Some(1024), ..buffered(Personality::Mmap) };
+    let workload = spec.resolve(host.describe()).unwrap();
+    cache::make_cold(&File::open(&device).unwrap(), Bytes(4 << 20)).unwrap();
+    // The device keeps its size, and what lies beyond its file cannot be read.
+    File::options().write(true).open(&path).unwrap().set_len(2 << 20).unwrap();
+    let sample = host.measure(&workload, &mut (), &Cancel::default());
+    drop(host);
+    assert!(Command::new("losetup").arg("--detach").arg(&device).status().unwrap().success());
+    let sample = sample.unwrap();
+    assert_eq!(code(&sample), Some("EIO"), "{:?}", sample.failure);
+    assert!(sample.total.requests < 1024);
+}
+
+#[test]
+fn a_mapping_that_is_written_through_reaches_the_device() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    let written = |host: &mut Host, buffering| {
+        let spec = WorkloadSpec {
+            operation: Some(Operation::Write),
+            requests: Some(64),
+            buffering: Some(buffering),
+            ..buffered(Personality::Mmap)
+        };
+        measure(host, &spec).block
+    };
+    let Some(block) = written(&mut host, Buffering::Through) else {
+        eprintln!("skipped: the device below keeps no counters");
+        return;
+    };
+    assert!(block.bytes >= 64 * 4096 && block.requests >= 64, "{block:?}");
+}
+
+#[test]
+fn mappings_are_advised_of_the_order() {
+    let (_directory, path) = file(1 << 20);
+    let mut host = host(&path, Access::Read);
+    for (pattern, advice) in [(Pattern::Random, "madvise_random"), (Pattern::Sequential, "madvise_sequential")] {
+        let spec = WorkloadSpec { pattern: Some(pattern), requests: Some(10), ..buffered(Personality::Mmap) };
+        assert_eq!(measure(&mut host, &spec).instrument.obtained, [advice]);
+    }
+}
+
+#[test]
+fn what_would_block_is_counted_and_done() {
+    let (_directory, path) = file(4 << 20);
+    if !cache_can_be_emptied(&path) {
+        return;
+    }
+    let mut host = host(&path, Access::Read);
+    let read = |host: &mut Host, cache| {
+        let spec =
+            WorkloadSpec { pattern: Some(Pattern::Random), requests: Some(100), cache: Some(cache), ..flags("nowait") };
+        measure(host, &spec)
+    };
+    let cold = read(&mut host, CachePolicy::Cold);
+    assert_eq!(cold.instrument.obtained, ["nowait"]);
+    assert_eq!(cold.total.requests, 100);
+    assert!(cold.instrument.would_block.is_some_and(|count| count > 0 && count <= 100), "{:?}", cold.instrument);
+    let warm = read(&mut host, CachePolicy::Warm);
+    assert_eq!(warm.instrument.would_block, Some(0));
+    assert_eq!(measure(&mut host, &flags("none")).instrument.would_block, None, "nobody asked");
+}
+
+#[test]
+fn dontcache_leaves_nothing_in_the_cache() {
+    let (_directory, path) = file(4 << 20);
+    if !cache_can_be_emptied(&path) {
+        return;
+    }
+    let mut host = host(&path, Access::Overwrite);
+    let span = host.describe().target.size_bytes;
+    for operation in [Operation::Read, Operation::Write] {
+        let cached_after = |host: &mut Host, text: &str| {
+            let writes = operation == Operation::Write;
+            if writes {
+                // What was written before stays in the cache when it is written over; what is new does not.
+                let file = File::options().write(true).open(&path).unwrap();
+                file.set_len(0).unwrap();
+                rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, span.0).unwrap();
+            }
+            let spec = WorkloadSpec {
+                operation: Some(operation),
+                bytes: Some(span),
+                cache: Some(CachePolicy::Cold),
+                durability: writes.then_some(Durability::FlushAtEnd),
+                ..flags(text)
+            };
+            let sample = measure(host, &spec);
+            (sample.instrument, cache::cached_share(&File::open(&path).unwrap(), span).unwrap())
+        };
+        let (_, kept) = cached_after(&mut host, "none");
+        let (instrument, left) = cached_after(&mut host, "dontcache");
+        if !instrument.refused.is_empty() {
+            eprintln!("skipped: {}", instrument.refused.join("; "));
+            return;
+        }
+        assert!(kept > 0.95, "{operation}: {kept}");
+        assert!(left < 0.05, "{operation}: {left}");
+    }
+}
+
+#[test]
+fn a_flag_that_is_not_granted_is_left_out_and_said() {
+    let Some((_mount, path)) = small_filesystem() else { return };
+    std::fs::write(&path, vec![7; 1 << 19]).unwrap();
+    let mut host = host(&path, Access::Overwrite);
+    for operation in [Operation::Read, Operation::Write] {
+        let spec = WorkloadSpec { operation: Some(operation), requests: Some(10), ..flags("dontcache") };
+        let sample = measure(&mut host, &spec);
+        assert!(sample.is_complete() && sample.instrument.obtained.is_empty(), "{:?}", sample.failure);
+        assert!(sample.instrument.refused[0].starts_with("dontcache: needs Linux 6.14"), "{:?}", sample.instrument);
+        assert!(warns(&sample, "option_refused"));
+    }
+    let untouched = std::fs::read(&path).unwrap();
+    assert_eq!(untouched.len(), 1 << 19, "trying a flag writes nothing");
+}
+
+#[test]
+fn libaio_reaches_its_depth_when_direct_and_says_when_it_cannot() {
+    let (_directory, path) = file(16 << 20);
+    let mut host = host(&path, Access::Read);
+    if !host.describe().supports(Personality::Libaio) || host.describe().target.direct_alignment_bytes.is_none() {
+        eprintln!("skipped: needs libaio and direct I/O");
+        return;
+    }
+    let spec = |buffering| WorkloadSpec {
+        pattern: Some(Pattern::Random),
+        depth: Some(16),
+        requests: Some(10_000),
+        buffering: Some(buffering),
+        ..buffered(Personality::Libaio)
+    };
+    let direct = measure(&mut host, &spec(Buffering::Direct));
+    assert!(direct.depth_mean.counted > 8.0, "{:?}", direct.depth_mean);
+    assert!((direct.depth_mean.little / direct.depth_mean.counted - 1.0).abs() < 0.1, "{:?}", direct.depth_mean);
+    assert!(!warns(&direct, "submits_synchronously"));
+    let block = direct.block.expect("a direct read reaches a device with counters");
+    assert!(block.bytes >= direct.total.bytes, "{block:?}");
+    assert!(warns(&measure(&mut host, &spec(Buffering::Buffered)), "submits_synchronously"));
+}
+
+#[test]
+fn every_way_flushes_and_trims() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    for personality in [Personality::Vectored, Personality::Mmap, Personality::Libaio] {
+        let mix: Operation = "mix=read:40,write:30,trim:20,flush:10".parse().unwrap();
+        std::fs::write(&path, vec![7; 4 << 20]).unwrap();
+        let spec = WorkloadSpec {
+            operation: Some(mix),
+            pattern: Some(Pattern::Random),
+            requests: Some(200),
+            depth: personality.is_deep().then_some(8),
+            wait_batch: personality.is_deep().then_some(8),
+            ..buffered(personality)
+        };
+        let sample = measure(&mut host, &spec);
+        assert!(sample.is_complete(), "{personality}: {:?}", sample.failure);
+        assert_eq!(sample.total.requests, 200, "{personality}");
+        let trimmed = sample.trim.map_or(0, |totals| totals.requests);
+        let flushed = sample.flush.map_or(0, |totals| totals.requests);
+        assert!(trimmed > 10 && flushed > 5, "{personality}: {trimmed} trims, {flushed} flushes");
+        let zeros = std::fs::read(&path).unwrap().iter().filter(|byte| **byte == 0).count();
+        assert!(zeros > 4096, "{personality}: trimmed blocks read as zeros");
+    }
+}

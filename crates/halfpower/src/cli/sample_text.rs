@@ -1,0 +1,177 @@
+//! A sample for people: what it measured, on what, with what, and what could make it wrong.
+
+use super::console::printable;
+use halfpower_model::sample::{Latency, Parallel, Totals};
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
+use std::fmt::Write;
+
+/// A sample for people.
+pub(super) fn summary(sample: &Sample) -> String {
+    let mut text = format!("{}, {}, on {}\n", sample.workload, sample.workload.named_personality(), places(sample));
+    let parts = [("read", &sample.read), ("write", &sample.write), ("trim", &sample.trim), ("flush", &sample.flush)];
+    let parts: Vec<(&str, &Totals)> =
+        parts.iter().filter_map(|(name, totals)| Some((*name, totals.as_ref()?))).collect();
+    throughput(&mut text, "throughput", &sample.total);
+    if parts.len() > 1 {
+        parts.iter().for_each(|(name, totals)| throughput(&mut text, name, totals));
+    }
+    latency(&mut text, "latency", &sample.total.latency_ns);
+    if parts.len() > 1 {
+        parts.iter().for_each(|(name, totals)| latency(&mut text, name, &totals.latency_ns));
+    }
+    if let Some(open) = &sample.open_loop {
+        latency(&mut text, "response", &open.response_ns);
+        latency(&mut text, "lateness", &open.lateness_ns);
+        let (most, end) = (open.backlog_max, open.backlog_at_end);
+        line(&mut text, "backlog", &format!("{most} at most, {end} at the end"));
+    }
+    if let Some(cost) = processor(sample) {
+        line(&mut text, "processor", &cost);
+    }
+    let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
+    let depth = significant(sample.depth_mean.counted);
+    line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
+    let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
+    let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
+    line(&mut text, "measured", &format!("{elapsed}{}", flush.unwrap_or_default()));
+    if let Some(parallel) = &sample.parallel {
+        side_by_side(&mut text, parallel);
+    }
+    if let Some(verified) = &sample.verified {
+        let wrong = verified.first_wrong.as_ref().map(|first| format!("; the first: {first}")).unwrap_or_default();
+        let blocks = format!("{} blocks of {}, {} wrong", verified.blocks, verified.block_bytes, verified.wrong);
+        line(&mut text, "verified", &format!("{blocks}{wrong}"));
+    }
+    if !sample.instrument.obtained.is_empty() {
+        line(&mut text, "obtained", &sample.instrument.obtained.join(", "));
+    }
+    for warning in &sample.warnings {
+        line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
+    }
+    text
+}
+
+fn line(text: &mut String, name: &str, figures: &str) {
+    let _ = writeln!(text, "  {name:<11} {figures}");
+}
+
+/// Processor time a request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
+/// known.
+fn processor(sample: &Sample) -> Option<String> {
+    let cost = sample.cpu.lower_us_per_request.filter(|cost| *cost > 0.0)?;
+    let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
+    let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
+    Some(format!("{} µs a request (user {user}, system {system})", significant(cost)))
+}
+
+/// Workers side by side, in the figures of `iozone -t`.
+fn side_by_side(text: &mut String, parallel: &Parallel) {
+    let Parallel { sum_bytes_per_s, parent_bytes_per_s, min_bytes_per_s, mean_bytes_per_s, max_bytes_per_s, .. } =
+        parallel;
+    line(text, "workers", &format!("together {sum_bytes_per_s}, to the last finish {parent_bytes_per_s}"));
+    line(text, "each", &format!("least {min_bytes_per_s}, mean {mean_bytes_per_s}, most {max_bytes_per_s}"));
+    line(text, "first done", &format!("when all had moved {}", Bytes(parallel.bytes_at_first_finish)));
+}
+
+/// Every target with what lies below it; what several have in common once.
+fn places(sample: &Sample) -> String {
+    let mut places: Vec<(Vec<String>, String)> = Vec::new();
+    for target in sample.environment.all_targets() {
+        let below: Vec<&str> =
+            [&target.filesystem, &target.device, &target.transport].into_iter().flatten().map(String::as_str).collect();
+        let (path, below) = (printable(&target.path).into_owned(), below.join(", "));
+        match places.iter_mut().find(|(_, other)| *other == below) {
+            Some((paths, _)) => paths.push(path),
+            None => places.push((vec![path], below)),
+        }
+    }
+    let named = places.into_iter().map(|(paths, below)| {
+        let paths =
+            if paths.len() > 4 { format!("{} and {} more", paths[0], paths.len() - 1) } else { paths.join(", ") };
+        if below.is_empty() { paths } else { format!("{paths} ({below})") }
+    });
+    named.collect::<Vec<_>>().join("; ")
+}
+
+fn throughput(text: &mut String, name: &str, totals: &Totals) {
+    let rate = Quantity::RequestsPerSecond.format(totals.requests_per_s);
+    // A flush moves no bytes.
+    let bytes = if totals.bytes > 0 { format!("{}, ", totals.bytes_per_s) } else { String::new() };
+    line(text, name, &format!("{bytes}{rate}"));
+}
+
+fn latency(text: &mut String, name: &str, latency: &Latency) {
+    let whole = |value: Option<f64>| value.map(|value| value.round() as u64);
+    let figures = [
+        ("mean", whole(latency.mean)),
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p99", latency.p99),
+        ("p99.9", latency.p99_9),
+        ("max", latency.max),
+    ];
+    let shown = figures.iter().filter_map(|(name, value)| Some(format!("{name} {}", Nanoseconds((*value)?))));
+    let shown: Vec<String> = shown.collect();
+    if !shown.is_empty() {
+        line(text, name, &shown.join(", "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::environment::ClockFacts;
+    use halfpower_model::sample::{OpenLoop, Verified};
+    use halfpower_model::{Environment, TargetFacts, TargetKind, Workload};
+
+    fn target(path: &str, device: &str) -> TargetFacts {
+        let mut target = TargetFacts::bare(path, TargetKind::File, Bytes(1 << 20));
+        target.device = Some(device.to_owned());
+        target
+    }
+
+    fn sample(more_targets: Vec<TargetFacts>) -> Sample {
+        let environment = Environment {
+            host: "test".to_owned(),
+            kernel: "6".to_owned(),
+            cpus: 2,
+            cpu_model: None,
+            memory_bytes: Bytes(1 << 34),
+            clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
+            personalities: Vec::new(),
+            target: target("a", "vda"),
+            more_targets,
+        };
+        Sample::empty(Workload::default(), environment)
+    }
+
+    #[test]
+    fn targets_are_named_by_what_lies_below_them() {
+        let several = sample(vec![target("b", "vdb"), target("c", "vda")]);
+        assert_eq!(places(&several), "a, c (vda); b (vdb)");
+        let many = sample((0..9).map(|number| target(&format!("t{number}"), "vda")).collect());
+        assert_eq!(places(&many), "a and 9 more (vda)");
+    }
+
+    #[test]
+    fn what_was_found_is_told() {
+        let mut sample = sample(Vec::new());
+        let plain = summary(&sample);
+        for absent in ["response", "backlog", "verified", "workers", "obtained", "trim", "flush"] {
+            assert!(!plain.contains(absent), "{absent}: {plain}");
+        }
+        sample.open_loop = Some(OpenLoop { backlog_max: 7, backlog_at_end: 2, ..OpenLoop::default() });
+        sample.parallel = Some(Parallel { bytes_at_first_finish: 1 << 20, ..Parallel::default() });
+        sample.verified =
+            Some(Verified { blocks: 9, wrong: 1, first_wrong: Some("bad".to_owned()), ..Default::default() });
+        sample.read = Some(Totals { requests: 5, bytes: 5, ..Totals::default() });
+        sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() });
+        sample.instrument.obtained = vec!["sqpoll".to_owned()];
+        let text = summary(&sample);
+        for told in ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 req", "sqpoll"]
+        {
+            assert!(text.contains(told), "{told}: {text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+use super::*;
+use crate::environment::{ClockFacts, PersonalityFacts};
+
+fn environment() -> Environment {
+    let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
+    target.direct_alignment_bytes = Some(Bytes(512));
+    Environment {
+        host: "test".to_owned(),
+        kernel: "6".to_owned(),
+        cpus: 2,
+        cpu_model: None,
+        memory_bytes: Bytes(1 << 34),
+        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
+        personalities: Personality::ALL
+            .iter()
+            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
+            .collect(),
+        target,
+        more_targets: Vec::new(),
+    }
+}
+
+#[test]
+fn nothing_said_is_a_direct_sequential_read() {
+    let workload = WorkloadSpec::default().resolve(&environment()).unwrap();
+    assert_eq!(workload.to_string(), "sequential read, 64 KiB, 1 deep, direct");
+    assert_eq!(workload.personality, Personality::IoUring);
+    assert_eq!(workload.limits.duration, Some(Nanoseconds(5_000_000_000)));
+}
+
+#[test]
+fn without_direct_it_is_buffered_and_sync() {
+    let mut environment = environment();
+    environment.target.direct_alignment_bytes = None;
+    let workload = WorkloadSpec::default().resolve(&environment).unwrap();
+    assert_eq!((workload.buffering, workload.personality), (Buffering::Buffered, Personality::Sync));
+    let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..Default::default() };
+    assert!(matches!(direct.resolve(&environment), Err(ResolveError::NoDirect { .. })));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_remedy() {
+    let said = WorkloadSpec::default;
+    let cases = [
+        (WorkloadSpec { depth: Some(0), ..said() }, "from 1"),
+        (WorkloadSpec { request_size: Some(Bytes(0)), ..said() }, "from 1"),
+        (
+            WorkloadSpec { request_size: Some(Bytes(1000)), buffering: Some(Buffering::None), ..said() },
+            "multiples of 512 B",
+        ),
+        (WorkloadSpec { personality: Some(Personality::Sync), depth: Some(8), ..said() }, "--workers 8"),
+        (WorkloadSpec { span: Some(Bytes(1 << 31)), ..said() }, "--size"),
+        (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
+        (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
+        (
+            WorkloadSpec { ring: "sqpoll".parse().ok(), personality: Some(Personality::Sync), ..said() },
+            "--personality io_uring",
+        ),
+        (
+            WorkloadSpec {
+                ring: "iopoll".parse().ok(),
+                buffering: Some(Buffering::Buffered),
+                depth: Some(2),
+                ..said()
+            },
+            "--buffering direct",
+        ),
+        (WorkloadSpec { durability: Some(Durability::FlushAtEnd), ..said() }, "--op write"),
+    ];
+    for (spec, needle) in cases {
+        let message = spec.resolve(&environment()).unwrap_err().to_string();
+        assert!(message.contains(needle), "{message}");
+    }
+    let mut empty = environment();
+    empty.target.size_bytes = Bytes(0);
+    assert!(matches!(said().resolve(&empty), Err(ResolveError::Empty { .. })));
+}
+
+fn with_second(size: u64, alignment: Option<Bytes>) -> Environment {
+    let mut environment = environment();
+    let mut second = TargetFacts::bare("/data/second", TargetKind::File, Bytes(size));
+    second.direct_alignment_bytes = alignment;
+    environment.more_targets = vec![second];
+    environment
+}
+
+#[test]
+fn several_targets_make_one_volume() {
+    let striped = WorkloadSpec { layout: "stripe=64KiB".parse().ok(), ..Default::default() };
+    let mirrored = WorkloadSpec { layout: "mirror".parse().ok(), ..Default::default() };
+    let each = WorkloadSpec::default();
+    let environment = with_second((1 << 29) + 1, Some(Bytes(4096)));
+    let spans = [&striped, &mirrored, &each].map(|spec| spec.resolve(&environment).unwrap());
+    assert_eq!(spans.each_ref().map(|workload| workload.span.0), [1 << 30, 1 << 29, 1 << 29]);
+    assert_eq!(spans.each_ref().map(|workload| (workload.targets, workload.workers)), [(2, 1), (2, 1), (2, 2)]);
+}
+
+#[test]
+fn every_one_of_several_targets_must_suit() {
+    let said = WorkloadSpec::default;
+    let direct = WorkloadSpec { buffering: Some(Buffering::Direct), ..said() };
+    let small = WorkloadSpec { request_size: Some(Bytes(512)), ..direct.clone() };
+    let striped = |text: &str| WorkloadSpec { layout: text.parse().ok(), ..direct.clone() };
+    let cases = [
+        (direct.clone(), with_second(1 << 30, None), "/data/second does not take direct I/O"),
+        (small, with_second(1 << 30, Some(Bytes(4096))), "multiples of 4 KiB, not 512 B"),
+        (striped("stripe=1000"), with_second(1 << 30, Some(Bytes(512))), "--layout comes to 1000 B"),
+        (striped("stripe=64KiB"), with_second(1 << 10, Some(Bytes(512))), "/data/second has 1 KiB"),
+        (striped("mirror"), environment(), "several targets"),
+        (WorkloadSpec { workers: Some(1), ..said() }, with_second(1 << 30, None), "fewer workers than targets"),
+        (direct, with_second(0, Some(Bytes(512))), "/data/second is empty"),
+    ];
+    for (spec, environment, needle) in cases {
+        let message = spec.resolve(&environment).unwrap_err().to_string();
+        assert!(message.contains(needle), "{message}");
+    }
+    let buffered = said().resolve(&with_second(1 << 30, None)).unwrap();
+    assert_eq!(buffered.buffering, Buffering::Buffered);
+}
+
+#[test]
+fn a_device_has_no_file_state() {
+    let mut environment = with_second(1 << 30, Some(Bytes(512)));
+    environment.more_targets[0].kind = TargetKind::BlockDevice;
+    let spec = WorkloadSpec {
+        operation: Some(Operation::Write),
+        file_state: Some(FileState::Sparse),
+        ..WorkloadSpec::default()
+    };
+    assert!(spec.resolve(&environment).unwrap_err().to_string().contains("a device has no length"));
+}
+
+#[test]
+fn a_file_in_a_state_is_written_once_over() {
+    let spec = |text: &str| WorkloadSpec {
+        operation: Some(Operation::Write),
+        file_state: text.parse().ok(),
+        ..WorkloadSpec::default()
+    };
+    let limit = |spec: &WorkloadSpec, environment| spec.resolve(&environment).unwrap().limits.bytes;
+    for state in FileState::ALL.iter().filter(|state| **state != FileState::Written) {
+        assert_eq!(limit(&spec(state.word()), environment()), Some(Bytes(1 << 30)), "{state}");
+    }
+    assert_eq!(limit(&spec("written"), environment()), None);
+    assert_eq!(limit(&spec("append"), with_second(1 << 30, Some(Bytes(512)))), Some(Bytes(2 << 30)));
+    let said = WorkloadSpec { requests: Some(3), ..spec("append") };
+    assert_eq!(limit(&said, environment()), None);
+}
+
+#[test]
+fn the_upper_layer_wins() {
+    let above = WorkloadSpec { depth: Some(8), ..Default::default() };
+    let below = WorkloadSpec { depth: Some(2), workers: Some(3), ..Default::default() };
+    let both = above.or(&below);
+    assert_eq!((both.depth, both.workers), (Some(8), Some(3)));
+}
+
+#[test]
+fn ways_have_their_own_defaults_and_contradictions() {
+    let mmap = WorkloadSpec { personality: Some(Personality::Mmap), ..Default::default() };
+    assert_eq!(mmap.resolve(&environment()).unwrap().buffering, Buffering::Buffered);
+    let flags = |text: &str| WorkloadSpec { rw_flags: Some(text.parse().unwrap()), ..Default::default() };
+    let resolved = |spec: &WorkloadSpec| {
+        let workload = spec.resolve(&environment()).unwrap();
+        (workload.personality, workload.buffering)
+    };
+    assert_eq!(resolved(&flags("nowait")), (Personality::Vectored, Buffering::Direct));
+    assert_eq!(resolved(&flags("dontcache")), (Personality::Vectored, Buffering::Buffered));
+    assert_eq!(resolved(&flags("none")), (Personality::IoUring, Buffering::Direct));
+    let direct = Some(Buffering::Direct);
+    let appended = Some(FileState::Append);
+    let cases = [
+        (WorkloadSpec { buffering: direct, ..mmap.clone() }, "by its nature"),
+        (WorkloadSpec { operation: Some(Operation::Write), file_state: appended, ..mmap }, "longer"),
+        (WorkloadSpec { personality: Some(Personality::Sync), ..flags("nowait") }, "--personality vectored"),
+        (WorkloadSpec { buffering: Some(Buffering::Buffered), ..flags("hipri") }, "--buffering direct"),
+        (WorkloadSpec { buffering: direct, ..flags("dontcache") }, "--buffering buffered"),
+        (flags("dsync"), "--op write"),
+        (WorkloadSpec { depth: Some(2), ..flags("nowait") }, "keeps one request"),
+    ];
+    for (spec, needle) in cases {
+        let message = spec.resolve(&environment()).unwrap_err().to_string();
+        assert!(message.contains(needle), "{message}");
+    }
+}

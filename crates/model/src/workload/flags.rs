@@ -1,0 +1,97 @@
+//! Flags of single reads and writes (RWF of preadv2(2) and pwritev2(2)): a set, written as a list of words.
+
+use super::ChoiceError;
+use super::words::{by_text, words};
+use std::fmt;
+use std::str::FromStr;
+
+/// A flag of one read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RwFlag {
+    /// RWF_HIPRI: the program asks the device until it is done, instead of being woken.
+    Hipri,
+    /// RWF_DSYNC: on the medium when the write returns.
+    Dsync,
+    /// RWF_NOWAIT: only what can be done at once; the rest is counted, and done again without.
+    Nowait,
+    /// RWF_DONTCACHE: through the file cache, which keeps nothing of it.
+    Dontcache,
+}
+
+words!(RwFlag, "hipri, dsync, nowait, dontcache",
+    "hipri" => RwFlag::Hipri, "dsync" => RwFlag::Dsync,
+    "nowait" => RwFlag::Nowait, "dontcache" => RwFlag::Dontcache);
+
+/// A set of them; written `none`, or `nowait,dontcache`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RwFlags(u8);
+
+impl RwFlags {
+    /// Texts for every choice.
+    pub const EXAMPLES: [&'static str; 5] = ["none", "hipri", "dsync", "nowait", "dontcache"];
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+
+    /// True when the flag is in it.
+    pub fn has(self, flag: RwFlag) -> bool {
+        self.0 & (1 << flag as u8) != 0
+    }
+
+    /// The set with a flag more.
+    #[must_use]
+    pub fn with(self, flag: RwFlag) -> RwFlags {
+        RwFlags(self.0 | 1 << flag as u8)
+    }
+
+    /// Its flags, in the order of [`RwFlag::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = RwFlag> {
+        RwFlag::ALL.iter().copied().filter(move |flag| self.has(*flag))
+    }
+}
+
+impl fmt::Display for RwFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        let words: Vec<_> = self.iter().map(RwFlag::word).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
+impl FromStr for RwFlags {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        if text == "none" {
+            return Ok(RwFlags::default());
+        }
+        let unknown = |_| ChoiceError::new(text, "none, or a list of hipri, dsync, nowait, dontcache");
+        text.split(',')
+            .try_fold(RwFlags::default(), |flags, word| word.trim().parse().map(|flag| flags.with(flag)))
+            .map_err(unknown)
+    }
+}
+
+by_text!(RwFlags);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_read_back() {
+        for text in RwFlags::EXAMPLES.into_iter().chain(["nowait,dontcache"]) {
+            assert_eq!(text.parse::<RwFlags>().unwrap().to_string(), text);
+        }
+        let flags: RwFlags = "dontcache, nowait".parse().unwrap();
+        assert_eq!(flags.iter().collect::<Vec<_>>(), [RwFlag::Nowait, RwFlag::Dontcache]);
+        for bad in ["", "sync", "hipri,", "none,hipri"] {
+            let message = bad.parse::<RwFlags>().unwrap_err().to_string();
+            assert!(message.contains("dontcache"), "{message}");
+        }
+    }
+}
