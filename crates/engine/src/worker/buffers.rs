@@ -9,7 +9,7 @@ use std::io;
 use std::ptr::NonNull;
 
 /// What every slot starts at a multiple of; enough for any O_DIRECT.
-const SLOT_ALIGNMENT: usize = 4096;
+pub(crate) const SLOT_ALIGNMENT: usize = 4096;
 
 /// A worker's buffers.
 #[derive(Debug)]
@@ -71,12 +71,13 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 
-    /// From one slot to the next.
-    pub(crate) fn stride(&self) -> usize {
-        self.stride
+    /// Each slot with the room up to the next, for registering them with io_uring.
+    pub(crate) fn regions(&self) -> Vec<libc::iovec> {
+        let slot = |slot| libc::iovec { iov_base: self.address(slot, 0).cast(), iov_len: self.stride };
+        (0..self.slots).map(slot).collect()
     }
 
-    /// The whole region, for registering with io_uring.
+    /// The whole region.
     pub(crate) fn region(&self) -> libc::iovec {
         libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.stride * self.slots }
     }

@@ -10,7 +10,7 @@ use super::device::{DeviceError, WriteDone, not_writable};
 use super::uring::Uring;
 use super::uring::entry::{Done32, Entry, Entry128, FileName};
 use super::uring::options::Prepared;
-use super::uring::registered::{BufferParts, PartSize};
+use super::uring::registered::Slots;
 use super::uring::ring::Ring;
 use super::{Completion, Granted, Personality, Setup, Transfer, failed};
 use command::{Command, Data, RANGE_BYTES, range};
@@ -32,7 +32,7 @@ pub(crate) struct Nvme {
     generics: Vec<Generic>,
     /// How an entry names the file of each.
     files: Vec<FileName>,
-    parts: Option<BufferParts>,
+    slots: Option<Slots>,
     write_done: WriteDone,
     /// The list of a trim, for each tag.
     ranges: Vec<[u8; RANGE_BYTES]>,
@@ -64,9 +64,7 @@ impl Personality for Nvme {
         let mut prepared = Prepared::new(setup.outstanding, wished.with(RingOption::Iopoll, Wish::Declined))?;
         let descriptors: Vec<_> = generics.iter().map(|generic| generic.file.as_raw_fd()).collect();
         let files = prepared.files(&descriptors);
-        // Each slot by itself: Linux 6.1 refuses a command of a registered buffer (EINVAL) where the rest of that buffer,
-        // not the command, has more pages than a command may name.
-        let parts = prepared.buffers(setup.buffers, PartSize::Slot);
+        let slots = prepared.buffers(setup.buffers);
         let Prepared { ring, mut granted, .. } = prepared;
         let unpolled = wished.wish(RingOption::Iopoll) == Wish::Asked;
         granted.refused.extend(unpolled.then(|| format!("{}: commands are not polled for", RingOption::Iopoll)));
@@ -74,7 +72,7 @@ impl Personality for Nvme {
             ring,
             generics,
             files,
-            parts,
+            slots,
             write_done: WriteDone::asked_by(setup.workload),
             ranges: vec![[0; RANGE_BYTES]; setup.outstanding as usize],
             refused: Vec::with_capacity(setup.outstanding as usize),
@@ -164,9 +162,9 @@ impl Nvme {
         let file = self.files[usize::from(transfer.target)];
         let mut entry = Entry::new(IoringOp::UringCmd, file);
         entry.user_data = u64::from(transfer.length) << 32 | u64::from(transfer.tag);
-        if let Some(parts) = self.parts.filter(|_| matches!(transfer.kind, RequestKind::Read | RequestKind::Write)) {
+        if let Some(slots) = self.slots.filter(|_| matches!(transfer.kind, RequestKind::Read | RequestKind::Write)) {
             entry.operation_flags = IoringUringCmdFlags::FIXED.bits();
-            entry.buffer = parts.index(transfer.address);
+            entry.buffer = slots.index(transfer.address);
         }
         let entry = Entry128::command(entry, NVME_URING_CMD_IO, &command.to_bytes());
         // SAFETY: by the caller's word.

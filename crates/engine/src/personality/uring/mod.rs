@@ -20,7 +20,6 @@ use halfpower_model::stream::RequestKind;
 use halfpower_model::{RingOption, Wish};
 use operations::Operations;
 use options::{Prepared, is_wanted};
-use registered::PartSize;
 use ring::Ring;
 use rustix::fd::AsRawFd;
 use rustix::io_uring::IoringSetupFlags;
@@ -62,11 +61,11 @@ impl Personality for Uring {
         let mut prepared = Prepared::new(setup.outstanding, wished)?;
         let descriptors: Vec<_> = targets.iter().map(|target| target.file.as_raw_fd()).collect();
         let files = prepared.files(&descriptors);
-        let parts = prepared.buffers(setup.buffers, PartSize::Largest);
+        let slots = prepared.buffers(setup.buffers);
         let Prepared { ring, mut granted, .. } = prepared;
         granted.refused.extend(unpolled.map(|why| format!("{}: {why}", RingOption::Iopoll)));
         let is_polled = granted.obtained.iter().any(|option| option == RingOption::Iopoll.word());
-        let operations = Operations::new(&ring, targets, files, parts, is_polled, setup.workload)?;
+        let operations = Operations::new(&ring, targets, files, slots, is_polled, setup.workload)?;
         granted.obtained.extend(operations.has_discard().then(|| "discard_command".to_owned()));
         let done_at_once = Vec::with_capacity(setup.outstanding as usize);
         Ok(Uring { ring, operations, done_at_once, granted })

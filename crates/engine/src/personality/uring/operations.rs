@@ -1,7 +1,7 @@
 //! Transfers as entries of a ring.
 
 use super::entry::{Answer, Entry, FileName, Submission};
-use super::registered::BufferParts;
+use super::registered::Slots;
 use super::ring::Ring;
 use crate::personality::control::Control;
 use crate::personality::{Completion, Transfer};
@@ -23,7 +23,7 @@ pub(super) struct Operations {
     files: Vec<FileName>,
     read: IoringOp,
     write: IoringOp,
-    parts: Option<BufferParts>,
+    slots: Option<Slots>,
     control: Control,
     /// Whether control operations go through the ring at all.
     is_polled: bool,
@@ -39,7 +39,7 @@ impl Operations {
         ring: &Ring<S, A>,
         targets: Vec<Opened>,
         files: Vec<FileName>,
-        parts: Option<BufferParts>,
+        slots: Option<Slots>,
         is_polled: bool,
         workload: &Workload,
     ) -> io::Result<Self> {
@@ -49,11 +49,11 @@ impl Operations {
         for device in devices {
             has_discard = has_discard && takes_discards(device)?;
         }
-        let (read, write) = match parts {
+        let (read, write) = match slots {
             Some(_) => (IoringOp::ReadFixed, IoringOp::WriteFixed),
             None => (IoringOp::Read, IoringOp::Write),
         };
-        Ok(Operations { targets, files, read, write, parts, control: Control::of(workload), is_polled, has_discard })
+        Ok(Operations { targets, files, read, write, slots, control: Control::of(workload), is_polled, has_discard })
     }
 
     /// Whether trims of block devices go through the ring.
@@ -69,7 +69,7 @@ impl Operations {
             offset: transfer.offset,
             address: transfer.address as u64,
             length: transfer.length,
-            buffer: self.parts.map_or(0, |parts| parts.index(transfer.address)),
+            buffer: self.slots.map_or(0, |slots| slots.index(transfer.address)),
             user_data: u64::from(transfer.tag),
             ..Entry::new(operation, self.files[usize::from(transfer.target)])
         }

@@ -5,7 +5,7 @@
 //! itself, so that there is nothing to defer.
 
 use super::entry::{Answer, FileName, Submission};
-use super::registered::{BufferParts, PartSize};
+use super::registered::Slots;
 use super::ring::Ring;
 use crate::personality::Granted;
 use crate::worker::buffers::Buffers;
@@ -79,11 +79,11 @@ impl<S: Submission, A: Answer> Prepared<S, A> {
     }
 
     /// Registers a worker's buffers, which outlive the ring, where that is wanted; gives how entries name them.
-    pub(crate) fn buffers(&mut self, buffers: &Buffers, most: PartSize) -> Option<BufferParts> {
+    pub(crate) fn buffers(&mut self, buffers: &Buffers) -> Option<Slots> {
         if !is_wanted(self.wished, RingOption::RegisteredBuffers) {
             return None;
         }
-        let registered = self.ring.register_buffers(buffers, most);
+        let registered = self.ring.register_buffers(buffers);
         self.note_outcome(RingOption::RegisteredBuffers, &registered);
         registered.ok()
     }

@@ -6,15 +6,12 @@
 
 use super::entry::{Answer, Submission};
 use super::ring::Ring;
-use crate::worker::buffers::Buffers;
+use crate::worker::buffers::{Buffers, SLOT_ALIGNMENT};
 use rustix::fd::{AsFd, AsRawFd, RawFd};
 use rustix::io_uring as kernel;
 use rustix::io_uring::{IoringEnterFlags, IoringOp, IoringRegisterOp};
 use std::ffi::c_void;
 use std::io;
-
-/// The most bytes the kernel takes as one buffer.
-const LARGEST_BUFFER: usize = 1 << 30;
 
 /// What is registered with a ring.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,53 +21,30 @@ pub(super) struct Registered {
     ring: bool,
 }
 
-/// How much of a worker's buffers goes into one registration.
+/// How a worker's buffers are registered: each slot by itself. The kernel takes 16384 of them, of 1 GiB each, and those are
+/// the largest depth and request. As one region, it would look for the slot's pages at every request, and Linux 6.1 refuses
+/// an NVMe command (EINVAL) where the rest of the region has more pages than a command may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PartSize {
-    /// As much as the kernel takes.
-    Largest,
-    /// A slot.
-    Slot,
-}
-
-/// How a worker's buffers are registered: in parts of whole slots, since one may not have more than 1 GiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BufferParts {
+pub(crate) struct Slots {
     base: usize,
-    part_bytes: usize,
+    stride_pages: u32,
 }
 
-impl BufferParts {
-    fn of(region: libc::iovec, slot_bytes: usize, most: PartSize) -> Self {
-        let slots = match most {
-            PartSize::Largest => (LARGEST_BUFFER / slot_bytes).max(1),
-            PartSize::Slot => 1,
-        };
-        let part_bytes = (slots * slot_bytes).min(region.iov_len);
-        BufferParts { base: region.iov_base as usize, part_bytes }
+impl Slots {
+    const PAGE_BITS: u32 = SLOT_ALIGNMENT.trailing_zeros();
+
+    fn of(regions: &[libc::iovec]) -> Option<Slots> {
+        let first = regions.first()?;
+        let stride_pages = u32::try_from(first.iov_len >> Slots::PAGE_BITS).ok()?;
+        Some(Slots { base: first.iov_base as usize, stride_pages })
     }
 
-    fn iovecs(self, region: libc::iovec) -> Vec<libc::iovec> {
-        let starts = (0..region.iov_len).step_by(self.part_bytes);
-        starts
-            .map(|start| libc::iovec {
-                iov_base: region.iov_base.wrapping_byte_add(start),
-                iov_len: self.part_bytes.min(region.iov_len - start),
-            })
-            .collect()
-    }
-
-    /// Which part an address in the buffers lies in.
+    /// Which slot an address in the buffers lies in.
     #[inline]
     pub(crate) fn index(self, address: *const u8) -> u16 {
-        let from = address as usize - self.base;
-        if from < self.part_bytes { 0 } else { self.later_part(from) }
-    }
-
-    /// Apart, because there is seldom a second part, and a division takes longer than the rest of an entry.
-    #[cold]
-    fn later_part(self, from: usize) -> u16 {
-        (from / self.part_bytes) as u16
+        // Of 32 bits, which all slots of the largest size have as pages: such a division is the quicker one.
+        let pages = ((address as usize - self.base) >> Slots::PAGE_BITS) as u32;
+        (pages / self.stride_pages) as u16
     }
 }
 
@@ -86,18 +60,18 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         Ok(())
     }
 
-    /// Registers a worker's buffers, which must outlive the ring; entries name the part of them their address is in.
+    /// Registers a worker's buffers, which must outlive the ring; entries name the slot that their address is in.
     ///
     /// # Errors
     /// The kernel's: ENOMEM where the limit on locked memory is too low.
-    pub(crate) fn register_buffers(&mut self, buffers: &Buffers, most: PartSize) -> io::Result<BufferParts> {
-        let region = buffers.region();
-        let parts = BufferParts::of(region, buffers.stride(), most);
+    pub(crate) fn register_buffers(&mut self, buffers: &Buffers) -> io::Result<Slots> {
+        let regions = buffers.regions();
+        let slots = Slots::of(&regions).ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: the kernel reads as many descriptions from there, and pins the pages; even where they were unmapped
         // first, it would write to pages that are nobody else's.
-        unsafe { self.register(IoringRegisterOp::RegisterBuffers, &parts.iovecs(region))? };
+        unsafe { self.register(IoringRegisterOp::RegisterBuffers, &regions)? };
         self.registered.buffers = true;
-        Ok(parts)
+        Ok(slots)
     }
 
     /// Registers the ring with the calling thread, which is the only one to use it.
@@ -176,23 +150,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_buffers_come_in_parts_of_whole_slots() {
-        let large = [(4096, 32, 1), (600 << 20, 3, 3), (1 << 30, 2, 2), (4096, 300_000, 2), (12_288, 100_000, 2)];
-        let large = large.map(|case| (PartSize::Largest, case));
-        for (most, (slot_bytes, slots, parts)) in large.into_iter().chain([(PartSize::Slot, (4096, 5, 5))]) {
-            let base = 0x7000_0000_0000;
+    fn every_byte_of_a_slot_is_found_in_it() {
+        for (stride, count) in [(4096, 32), (12_288, 16_384), (1 << 30, 16_384)] {
+            let base = 0x4000_0000_0000;
             // Nobody looks there.
-            let iov_base = std::ptr::without_provenance_mut::<c_void>(base);
-            let region = libc::iovec { iov_base, iov_len: slot_bytes * slots };
-            let made = BufferParts::of(region, slot_bytes, most);
-            let iovecs = made.iovecs(region);
-            assert_eq!(iovecs.len(), parts, "{slots} of {slot_bytes}");
-            assert_eq!(iovecs.iter().map(|iovec| iovec.iov_len).sum::<usize>(), region.iov_len);
-            for slot in [0, 1, slots / 2, slots - 1] {
-                let first = base + slot * slot_bytes;
-                let part = iovecs[usize::from(made.index(std::ptr::without_provenance(first)))];
-                let (from, bytes) = (part.iov_base as usize, part.iov_len);
-                assert!(bytes <= LARGEST_BUFFER && from <= first && first + slot_bytes <= from + bytes, "slot {slot}");
+            let region = |slot| libc::iovec {
+                iov_base: std::ptr::without_provenance_mut::<c_void>(base + slot * stride),
+                iov_len: stride,
+            };
+            let slots = Slots::of(&(0..count).map(region).collect::<Vec<_>>()).unwrap();
+            for slot in [0, 1, count / 2, count - 1] {
+                for byte in [0, 1, stride / 2, stride - 1] {
+                    let address = std::ptr::without_provenance(base + slot * stride + byte);
+                    assert_eq!(usize::from(slots.index(address)), slot, "byte {byte} of {stride}");
+                }
             }
         }
     }
