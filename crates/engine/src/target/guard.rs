@@ -30,15 +30,17 @@ pub(super) fn refuse_if_in_use(path: &Path) -> Result<(), TargetError> {
     }
 }
 
-/// Refuses a file or device that a loop device in use lies on: writing to it writes to what is mounted there.
+/// Refuses a swap file, and a file or device that something in use lies on by way of loop devices, however many of them
+/// are stacked: writing to it writes to what is mounted there.
 ///
 /// # Errors
-/// [`TargetError::InUse`] naming the loop device and its user.
+/// [`TargetError::InUse`] naming the device and its user.
 pub(super) fn refuse_if_backing(path: &Path) -> Result<(), TargetError> {
     let facts = fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?;
     let users = Users { mounts: filesystem::mounts(), swaps: swap_devices() };
-    let on_it = loops().into_iter().filter(|(_, backing)| is_same(backing, &facts));
-    match on_it.filter_map(|(device, _)| users.of_family(&device)).next() {
+    let is_swap = users.swaps.iter().any(|swap| is_same(swap, &facts));
+    let reason = is_swap.then(|| "it is swap space; run swapoff first".to_owned());
+    match reason.or_else(|| users.of_loops_on(&facts, &loops(), 0)) {
         None => Ok(()),
         Some(reason) => Err(TargetError::InUse { path: path.display().to_string(), reason }),
     }
@@ -100,6 +102,23 @@ impl Users {
             .or_else(|| self.of_parents(device, 0))
     }
 
+    /// Who uses a loop device that lies on this file or device or on a partition of it, or on one that lies on those.
+    fn of_loops_on(&self, facts: &fs::Metadata, loops: &[(PathBuf, PathBuf)], level: u32) -> Option<String> {
+        let own = facts.file_type().is_block_device().then(|| (major(facts.rdev()), minor(facts.rdev())));
+        let parts = own.and_then(sysfs_device).map(|device| partitions(&device)).unwrap_or_default();
+        let nodes = parts.iter().filter_map(|part| fs::metadata(node(part)?).ok());
+        let beneath: Vec<fs::Metadata> = std::iter::once(facts.clone()).chain(nodes).collect();
+        let lies_on = |backing: &Path| beneath.iter().any(|facts| is_same(backing, facts));
+        loops.iter().filter(|(_, backing)| lies_on(backing)).find_map(|(device, _)| {
+            let further = || {
+                // Deeper stacks than this do not exist; a loop in sysfs must not hang us.
+                let facts = node(device).filter(|_| level < 16).and_then(|node| fs::metadata(node).ok())?;
+                self.of_loops_on(&facts, loops, level + 1)
+            };
+            self.of_family(device).or_else(further)
+        })
+    }
+
     /// A partition's disk, and the devices a stacked one lies on: they must not be mounted themselves. (Their other
     /// partitions and their being held by `device` are no harm.)
     fn of_parents(&self, device: &Path, level: u32) -> Option<String> {
@@ -123,7 +142,7 @@ impl Users {
     }
 
     fn mounted_or_swap(&self, device: &Path) -> Option<String> {
-        let node = Path::new("/dev").join(device.file_name()?);
+        let node = node(device)?;
         let number = fs::read_to_string(device.join("dev")).ok();
         let is_it = |mount: &&Mount| {
             let (major, minor) = mount.device;
@@ -135,6 +154,11 @@ impl Users {
         }
         self.swaps.contains(&node).then(|| format!("{} is swap space; run swapoff first", name(device)))
     }
+}
+
+/// The node of a device of sysfs.
+fn node(device: &Path) -> Option<PathBuf> {
+    Some(Path::new("/dev").join(device.file_name()?))
 }
 
 fn name(device: &Path) -> String {

@@ -209,6 +209,7 @@ impl Target {
             options.custom_flags(libc::O_EXCL);
         }
         let file = options.open(path).map_err(fail)?;
+        leave_no_trace(&file);
         // What was opened counts, not what the name meant a moment ago.
         let metadata = file.metadata().map_err(fail)?;
         if kind_of(path, &metadata)? != kind {
@@ -359,6 +360,12 @@ fn flags_for(write: bool, buffering: Buffering) -> OFlags {
         flags |= OFlags::DSYNC;
     }
     flags
+}
+
+/// Reads through this descriptor leave the date of the last read alone, where the file is ours.
+pub(crate) fn leave_no_trace(file: &File) {
+    // Only the owner may: for others their reads are seen.
+    let _ = rustix::fs::fcntl_getfl(file).and_then(|flags| rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME));
 }
 
 /// Opens what a descriptor stands for once more; without a trace in the access times where we may, as fio does: reading

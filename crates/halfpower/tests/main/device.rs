@@ -91,7 +91,7 @@ fn a_device_in_use_is_never_written() {
     if !tool("mount", &["-o".as_ref(), "ro".as_ref(), device.device.as_os_str(), point.as_os_str()]) {
         return skip("nothing can be mounted here");
     }
-    let _mounted = Mounted(point);
+    let mounted = Mounted(point);
     for command in ["io", "run"] {
         let arguments: &[&str] = if command == "io" { &["--op=write", "--overwrite"] } else { &["--overwrite"] };
         lab.refuses([&[command, device.name()], arguments].concat(), 1, "is mounted on");
@@ -104,6 +104,17 @@ fn a_device_in_use_is_never_written() {
         lab.refuses(["io", other.name(), "--op=write", "--overwrite"], 1, "is mounted on");
     }
     lab.refuses(["runs", "--store", device.name()], 1, "is not a store of Halfpower");
+    drop(mounted);
+    // Below a loop device on a loop device.
+    let Some(upper) = Loop::on(&device.device) else { return };
+    let point = lab.path("mounted");
+    if !tool("mount", &["-o".as_ref(), "ro".as_ref(), upper.device.as_os_str(), point.as_os_str()]) {
+        return skip("nothing can be mounted here");
+    }
+    let _mounted = Mounted(point);
+    for below in [image.to_str().unwrap(), device.name(), upper.name()] {
+        lab.refuses(["io", below, "--op=write", "--overwrite"], 1, "is mounted on");
+    }
     let record = std::fs::read(&device.device).unwrap();
     assert!(!record.starts_with(b"SQLite"), "a device is never made a store");
 }
