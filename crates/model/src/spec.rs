@@ -452,6 +452,16 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
             "--sharing is for patterns with an order; leave it out, or use --pattern sequential",
         ),
         (
+            [RequestKind::Read, RequestKind::Write, RequestKind::Trim].into_iter().any(|kind| {
+                workload.operation.has(kind) && !workload.sizes.is_empty() && workload.sizes.of(kind).is_empty()
+            }),
+            "--sizes says nothing of a kind of request that --op has; give each a list, like read=4KiB,write=64KiB",
+        ),
+        (
+            workload.places() == 1 && (workload.align.is_some() || workload.offset.0 > 0),
+            "--align and --offset leave one place, and every request would go there; use smaller ones, or a larger target",
+        ),
+        (
             ordered && !workload.sizes.is_empty() && workload.pattern != Pattern::Sequential,
             "several sizes go with --pattern sequential and with random patterns only",
         ),
@@ -481,7 +491,7 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
         ),
         (
             workload.verify != Verify::Off && !writes,
-            "nothing is written that could be verified; use --op write or a mix, or verify what a run wrote",
+            "nothing is written that could be verified; use --op write or a mix, or --verify-run for what a run wrote",
         ),
         (
             workload.verify != Verify::Off && workload.verify_block().0 < MIN_BLOCK_BYTES as u64,

@@ -71,7 +71,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         !sample.instrument.refused.is_empty(),
         "option_refused",
         format!("refused: {}", sample.instrument.refused.join("; ")),
-        "mend what it needs, or leave it out of --ring",
+        "mend what it needs, or leave the option out",
     );
     warn(
         workload.personality == Personality::Libaio && !workload.buffering.is_direct(),

@@ -111,7 +111,8 @@ struct Where {
     layout: Option<Layout>,
     /// In which order: sequential, random and others [default: sequential]
     ///
-    /// sequential      one after another, around the end to the start
+    /// sequential      one after another, from a place that the seed draws
+    ///                 around the end to the start
     /// reverse         the same, downwards
     /// strided=1MiB    each so far behind the one before
     /// random          any place, evenly
