@@ -265,6 +265,7 @@ impl WorkloadSpec {
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
+        check_volumes(&workload, environment)?;
         way::check(&workload)?;
         let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
         if workload.file_state != FileState::Written && !is_limited {
@@ -485,6 +486,15 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
             workload.file_state.grows() && (on_one_target > 1 && workload.sharing != Sharing::Cursor),
             "a file that grows has one writer; give each worker a target of its own, or use --sharing cursor",
         ),
+    ];
+    first_broken(&rules)
+}
+
+/// Verification, and how several targets make one.
+fn check_volumes(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+    let null = environment.target.kind == TargetKind::Null;
+    let writes = workload.operation.writes();
+    first_broken(&[
         (
             workload.verify != Verify::Off && (null || workload.operation.has(RequestKind::Trim)),
             "verification is of what is written, to files and devices, and does not go with trims",
@@ -505,7 +515,10 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
             workload.layout == Layout::Each && workload.workers < workload.targets,
             "fewer workers than targets: some would have none; use more --workers, or a --layout",
         ),
-    ];
+    ])
+}
+
+fn first_broken(rules: &[(bool, &str)]) -> Result<(), ResolveError> {
     rules.iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, message)| contradiction((*message).to_owned()))
 }
 

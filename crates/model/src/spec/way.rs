@@ -1,6 +1,6 @@
 //! What a personality and its options go together with.
 
-use super::{ResolveError, contradiction};
+use super::{ResolveError, first_broken};
 use crate::workload::{Personality, RwFlag, Workload};
 
 /// Refuses what the way cannot do.
@@ -34,5 +34,5 @@ pub(super) fn check(workload: &Workload) -> Result<(), ResolveError> {
             "dsync is for writes; use --op write, or leave it out of --rw-flags",
         ),
     ];
-    rules.iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, message)| contradiction((*message).to_owned()))
+    first_broken(&rules)
 }
