@@ -3,7 +3,7 @@
 //! Each state but the plain one costs the file all it held, so only a file that may be overwritten is touched, and
 //! never a device. Reserved blocks are asked of the file system itself (fallocate(2)), never imitated by writing zeros.
 
-use super::{Access, Target, flags_for, open_again};
+use super::{Access, Target, TargetError, flags_for, open_again};
 use crate::target::test_file::fill;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Buffering, Bytes, Cancel, FileState, MeasureError, TargetKind, Workload};
@@ -47,8 +47,10 @@ impl Target {
             let direct = open_again(file, flags_for(true, Buffering::Direct));
             let file = direct.or_else(|_| open_again(file, flags_for(true, Buffering::Buffered))).map_err(failed)?;
             let seed = derive_seed(workload.seed, FILL_SEED);
-            fill(Path::new(path), &file, self.facts.size_bytes, seed, cancel, |_| {})
-                .map_err(|error| failed(io::Error::other(error)))?;
+            fill(Path::new(path), &file, self.facts.size_bytes, seed, cancel, |_| {}).map_err(|error| match error {
+                TargetError::Interrupted { .. } => MeasureError::Cancelled,
+                error => failed(io::Error::other(error)),
+            })?;
         }
         self.is_reshaped = leaves_holes;
         Ok(())
@@ -151,6 +153,18 @@ mod tests {
             bring(&mut target, state).unwrap();
             assert!(std::fs::read(file.path()).unwrap().iter().all(|byte| *byte == 7), "{state}");
         }
+    }
+
+    #[test]
+    fn filling_ends_when_somebody_says_stop_and_is_made_up_for() {
+        let (file, mut target) = target(Access::Overwrite);
+        bring(&mut target, FileState::Append).unwrap();
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let workload = Workload::default();
+        assert!(matches!(target.bring_into_state(&workload, &cancel), Err(MeasureError::Cancelled)));
+        target.bring_into_state(&workload, &Cancel::default()).unwrap();
+        assert_eq!((std::fs::metadata(file.path()).unwrap().len(), target.is_filled()), (SIZE, true));
     }
 
     #[test]

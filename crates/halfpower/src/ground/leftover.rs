@@ -53,7 +53,8 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Vec<TestFile
 fn describe(left: &TestFile, store: &Store) -> String {
     let run = left.run.and_then(|id| store.run(id).ok());
     let resume = run
-        .filter(|run| run.status != RunStatus::Complete)
+        // A single workload is begun anew.
+        .filter(|run| run.status != RunStatus::Complete && run.plan.is_some())
         .map(|run| format!("; `halfpower study resume {}` goes on with it", run.id));
     let path = left.path.display();
     format!("a run that was killed left its test file {path} ({}){}", left.bytes, resume.unwrap_or_default())
