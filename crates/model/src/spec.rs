@@ -363,6 +363,12 @@ impl WorkloadSpec {
         if span > size {
             return Err(ResolveError::TooSmall { path, size, asked: span });
         }
+        if workload.offset >= span {
+            let offset = workload.offset;
+            return Err(ResolveError::Contradiction(format!(
+                "--offset {offset} is beyond the {span} of {path}; use a smaller one, or a larger --size or target"
+            )));
+        }
         let (_, workers) = workload.position(0);
         let room = (span.0.saturating_sub(workload.offset.0)) / workers;
         if workload.places() < workers || (!workload.sizes.is_empty() && room < workload.request_size.0) {

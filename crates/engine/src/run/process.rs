@@ -7,12 +7,17 @@ use super::{Link, Shared, Start, ThreadLink, panic_message};
 use crate::personality::{Granted, Personality};
 use crate::worker::Outcome;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, waitpid};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, waitpid};
+use rustix::time::Timespec;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// How often it is looked whether all are to end.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// What a worker's process says, a line each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -96,7 +101,7 @@ pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &Threa
             let mut child = Child { pid, pidfd, hears: File::from(from_child), heard: Vec::new() };
             let outcome = child.relay(File::from(to_child), link);
             if outcome.is_err() {
-                shared.stop().store(true, std::sync::atomic::Ordering::Relaxed);
+                shared.stop().store(true, Relaxed);
             }
             outcome
         }
@@ -113,7 +118,7 @@ fn be_child<P: Personality>(shared: &Shared<'_>, index: u32, link: &ChildLink) -
     }
     let ended = catch_unwind(AssertUnwindSafe(|| super::work::<P>(shared, index, link)));
     let ended = ended.unwrap_or_else(|panic| {
-        shared.stop().store(true, std::sync::atomic::Ordering::Relaxed);
+        shared.stop().store(true, Relaxed);
         Err(io::Error::other(format!("it panicked: {}", panic_message(panic.as_ref()))))
     });
     link.say(&Said::Ended(ended.map_err(Error::from)));
@@ -123,7 +128,7 @@ fn be_child<P: Personality>(shared: &Shared<'_>, index: u32, link: &ChildLink) -
 
 impl Child {
     fn relay(&mut self, to_child: File, link: &ThreadLink<'_>) -> io::Result<Outcome> {
-        let told = match self.listen() {
+        let told = match self.listen(link.stop) {
             Ok(Said::Ready(told)) => told.map_err(io::Error::from),
             Ok(Said::Ended(_)) => Err(io::Error::other("it ended before it was ready")),
             Err(error) => Err(error),
@@ -135,7 +140,7 @@ impl Child {
         };
         // Closed, so that a child that is not to start hears the end.
         drop(to_child);
-        let said = started.and_then(|()| self.listen());
+        let said = started.and_then(|()| self.listen(link.stop));
         let status = waitpid(Some(self.pid), WaitOptions::empty())?;
         match said {
             Ok(Said::Ended(outcome)) => outcome.map_err(io::Error::from),
@@ -144,17 +149,22 @@ impl Child {
         }
     }
 
-    /// The next thing it says.
-    fn listen(&mut self) -> io::Result<Said> {
+    /// The next thing it says. Once all are to end, one that somebody has stopped is made to go on, so that it hears it.
+    fn listen(&mut self, stop: &AtomicBool) -> io::Result<Said> {
         loop {
+            if stop.load(Relaxed) {
+                // One that runs does not notice; one that is gone needs nothing.
+                let _ = kill_process(self.pid, Signal::CONT);
+            }
             if let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.heard.drain(..=end).collect();
                 return serde_json::from_slice(&line).map_err(io::Error::other);
             }
             // Other children hold this pipe's end too: that it is closed says nothing, its process ending does.
             let mut events = [PollFd::new(&self.hears, PollFlags::IN), PollFd::new(&self.pidfd, PollFlags::IN)];
-            match poll(&mut events, None) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            match poll(&mut events, Some(&LOOK)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                Ok(_) => {}
                 Err(error) => return Err(error.into()),
             }
             let [spoke, _] = events.map(|event| !event.revents().is_empty());

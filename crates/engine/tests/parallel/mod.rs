@@ -4,9 +4,10 @@ use super::{file, host, measure};
 use halfpower_engine::Access;
 use halfpower_model::workload::Closing;
 use halfpower_model::{
-    Buffering, Bytes, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality, Progress, Sharing,
-    Testbed, WorkerKind, WorkloadSpec,
+    Buffering, Bytes, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality, Progress, Sample,
+    Sharing, Testbed, WorkerKind, WorkloadSpec,
 };
+use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
 fn processes_do_what_threads_do() {
@@ -67,10 +68,13 @@ fn a_shared_cursor_takes_every_block_once() {
     }
 }
 
-/// Kills a child of this process at the first progress it is told.
-struct KillOne;
+/// Sends a signal to one worker's process at the first progress it is told, and then cancels, if it is to.
+struct SignalOne {
+    signal: Signal,
+    cancel: Option<Cancel>,
+}
 
-impl Observer for KillOne {
+impl Observer for SignalOne {
     fn progress(&mut self, _: &Progress) {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let children =
@@ -78,20 +82,20 @@ impl Observer for KillOne {
         let children: Vec<i32> = children
             .flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
             .collect();
-        // The tests beside this one have children too; this one's are stopped by its marker.
-        for pid in children {
-            let command = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            if command.starts_with("kill-one") {
-                let pid = rustix::process::Pid::from_raw(pid).unwrap();
-                rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-                return;
-            }
+        // The tests beside this one have children too; those of this one have its thread's name.
+        let own = std::thread::current().name().unwrap_or_default().to_owned();
+        let comm = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if let Some(pid) = children.into_iter().find(|pid| comm(pid).trim() == own) {
+            kill_process(Pid::from_raw(pid).unwrap(), self.signal).unwrap();
+        }
+        if let Some(cancel) = &self.cancel {
+            cancel.cancel();
         }
     }
 }
 
-#[test]
-fn a_process_that_is_killed_ends_the_others_and_leaves_what_was_measured() {
+/// A sample of two processes that would take a minute, of which one gets a signal.
+fn with_signal(name: &str, signal: Signal, cancels: bool) -> Sample {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Read);
     let spec = WorkloadSpec {
@@ -103,15 +107,24 @@ fn a_process_that_is_killed_ends_the_others_and_leaves_what_was_measured() {
         ..Default::default()
     };
     let workload = spec.resolve(host.describe()).unwrap();
-    // A forked process has the name of the thread that forked it, and that thread is named after the run's workers.
-    let sample = std::thread::Builder::new()
-        .name("kill-one".to_owned())
-        .spawn(move || host.measure(&workload, &mut KillOne, &Cancel::default()).unwrap())
-        .unwrap()
-        .join()
-        .unwrap();
-    let failure = sample.failure.expect("it failed");
+    let cancel = Cancel::default();
+    let mut observer = SignalOne { signal, cancel: cancels.then(|| cancel.clone()) };
+    // A forked process has the name of the thread that forked it, and that one has the name of the thread that made it.
+    let measure = move || host.measure(&workload, &mut observer, &cancel).unwrap();
+    let sample = std::thread::Builder::new().name(name.to_owned()).spawn(measure).unwrap().join().unwrap();
+    assert!(sample.total.requests > 0 && sample.elapsed_s < 30.0);
+    sample
+}
+
+#[test]
+fn a_process_that_is_killed_ends_the_others_and_leaves_what_was_measured() {
+    let failure = with_signal("kill-one", Signal::KILL, false).failure.expect("it failed");
     assert_eq!(failure.code, "worker");
     assert!(failure.message.contains("killed by signal 9"), "{failure:?}");
-    assert!(sample.total.requests > 0 && sample.elapsed_s < 30.0);
+}
+
+#[test]
+fn a_process_that_somebody_stopped_hears_the_end_all_the_same() {
+    let failure = with_signal("stop-one", Signal::STOP, true).failure.expect("it was interrupted");
+    assert_eq!(failure.code, "interrupted");
 }

@@ -52,6 +52,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         (WorkloadSpec { span: Some(Bytes(1 << 31)), ..said() }, "--size"),
         (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
         (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
+        (WorkloadSpec { offset: Some(Bytes(1 << 30)), ..said() }, "beyond the 1 GiB"),
         (WorkloadSpec { sizes: "write=8KiB".parse().ok(), ..said() }, "nothing of a kind"),
         (WorkloadSpec { align: Some(Bytes(1 << 30)), ..said() }, "leave one place"),
         (
