@@ -114,7 +114,7 @@ fn the_window_is_the_duration() {
     assert_eq!(counted, sample.total.requests, "the intervals are the whole");
     assert!((sample.depth_mean.counted - 1.0).abs() < 0.05, "{:?}", sample.depth_mean);
     // A request that is still out when the window closes is not in Little's sum: on a busy machine that can be a long one.
-    assert!((0.0..1.1).contains(&sample.depth_mean.little), "{:?}", sample.depth_mean);
+    assert!((0.3..1.1).contains(&sample.depth_mean.little), "{:?}", sample.depth_mean);
 }
 
 #[test]
