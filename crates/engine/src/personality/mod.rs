@@ -1,6 +1,7 @@
 //! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
 //! asks which one it is.
 
+pub(crate) mod at_once;
 #[cfg(test)]
 mod conformance;
 mod control;
@@ -170,15 +171,15 @@ macro_rules! for_personality {
         use halfpower_model::Personality as Name;
         match $name {
             Name::Sync => {
-                type $type = $crate::personality::sync::Sync;
+                type $type = $crate::personality::at_once::OneByOne<$crate::personality::sync::Sync>;
                 $body
             }
             Name::Vectored => {
-                type $type = $crate::personality::vectored::Vectored;
+                type $type = $crate::personality::at_once::OneByOne<$crate::personality::vectored::Vectored>;
                 $body
             }
             Name::Mmap => {
-                type $type = $crate::personality::mmap::Mmap;
+                type $type = $crate::personality::at_once::OneByOne<$crate::personality::mmap::Mmap>;
                 $body
             }
             Name::Libaio => {
@@ -190,7 +191,7 @@ macro_rules! for_personality {
                 $body
             }
             Name::Sg => {
-                type $type = $crate::personality::sg::Sg;
+                type $type = $crate::personality::at_once::OneByOne<$crate::personality::sg::Sg>;
                 $body
             }
             Name::Nvme => {

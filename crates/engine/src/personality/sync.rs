@@ -1,7 +1,8 @@
 //! pread and pwrite: one transfer at a time.
 
+use super::at_once::AtOnce;
 use super::control::Control;
-use super::{Completion, Personality, Setup, Transfer};
+use super::{Setup, Transfer};
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use rustix::io::Errno;
@@ -12,29 +13,11 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 pub(crate) struct Sync {
     targets: Vec<Opened>,
     control: Control,
-    taken: Option<Transfer>,
 }
 
-impl Personality for Sync {
-    const AT_ONCE: bool = true;
-
+impl AtOnce for Sync {
     fn open(setup: Setup<'_>) -> io::Result<Self> {
-        Ok(Sync { targets: setup.own_targets()?, control: Control::of(setup.workload), taken: None })
-    }
-
-    #[inline]
-    unsafe fn submit(&mut self, transfer: Transfer) {
-        self.taken = Some(transfer);
-    }
-
-    #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
-        if let Some(transfer) = self.taken.take() {
-            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
-            let result = unsafe { self.transfer(&transfer) };
-            done.push(Completion { tag: transfer.tag, result });
-        }
-        Ok(())
+        Ok(Sync { targets: setup.own_targets()?, control: Control::of(setup.workload) })
     }
 
     #[inline]
@@ -49,7 +32,7 @@ impl Personality for Sync {
 /// are points where a thread could be cancelled, and cost that.
 ///
 /// # Safety
-/// As for [`Personality::submit`], until it returns.
+/// As for [`Personality::submit`](super::Personality::submit), until it returns.
 #[inline]
 pub(super) unsafe fn call(control: Control, target: &Opened, transfer: &Transfer) -> i32 {
     let (address, length, offset) = (transfer.address, transfer.length as usize, transfer.offset);

@@ -5,8 +5,9 @@
 //! cannot be read, which ends in EFAULT where the flag is known. What a target does not take is recorded as refused and
 //! left out. With `nowait` a transfer that would have to wait is counted and done again without the flag.
 
+use super::at_once::AtOnce;
 use super::control::Control;
-use super::{Completion, Personality, Setup, Transfer, moved};
+use super::{Setup, Transfer, moved};
 use crate::target::{Opened, filesystem};
 use crate::worker::buffers::Buffers;
 use halfpower_model::stream::RequestKind;
@@ -20,7 +21,6 @@ use std::os::unix::fs::MetadataExt;
 pub(crate) struct Vectored {
     targets: Vec<Opened>,
     control: Control,
-    taken: Option<Transfer>,
     /// RWF bits of the flags that were granted.
     bits: i32,
     /// Transfers that were done again; none without `nowait`.
@@ -29,9 +29,7 @@ pub(crate) struct Vectored {
     refused: Vec<String>,
 }
 
-impl Personality for Vectored {
-    const AT_ONCE: bool = true;
-
+impl AtOnce for Vectored {
     fn unavailable() -> Option<String> {
         let nothing = vector(std::ptr::null_mut(), 0);
         // SAFETY: a call on no descriptor; it moves nothing.
@@ -60,22 +58,7 @@ impl Personality for Vectored {
         }
         let would_block = (bits & libc::RWF_NOWAIT != 0).then_some(0);
         let control = Control::of(setup.workload);
-        Ok(Vectored { targets, control, taken: None, bits, would_block, obtained, refused })
-    }
-
-    #[inline]
-    unsafe fn submit(&mut self, transfer: Transfer) {
-        self.taken = Some(transfer);
-    }
-
-    #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
-        if let Some(transfer) = self.taken.take() {
-            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
-            let result = unsafe { self.transfer(&transfer) };
-            done.push(Completion { tag: transfer.tag, result });
-        }
-        Ok(())
+        Ok(Vectored { targets, control, bits, would_block, obtained, refused })
     }
 
     #[inline]

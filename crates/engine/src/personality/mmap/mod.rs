@@ -10,8 +10,9 @@
 
 mod fault;
 
+use super::at_once::AtOnce;
 use super::control::Control;
-use super::{Completion, Personality, Setup, Transfer, failed, moved, sync};
+use super::{Setup, Transfer, failed, moved, sync};
 use crate::target::Opened;
 use fault::Copied;
 use halfpower_model::stream::RequestKind;
@@ -26,7 +27,6 @@ pub(crate) struct Mmap {
     control: Control,
     /// Whether each write is on the medium before it comes back.
     through: bool,
-    taken: Option<Transfer>,
     obtained: Vec<String>,
 }
 
@@ -39,9 +39,7 @@ struct Mapping {
     advice: Option<Advice>,
 }
 
-impl Personality for Mmap {
-    const AT_ONCE: bool = true;
-
+impl AtOnce for Mmap {
     fn open(setup: Setup<'_>) -> io::Result<Self> {
         fault::install()?;
         let workload = setup.workload;
@@ -57,24 +55,8 @@ impl Personality for Mmap {
             mappings,
             control: Control::of(workload),
             through: workload.buffering.is_through(),
-            taken: None,
             obtained: word.into_iter().map(str::to_owned).collect(),
         })
-    }
-
-    #[inline]
-    unsafe fn submit(&mut self, transfer: Transfer) {
-        self.taken = Some(transfer);
-    }
-
-    #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
-        if let Some(transfer) = self.taken.take() {
-            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
-            let result = unsafe { self.transfer(&transfer) };
-            done.push(Completion { tag: transfer.tag, result });
-        }
-        Ok(())
     }
 
     #[inline]

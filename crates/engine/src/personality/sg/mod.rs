@@ -6,8 +6,9 @@ mod command;
 mod disk;
 mod outcome;
 
+use super::at_once::AtOnce;
 use super::device::{DeviceError, WriteDone, not_writable};
-use super::{Completion, Personality, Setup, Transfer};
+use super::{Setup, Transfer};
 use command::{Command, UNMAP_LIST_BYTES, unmap_list};
 use disk::{Data, Direction, Disk};
 use halfpower_model::stream::RequestKind;
@@ -17,11 +18,10 @@ use std::io;
 pub(crate) struct Sg {
     disks: Vec<Disk>,
     write_done: WriteDone,
-    taken: Option<Transfer>,
     cause: Option<String>,
 }
 
-impl Personality for Sg {
+impl AtOnce for Sg {
     fn unavailable() -> Option<String> {
         let mut disks = std::fs::read_dir("/sys/class/scsi_disk").into_iter().flatten();
         disks.next().is_none().then(|| "this host has no SCSI or SATA disk; attach one, or use io_uring".to_owned())
@@ -31,26 +31,18 @@ impl Personality for Sg {
         let targets = setup.own_targets()?;
         let disks = targets.into_iter().map(|target| Disk::of(target.file)).collect::<io::Result<Vec<_>>>()?;
         disks.iter().try_for_each(|disk| disk.geometry.check(setup.workload))?;
-        Ok(Sg { disks, write_done: WriteDone::asked_by(setup.workload), taken: None, cause: None })
+        Ok(Sg { disks, write_done: WriteDone::asked_by(setup.workload), cause: None })
     }
 
     #[inline]
-    unsafe fn submit(&mut self, transfer: Transfer) {
-        self.taken = Some(transfer);
-    }
-
-    #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
-        let Some(transfer) = self.taken.take() else { return Ok(()) };
-        let result = match self.perform(&transfer) {
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        match self.perform(transfer) {
             Ok(moved) => moved as i32,
             Err(error) => {
                 self.cause = Some(error.cause);
                 -error.errno
             }
-        };
-        done.push(Completion { tag: transfer.tag, result });
-        Ok(())
+        }
     }
 
     fn cause(&mut self) -> Option<String> {

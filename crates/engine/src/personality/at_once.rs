@@ -1,0 +1,101 @@
+//! Personalities that do a transfer when they are given it: one at a time, and no waiting. They say how they do it; how
+//! that fits among those that keep many outstanding is said here, once.
+
+use super::{Completion, Personality, Setup, Transfer};
+use std::io;
+
+/// A way to do a transfer at once. The functions are those of [`Personality`].
+pub(crate) trait AtOnce: Sized {
+    /// As [`Personality::unavailable`].
+    fn unavailable() -> Option<String> {
+        None
+    }
+
+    /// As [`Personality::open`].
+    ///
+    /// # Errors
+    /// As there.
+    fn open(setup: Setup<'_>) -> io::Result<Self>;
+
+    /// Does a transfer; gives what its completion carries.
+    ///
+    /// # Safety
+    /// As for [`Personality::submit`], until it returns.
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32;
+
+    /// As [`Personality::cause`].
+    fn cause(&mut self) -> Option<String> {
+        None
+    }
+
+    /// As [`Personality::obtained`].
+    fn obtained(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// As [`Personality::refused`].
+    fn refused(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// As [`Personality::would_block`].
+    fn would_block(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Such a way as a personality: it keeps the transfer it was given until it is waited for.
+#[derive(Debug)]
+pub(crate) struct OneByOne<W> {
+    way: W,
+    taken: Option<Transfer>,
+}
+
+impl<W: AtOnce> Personality for OneByOne<W> {
+    const AT_ONCE: bool = true;
+
+    fn unavailable() -> Option<String> {
+        W::unavailable()
+    }
+
+    fn open(setup: Setup<'_>) -> io::Result<Self> {
+        Ok(OneByOne { way: W::open(setup)?, taken: None })
+    }
+
+    #[inline]
+    unsafe fn submit(&mut self, transfer: Transfer) {
+        self.taken = Some(transfer);
+    }
+
+    #[inline]
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
+        if let Some(transfer) = self.taken.take() {
+            // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
+            let result = unsafe { self.way.transfer(&transfer) };
+            done.push(Completion { tag: transfer.tag, result });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        // SAFETY: by the caller's word.
+        unsafe { self.way.transfer(transfer) }
+    }
+
+    fn cause(&mut self) -> Option<String> {
+        self.way.cause()
+    }
+
+    fn obtained(&self) -> Vec<String> {
+        self.way.obtained()
+    }
+
+    fn refused(&self) -> Vec<String> {
+        self.way.refused()
+    }
+
+    fn would_block(&self) -> Option<u64> {
+        self.way.would_block()
+    }
+}
