@@ -81,14 +81,15 @@ impl Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        let hole_share = self.targets.check(workload)?;
+        let mut chosen = self.targets.of(workload)?;
+        let hole_share = chosen.check(workload)?;
         check_memory(workload)?;
         let clock = self.clock;
-        let targets = self.targets.reopen(workload)?;
-        self.targets.bring_into_state(workload, cancel)?;
-        let cached_share_before = self.targets.prepare_cache(workload, cancel)?;
+        let targets = chosen.reopen(workload)?;
+        chosen.bring_into_state(workload, cancel)?;
+        let cached_share_before = chosen.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
-        let counters = self.targets.counters();
+        let counters = chosen.counters();
         let before = counters.as_ref().and_then(|counters| counters.read());
         let stolen_before = cpu::stolen_s();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
@@ -103,7 +104,7 @@ impl Host {
         }
         let wall_s = elapsed_s + workload.warmup.seconds();
         let context = Context {
-            environment: self.environment.clone(),
+            environment: self.environment.among(workload.among).unwrap_or_else(|| self.environment.clone()),
             clock,
             loop_ns_per_request,
             cached_share_before,
@@ -126,7 +127,7 @@ impl Host {
 
     /// Reads back from the medium what a sample has written; gives what was read.
     fn read_back(
-        &self,
+        &mut self,
         sample: &mut Sample,
         targets: &[Opened],
         ledger: &Ledger,
@@ -135,8 +136,9 @@ impl Host {
         let mut read = Totals::default();
         let from = self.clock.tick();
         let reading = verification::reading(&sample.workload, ledger, 0);
-        self.targets.flush()?;
-        self.targets.prepare_cache(&Workload { cache: CachePolicy::Cold, ..reading }, cancel)?;
+        let chosen = self.targets.of(&reading)?;
+        chosen.flush()?;
+        chosen.prepare_cache(&Workload { cache: CachePolicy::Cold, ..reading }, cancel)?;
         for volume in 0..sample.workload.volumes() as usize {
             let reading = verification::reading(&sample.workload, ledger, volume);
             if reading.span.0 == 0 {
@@ -167,14 +169,15 @@ impl Host {
         let workload = &written.workload;
         let ledger = verification::ledger_of(written).map_err(no_memory)?;
         let reading = verification::reading(workload, &ledger, 0);
-        let there = self.environment.volume_size(workload.layout);
-        if self.environment.targets() != workload.targets || there < reading.span {
+        let chosen = self.environment.among(workload.among).filter(|chosen| chosen.targets() == workload.targets);
+        let there = chosen.map_or(Bytes(0), |chosen| chosen.volume_size(workload.layout));
+        if there < reading.span {
             return Err(MeasureError::Unsupported(format!(
                 "{} holds {there}, and {} of {} target(s) were written; name the targets of that run, in their order",
                 self.environment.target.path, reading.span, workload.targets,
             )));
         }
-        let targets = self.targets.reopen(&reading)?;
+        let targets = self.targets.of(&reading)?.reopen(&reading)?;
         let verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
         let started_at = jiff::Timestamp::now();
         let empty = Sample::empty(workload.clone(), self.environment.clone());

@@ -3,7 +3,7 @@
 //! Whatever the system does not tell is absent, never guessed.
 
 use crate::units::{Bytes, BytesPerSecond};
-use crate::workload::{Layout, Personality};
+use crate::workload::{Among, Layout, Personality};
 use serde::{Deserialize, Serialize};
 
 /// A testbed describing itself.
@@ -108,6 +108,14 @@ impl Environment {
     /// Every target, in order.
     pub fn all_targets(&self) -> impl Iterator<Item = &TargetFacts> {
         std::iter::once(&self.target).chain(&self.more_targets)
+    }
+
+    /// The same with some of the targets alone; none where there are not as many.
+    pub fn among(&self, among: Among) -> Option<Environment> {
+        let range = among.range(self.targets())?;
+        let mut chosen = self.all_targets().skip(range.start).take(range.len()).cloned();
+        let target = chosen.next()?;
+        Some(Environment { target, more_targets: chosen.collect(), ..self.clone() })
     }
 
     /// The first of the smallest targets.

@@ -11,8 +11,9 @@ use crate::environment::{Environment, TargetFacts, TargetKind};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
-    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Among, Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern,
+    Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind,
+    Workload,
 };
 use std::fmt;
 
@@ -71,6 +72,8 @@ spec! {
     ring: RingOptions,
     /// Default: none.
     rw_flags: RwFlags,
+    /// Default: all.
+    among: Among,
     /// Default: each.
     layout: Layout,
     /// Default: the whole target.
@@ -211,6 +214,8 @@ impl WorkloadSpec {
         let sizes = self.sizes.clone().unwrap_or_default();
         let request_size = sizes.all().max().or(self.request_size).unwrap_or(Bytes(default_size * 1024));
         let depth = self.depth.unwrap_or(1);
+        let (among, restricted) = self.resolve_among(environment)?;
+        let environment = restricted.as_ref().unwrap_or(environment);
         let targets = environment.targets();
         let layout = self.layout.unwrap_or_default();
         let workers = self.workers.unwrap_or(if layout == Layout::Each { targets } else { 1 });
@@ -238,6 +243,7 @@ impl WorkloadSpec {
             ring: self.ring.unwrap_or_default(),
             rw_flags: self.rw_flags.unwrap_or_default(),
             layout,
+            among,
             targets,
             span: self.span.unwrap_or(environment.volume_size(layout)),
             limits: self.resolve_limits()?,
@@ -273,6 +279,22 @@ impl WorkloadSpec {
             workload.limits.bytes = Some(Bytes(workload.places() * workload.request_size.0 * workload.volumes()));
         }
         Ok(workload)
+    }
+
+    /// Which targets, and the environment with just those where they are not all.
+    fn resolve_among(&self, environment: &Environment) -> Result<(Among, Option<Environment>), ResolveError> {
+        let among = self.among.unwrap_or_default();
+        let targets = environment.targets();
+        match environment.among(among) {
+            _ if among.range(targets) == Among::All.range(targets) => Ok((Among::All, None)),
+            Some(restricted) => Ok((among, Some(restricted))),
+            None => Err(ResolveError::Contradiction(match among {
+                Among::Each | Among::Growing => {
+                    format!("among {among} stands for several workloads; use it in a study")
+                }
+                _ => format!("among {among} needs more targets than the {targets} there are; name more"),
+            })),
+        }
     }
 
     fn resolve_buffering(&self, environment: &Environment, request_size: Bytes) -> Result<Buffering, ResolveError> {

@@ -40,6 +40,23 @@ impl Targets {
         self.0.iter().map(|target| target.facts.clone()).collect()
     }
 
+    /// Those that a workload goes to.
+    ///
+    /// # Errors
+    /// When there are not as many.
+    pub(crate) fn of(&mut self, workload: &Workload) -> Result<Chosen<'_>, MeasureError> {
+        let count = self.0.len() as u32;
+        let chosen = workload.among.range(count).and_then(|range| self.0.get_mut(range));
+        let too_few =
+            || MeasureError::Unsupported(format!("among {} does not go with {count} targets", workload.among));
+        chosen.map(Chosen).ok_or_else(too_few)
+    }
+}
+
+/// The targets of one workload.
+pub(crate) struct Chosen<'a>(&'a mut [Target]);
+
+impl Chosen<'_> {
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
     /// nothing is stored for, where that is not what the workload asks for.
     ///
@@ -57,7 +74,7 @@ impl Targets {
         }
         let part = self.part(workload);
         let mut hole_share = 0.0;
-        for target in &self.0 {
+        for target in self.0.iter() {
             // One that an earlier workload has changed will be filled again.
             if workload.file_state == FileState::Written && !target.is_reshaped {
                 let share =
@@ -87,7 +104,7 @@ impl Targets {
             && !workload.buffering.is_direct()
             && workload.file_state == FileState::Written;
         let mut cached_share = Some(0.0);
-        for target in &self.0 {
+        for target in self.0.iter() {
             let Some(file) = &target.file else { return Ok(None) };
             match workload.cache {
                 CachePolicy::Keep => cache::settle(file),

@@ -18,7 +18,7 @@ pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
-pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
+pub use way::{Among, Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
 use crate::content::Data;
@@ -78,7 +78,10 @@ pub struct Workload {
     /// How several targets make one.
     #[serde(default)]
     pub layout: Layout,
-    /// How many targets there are.
+    /// Which of the targets it goes to, where there are several.
+    #[serde(default, skip_serializing_if = "Among::is_all")]
+    pub among: Among,
+    /// How many it goes to.
     #[serde(default = "one")]
     pub targets: u32,
     /// How much of the target, from its start, the requests go to; of each, where workers have their own.
@@ -151,6 +154,7 @@ impl Default for Workload {
             ring: RingOptions::default(),
             rw_flags: RwFlags::default(),
             layout: Layout::Each,
+            among: Among::All,
             targets: 1,
             span: Bytes(0),
             limits: Limits { duration: Some(Nanoseconds(5_000_000_000)), requests: None, bytes: None },
@@ -263,6 +267,11 @@ impl fmt::Display for Workload {
         }
         if self.layout != Layout::Each {
             write!(f, ", {}", self.layout)?;
+        }
+        match self.among {
+            Among::First(count) => write!(f, ", the first {count} targets")?,
+            Among::Only(number) => write!(f, ", target {number} alone")?,
+            _ => {}
         }
         if !self.ring.is_default() {
             write!(f, ", {}", self.ring)?;
