@@ -5,6 +5,7 @@ mod course;
 mod layouts;
 mod parallel;
 mod verify;
+mod warnings;
 mod ways;
 
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
