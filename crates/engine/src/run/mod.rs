@@ -2,6 +2,8 @@
 
 mod process;
 mod processors;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use crate::instrument::clock::Clock;

@@ -3,10 +3,11 @@
 use super::{file, host, measure};
 use halfpower_engine::Access;
 use halfpower_model::{
-    Buffering, Bytes, Cancel, FileState, Nanoseconds, Observer, Operation, Pattern, Progress, Sample, Testbed,
+    Buffering, Bytes, Cancel, FileState, Nanoseconds, Observer, Operation, Pattern, Progress, Rate, Sample, Testbed,
     WorkloadSpec,
 };
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// The message of a warning; none where it is not there.
 fn told<'a>(sample: &'a Sample, code: &str) -> Option<&'a str> {
@@ -42,6 +43,10 @@ fn trims_that_come_around_say_so() {
         // The same target is filled again; for a host of its own the holes are somebody's.
         let again = measure(&mut host, &WorkloadSpec { requests: Some(64), ..trims.clone() });
         assert_eq!((told(&again, "trims_repeat"), told(&again, "sparse_target")), (None, None));
+        if std::fs::metadata(&path).unwrap().blocks() * 512 >= 4 << 20 {
+            eprintln!("skipped in part: this file system keeps punched blocks");
+            continue;
+        }
         let elsewhere = measure(&mut super::host(&path, Access::Overwrite), &trims);
         assert!(told(&elsewhere, "sparse_target").is_some_and(|message| message.contains("nothing for a trim")));
     }
@@ -62,7 +67,7 @@ fn flushes_of_nothing_say_so() {
 }
 
 /// Does something to the target at the first progress.
-struct Meddler<F: FnMut(&Path)>(std::path::PathBuf, Option<F>);
+struct Meddler<F: FnMut(&Path)>(PathBuf, Option<F>);
 
 impl<F: FnMut(&Path)> Observer for Meddler<F> {
     fn progress(&mut self, _: &Progress) {
@@ -80,7 +85,7 @@ fn changed(state: FileState, meddle: fn(&Path)) -> Option<String> {
         span: Some(Bytes(2 << 20)),
         file_state: Some(state),
         duration: Some(Nanoseconds(150_000_000)),
-        rate: Some(halfpower_model::Rate::Requests(100)),
+        rate: Some(Rate::Requests(100)),
         ..spec("write")
     };
     let workload = writes.resolve(host.describe()).unwrap();
