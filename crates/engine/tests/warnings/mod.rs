@@ -66,13 +66,19 @@ fn flushes_of_nothing_say_so() {
     assert_eq!(flushes("write"), None);
 }
 
-/// Does something to the target at the first progress.
-struct Meddler<F: FnMut(&Path)>(PathBuf, Option<F>);
+/// Does something to the target at the first progress, and ends the run at a later one.
+struct Meddler {
+    path: PathBuf,
+    meddle: Option<fn(&Path)>,
+    cancel: Cancel,
+}
 
-impl<F: FnMut(&Path)> Observer for Meddler<F> {
-    fn progress(&mut self, _: &Progress) {
-        if let Some(mut meddle) = self.1.take() {
-            meddle(&self.0);
+impl Observer for Meddler {
+    fn progress(&mut self, progress: &Progress) {
+        match self.meddle.take() {
+            Some(meddle) => meddle(&self.path),
+            None if progress.requests > 0 => self.cancel.cancel(),
+            None => {}
         }
     }
 }
@@ -84,14 +90,15 @@ fn changed(state: FileState, meddle: fn(&Path)) -> Option<String> {
     let writes = WorkloadSpec {
         span: Some(Bytes(2 << 20)),
         file_state: Some(state),
-        duration: Some(Nanoseconds(150_000_000)),
-        rate: Some(Rate::Requests(100)),
+        duration: Some(Nanoseconds(60_000_000_000)),
+        rate: Some(Rate::Requests(20)),
         ..spec("write")
     };
     let workload = writes.resolve(host.describe()).unwrap();
-    let mut meddler = Meddler(path, Some(meddle));
-    let sample = host.measure(&workload, &mut meddler, &Cancel::default()).unwrap();
-    assert!(meddler.1.is_none() && sample.is_complete(), "{:?}", sample.failure);
+    let cancel = Cancel::default();
+    let mut meddler = Meddler { path, meddle: Some(meddle), cancel: cancel.clone() };
+    let sample = host.measure(&workload, &mut meddler, &cancel).unwrap();
+    assert!(meddler.meddle.is_none() && sample.total.errors.is_empty(), "{:?}", sample.failure);
     told(&sample, "target_changed").map(str::to_owned)
 }
 
