@@ -4,6 +4,7 @@
 use super::*;
 use crate::personality::{Completion, Transfer};
 use halfpower_model::{Bytes, Limits};
+use std::sync::{Mutex, PoisonError};
 
 const WARMUP_NS: u64 = 20_000_000;
 const WINDOW_NS: u64 = 100_000_000;

@@ -86,7 +86,7 @@ fn renamed(target: &Target) -> Option<String> {
 mod tests {
     use super::*;
     use crate::target::Access;
-    use halfpower_model::FileState;
+    use halfpower_model::{BytesPerSecond, FileState, Nanoseconds};
     use std::path::PathBuf;
 
     const SIZE: u64 = 1 << 20;
@@ -99,14 +99,15 @@ mod tests {
         (directory, path, targets)
     }
 
-    /// What is said of what was done before a look and after it.
+    /// What is said of what was done before a progress and after it.
     fn told(state: FileState, before: impl Fn(&Path), after: impl Fn(&Path)) -> Option<String> {
         let (_directory, path, targets) = target();
         let workload = Workload { file_state: state, ..Workload::default() };
         let mut nobody = ();
         let mut watched = Watched::new(&targets, &workload, &mut nobody);
         before(&path);
-        watched.look();
+        let (elapsed, rate) = (Nanoseconds(0), BytesPerSecond(0.0));
+        watched.progress(&Progress { elapsed, requests: 0, bytes: Bytes(0), rate });
         after(&path);
         watched.warning().map(|warning| warning.message)
     }
@@ -144,7 +145,7 @@ mod tests {
         assert!(said(&leave, &long).contains("grow from 1 MiB to 2 MiB"));
         for state in [FileState::Append, FileState::LastFirst, FileState::Truncated] {
             assert_eq!(told(state, &short, &back), None, "{state}");
-            assert_eq!(told(state, &leave, &long), None, "{state}");
+            assert_eq!(told(state, leave, &long), None, "{state}");
         }
         assert!(told(FileState::Sparse, &short, &back).is_some());
     }
