@@ -5,6 +5,7 @@ use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
+use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
@@ -94,8 +95,9 @@ impl Host {
         let stolen_before = cpu::stolen_s();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
+        let mut watched = Watched::new(&self.targets, workload, observer);
         let raw = for_personality!(workload.personality,
-            P => run::run::<P>(workload, &targets, clock, volumes, observer, cancel))?;
+            P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = raw.elapsed.seconds();
@@ -116,6 +118,7 @@ impl Host {
             cancelled: cancel.is_cancelled(),
         };
         let mut sample = record::sample(workload, &raw, context);
+        sample.warnings.extend(watched.warning());
         if let Some(ledger) = &ledger {
             verification::conclude(&mut sample, &raw, ledger);
             if workload.verify == Verify::ReadBack && !cancel.is_cancelled() {

@@ -1,5 +1,6 @@
 //! What could make a sample's figures wrong.
 
+use super::idle;
 use crate::instrument::cpu;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Buffering, CachePolicy, Pattern, Personality, Sample};
@@ -88,5 +89,6 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "processor time of the kernel's own workers is not in the lower bound".to_owned(),
         "take the processor cost from the sync personality",
     );
+    warnings.extend(idle::warnings(sample, hole_share));
     warnings
 }

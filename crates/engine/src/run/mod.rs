@@ -3,6 +3,8 @@
 mod gate;
 mod processes;
 mod processors;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use crate::instrument::clock::Clock;

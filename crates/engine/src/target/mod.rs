@@ -4,6 +4,7 @@ pub mod filesystem;
 pub(crate) mod ground;
 mod guard;
 mod identity;
+pub(crate) mod meddling;
 mod several;
 mod state;
 pub mod test_file;
