@@ -19,9 +19,12 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "the program set the pace, not the storage".to_owned(),
         "use more workers or larger requests",
     );
+    let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
     let asked = f64::from(workload.depth) * f64::from(workload.workers);
     warn(
         sample.is_complete()
+            // Said below, with the reason.
+            && !one_by_one
             && workload.rate.is_none()
             && workload.durability.every().is_none()
             && sample.depth_mean.counted < 0.75 * asked
@@ -74,7 +77,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "mend what it needs, or leave the option out",
     );
     warn(
-        workload.personality == Personality::Libaio && !workload.buffering.is_direct(),
+        one_by_one,
         "submits_synchronously",
         "libaio does buffered requests one by one as they are submitted: the storage never saw the depth, whatever \
          depth_mean says"

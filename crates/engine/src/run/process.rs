@@ -83,6 +83,24 @@ struct Child {
 
 /// Runs a worker in a process of its own, and relays.
 pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &ThreadLink<'_>) -> io::Result<Outcome> {
+    match fork::<P>(shared, index) {
+        Ok((mut child, to_child)) => {
+            let outcome = child.relay(to_child, link);
+            if outcome.is_err() {
+                shared.stop().store(true, Relaxed);
+            }
+            outcome
+        }
+        // Whoever waits for all to be ready tells why this one is not.
+        Err(error) => {
+            link.ready(Err(error));
+            Ok(Outcome::default())
+        }
+    }
+}
+
+/// A worker's process, and what it hears through.
+fn fork<P: Personality>(shared: &Shared<'_>, index: u32) -> io::Result<(Child, File)> {
     let (from_child, to_parent) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let (from_parent, to_child) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     // SAFETY: the child runs this crate's own code only. glibc makes its allocator usable in it; locks that other
@@ -97,13 +115,17 @@ pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &Threa
         pid => {
             drop((to_parent, from_parent));
             let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))?;
-            let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
-            let mut child = Child { pid, pidfd, hears: File::from(from_child), heard: Vec::new() };
-            let outcome = child.relay(File::from(to_child), link);
-            if outcome.is_err() {
-                shared.stop().store(true, Relaxed);
+            match pidfd_open(pid, PidfdFlags::empty()) {
+                Ok(pidfd) => {
+                    let child = Child { pid, pidfd, hears: File::from(from_child), heard: Vec::new() };
+                    Ok((child, File::from(to_child)))
+                }
+                Err(error) => {
+                    end(pid);
+                    waitpid(Some(pid), WaitOptions::empty())?;
+                    Err(error.into())
+                }
             }
-            outcome
         }
     }
 }
@@ -136,10 +158,12 @@ impl Child {
         link.ready(told);
         let started = match link.wait() {
             Start::At(tick) => (&to_child).write_all(&tick.to_le_bytes()),
-            Start::Never => Ok(()),
+            // Other children hold this pipe's end too, so that closing it would not tell it.
+            Start::Never => {
+                end(self.pid);
+                Ok(())
+            }
         };
-        // Closed, so that a child that is not to start hears the end.
-        drop(to_child);
         let said = started.and_then(|()| self.listen(link.stop));
         let status = waitpid(Some(self.pid), WaitOptions::empty())?;
         match said {
@@ -176,6 +200,12 @@ impl Child {
             self.heard.extend_from_slice(&bytes[..count]);
         }
     }
+}
+
+/// Ends a child that has begun nothing.
+fn end(pid: Pid) {
+    // One that is gone already needs nothing.
+    let _ = kill_process(pid, Signal::KILL);
 }
 
 fn how_it_ended(status: WaitStatus) -> String {

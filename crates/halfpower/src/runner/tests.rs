@@ -64,6 +64,7 @@ fn environment() -> Environment {
         host: "scripted".to_owned(),
         kernel: "6.1".to_owned(),
         cpus: 2,
+        cpu_numbers: Vec::new(),
         cpu_model: None,
         memory_bytes: Bytes(1 << 34),
         clock,
