@@ -3,6 +3,7 @@
 mod console;
 mod doctor;
 mod fio_names;
+mod interrupts;
 mod io;
 mod plan;
 mod plugin;
@@ -21,8 +22,6 @@ use halfpower_model::{Cancel, ResolveError};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// What storage really delivers, what it costs, and what holds it back.
 #[derive(Debug, Parser)]
@@ -130,7 +129,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
-    let context = Context { global: cli.global, console, cancel: interrupts()?, typed };
+    let context = Context { global: cli.global, console, cancel: interrupts::interrupts()?, typed };
     match cli.command {
         Command::Run(arguments) => run::run(&context, &arguments),
         Command::Study(arguments) => study::run(&context, &arguments),
@@ -140,19 +139,6 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
     }
-}
-
-/// The first of these signals ends what runs, cleanly; a second one ends the program at once.
-fn interrupts() -> anyhow::Result<Cancel> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    // A file that grows past `ulimit -f` is then an error of the write, not the end of the program.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    Ok(Cancel::from_flag(flag))
 }
 
 /// An error with its causes, in one line.

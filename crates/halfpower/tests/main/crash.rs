@@ -216,6 +216,30 @@ fn a_second_signal_ends_the_program_at_once() {
 }
 
 #[test]
+fn a_second_signal_tells_what_it_leaves() {
+    let lab = Lab::new();
+    // A file that takes longer to remove than the second signal takes to come.
+    let arguments = ["io", "place", "--size=256MiB", "--file-state=sparse", "--op=write", "--bytes=64GiB"];
+    for _ in 0..20 {
+        let mut running = lab.start(arguments);
+        wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
+        running.signal(Signal::INT);
+        running.signal(Signal::INT);
+        let outcome = running.wait();
+        assert_eq!(outcome.status, Some(130), "{}", outcome.stderr);
+        for left in names(&lab.place()) {
+            let remedy = format!("remove it with `rm place/{left}`");
+            assert!(outcome.stderr.contains(&remedy), "{}", outcome.stderr);
+            let told = std::process::Command::new("rm").arg(lab.place().join(&left)).status().unwrap();
+            assert!(told.success());
+            lab.run(["runs", "clean"]);
+            return;
+        }
+    }
+    panic!("every first signal had removed the file before the second came");
+}
+
+#[test]
 fn two_runs_in_one_directory_leave_each_other_alone() {
     let lab = Lab::new();
     let mut first = lab.start(STUDY);
