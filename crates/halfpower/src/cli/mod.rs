@@ -5,6 +5,7 @@ mod doctor;
 mod fio_names;
 mod interrupts;
 mod io;
+mod number;
 mod plan;
 mod plugin;
 mod report;
@@ -106,7 +107,7 @@ struct Context {
 /// Parses the command line and runs it.
 pub(crate) fn main() -> ExitCode {
     let typed = std::env::args_os().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(number::with_negatives_bound(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to standard output with status 0, mistakes to standard error with status 2.
