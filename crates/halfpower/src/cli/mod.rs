@@ -164,7 +164,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// An argument as a shell would need it.
-fn quoted(argument: OsString) -> String {
+pub(crate) fn quoted(argument: OsString) -> String {
     let text = argument.to_string_lossy().into_owned();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

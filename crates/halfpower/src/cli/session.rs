@@ -183,7 +183,10 @@ pub(super) fn show_end(
             Ending::Failed
         }
         RunEnd::Interrupted => {
-            console.message(&format!("Interrupted. `halfpower study resume {run}` goes on where it stopped."));
+            console.message(&match store.command(&format!("study resume {run}")) {
+                Some(resume) => format!("Interrupted. `{resume}` goes on where it stopped."),
+                None => "Interrupted. Nothing was kept that it could go on from.".to_owned(),
+            });
             Ending::Interrupted
         }
     })

@@ -197,6 +197,31 @@ fn handles_interrupts(pid: u32) -> bool {
 }
 
 #[test]
+fn what_is_offered_after_an_end_works() {
+    // A single workload cannot be resumed, only begun anew.
+    let lab = Lab::new();
+    let mut running = lab.start(["io", "place", "--size=1MiB", "--duration=60s"]);
+    wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
+    running.signal(Signal::KILL);
+    running.wait();
+    let next = lab.run(["io", "place", "--size=1MiB", "--requests=1"]);
+    assert!(next.stderr.contains("; `halfpower io place --size=1MiB --duration=60s` measures anew"), "{}", next.stderr);
+    assert!(!next.stderr.contains("study resume"), "{}", next.stderr);
+    // A store that was named is named again; what kept nothing cannot go on.
+    for (kept, offer) in [("--store=own.db", "study resume 1 --store "), ("--no-store", "Nothing was kept")] {
+        let lab = Lab::new();
+        let study = ["study", "run", "endless.toml", "--target", "place", "--size=1MiB", "--no-report", kept];
+        let mut running = lab.start(study);
+        wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
+        std::thread::sleep(Duration::from_millis(300));
+        running.signal(Signal::INT);
+        let said = running.wait().stderr;
+        assert!(said.contains(offer), "{said}");
+        assert_eq!(said.contains("study resume"), kept != "--no-store", "{said}");
+    }
+}
+
+#[test]
 fn a_second_signal_ends_the_program_at_once() {
     let lab = Lab::new();
     assert_eq!(lab.run(["runs"]).status, Some(0), "the store is made");
