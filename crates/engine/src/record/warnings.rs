@@ -93,3 +93,22 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
     );
     warnings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::{Bytes, TargetFacts, TargetKind, Workload};
+
+    #[test]
+    fn a_depth_that_libaio_could_not_reach_is_told_once() {
+        let codes = |buffering| {
+            let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
+            let workload = Workload { personality: Personality::Libaio, buffering, depth: 8, ..Workload::default() };
+            let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
+            (sample.total.requests, sample.depth_mean.counted) = (100, 4.0);
+            warnings(&sample, 0.0, 1.0).into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(Buffering::Buffered), ["submits_synchronously"]);
+        assert_eq!(codes(Buffering::Direct), ["depth_not_reached"]);
+    }
+}

@@ -115,13 +115,18 @@ fn what_the_kernel_makes_up_is_no_target() {
 fn a_limit_on_open_files_is_told() {
     let lab = Lab::new();
     lab.data_file("data", 1024);
-    for (arguments, remedy) in [
-        ("data --workers 64 --personality sync --request-size 4KiB", "use fewer --workers, or raise the limit of 40"),
-        ("data --workers 64 --processes --request-size 4KiB", "use fewer --workers, or raise the limit of 40"),
-        ("place --files 99 --size 64KiB", "name fewer targets, or raise the limit of 40"),
+    for (limit, arguments, remedy) in [
+        (
+            40,
+            "data --workers 64 --personality sync --request-size 4KiB",
+            "use fewer --workers, or raise the limit of 40",
+        ),
+        // Processes have files of their own.
+        (8, "data --workers 64 --processes --request-size 4KiB", "or raise the limit of 8"),
+        (40, "place --files 99 --size 64KiB", "name fewer targets, or raise the limit of 40"),
     ] {
         let mut command = std::process::Command::new("sh");
-        let script = format!("ulimit -n 40; exec '{PROGRAM}' io {arguments} --requests 99 --no-store");
+        let script = format!("ulimit -n {limit}; exec '{PROGRAM}' io {arguments} --requests 99 --no-store");
         command.args(["-c", &script]).current_dir(lab.path("."));
         assert_refusal(&outcome(command), 1, &format!("{remedy} on open files (ulimit -n)"), arguments);
         assert_eq!(names(&lab.place()), [""; 0]);
