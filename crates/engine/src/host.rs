@@ -16,6 +16,7 @@ use halfpower_model::{
     MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind,
     Workload,
 };
+use rustix::thread::CpuSet;
 use std::io;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
@@ -34,11 +35,13 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
-    let allowed = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    let allowed = rustix::thread::sched_getaffinity(None).ok();
+    let is_allowed = |cpu: &u32| allowed.is_some_and(|set| set.is_set(*cpu as usize));
     Environment {
         host: text(system.nodename()),
         kernel: text(system.release()),
-        cpus: allowed,
+        cpus: allowed.map_or(1, |set| set.count()),
+        cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
         cpu_model: cpu_model(),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),

@@ -264,7 +264,7 @@ fn a_sparse_file_is_not_read() {
     let mut host = host(&path, Access::Read);
     let workload = WorkloadSpec::default().resolve(host.describe()).unwrap();
     let error = host.measure(&workload, &mut (), &Cancel::default()).unwrap_err().to_string();
-    assert!(error.contains("sparse") && error.contains("--op write"), "{error}");
+    assert!(error.contains("sparse") && error.contains("cp --sparse=never"), "{error}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod course;
 mod flags;
+mod names;
 mod operation;
 mod pattern;
 mod plugin;
@@ -14,6 +15,7 @@ mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use flags::{RwFlag, RwFlags};
+pub use names::names;
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
