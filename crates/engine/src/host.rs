@@ -98,7 +98,7 @@ impl Host {
         let stolen_before = cpu::stolen_s();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
-        let mut watched = Watched::new(&self.targets, workload, observer);
+        let mut watched = Watched::new(&chosen, workload, observer);
         let raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);

@@ -86,7 +86,7 @@ fn renamed(target: &Target) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Access;
+    use crate::target::{Access, Targets};
     use halfpower_model::{BytesPerSecond, FileState, Nanoseconds};
     use std::path::PathBuf;
 
@@ -102,10 +102,11 @@ mod tests {
 
     /// What is said of what was done before a progress and after it.
     fn told(state: FileState, before: impl Fn(&Path), after: impl Fn(&Path)) -> Option<String> {
-        let (_directory, path, targets) = target();
+        let (_directory, path, mut targets) = target();
         let workload = Workload { file_state: state, ..Workload::default() };
         let mut nobody = ();
-        let mut watched = Watched::new(&targets, &workload, &mut nobody);
+        let chosen = targets.of(&workload).unwrap();
+        let mut watched = Watched::new(&chosen, &workload, &mut nobody);
         before(&path);
         let (elapsed, rate) = (Nanoseconds(0), BytesPerSecond(0.0));
         watched.progress(&Progress { elapsed, requests: 0, bytes: Bytes(0), rate });

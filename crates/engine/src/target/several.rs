@@ -213,6 +213,26 @@ mod tests {
     }
 
     #[test]
+    fn a_workload_goes_to_those_it_names() {
+        let files = files::<3>();
+        let mut host = host(&files, Access::Overwrite).unwrap();
+        for (among, written) in [("only=2", [false, true, false]), ("first=2", [true, true, false])] {
+            files.iter().for_each(|file| std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap());
+            let spec = WorkloadSpec { among: among.parse().ok(), bytes: Some(Bytes(2 * SIZE)), ..writes() };
+            let sample = measure(&mut host, &spec).unwrap();
+            let count = written.iter().filter(|written| **written).count() as u32;
+            assert_eq!((sample.workload.workers, sample.environment.targets()), (count, count), "{among}");
+            let changed: Vec<bool> =
+                files.iter().map(|file| std::fs::read(file.path()).unwrap() != vec![7; SIZE as usize]).collect();
+            assert_eq!(changed, written, "{among}");
+        }
+        for among in ["only=4", "growing"] {
+            let spec = WorkloadSpec { among: among.parse().ok(), ..writes() };
+            assert!(spec.resolve(host.describe()).is_err(), "{among}");
+        }
+    }
+
+    #[test]
     fn one_that_must_not_be_written_saves_them_all() {
         let files = files::<2>();
         let open = |file: &tempfile::NamedTempFile, access| Target::open(file.path(), access).unwrap();

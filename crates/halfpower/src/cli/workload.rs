@@ -305,6 +305,7 @@ impl WorkloadArguments {
             closing: what.time_close.then_some(Closing::Timed),
             span: place.size,
             layout: place.layout,
+            among: None,
             pattern: place.pattern,
             sharing: place.sharing,
             align: place.align,

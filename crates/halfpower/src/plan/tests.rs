@@ -238,3 +238,22 @@ fn rows_of_a_plan_are_told_apart_by_whatever_differs() {
     assert_eq!((plan.cells.len(), names.len()), (16, 16), "{names:?}");
     assert!(plan.table().contains("sharing whole, align 128 KiB, submit_batch 4, interval 10 ms"), "{}", plan.table());
 }
+
+#[test]
+fn a_workload_is_planned_on_each_target_alone_and_on_more_and_more_of_them() {
+    let study = study("among = [\"each\", \"growing\"]\nrequest_size = [\"4KiB\", \"8KiB\"]\nrequests = 10");
+    let mut environment = environment(Bytes(1 << 30));
+    let planned = |environment: &Environment| {
+        let plan = Plan::make(&study, &Overrides::default(), environment).unwrap();
+        assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);
+        plan.cells.iter().map(|cell| (cell.workload.among.to_string(), cell.workload.targets)).collect::<Vec<_>>()
+    };
+    assert_eq!(planned(&environment), [("all".to_owned(), 1), ("all".to_owned(), 1)], "one target is all there is");
+    environment.more_targets = vec![environment.target.clone(), environment.target.clone()];
+    let each = [("only=1", 1), ("only=2", 1), ("only=3", 1)];
+    let growing = [("first=1", 1), ("first=2", 2), ("all", 3)];
+    // Once for each size.
+    let expected = [each, each, growing, growing].concat();
+    let expected: Vec<_> = expected.into_iter().map(|(among, targets)| (among.to_owned(), targets)).collect();
+    assert_eq!(planned(&environment), expected);
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::environment::TargetFacts;
 use crate::environment::{ClockFacts, PersonalityFacts};
 
 fn environment() -> Environment {

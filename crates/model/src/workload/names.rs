@@ -48,8 +48,8 @@ settings!(SETTINGS,
     "plugin": plugin => or_none,
     "ring": ring => text,
     "rw_flags": rw_flags => text,
+    "among": among => text,
     "layout": layout => text,
-    "targets": targets => text,
     "arrivals": arrivals => text,
     "rate": rate => or_none,
     "interval": interval => text,
@@ -63,9 +63,10 @@ settings!(SETTINGS,
     "processors": processors => or_none,
 );
 
-// A plan gives cells limits of its own and takes a warm-up away, and a size is cut to whole requests, so that these say
+// How many targets there are follows from which; a plan gives cells limits of its own and takes a warm-up away, and a size is cut to whole requests, so that these say
 // little beside the rest.
 settings!(LIMITS,
+    "targets": targets => text,
     "size": span => text,
     "duration": limits.duration => or_none::<Nanoseconds>,
     "requests": limits.requests => or_none,
@@ -79,7 +80,7 @@ const _: fn(Workload) = |workload| {
     let Workload {
         operation: _, pattern: _, sharing: _, request_size: _, sizes: _, align: _, offset: _, depth: _,
         submit_batch: _, wait_batch: _, workers: _, worker_kind: _, buffering: _, personality: _, plugin: _, ring: _,
-        rw_flags: _, layout: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
+        rw_flags: _, layout: _, among: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
         cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, cpus: _, processors: _,
     } = workload;
 };
@@ -201,6 +202,7 @@ mod tests {
             ring: "sqpoll".parse().unwrap(),
             rw_flags: "hipri".parse().unwrap(),
             layout: "mirror".parse().unwrap(),
+            among: "only=2".parse().unwrap(),
             targets: 2,
             span: Bytes(1 << 21),
             limits: Limits { duration: None, requests: Some(1), bytes: Some(Bytes(1)) },
