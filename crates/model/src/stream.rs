@@ -16,7 +16,8 @@ use std::sync::atomic::AtomicU64;
 /// What one request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[repr(u8)]
+// As wide as what is left of a request beside it, so that one is copied in two pieces.
+#[repr(u32)]
 pub enum RequestKind {
     /// Reads.
     Read = 0,

@@ -27,7 +27,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             let end = self.clock.tick();
             if result as u32 != request.length || request.length == 0 || end > until {
                 self.free.clear();
-                self.slots[0] = Slot { request, submitted_at: now, arrived_at: now, done: 0 };
+                self.slots[0] = Slot { request, submitted_at: now, done: 0 };
                 self.done.push(Completion { tag: 0, result });
                 now = end;
                 break;
@@ -37,7 +37,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             now = end;
         }
         self.outcome.submitted += submitted;
-        self.remaining -= if self.remaining == u64::MAX { 0 } else { submitted };
+        self.remaining -= submitted;
         // One was always outstanding.
         self.depth_ticks += now.saturating_sub(self.depth_until);
         self.depth_until = now;

@@ -71,8 +71,12 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 
-    /// Each slot with the room up to the next, for registering them with io_uring.
-    pub(crate) fn regions(&self) -> Vec<libc::iovec> {
+    /// The whole where it is at most `most` bytes, else each slot with the room up to the next: for registering them with
+    /// io_uring.
+    pub(crate) fn regions(&self, most: usize) -> Vec<libc::iovec> {
+        if self.region().iov_len <= most {
+            return vec![self.region()];
+        }
         let slot = |slot| libc::iovec { iov_base: self.address(slot, 0).cast(), iov_len: self.stride };
         (0..self.slots).map(slot).collect()
     }

@@ -112,13 +112,13 @@ pub(crate) struct Record {
 // SAFETY: recorders and numbers, each of which may be zero, changed as atomics.
 unsafe impl Zeroed for Record {}
 
-/// A request in flight.
+/// A request in flight. Half a cache line: what a request moves has pushed it out of the nearest cache by the time it is
+/// back.
 #[derive(Clone, Copy, Default)]
+#[repr(align(32))]
 struct Slot {
     request: Request,
     submitted_at: u64,
-    /// When it was to be submitted.
-    arrived_at: u64,
     done: u32,
 }
 
@@ -157,13 +157,15 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     batch_length: usize,
     batch_next: usize,
     slots: Vec<Slot>,
+    /// When each was to be submitted, in the full form.
+    arrived_at: Vec<u64>,
     free: Vec<u32>,
     done: Vec<Completion>,
     submit_batch: u32,
     wait_batch: u32,
     phase: Phase,
     count_drain: bool,
-    /// Requests that may still be submitted.
+    /// Requests that may still be submitted; without a limit, more than a life is long enough for.
     remaining: u64,
     /// Outstanding requests times ticks over the measured part, and the tick up to which they are counted.
     depth_ticks: u64,
@@ -189,6 +191,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             batch_length,
             batch_next: batch_length,
             slots: vec![Slot::default(); depth as usize],
+            arrived_at: vec![0; if FULL { depth as usize } else { 0 }],
             free: (0..depth).rev().collect(),
             done: Vec::with_capacity(depth as usize),
             submit_batch: workload.submit_batch,
@@ -273,11 +276,8 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         *cpu_before = cpu::thread_time();
         self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
-        self.remaining = match schedule.requests {
-            u64::MAX => u64::MAX,
-            // What is outstanding will count, so it is part of the number.
-            requests => requests.saturating_sub(self.in_flight()),
-        };
+        // What is outstanding will count, so it is part of the number.
+        self.remaining = schedule.requests.saturating_sub(self.in_flight());
         schedule.measure_until
     }
 

@@ -32,18 +32,19 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
                 self.count_depth(now);
                 batched = 0;
             }
-            let (request, arrived_at) = if FULL {
-                let Some(admitted) = self.admit(now) else { break };
-                self.prepare(slot, &admitted.0);
-                admitted
+            let request = if FULL {
+                let Some((request, arrived_at)) = self.admit(now) else { break };
+                self.arrived_at[slot as usize] = arrived_at;
+                self.prepare(slot, &request);
+                request
             } else {
                 self.outcome.submitted += 1;
-                (self.next_request(), now)
+                self.next_request()
             };
             batched += 1;
             self.free.pop();
-            self.remaining = self.remaining.saturating_sub(u64::from(self.remaining != u64::MAX));
-            self.slots[slot as usize] = Slot { request, submitted_at: now, arrived_at, done: 0 };
+            self.remaining -= 1;
+            self.slots[slot as usize] = Slot { request, submitted_at: now, done: 0 };
             self.submit(slot, &request, 0);
         }
     }
@@ -83,7 +84,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             Admission::Wait => return None,
             Admission::Flush => {
                 // Not one of the stream's.
-                self.remaining = self.remaining.saturating_add(u64::from(self.remaining != u64::MAX));
+                self.remaining = self.remaining.saturating_add(1);
                 return Some((Request { offset: 0, length: 0, kind: RequestKind::Flush }, now));
             }
             Admission::Held(request, arrived_at) => (request, arrived_at),
@@ -167,7 +168,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         if FULL {
             let slot = self.slots[tag as usize];
             if counts && self.extras.is_open() {
-                let response_ns = self.clock.nanoseconds(now.saturating_sub(slot.arrived_at));
+                let response_ns = self.clock.nanoseconds(now.saturating_sub(self.arrived_at[tag as usize]));
                 self.record.lateness.response.record(response_ns, u64::from(slot.request.length));
             }
             let buffer = P::MOVES_DATA.then(|| &*self.buffers.slot_mut(tag as usize, 0));

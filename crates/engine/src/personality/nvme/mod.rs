@@ -64,7 +64,9 @@ impl Personality for Nvme {
         let mut prepared = Prepared::new(setup.outstanding, wished.with(RingOption::Iopoll, Wish::Declined))?;
         let descriptors: Vec<_> = generics.iter().map(|generic| generic.file.as_raw_fd()).collect();
         let files = prepared.files(&descriptors);
-        let slots = prepared.buffers(setup.buffers);
+        // Each slot by itself: Linux 6.1 refuses a command (EINVAL) where the rest of the region has more pages than a
+        // command may name.
+        let slots = prepared.buffers(&setup.buffers.regions(0));
         let Prepared { ring, mut granted, .. } = prepared;
         let unpolled = wished.wish(RingOption::Iopoll) == Wish::Asked;
         granted.refused.extend(unpolled.then(|| format!("{}: commands are not polled for", RingOption::Iopoll)));

@@ -23,14 +23,21 @@ pub(crate) unsafe trait Answer: Copy {
     const SETUP: IoringSetupFlags;
 }
 
+/// What is the same of all transfers of a kind on a file: written as one, which is as wide as a register.
+#[repr(C, align(8))]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Head {
+    operation: u8,
+    flags: u8,
+    priority: u16,
+    file: i32,
+}
+
 /// `struct io_uring_sqe`, with the names of a transfer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entry {
-    pub(crate) operation: u8,
-    pub(crate) flags: u8,
-    pub(crate) priority: u16,
-    pub(crate) file: i32,
+    pub(crate) head: Head,
     /// First byte in the file, or a command's number.
     pub(crate) offset: u64,
     pub(crate) address: u64,
@@ -64,14 +71,22 @@ unsafe impl Submission for Entry {
 }
 
 impl Entry {
-    /// One of an operation on a file: a descriptor, or a number among the registered ones.
+    /// One of an operation on a file.
+    #[inline]
+    pub(crate) fn new(operation: IoringOp, file: FileName) -> Self {
+        Entry { head: Head::new(operation, file), ..Entry::default() }
+    }
+}
+
+impl Head {
+    /// Of an operation on a file: a descriptor, or a number among the registered ones.
     #[inline]
     pub(crate) fn new(operation: IoringOp, file: FileName) -> Self {
         let (file, flags) = match file {
             FileName::Descriptor(descriptor) => (descriptor, IoringSqeFlags::empty()),
             FileName::Registered(index) => (i32::from(index), IoringSqeFlags::FIXED_FILE),
         };
-        Entry { operation: operation as u8, flags: flags.bits(), file, ..Entry::default() }
+        Head { operation: operation as u8, flags: flags.bits(), priority: 0, file }
     }
 }
 

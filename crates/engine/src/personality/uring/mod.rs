@@ -20,6 +20,7 @@ use halfpower_model::stream::RequestKind;
 use halfpower_model::{RingOption, Wish};
 use operations::Operations;
 use options::{Prepared, is_wanted};
+use registered::LARGEST_REGION;
 use ring::Ring;
 use rustix::fd::AsRawFd;
 use rustix::io_uring::IoringSetupFlags;
@@ -61,7 +62,9 @@ impl Personality for Uring {
         let mut prepared = Prepared::new(setup.outstanding, wished)?;
         let descriptors: Vec<_> = targets.iter().map(|target| target.file.as_raw_fd()).collect();
         let files = prepared.files(&descriptors);
-        let slots = prepared.buffers(setup.buffers);
+        // As one region: what the kernel keeps of it stays near, where a description for each slot would be fetched from
+        // afar at every request.
+        let slots = prepared.buffers(&setup.buffers.regions(LARGEST_REGION));
         let Prepared { ring, mut granted, .. } = prepared;
         granted.refused.extend(unpolled.map(|why| format!("{}: {why}", RingOption::Iopoll)));
         let is_polled = granted.obtained.iter().any(|option| option == RingOption::Iopoll.word());
@@ -86,7 +89,7 @@ impl Personality for Uring {
         let _ = self.ring.submit();
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self, done: &mut Vec<Completion>, at_least: u32) -> io::Result<()> {
         done.append(&mut self.done_at_once);
         while done.len() < at_least as usize {

@@ -1,6 +1,6 @@
 //! Transfers as entries of a ring.
 
-use super::entry::{Answer, Entry, FileName, Submission};
+use super::entry::{Answer, Entry, FileName, Head, Submission};
 use super::registered::Slots;
 use super::ring::Ring;
 use crate::personality::control::Control;
@@ -21,8 +21,8 @@ pub(super) struct Operations {
     targets: Vec<Opened>,
     /// How an entry names the file of each.
     files: Vec<FileName>,
-    read: IoringOp,
-    write: IoringOp,
+    /// Heads of reads and of writes of each.
+    heads: Vec<[Head; 2]>,
     slots: Option<Slots>,
     control: Control,
     /// Whether control operations go through the ring at all.
@@ -53,7 +53,8 @@ impl Operations {
             Some(_) => (IoringOp::ReadFixed, IoringOp::WriteFixed),
             None => (IoringOp::Read, IoringOp::Write),
         };
-        Ok(Operations { targets, files, read, write, slots, control: Control::of(workload), is_polled, has_discard })
+        let heads = files.iter().map(|file| [Head::new(read, *file), Head::new(write, *file)]).collect();
+        Ok(Operations { targets, files, heads, slots, control: Control::of(workload), is_polled, has_discard })
     }
 
     /// Whether trims of block devices go through the ring.
@@ -64,14 +65,15 @@ impl Operations {
     /// A read or a write.
     #[inline]
     pub(super) fn transfer(&self, transfer: &Transfer) -> Entry {
-        let operation = if transfer.kind == RequestKind::Read { self.read } else { self.write };
+        let [read, write] = self.heads[usize::from(transfer.target)];
         Entry {
+            head: if transfer.kind == RequestKind::Read { read } else { write },
             offset: transfer.offset,
             address: transfer.address as u64,
             length: transfer.length,
             buffer: self.slots.map_or(0, |slots| slots.index(transfer.address)),
             user_data: u64::from(transfer.tag),
-            ..Entry::new(operation, self.files[usize::from(transfer.target)])
+            ..Entry::default()
         }
     }
 
@@ -80,37 +82,37 @@ impl Operations {
     pub(super) fn control(&self, transfer: &Transfer) -> Result<Entry, Completion> {
         let target = &self.targets[usize::from(transfer.target)];
         let is_device = target.kind == TargetKind::BlockDevice;
-        let file = Entry::new(IoringOp::Nop, self.files[usize::from(transfer.target)]);
-        let file = Entry { user_data: u64::from(transfer.tag), ..file };
+        let file = self.files[usize::from(transfer.target)];
+        let entry = |operation| Entry { user_data: u64::from(transfer.tag), ..Entry::new(operation, file) };
         let is_trim = transfer.kind == RequestKind::Trim;
         if self.is_polled || (is_trim && is_device && !self.has_discard) {
             return Err(Completion { tag: transfer.tag, result: self.control.run(target, transfer) });
         }
         Ok(match (is_trim, is_device) {
-            (false, _) => flush(file, self.control),
-            (true, true) => discard(file, transfer.offset, u64::from(transfer.length)),
-            (true, false) => punch(file, transfer.offset, u64::from(transfer.length)),
+            (false, _) => flush(entry(IoringOp::Fsync), self.control),
+            (true, true) => discard(entry(IoringOp::UringCmd), transfer.offset, u64::from(transfer.length)),
+            (true, false) => punch(entry(IoringOp::Fallocate), transfer.offset, u64::from(transfer.length)),
         })
     }
 }
 
-fn flush(file: Entry, control: Control) -> Entry {
+fn flush(entry: Entry, control: Control) -> Entry {
     let flags = match control {
         Control::Fsync => IoringFsyncFlags::empty(),
         Control::Fdatasync => IoringFsyncFlags::DATASYNC,
     };
-    Entry { operation: IoringOp::Fsync as u8, operation_flags: flags.bits(), ..file }
+    Entry { operation_flags: flags.bits(), ..entry }
 }
 
 /// A hole in a file: the entry has the length where others have the address, and the mode where others have that.
-fn punch(file: Entry, offset: u64, length: u64) -> Entry {
+fn punch(entry: Entry, offset: u64, length: u64) -> Entry {
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    Entry { operation: IoringOp::Fallocate as u8, offset, address: length, length: mode.bits(), ..file }
+    Entry { offset, address: length, length: mode.bits(), ..entry }
 }
 
 /// Blocks of a device given back: a command of the block layer, with the length in the third address.
-fn discard(file: Entry, offset: u64, length: u64) -> Entry {
-    let mut entry = Entry { operation: IoringOp::UringCmd as u8, offset: DISCARD, address: offset, ..file };
+fn discard(entry: Entry, offset: u64, length: u64) -> Entry {
+    let mut entry = Entry { offset: DISCARD, address: offset, ..entry };
     entry.more[..8].copy_from_slice(&length.to_ne_bytes());
     entry
 }
@@ -119,7 +121,7 @@ fn discard(file: Entry, offset: u64, length: u64) -> Entry {
 /// not, or a device that keeps its blocks, with other words. Nothing is changed by either.
 fn takes_discards(device: &Opened) -> io::Result<bool> {
     let mut ring: Ring<Entry, super::entry::Done> = Ring::new(1, IoringSetupFlags::empty())?;
-    let entry = discard(Entry::new(IoringOp::Nop, FileName::Descriptor(device.file.as_raw_fd())), 0, 0);
+    let entry = discard(Entry::new(IoringOp::UringCmd, FileName::Descriptor(device.file.as_raw_fd())), 0, 0);
     // SAFETY: it names no memory, and the device stays open.
     let pushed = unsafe { ring.push(entry) };
     debug_assert!(pushed, "a new queue has room");

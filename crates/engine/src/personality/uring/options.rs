@@ -8,7 +8,6 @@ use super::entry::{Answer, FileName, Submission};
 use super::registered::Slots;
 use super::ring::Ring;
 use crate::personality::Granted;
-use crate::worker::buffers::Buffers;
 use halfpower_model::{RingOption, RingOptions, Wish};
 use rustix::io_uring::IoringSetupFlags;
 use std::io;
@@ -78,12 +77,12 @@ impl<S: Submission, A: Answer> Prepared<S, A> {
         descriptors.iter().map(|descriptor| FileName::Descriptor(*descriptor)).collect()
     }
 
-    /// Registers a worker's buffers, which outlive the ring, where that is wanted; gives how entries name them.
-    pub(crate) fn buffers(&mut self, buffers: &Buffers) -> Option<Slots> {
+    /// Registers the regions of a worker's buffers, which outlive the ring, where that is wanted; gives how entries name them.
+    pub(crate) fn buffers(&mut self, regions: &[libc::iovec]) -> Option<Slots> {
         if !is_wanted(self.wished, RingOption::RegisteredBuffers) {
             return None;
         }
-        let registered = self.ring.register_buffers(buffers);
+        let registered = self.ring.register_buffers(regions);
         self.note_outcome(RingOption::RegisteredBuffers, &registered);
         registered.ok()
     }

@@ -6,12 +6,13 @@
 
 use super::entry::{Answer, Submission};
 use super::ring::Ring;
-use crate::worker::buffers::{Buffers, SLOT_ALIGNMENT};
+use crate::worker::buffers::SLOT_ALIGNMENT;
 use rustix::fd::{AsFd, AsRawFd, RawFd};
 use rustix::io_uring as kernel;
 use rustix::io_uring::{IoringEnterFlags, IoringOp, IoringRegisterOp};
 use std::ffi::c_void;
 use std::io;
+use std::num::NonZero;
 
 /// What is registered with a ring.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,13 +22,16 @@ pub(super) struct Registered {
     ring: bool,
 }
 
-/// How a worker's buffers are registered: each slot by itself. The kernel takes 16384 of them, of 1 GiB each, and those are
-/// the largest depth and request. As one region, it would look for the slot's pages at every request, and Linux 6.1 refuses
-/// an NVMe command (EINVAL) where the rest of the region has more pages than a command may name.
+/// The largest region that the kernel registers as one buffer.
+pub(crate) const LARGEST_REGION: usize = 1 << 30;
+
+/// How a worker's buffers are registered: as one region, or each slot by itself. The kernel takes 16384 of them, of 1 GiB
+/// each, and those are the largest depth and request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slots {
     base: usize,
-    stride_pages: u32,
+    /// From each slot to the next; none of one region.
+    stride_pages: Option<NonZero<u32>>,
 }
 
 impl Slots {
@@ -35,16 +39,17 @@ impl Slots {
 
     fn of(regions: &[libc::iovec]) -> Option<Slots> {
         let first = regions.first()?;
-        let stride_pages = u32::try_from(first.iov_len >> Slots::PAGE_BITS).ok()?;
-        Some(Slots { base: first.iov_base as usize, stride_pages })
+        let stride_pages = NonZero::new(u32::try_from(first.iov_len >> Slots::PAGE_BITS).ok()?)?;
+        Some(Slots { base: first.iov_base as usize, stride_pages: (regions.len() > 1).then_some(stride_pages) })
     }
 
-    /// Which slot an address in the buffers lies in.
+    /// Which of the registered buffers an address lies in.
     #[inline]
     pub(crate) fn index(self, address: *const u8) -> u16 {
+        let Some(stride_pages) = self.stride_pages else { return 0 };
         // Of 32 bits, which all slots of the largest size have as pages: such a division is the quicker one.
         let pages = ((address as usize - self.base) >> Slots::PAGE_BITS) as u32;
-        (pages / self.stride_pages) as u16
+        (pages / stride_pages) as u16
     }
 }
 
@@ -60,16 +65,16 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         Ok(())
     }
 
-    /// Registers a worker's buffers, which must outlive the ring; entries name the slot that their address is in.
+    /// Registers a worker's buffers, [`Buffers::regions`], which must outlive the ring; entries name the one that their
+    /// address is in.
     ///
     /// # Errors
     /// The kernel's: ENOMEM where the limit on locked memory is too low.
-    pub(crate) fn register_buffers(&mut self, buffers: &Buffers) -> io::Result<Slots> {
-        let regions = buffers.regions();
-        let slots = Slots::of(&regions).ok_or(io::ErrorKind::InvalidInput)?;
+    pub(crate) fn register_buffers(&mut self, regions: &[libc::iovec]) -> io::Result<Slots> {
+        let slots = Slots::of(regions).ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: the kernel reads as many descriptions from there, and pins the pages; even where they were unmapped
         // first, it would write to pages that are nobody else's.
-        unsafe { self.register(IoringRegisterOp::RegisterBuffers, &regions)? };
+        unsafe { self.register(IoringRegisterOp::RegisterBuffers, regions)? };
         self.registered.buffers = true;
         Ok(slots)
     }
@@ -165,6 +170,8 @@ mod tests {
                     assert_eq!(usize::from(slots.index(address)), slot, "byte {byte} of {stride}");
                 }
             }
+            let whole = Slots::of(&[region(0)]).unwrap();
+            assert_eq!(whole.index(std::ptr::without_provenance(base + stride - 1)), 0);
         }
     }
 }
