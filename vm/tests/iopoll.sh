@@ -22,11 +22,11 @@ polled() {
 
 check "the disk has a queue for polling" "$(cat /proc/interrupts)" [ "$(cat /sys/block/nvme0n1/queue/io_poll)" = 1 ]
 before=$(interrupts)
-polled "a disk is polled" read $disk --pattern random --requests 500 --depth 8
+polled "a disk is polled" read $disk --pattern random --requests 500 --depth 2
 count=$(($(interrupts) - before))
 check "and does not interrupt" "$count interrupts for 500 reads" [ $count -lt 50 ]
 before=$(interrupts)
-io interrupted $disk --buffering direct --pattern random --requests 500 --depth 8
+io interrupted $disk --buffering direct --pattern random --requests 500 --depth 2
 count=$(($(interrupts) - before))
 check "as it does otherwise" "$count interrupts for 500 reads" [ $count -ge 50 ]
 
@@ -48,16 +48,32 @@ check_trimmed "what is trimmed meanwhile is empty" $disk io_uring --ring iopoll 
 polled "writes are flushed meanwhile" flushed $disk --overwrite=$disk --op write --durability fsync=4 --requests 100 --depth 4
 polled "a stripe over two disks is polled" stripe $disk /dev/nvme1n1 --layout stripe=64KiB --request-size 128KiB --requests 200 --depth 4
 
-# One request every 10 ms, each of 26 ms at this rate: what comes while the disk is asked must not wait for its answer.
-polled "an open loop is polled" open $disk --request-size 1MiB --arrivals constant --rate 100/s --duration 1s --depth 128
-late=$(figure open arrivals late)
-echo "late $late"; grep -n -A12 arrivals open
-# A disk that has nothing to do meanwhile.
-polled "an open loop at leisure is polled" leisure $disk --arrivals constant --rate 50/s --duration 1s --depth 4
+# A request every 4 ms, each of 6.5 ms: what arrives while the disk is asked must not wait for its answer.
+polled "an open loop is polled" open $disk --request-size 256KiB --arrivals constant --rate 250/s --duration 1s --depth 256
+late_ns=$(figure open lateness_ns p50)
+check "and its requests go when they are due" "$late_ns ns late" [ "$late_ns" -lt 1000000 ]
+
+# 127 pieces of memory are the most that a command to this disk names.
+polled "the largest that is not cut is polled" whole $disk --request-size 508KiB --requests 20 --depth 2
+io cut $disk --request-size 512KiB --requests 20 --depth 2 --ring iopoll --buffering direct
+check "what would be cut is done otherwise" "$(cat cut.messages)" [ "$(figure cut total requests)" = 20 ]
+check "and it is said why" "$(sed -n '/"instrument"/,/}/p' cut)" grep -q "iopoll: needs requests that are not cut below, of 508 KiB at most" cut
+polled "in a stripe its chunks count" chunks $disk /dev/nvme1n1 --layout stripe=256KiB --request-size 1MiB --requests 20 --depth 2
+
+refused buffered "buffered requests are not polled" "iopoll asks a device" $disk --personality io_uring --ring iopoll --buffering buffered
+refused sync "nor those of sync" "ring is for" $disk --ring iopoll --personality sync
 
 mke2fs /dev/nvme1n1 > /dev/null 2>&1
-mount -t ext4 /dev/nvme1n1 /mnt || not_ok "the disk is mounted" "it is not"
-polled "files on the disk are polled" file /mnt/file --size 8MiB --op write --file-state preallocated --bytes 8MiB --depth 8 --verify read-back
+mount -t ext4 /dev/nvme1n1 /mnt || not_ok "files on the disk are polled" "it is not mounted"
+polled "files on the disk are polled" file /mnt/file --size 8MiB --op write --file-state sparse --bytes 8MiB --depth 8 --verify read-back
 polled "files that grow are polled" grown /mnt/grown --size 8MiB --op write --file-state append --bytes 8MiB --depth 8 --verify read-back
 polled "files are read polled" read /mnt/file --pattern random --requests 300 --depth 8
 umount /mnt
+
+{ sleep 2; echo 1 > /sys/block/nvme1n1/device/device/remove; } &
+started=$(date +%s)
+io gone /dev/nvme1n1 --ring iopoll --buffering direct --depth 8 --size 512KiB --duration 20s
+took_s=$(($(date +%s) - started))
+wait
+check "the end comes when the disk goes" "it took $took_s s" [ $took_s -lt 10 ]
+check_messages "and the message names the cause" gone "was it removed"
