@@ -4,3 +4,4 @@ pub mod cache;
 pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod disk;
+pub mod scrub;

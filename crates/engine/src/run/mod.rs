@@ -1,6 +1,7 @@
 //! Runs a workload's workers, each on a thread or in a process of its own, and watches them.
 
-mod process;
+mod gate;
+mod processes;
 mod processors;
 mod watch;
 
@@ -13,17 +14,20 @@ use crate::worker::extras::Extras;
 use crate::worker::ledger::Volumes;
 use crate::worker::recorder::Snapshot;
 use crate::worker::{Outcome, Record, RequestFailure, Schedule, Surroundings, Worker, shared};
+use gate::{Gate, Start};
 use halfpower_model::RequestKind;
 use halfpower_model::random::derive_seed;
 use halfpower_model::sample::Interval;
 use halfpower_model::{
     Cancel, Closing, Durability, Layout, MeasureError, Nanoseconds, Observer, Sharing, Verify, WorkerKind, Workload,
 };
+use processes::Processes;
 use processors::{Limited, pin};
+use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Scope, ScopedJoinHandle};
 
 /// Part of a workload's seed that draws the data written.
 const DATA_SEED: u64 = 1 << 40;
@@ -74,23 +78,14 @@ enum Event {
     Done,
 }
 
-/// Whether and when to start.
-#[derive(Clone, Copy)]
-enum Start {
-    At(u64),
-    Never,
-}
-
-/// How a worker hears from the thread that watches, and it from the worker.
+/// How a worker says that it is ready to start.
 trait Link {
     fn ready(&self, told: io::Result<Granted>);
-    fn wait(&self) -> Start;
 }
 
 /// Sends [`Event::Done`] when a worker ends, by a panic too, and then stops the others.
 struct ThreadLink<'a> {
     events: Sender<Event>,
-    gate: &'a Gate,
     stop: &'a AtomicBool,
 }
 
@@ -98,10 +93,6 @@ impl Link for ThreadLink<'_> {
     fn ready(&self, told: io::Result<Granted>) {
         // The receiver outlives the workers; were it gone, nobody would be waiting.
         let _ = self.events.send(Event::Ready(told));
-    }
-
-    fn wait(&self) -> Start {
-        self.gate.wait()
     }
 }
 
@@ -115,30 +106,6 @@ impl Drop for ThreadLink<'_> {
     }
 }
 
-/// Where all workers wait until everybody is ready.
-#[derive(Default)]
-struct Gate {
-    start: Mutex<Option<Start>>,
-    opened: Condvar,
-}
-
-impl Gate {
-    fn open(&self, start: Start) {
-        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
-        self.opened.notify_all();
-    }
-
-    fn wait(&self) -> Start {
-        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(start) = *start {
-                return start;
-            }
-            start = self.opened.wait(start).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
 /// What the workers of a run share, processes too.
 struct Shared<'a> {
     workload: &'a Workload,
@@ -148,6 +115,7 @@ struct Shared<'a> {
     records: shared::Shared<Record>,
     /// One for each target that has workers of its own, else one.
     cursors: shared::Shared<AtomicU64>,
+    gate: shared::Shared<Gate>,
     /// Ends every worker.
     stop: shared::Shared<AtomicBool>,
     /// Workers that have finished, and the bytes of all when the first had.
@@ -168,13 +136,24 @@ impl<'a> Shared<'a> {
             ledger,
             records: shared::Shared::new(workload.workers as usize)?,
             cursors: shared::Shared::new(workload.volumes() as usize)?,
+            gate: shared::Shared::new(1)?,
             stop: shared::Shared::new(1)?,
             finished: shared::Shared::new(2)?,
         })
     }
 
+    fn gate(&self) -> &Gate {
+        &self.gate[0]
+    }
+
     fn stop(&self) -> &AtomicBool {
         &self.stop[0]
+    }
+
+    /// Whether the time of the measured part is over.
+    fn is_over(&self) -> bool {
+        let end = |from: u64| Some(from.saturating_add(self.clock.ticks(self.workload.limits.duration?.0)));
+        self.gate().started_at().and_then(end).is_some_and(|end| self.clock.tick() > end)
     }
 
     /// Bytes of all workers until now.
@@ -202,48 +181,71 @@ pub(crate) fn run<P: Personality>(
 ) -> Result<RawRun, MeasureError> {
     let _limited = Limited::to(workload.processors).map_err(setup_failed)?;
     let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;
-    let gate = Gate::default();
+    let processes = match workload.worker_kind {
+        WorkerKind::Thread => None,
+        WorkerKind::Process => Some(Processes::fork::<P>(&shared).map_err(setup_failed)?),
+    };
     std::thread::scope(|scope| {
         let (sender, events) = channel();
-        let mut handles = Vec::new();
-        let mut spawned = Ok(());
-        for worker in 0..workload.workers {
-            let link = ThreadLink { events: sender.clone(), gate: &gate, stop: shared.stop() };
-            let shared = &shared;
-            let body = move || match shared.workload.worker_kind {
-                WorkerKind::Thread => work::<P>(shared, worker, &link),
-                WorkerKind::Process => process::work::<P>(shared, worker, &link),
-            };
-            match std::thread::Builder::new().spawn_scoped(scope, body) {
-                Ok(handle) => handles.push(handle),
-                Err(error) => {
-                    spawned = Err(error);
-                    break;
-                }
+        let mut workers = Workers::default();
+        let spawned = match processes {
+            None => workers.spawn::<P>(scope, &shared, &sender),
+            Some(processes) => {
+                workers.processes = Some(scope.spawn(move || processes.relay(&sender)));
+                Ok(())
             }
-        }
-        drop(sender);
-        let ready = spawned.and_then(|()| await_ready(&events, workload.workers));
+        };
+        let ready = spawned.and_then(|()| await_ready(&shared, &events, cancel));
         let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
-        gate.open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
+        shared.gate().open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
         let intervals = match &ready {
             Ok(_) => watch::watch(&shared, &events, measure_from, observer, cancel),
             Err(_) => Vec::new(),
         };
-        let results: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+        let ended = workers.join();
         let granted = ready.map_err(setup_failed)?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
-        let ended = results.into_iter().map(|result| match result {
-            Ok(outcome) => outcome.map_err(|error| error.to_string()),
-            Err(panic) => Err(format!("it panicked: {}", panic_message(panic.as_ref()))),
-        });
         Ok(gather(&shared, ended, intervals, started_at, granted))
     })
 }
 
+/// The workers of a run: a thread each, or one that hears all of their processes.
+#[derive(Default)]
+struct Workers<'scope> {
+    threads: Vec<ScopedJoinHandle<'scope, io::Result<Outcome>>>,
+    processes: Option<ScopedJoinHandle<'scope, Vec<io::Result<Outcome>>>>,
+}
+
+impl<'scope> Workers<'scope> {
+    /// Starts every worker on a thread of its own.
+    fn spawn<'env, P: Personality>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        shared: &'env Shared<'env>,
+        events: &Sender<Event>,
+    ) -> io::Result<()> {
+        for index in 0..shared.workload.workers {
+            let link = ThreadLink { events: events.clone(), stop: shared.stop() };
+            let worker = std::thread::Builder::new().spawn_scoped(scope, move || work::<P>(shared, index, &link))?;
+            self.threads.push(worker);
+        }
+        Ok(())
+    }
+
+    /// What each ended with, or why it broke down.
+    fn join(self) -> Vec<Result<Outcome, String>> {
+        let panicked =
+            |panic: Box<dyn Any + Send>| io::Error::other(format!("it panicked: {}", panic_message(&*panic)));
+        let threads = self.threads.into_iter().map(|thread| thread.join().map_err(panicked).flatten());
+        let processes =
+            self.processes.map(|relay| relay.join().map_err(panicked).unwrap_or_else(|error| vec![Err(error)]));
+        threads.chain(processes.into_iter().flatten()).map(|ended| ended.map_err(|error| error.to_string())).collect()
+    }
+}
+
 fn gather(
     shared: &Shared<'_>,
-    ended: impl Iterator<Item = Result<Outcome, String>>,
+    ended: Vec<Result<Outcome, String>>,
     intervals: Vec<Interval>,
     started_at: jiff::Timestamp,
     granted: Granted,
@@ -294,21 +296,30 @@ fn setup_failed(source: io::Error) -> MeasureError {
     MeasureError::System { action: "prepare", subject: format!("a worker{remedy}"), source }
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
 /// Waits until every worker is ready; gives what came of the options of one of them.
-fn await_ready(events: &Receiver<Event>, workers: u32) -> io::Result<Granted> {
+fn await_ready(shared: &Shared<'_>, events: &Receiver<Event>, cancel: &Cancel) -> io::Result<Granted> {
     let mut granted = Granted::default();
-    for _ in 0..workers {
-        match events.recv() {
-            Ok(Event::Ready(Ok(options))) => granted = options,
-            Ok(Event::Ready(Err(error))) => return Err(error),
+    let mut awaited = shared.workload.workers;
+    while awaited > 0 {
+        match events.recv_timeout(watch::LOOK) {
+            Ok(Event::Ready(told)) => granted = told?,
+            Err(RecvTimeoutError::Timeout) => {
+                if cancel.is_cancelled() {
+                    shared.stop().store(true, Relaxed);
+                }
+                continue;
+            }
             // Ended without being ready: it panicked, which joining it will tell.
-            Ok(Event::Done) | Err(_) => return Err(io::Error::other("a worker ended before it was ready")),
+            Ok(Event::Done) | Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("a worker ended before it was ready"));
+            }
         }
+        awaited -= 1;
     }
     Ok(granted)
 }
@@ -343,7 +354,7 @@ fn work_with<P: Personality, const FULL: bool>(
         Err(error) => (None, Err(error)),
     };
     link.ready(told);
-    match (worker, link.wait()) {
+    match (worker, shared.gate().wait()) {
         (Some(worker), Start::At(measure_from)) => {
             worker.run(schedule(shared.workload, index, shared.clock, measure_from))
         }

@@ -94,8 +94,8 @@ impl Observer for SignalOne {
     }
 }
 
-/// A sample of two processes that would take a minute, of which one gets a signal.
-fn with_signal(name: &str, signal: Signal, cancels: bool) -> Sample {
+/// A sample of two processes, of which one gets a signal at the first progress.
+fn with_signal(name: &str, signal: Signal, seconds: u64, cancels: bool) -> Sample {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Read);
     let spec = WorkloadSpec {
@@ -103,7 +103,7 @@ fn with_signal(name: &str, signal: Signal, cancels: bool) -> Sample {
         workers: Some(2),
         worker_kind: Some(WorkerKind::Process),
         buffering: Some(Buffering::Buffered),
-        duration: Some(Nanoseconds(60_000_000_000)),
+        duration: Some(Nanoseconds(seconds * 1_000_000_000)),
         ..Default::default()
     };
     let workload = spec.resolve(host.describe()).unwrap();
@@ -118,13 +118,43 @@ fn with_signal(name: &str, signal: Signal, cancels: bool) -> Sample {
 
 #[test]
 fn a_process_that_is_killed_ends_the_others_and_leaves_what_was_measured() {
-    let failure = with_signal("kill-one", Signal::KILL, false).failure.expect("it failed");
+    let failure = with_signal("kill-one", Signal::KILL, 60, false).failure.expect("it failed");
     assert_eq!(failure.code, "worker");
     assert!(failure.message.contains("killed by signal 9"), "{failure:?}");
 }
 
 #[test]
 fn a_process_that_somebody_stopped_hears_the_end_all_the_same() {
-    let failure = with_signal("stop-one", Signal::STOP, true).failure.expect("it was interrupted");
+    let failure = with_signal("stop-one", Signal::STOP, 60, true).failure.expect("it was interrupted");
     assert_eq!(failure.code, "interrupted");
+}
+
+#[test]
+fn a_process_that_somebody_stopped_does_not_keep_the_run_past_its_time() {
+    let sample = with_signal("stop-one-more", Signal::STOP, 1, false);
+    assert!(sample.is_complete(), "{:?}", sample.failure);
+}
+
+#[test]
+fn hundreds_of_processes_are_all_there_and_are_all_gone_afterwards() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Read);
+    let spec = WorkloadSpec {
+        pattern: Some(Pattern::Random),
+        workers: Some(200),
+        worker_kind: Some(WorkerKind::Process),
+        buffering: Some(Buffering::Buffered),
+        requests: Some(400),
+        ..Default::default()
+    };
+    let workload = spec.resolve(host.describe()).unwrap();
+    let measure = move || {
+        let sample = host.measure(&workload, &mut (), &Cancel::default()).unwrap();
+        // Of this thread: other tests have children of their own.
+        let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
+        (sample, children)
+    };
+    let (sample, children) = std::thread::spawn(measure).join().unwrap();
+    assert!(sample.workers.iter().all(|worker| worker.requests == 2));
+    assert_eq!((sample.workers.len(), children.as_str()), (200, ""));
 }

@@ -3,13 +3,16 @@
 mod console;
 mod doctor;
 mod fio_names;
+mod instrument;
 mod io;
 mod plan;
 mod plugin;
+mod reading_text;
 mod report;
 mod run;
 mod runs;
 mod sample_text;
+mod scrub;
 mod session;
 mod study;
 mod targets;
@@ -67,6 +70,7 @@ enum Command {
     /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
+    Scrub(scrub::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
     /// Write a stored run's report again
@@ -136,6 +140,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Scrub(arguments) => scrub::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),

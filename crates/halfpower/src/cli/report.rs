@@ -1,7 +1,7 @@
 //! `halfpower report`: a stored run's report, written again.
 
 use super::session::{self, DEFAULT_REPORT};
-use super::{Context, Ending};
+use super::{Context, Ending, UsageError};
 use crate::report::Analysed;
 use crate::store::RunId;
 use clap::Args;
@@ -19,6 +19,13 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let store = session::open_store(context, true)?;
+    if let Some(reading) = store.reading(arguments.run)? {
+        anyhow::bail!(UsageError(format!(
+            "run {run} is a reading of `{}` and has no report; `halfpower runs show {run}` shows it",
+            reading.instrument(),
+            run = arguments.run
+        )));
+    }
     let analysed = Analysed::load(&store, arguments.run)?;
     session::write_report(&analysed, &arguments.output)?;
     if context.global.json {

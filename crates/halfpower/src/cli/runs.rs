@@ -1,8 +1,8 @@
 //! `halfpower runs`: what the store holds.
 
 use super::console::printable;
-use super::session;
 use super::{Context, Ending};
+use super::{instrument, session};
 use crate::ground;
 use crate::report::{self, Analysed};
 use crate::store::{RunId, RunSummary};
@@ -48,6 +48,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             }
         }
         Action::Show { run } => {
+            if let Some(reading) = store.reading(*run)? {
+                instrument::show(context, &reading)?;
+                return Ok(Ending::Done);
+            }
             let analysed = Analysed::load(&store, *run)?;
             if context.global.json {
                 context.console.print_json(&analysed.json())?;

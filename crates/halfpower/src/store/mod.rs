@@ -12,6 +12,7 @@ mod claims;
 mod columns;
 mod error;
 mod open;
+mod reading;
 mod run;
 mod sample;
 mod schema;

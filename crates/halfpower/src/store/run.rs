@@ -27,6 +27,8 @@ pub(crate) enum RunKind {
     Survey,
     /// `halfpower study run`.
     Study,
+    /// `halfpower scrub` and the other instruments: it has a reading and no samples.
+    Instrument,
 }
 
 /// How far a run is.
@@ -339,6 +341,7 @@ impl RunKind {
             RunKind::Io => "io",
             RunKind::Survey => "survey",
             RunKind::Study => "study",
+            RunKind::Instrument => "instrument",
         }
     }
 }
@@ -347,7 +350,7 @@ impl FromStr for RunKind {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study];
+        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study, RunKind::Instrument];
         kinds.into_iter().find(|kind| kind.word() == word).ok_or_else(|| format!("`{word}` is no kind of run"))
     }
 }

@@ -48,6 +48,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
         made_at TEXT,
         removed_at TEXT
     ) STRICT;",
+    // 2: readings of instruments, one a run.
+    "CREATE TABLE readings (
+        run_id INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+        record TEXT NOT NULL
+    ) STRICT;",
 ];
 
 /// The version a connection's store has; 0 when it is new.

@@ -6,6 +6,7 @@
 mod crash;
 mod device;
 mod fio;
+mod instruments;
 mod json;
 mod plugin;
 mod refusal;

@@ -1,0 +1,87 @@
+//! Where all workers wait until everybody is ready, threads and processes alike.
+
+use crate::worker::shared::Zeroed;
+use rustix::thread::futex;
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// Whether and when to start.
+#[derive(Clone, Copy)]
+pub(super) enum Start {
+    At(u64),
+    Never,
+}
+
+/// Begins closed, in memory that processes share.
+#[derive(Debug)]
+pub(super) struct Gate {
+    state: AtomicU32,
+    tick: AtomicU64,
+}
+
+// SAFETY: two numbers, both zero while it is closed, changed as atomics.
+unsafe impl Zeroed for Gate {}
+
+const CLOSED: u32 = 0;
+const STARTED: u32 = 1;
+const GIVEN_UP: u32 = 2;
+
+impl Gate {
+    /// Lets everybody go, those who come later too.
+    pub(super) fn open(&self, start: Start) {
+        let state = match start {
+            Start::At(tick) => {
+                self.tick.store(tick, Relaxed);
+                STARTED
+            }
+            Start::Never => GIVEN_UP,
+        };
+        // Released: who sees the state sees the tick.
+        self.state.store(state, Release);
+        // Nobody may be waiting, which is no error.
+        let _ = futex::wake(&self.state, futex::Flags::empty(), i32::MAX as u32);
+    }
+
+    /// The tick at which everybody starts, once that is settled.
+    pub(super) fn started_at(&self) -> Option<u64> {
+        (self.state.load(Acquire) == STARTED).then(|| self.tick.load(Relaxed))
+    }
+
+    /// Waits until it is opened.
+    pub(super) fn wait(&self) -> Start {
+        loop {
+            match self.state.load(Acquire) {
+                CLOSED => {}
+                STARTED => return Start::At(self.tick.load(Relaxed)),
+                _ => return Start::Never,
+            }
+            // Ends at once where it was opened meanwhile, and by signals: it is looked again in any case.
+            let _ = futex::wait(&self.state, futex::Flags::empty(), CLOSED, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::shared::Shared;
+
+    #[test]
+    fn everybody_goes_when_it_opens() {
+        for (start, tick) in [(Start::At(7), Some(7)), (Start::Never, None)] {
+            let gate = &Shared::<Gate>::new(1).unwrap();
+            let wait = || match gate[0].wait() {
+                Start::At(tick) => Some(tick),
+                Start::Never => None,
+            };
+            std::thread::scope(|scope| {
+                let waiting: Vec<_> = (0..4).map(|_| scope.spawn(wait)).collect();
+                gate[0].open(start);
+                assert!(waiting.into_iter().all(|thread| thread.join().unwrap() == tick));
+            });
+            assert_eq!(wait(), tick, "one that comes late");
+        }
+    }
+}

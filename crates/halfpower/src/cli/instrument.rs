@@ -1,0 +1,52 @@
+//! What the commands of all instruments have in common: keeping a reading, and showing it.
+
+use super::{Context, reading_text, session};
+use clap::Args;
+use halfpower_model::Reading;
+use std::path::PathBuf;
+
+/// Where a reading goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub(super) struct Keeping {
+    /// Keep nothing in the store
+    #[arg(long, conflicts_with = "store")]
+    no_store: bool,
+    /// Something to remember the reading by
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+/// Keeps a reading of some targets, or of none, and shows it.
+///
+/// # Errors
+/// When it cannot be kept or printed.
+pub(super) fn conclude(
+    context: &Context,
+    keeping: &Keeping,
+    targets: &[PathBuf],
+    mut reading: Reading,
+) -> anyhow::Result<()> {
+    reading.note.clone_from(&keeping.note);
+    context.console.end_bar();
+    // Shown even where it cannot be kept.
+    show(context, &reading)?;
+    if !keeping.no_store {
+        let mut store = session::open_store(context, true)?;
+        let targets = session::stored_targets(targets)?.join(", ");
+        store.add_reading(&format!("halfpower {}", context.typed), &targets, &reading)?;
+    }
+    Ok(())
+}
+
+/// Shows a reading, for people or as JSON.
+///
+/// # Errors
+/// When it cannot be printed.
+pub(super) fn show(context: &Context, reading: &Reading) -> anyhow::Result<()> {
+    if context.global.json {
+        context.console.print_json(reading)
+    } else {
+        context.console.print(&reading_text::summary(reading))
+    }
+}

@@ -1,0 +1,49 @@
+//! Readings of instruments: the record of each, as the JSON that `--json` prints.
+
+use super::Store;
+use super::error::{During, StoreError};
+use super::run::{NewRun, RunId, RunKind, RunStatus, json};
+use halfpower_model::Reading;
+use rusqlite::OptionalExtension;
+
+impl Store {
+    /// Keeps a reading as a run of its own. When this returns it is on the medium.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn add_reading(&mut self, command: &str, target: &str, reading: &Reading) -> Result<RunId, StoreError> {
+        let run = self.begin_run(&NewRun {
+            kind: RunKind::Instrument,
+            name: reading.instrument(),
+            question: None,
+            study_text: None,
+            plan: None,
+            command,
+            target,
+            seed: 0,
+            note: reading.note.as_deref(),
+            environment: &reading.environment,
+        })?;
+        let sql = "INSERT INTO readings (run_id, record) VALUES (?, ?)";
+        self.connection.execute(sql, (run.0, json(reading))).during("keep a reading")?;
+        self.finish_run(run, RunStatus::Complete)?;
+        Ok(run)
+    }
+
+    /// The reading of a run; none where it has samples.
+    ///
+    /// # Errors
+    /// When there is no such run, or the record is damaged.
+    pub(crate) fn reading(&self, run: RunId) -> Result<Option<Reading>, StoreError> {
+        self.run(run)?;
+        let sql = "SELECT record FROM readings WHERE run_id = ?";
+        let text: Option<String> =
+            self.connection.query_row(sql, (run.0,), |row| row.get(0)).optional().during("read a reading")?;
+        let damaged = |source: serde_json::Error| StoreError::Damaged {
+            what: format!("the reading of run {run}"),
+            run,
+            source: source.into(),
+        };
+        text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
+    }
+}
