@@ -5,6 +5,7 @@ use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
+use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
@@ -15,6 +16,7 @@ use halfpower_model::{
     MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind,
     Workload,
 };
+use rustix::thread::CpuSet;
 use std::io;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
@@ -33,11 +35,13 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
-    let allowed = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    let allowed = rustix::thread::sched_getaffinity(None).ok();
+    let is_allowed = |cpu: &u32| allowed.is_some_and(|set| set.is_set(*cpu as usize));
     Environment {
         host: text(system.nodename()),
         kernel: text(system.release()),
-        cpus: allowed,
+        cpus: allowed.map_or(1, |set| set.count()),
+        cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
         cpu_model: cpu_model(),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
@@ -93,8 +97,9 @@ impl Host {
         let stolen_before = cpu::stolen_s();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
+        let mut watched = Watched::new(&self.targets, workload, observer);
         let raw = for_personality!(workload.personality,
-            P => run::run::<P>(workload, &targets, clock, volumes, observer, cancel))?;
+            P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = raw.elapsed.seconds();
@@ -115,6 +120,7 @@ impl Host {
             cancelled: cancel.is_cancelled(),
         };
         let mut sample = record::sample(workload, &raw, context);
+        sample.warnings.extend(watched.warning());
         if let Some(ledger) = &ledger {
             verification::conclude(&mut sample, &raw, ledger);
             if workload.verify == Verify::ReadBack && !cancel.is_cancelled() {

@@ -15,6 +15,9 @@ pub struct Environment {
     pub kernel: String,
     /// Processors that may be used.
     pub cpus: u32,
+    /// Their numbers; empty where they are not known. Not part of the record.
+    #[serde(skip)]
+    pub cpu_numbers: Vec<u32>,
     /// The processor's name.
     pub cpu_model: Option<String>,
     /// Memory of the host.
@@ -103,6 +106,16 @@ impl Environment {
     /// How many targets there are.
     pub fn targets(&self) -> u32 {
         1 + self.more_targets.len() as u32
+    }
+
+    /// The numbers of the processors as a list of stretches: `0-3,8`.
+    pub fn cpu_list(&self) -> String {
+        let stretches = self.cpu_numbers.chunk_by(|one, next| one + 1 == *next);
+        let written = stretches.map(|stretch| match stretch {
+            [first, .., last] => format!("{first}-{last}"),
+            _ => stretch.iter().map(u32::to_string).collect(),
+        });
+        written.collect::<Vec<_>>().join(",")
     }
 
     /// Every target, in order.

@@ -146,6 +146,16 @@ pub enum ResolveError {
         /// What was asked for.
         asked: Bytes,
     },
+    /// A stripe with chunks that leave targets out.
+    #[error(
+        "a stripe's chunk of {chunk} is too large for {room}; use smaller ones, like --layout stripe=64KiB, or more room"
+    )]
+    Chunk {
+        /// Bytes of one.
+        chunk: Bytes,
+        /// What it is too large for.
+        room: String,
+    },
     /// O_DIRECT is refused.
     #[error("{path} does not take direct I/O ({filesystem}); use --buffering buffered")]
     NoDirect {
@@ -256,13 +266,14 @@ impl WorkloadSpec {
             processors: self.processors,
         };
         workload.span = self.resolve_span(environment, &workload)?;
-        check_range("submit batch", workload.submit_batch, 1, Some(MAX_DEPTH))?;
-        check_range("wait batch", workload.wait_batch, 1, Some(depth))?;
+        check_batch("submit-batch", workload.submit_batch, depth)?;
+        check_batch("wait-batch", workload.wait_batch, depth)?;
         check_range("interval", workload.interval, MIN_INTERVAL, None)?;
         if let Some(Rate::Requests(rate)) = workload.rate {
             check_range("rate", rate, 1, Some(MAX_RATE))?;
         }
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
+        check_processors(&workload, environment)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
         check_volumes(&workload, environment)?;
@@ -353,7 +364,7 @@ impl WorkloadSpec {
         if let Layout::Stripe { chunk } = workload.layout
             && (1..chunk.0).contains(&target.size_bytes.0)
         {
-            return Err(ResolveError::TooSmall { path, size: target.size_bytes, asked: chunk });
+            return Err(ResolveError::Chunk { chunk, room: format!("{path}, which has {}", target.size_bytes) });
         }
         if size.0 == 0 {
             let device = target.kind == TargetKind::BlockDevice;
@@ -362,6 +373,12 @@ impl WorkloadSpec {
         let span = workload.span;
         if span > size {
             return Err(ResolveError::TooSmall { path, size, asked: span });
+        }
+        if let Layout::Stripe { chunk } = workload.layout
+            && span <= chunk
+        {
+            let room = format!("the {span} that are used, which would all be on one target");
+            return Err(ResolveError::Chunk { chunk, room });
         }
         if workload.offset >= span {
             let offset = workload.offset;
@@ -374,8 +391,12 @@ impl WorkloadSpec {
         if workload.places() < workers || (!workload.sizes.is_empty() && room < workload.request_size.0) {
             let each = if workers == 1 { String::new() } else { format!(" for each of {workers} workers") };
             let request = workload.request_size;
+            let place = match workload.layout {
+                Layout::Each => path,
+                layout => format!("{layout} of {} targets", workload.targets),
+            };
             return Err(ResolveError::Contradiction(format!(
-                "{span} of {path} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
+                "{span} of {place} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
             )));
         }
         // Whole requests, where places follow one another; a shifted or widened one is as long as it is.
@@ -390,6 +411,32 @@ impl WorkloadSpec {
         let only_default = self.requests.is_none() && self.bytes.is_none();
         let duration = self.duration.or(only_default.then_some(Nanoseconds(5_000_000_000)));
         Ok(Limits { duration, requests: self.requests, bytes: self.bytes })
+    }
+}
+
+/// No more requests are handed over or waited for with one call than can be outstanding.
+fn check_batch(option: &str, batch: u32, depth: u32) -> Result<(), ResolveError> {
+    if (1..=depth).contains(&batch) {
+        return Ok(());
+    }
+    contradiction(format!(
+        "--{option} is {batch}, and at a depth of {depth} it can be {}; use that, or a larger --depth",
+        if depth == 1 { "1 only".to_owned() } else { format!("from 1 to {depth}") }
+    ))
+}
+
+/// Nothing keeps to processors that are not there.
+fn check_processors(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+    let (count, numbers) = (environment.cpus, &environment.cpu_numbers);
+    if let Some(asked) = workload.processors.filter(|asked| *asked > count) {
+        return contradiction(format!("--processors is {asked}, and {count} can be used here; use no more"));
+    }
+    match workload.cpus.iter().find(|cpu| !numbers.is_empty() && !numbers.contains(cpu)) {
+        None => Ok(()),
+        Some(cpu) => contradiction(format!(
+            "--cpus names processor {cpu}, and {count} can be used here: {}; name those",
+            environment.cpu_list()
+        )),
     }
 }
 

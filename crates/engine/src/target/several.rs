@@ -40,6 +40,11 @@ impl Targets {
         self.0.iter().map(|target| target.facts.clone()).collect()
     }
 
+    /// The targets themselves.
+    pub(super) fn all(&self) -> &[Target] {
+        &self.0
+    }
+
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
     /// nothing is stored for, where that is not what the workload asks for.
     ///

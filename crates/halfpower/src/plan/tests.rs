@@ -14,6 +14,7 @@ fn environment(size: Bytes) -> Environment {
         host: "test".to_owned(),
         kernel: "6".to_owned(),
         cpus: 2,
+        cpu_numbers: Vec::new(),
         cpu_model: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
@@ -225,4 +226,15 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn rows_of_a_plan_are_told_apart_by_whatever_differs() {
+    let text = "name = \"alike\"\n[[sweep]]\nname = \"a\"\ndepth = 4\nworkers = 2\nsubmit_batch = [1, 4]\n\
+                sharing = [\"parts\", \"whole\"]\nalign = [\"64KiB\", \"128KiB\"]\ninterval = [\"10ms\", \"1s\"]\n";
+    let study = Study::parse("alike.toml", text).unwrap();
+    let plan = Plan::make(&study, &Overrides::default(), &environment(Bytes(1 << 30))).unwrap();
+    let names: std::collections::HashSet<String> = plan.names(&[]).into_iter().collect();
+    assert_eq!((plan.cells.len(), names.len()), (16, 16), "{names:?}");
+    assert!(plan.table().contains("sharing whole, align 128 KiB, submit_batch 4, interval 10 ms"), "{}", plan.table());
 }

@@ -5,6 +5,7 @@
 
 mod course;
 mod flags;
+mod names;
 mod operation;
 mod pattern;
 mod plugin;
@@ -14,6 +15,7 @@ mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use flags::{RwFlag, RwFlags};
+pub use names::names;
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
@@ -192,11 +194,16 @@ impl Workload {
         worker as usize % self.volumes() as usize
     }
 
+    /// What every place and every size is a multiple of.
+    pub fn grain(&self) -> Bytes {
+        let sizes = self.sizes.all().chain([self.request_size, self.step(), self.offset]);
+        Bytes(sizes.fold(0, |common, bytes| greatest_common_divisor(common, bytes.0)))
+    }
+
     /// The unit in which blocks are stamped and checked: what every place and size is a multiple of, 4 KiB at most.
     pub fn verify_block(&self) -> Bytes {
-        let sizes = self.sizes.all().chain([self.request_size, self.step(), self.offset]);
-        let common = sizes.fold(0, |common, bytes| greatest_common_divisor(common, bytes.0));
-        Bytes(if common.is_multiple_of(4096) { 4096 } else { common })
+        let grain = self.grain();
+        if grain.0.is_multiple_of(4096) { Bytes(4096) } else { grain }
     }
 
     /// How many targets a byte is written to.
