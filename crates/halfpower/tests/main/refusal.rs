@@ -1,6 +1,6 @@
 //! What cannot be measured: one clear sentence with the remedy, status 1 or 2, and nothing left behind.
 
-use crate::support::{Lab, PROGRAM, Tmpfs, assert_refusal, is_root, names, outcome, skip};
+use crate::support::{Lab, Mounted, PROGRAM, assert_refusal, is_root, names, outcome, skip};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 
@@ -232,7 +232,7 @@ fn who_may_not_is_told_so() {
 #[test]
 fn a_tmpfs_of_ten_mebibytes_is_too_small_for_a_survey() {
     let lab = Lab::new();
-    let Some(_mounted) = Tmpfs::mount(lab.path("small"), "size=10m") else { return };
+    let Some(_mounted) = Mounted::tmpfs(lab.path("small"), "size=10m") else { return };
     lab.refuses(["run", "small"], 2, "10 MiB are free and 128 MiB are needed");
     lab.refuses(["io", "small", "--size=20MiB"], 2, "there is too little room under small");
     let fits = lab.run(["io", "small", "--size=2MiB", "--requests=9"]);
@@ -244,7 +244,7 @@ fn a_tmpfs_of_ten_mebibytes_is_too_small_for_a_survey() {
 #[test]
 fn a_full_file_system_is_told_and_left_as_it_was() {
     let lab = Lab::new();
-    let Some(_mounted) = Tmpfs::mount(lab.path("full"), "size=4m") else { return };
+    let Some(_mounted) = Mounted::tmpfs(lab.path("full"), "size=4m") else { return };
     lab.data_file("data", 256);
     let sparse = std::fs::File::create(lab.path("full/sparse")).unwrap();
     sparse.set_len(64 << 20).unwrap();
@@ -262,7 +262,7 @@ fn a_full_file_system_is_told_and_left_as_it_was() {
 #[test]
 fn a_read_only_file_system_is_told() {
     let lab = Lab::new();
-    let Some(_mounted) = Tmpfs::mount(lab.path("fixed"), "size=4m") else { return };
+    let Some(_mounted) = Mounted::tmpfs(lab.path("fixed"), "size=4m") else { return };
     lab.data_file("fixed/data", 256);
     let path = lab.path("fixed");
     assert!(crate::support::tool("mount", &["-o".as_ref(), "remount,ro".as_ref(), path.as_os_str()]));
