@@ -135,6 +135,13 @@ pub(crate) fn whole_disk(device: &Path) -> PathBuf {
     parent.unwrap_or(device).to_owned()
 }
 
+/// The number of the whole disk that a device is of.
+pub(crate) fn disk_number(device: (u32, u32)) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(whole_disk(&sysfs_device(device)?).join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 fn describe_disk(facts: &mut TargetFacts, disk: &Path) {
     let read = |name: &str| fs::read_to_string(disk.join(name)).ok().map(|text| text.trim().to_owned());
     let number = |name: &str| read(name).and_then(|text| text.parse::<u64>().ok());
