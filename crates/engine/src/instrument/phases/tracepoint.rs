@@ -70,7 +70,7 @@ fn read(folder: &Path, point: Point) -> Result<Tracepoint, String> {
     Ok(Tracepoint { number, point, device: field("dev")?, sector: field("sector")? })
 }
 
-/// Where each field lies, by `field:dev_t dev;	offset:8;	size:4;	signed:0;`.
+/// Where each field lies, by lines like `field:dev_t dev; offset:8; size:4; signed:0;`.
 fn offsets(format: &str) -> BTreeMap<&str, usize> {
     let fields = format.lines().filter_map(|line| {
         let (declaration, rest) = line.trim().strip_prefix("field:")?.split_once(';')?;
