@@ -60,7 +60,7 @@ pub(crate) struct Chosen<'a>(&'a mut [Target]);
 impl Chosen<'_> {
     /// The targets themselves.
     pub(super) fn all(&self) -> &[Target] {
-        &self.0
+        self.0
     }
 
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
