@@ -10,6 +10,7 @@ mod knee;
 mod peak;
 mod processor_cost;
 mod recommendation;
+mod shared_limit;
 
 use crate::cells::Cell;
 use crate::series::{Series, group};
@@ -57,6 +58,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
         processor_cost::find(costs),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
+        shared_limit::find(evidence),
         recommendation::find(evidence),
     ]
     .concat()

@@ -15,12 +15,12 @@ use std::path::PathBuf;
 /// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, from 2 KiB to 1 MiB.
 ///
 /// A directory gets a test file that is removed afterwards; a file or a block device is only read unless --overwrite
-/// names it. Prints what it will do first, and ends with a summary and a report.
+/// names it. Of several, a shared limit shows: a bus, a controller. Prints what it will do first, and ends with a summary and a report.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// A directory, a file or a block device
-    #[arg(default_value = ".")]
-    path: PathBuf,
+    /// Directories, files and block devices; several are measured each alone and all together
+    #[arg(default_value = ".", value_name = "PATH")]
+    paths: Vec<PathBuf>,
     /// Forty seconds: fewer sizes and depths, shorter trials
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
@@ -75,6 +75,9 @@ pub(super) struct PlanArguments {
     seed: Option<u64>,
 }
 
+/// The study of several targets beside one another, which their survey has in it.
+const TARGETS: &str = "targets";
+
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let name = match (arguments.quick, arguments.thorough) {
         (true, _) => "survey-quick",
@@ -82,7 +85,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         _ => "survey",
     };
     let study = Study::builtin(name).ok_or_else(|| UsageError(format!("there is no study {name}")))?;
-    carry_out_study(context, &study, RunKind::Survey, std::slice::from_ref(&arguments.path), &arguments.common)
+    let several = arguments.paths.len() > 1 || arguments.common.plan.files.is_some_and(|files| files > 1);
+    let study = match Study::builtin(TARGETS).filter(|_| several) {
+        Some(targets) => study.and(targets),
+        None => study,
+    };
+    carry_out_study(context, &study, RunKind::Survey, &arguments.paths, &arguments.common)
 }
 
 /// A study on its targets, from looking at the ground to the report.

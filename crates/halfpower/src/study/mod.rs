@@ -24,6 +24,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("survey", include_str!("../../../../studies/survey.toml")),
     ("survey-quick", include_str!("../../../../studies/survey-quick.toml")),
     ("survey-thorough", include_str!("../../../../studies/survey-thorough.toml")),
+    ("targets", include_str!("../../../../studies/targets.toml")),
 ];
 
 /// A study as it was written.
@@ -105,6 +106,15 @@ impl Study {
     pub(crate) fn builtin(name: &str) -> Option<Study> {
         let (name, text) = BUILTINS.iter().find(|(builtin, _)| *builtin == name)?;
         Some(Study::parse(&format!("{name}.toml"), text).expect("built-in studies are right"))
+    }
+
+    /// The same with the sweeps of another, and with the time that they may take.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Study) -> Study {
+        self.sweeps.extend(other.sweeps);
+        let limits = self.trial.time_limit.zip(other.trial.time_limit);
+        self.trial.time_limit = limits.map(|(own, more)| Nanoseconds(own.0 + more.0));
+        self
     }
 
     /// Every built-in study.
