@@ -176,7 +176,10 @@ impl Among {
     pub fn expand(self, targets: u32) -> Vec<Among> {
         match self {
             Among::Each => (1..=targets).map(Among::Only).collect(),
-            Among::Growing => (1..=targets).map(Among::First).collect(),
+            // The first alone is the same as the first of them.
+            Among::Growing => {
+                (1..=targets).map(|count| if count == 1 { Among::Only(1) } else { Among::First(count) }).collect()
+            }
             one => vec![one],
         }
     }
