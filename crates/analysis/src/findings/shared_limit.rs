@@ -84,7 +84,9 @@ mod tests {
     fn limits(each: f64, together: &[f64]) -> Vec<Finding> {
         let mut run = Run::default();
         let count = together.len() as u32 + 1;
-        (1..=count).for_each(|number| drop(run.add(among(Among::Only(number), 1), &around(each))));
+        for number in 1..=count {
+            run.add(among(Among::Only(number), 1), &around(each));
+        }
         for (rate, targets) in together.iter().zip(2..) {
             let which = if targets == count { Among::All } else { Among::First(targets) };
             run.add(among(which, targets), &around(*rate));
