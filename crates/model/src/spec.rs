@@ -11,8 +11,9 @@ use crate::environment::{Environment, TargetFacts, TargetKind};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
-    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Arrivals, Buffering, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout, Limits, Operation,
+    Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish,
+    WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -107,6 +108,8 @@ spec! {
     cpus: Vec<u32>,
     /// Default: all.
     processors: u32,
+    /// Default: account.
+    cpu_accounting: CpuAccounting,
 }
 
 /// Why what was said cannot be run here. Each message ends with the remedy.
@@ -254,6 +257,7 @@ impl WorkloadSpec {
             seed: self.seed.unwrap_or(1),
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
+            cpu_accounting: self.cpu_accounting.unwrap_or_default(),
         };
         workload.span = self.resolve_span(environment, &workload)?;
         check_range("submit batch", workload.submit_batch, 1, Some(MAX_DEPTH))?;

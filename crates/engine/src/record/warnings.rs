@@ -81,6 +81,14 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
             .to_owned(),
         "use --buffering direct, or --personality io_uring",
     );
+    let lower_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
+    let upper = sample.cpu.upper_s.zip(sample.cpu.soaker);
+    warn(
+        upper.is_some_and(|(upper_s, soaker)| lower_s > upper_s + soaker.error_s),
+        "bounds_cross",
+        "the lower bound of the processor time is above the upper one by more than its error".to_owned(),
+        "measure longer, on a machine that does nothing else",
+    );
     let polled = sample.instrument.obtained.iter().any(|option| option == "sqpoll");
     warn(
         (polled || workload.buffering == Buffering::Buffered) && workload.personality == Personality::IoUring,

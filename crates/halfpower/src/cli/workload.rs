@@ -6,8 +6,8 @@ use super::fio_names::FioArguments;
 use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality, Nanoseconds,
-    Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
+    Arrivals, Buffering, Bytes, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout, NamedPersonality,
+    Nanoseconds, Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -238,6 +238,14 @@ struct How {
     /// Processors the whole program keeps to [default: all]
     #[arg(long, value_name = "N")]
     processors: Option<u32>,
+    /// How processor time is accounted for: account, soaker [default: account]
+    ///
+    /// account    by the kernel's accounts: a lower bound, at no cost
+    /// soaker     by a busy loop on every processor besides, of the lowest
+    ///            priority: what it does not get is an upper bound. It may
+    ///            disturb the rest, so take throughput from another run
+    #[arg(long, value_name = "HOW", verbatim_doc_comment)]
+    cpu_accounting: Option<CpuAccounting>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
@@ -321,6 +329,7 @@ impl WorkloadArguments {
             wait_batch: how.wait_batch,
             cpus: how.cpus.map(|list| list.0),
             processors: how.processors,
+            cpu_accounting: how.cpu_accounting,
             duration: end.duration,
             requests: end.requests,
             bytes: end.bytes,

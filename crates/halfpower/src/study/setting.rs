@@ -7,8 +7,8 @@ use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
-    Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
+    Arrivals, Buffering, Bytes, CachePolicy, Closing, CpuAccounting, Durability, FileState, NamedPersonality,
+    Nanoseconds, Pattern, Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -121,6 +121,7 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "interval", form: Form::Duration(Nanoseconds(10_000_000), |span| said!(interval: span)) },
     Key { name: "cpus", form: Form::Processors },
     Key { name: "processors", form: Form::Count(4096, |number| said!(processors: number as u32)) },
+    listed!("cpu_accounting", cpu_accounting: CpuAccounting),
 ];
 
 impl Key {
