@@ -5,7 +5,7 @@
 
 use crate::cells::Cell;
 use crate::words::{Varied, circumstances};
-use halfpower_model::{Limits, Operation, Workload};
+use halfpower_model::{CpuAccounting, Limits, Operation, Workload};
 
 /// Cells in the order of what varies, the smallest first; each has repetitions.
 #[derive(Clone, Debug)]
@@ -31,9 +31,9 @@ impl<'a> Series<'a> {
 
 /// All series there are, of one cell too: reads before writes, sequential before random, direct before buffered, then
 /// by depth and size.
-pub(crate) fn group<'a>(cells: &'a [Cell<'a>], varied: Varied) -> Vec<Series<'a>> {
+pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: Varied) -> Vec<Series<'a>> {
     let mut groups: Vec<Vec<&'a Cell<'a>>> = Vec::new();
-    for cell in cells.iter().filter(|cell| !cell.repetitions.is_empty()) {
+    for cell in cells.into_iter().filter(|cell| !cell.repetitions.is_empty()) {
         match groups.iter_mut().find(|group| belong_together(group[0].workload, cell.workload, varied)) {
             Some(group) => group.push(cell),
             None => groups.push(vec![cell]),
@@ -91,6 +91,12 @@ fn belong_together(one: &Workload, other: &Workload, varied: Varied) -> bool {
         workload
     };
     same_span(one, other) && alike(one) == alike(other)
+}
+
+/// Whether two series measured the same, one of them with a soaker beside it.
+pub(crate) fn is_twin(soaked: &Series<'_>, plain: &Series<'_>) -> bool {
+    let plain = Workload { cpu_accounting: CpuAccounting::Soaker, ..plain.workload().clone() };
+    belong_together(soaked.workload(), &plain, Varied::RequestSize)
 }
 
 /// Whether two spans are the same but for the part that a request size does not divide.
