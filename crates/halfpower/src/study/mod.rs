@@ -24,6 +24,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("survey", include_str!("../../../../studies/survey.toml")),
     ("survey-quick", include_str!("../../../../studies/survey-quick.toml")),
     ("survey-thorough", include_str!("../../../../studies/survey-thorough.toml")),
+    ("cached-read-cost", include_str!("../../../../studies/cached-read-cost.toml")),
 ];
 
 /// A study as it was written.
