@@ -97,7 +97,8 @@ def main():
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--windows", type=int, default=7)
     parser.add_argument("--patience", type=float, default=600, help="seconds to wait for quiet windows, in all")
-    parser.add_argument("--all", action="store_true", help="count every window, less what others used")
+    parser.add_argument("--all", action="store_true", help="show every window, less what others used; what was burnt is in neither then, so "
+                        "it holds the soaker against the kernel's count and not against the burner")
     arguments = parser.parse_args()
     cpu = max(os.sched_getaffinity(0))
     end = time.monotonic() + arguments.patience
