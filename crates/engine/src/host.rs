@@ -13,9 +13,9 @@ use crate::worker::ledger::Ledger;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
-    Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, Durability, Environment, FileState,
-    Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify,
-    WorkerKind, Workload,
+    Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, CpuAccounting, Durability, Environment,
+    FileState, Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed,
+    Verify, WorkerKind, Workload,
 };
 use rustix::thread::CpuSet;
 use std::io;
@@ -243,6 +243,7 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         rate: None,
         processors: None,
         verify: Verify::Off,
+        cpu_accounting: CpuAccounting::Account,
         ..workload.clone()
     };
     let mut best = f64::INFINITY;

@@ -18,6 +18,7 @@ pub use host::{Host, environment};
 pub use instrument::cache;
 pub use instrument::clock::Clock;
 pub use instrument::scrub;
+pub use instrument::soak::soak;
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use target::filesystem;

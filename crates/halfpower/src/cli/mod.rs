@@ -16,6 +16,7 @@ mod runs;
 mod sample_text;
 mod scrub;
 mod session;
+mod soak;
 mod study;
 mod targets;
 mod workload;
@@ -71,6 +72,7 @@ enum Command {
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
     Scrub(scrub::Arguments),
+    Soak(soak::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
     /// Write a stored run's report again
@@ -141,6 +143,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
+        Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),

@@ -25,6 +25,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("survey-quick", include_str!("../../../../studies/survey-quick.toml")),
     ("survey-thorough", include_str!("../../../../studies/survey-thorough.toml")),
     ("targets", include_str!("../../../../studies/targets.toml")),
+    ("cached-read-cost", include_str!("../../../../studies/cached-read-cost.toml")),
 ];
 
 /// A study as it was written.

@@ -4,8 +4,10 @@
 //! Fields are only ever added. A figure nobody measured is absent.
 
 mod scrub;
+mod soak;
 
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
+pub use soak::{Soaked, SoakedProcessor};
 
 use crate::environment::Environment;
 use crate::sample::{Program, Warning};
@@ -43,6 +45,8 @@ pub struct Reading {
 pub enum Figures {
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
+    /// `halfpower soak`: how idle the processors are.
+    Soak(Soaked),
 }
 
 impl Reading {
@@ -64,6 +68,7 @@ impl Reading {
     pub fn instrument(&self) -> &'static str {
         match self.figures {
             Figures::Scrub(_) => "scrub",
+            Figures::Soak(_) => "soak",
         }
     }
 }

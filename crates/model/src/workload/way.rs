@@ -122,6 +122,18 @@ pub enum MirrorReads {
     Nearest,
 }
 
+/// How the processor time of a sample is accounted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CpuAccounting {
+    /// By the kernel's accounts, which costs the sample nothing.
+    #[default]
+    Account,
+    /// By a soaker besides: a busy loop on every processor that takes what nobody wants. It gives an upper bound, and
+    /// may disturb what else is measured.
+    Soaker,
+}
+
+words!(CpuAccounting, "account, soaker", "account" => CpuAccounting::Account, "soaker" => CpuAccounting::Soaker);
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
