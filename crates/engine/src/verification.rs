@@ -73,6 +73,10 @@ pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledge
             FailureCause::Errno(number) => {
                 let why = failure.words.clone().unwrap_or_else(|| errno::explanation(number));
                 format!("byte {at} cannot be read ({}: {why})", errno::name(number))
+        if worker.breakdown.is_some() {
+            let cut_off = ledger.abandon(sample.workload.volume_of(index));
+            verified.failed.extend(cut_off.into_iter().map(|request| (index, request)));
+        }
             }
         }
     });

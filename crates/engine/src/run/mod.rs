@@ -263,10 +263,12 @@ fn gather(
     started_at: jiff::Timestamp,
     granted: Granted,
 ) -> RawRun {
+    let measure_from = shared.gate().started_at().unwrap_or(u64::MAX);
     let of_worker = |(record, ended): (&Record, Result<Outcome, String>)| {
         let mut counts = Snapshot::default();
         record.kinds.iter().for_each(|recorder| counts.add(recorder));
-        let (outcome, breakdown) = ended.map_or_else(|why| (Outcome::default(), Some(why)), |outcome| (outcome, None));
+        let so_far = |why| (record.outcome(measure_from), Some(why));
+        let (outcome, breakdown) = ended.map_or_else(so_far, |outcome| (outcome, None));
         WorkerRun { outcome, requests: counts.requests(), bytes: counts.bytes, breakdown }
     };
     let workers: Vec<_> = shared.records.iter().zip(ended).map(of_worker).collect();

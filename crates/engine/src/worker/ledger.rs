@@ -116,6 +116,20 @@ impl Ledger {
         self.page(volume).blocks.iter().rposition(is_written).map_or(0, |last| (last as u64 + 1) * self.block_bytes)
     }
 
+    /// Lets go of the blocks of a volume that somebody still has, now that all workers have ended: their requests may or
+    /// may not have been done. Gives these blocks as writes.
+    pub(crate) fn abandon(&self, volume: usize) -> Vec<Request> {
+        let mut requests: Vec<Request> = Vec::new();
+        for (block, offset) in self.page(volume).blocks.iter().zip((0..).step_by(self.block_bytes as usize)) {
+            let entry = block.load(Ordering::Relaxed);
+            if entry & BUSY != 0 {
+                block.store((entry & !BUSY) | UNSURE, Ordering::Relaxed);
+                requests.push(Request { offset, length: self.block_bytes as u32, kind: RequestKind::Write });
+            }
+        }
+        requests
+    }
+
     /// Blocks that were checked.
     pub(crate) fn checked(&self) -> u64 {
         self.counts[0].load(Ordering::Relaxed)

@@ -106,6 +106,21 @@ pub(crate) struct Record {
     pub(crate) kinds: [Recorder; 4],
     /// Of an open loop.
     pub(crate) lateness: Lateness,
+    /// Requests it submitted, so that they outlive it: to the last where blocks are verified, else up to a batch more.
+    pub(crate) submitted: AtomicU64,
+    /// Tick of the last completion that was counted.
+    pub(crate) counted_until: AtomicU64,
+}
+
+impl Record {
+    /// What is known of a worker that did not live to tell its outcome.
+    pub(crate) fn outcome(&self, measure_from: u64) -> Outcome {
+        Outcome {
+            elapsed_ticks: self.counted_until.load(Relaxed).saturating_sub(measure_from),
+            submitted: self.submitted.load(Relaxed),
+            ..Outcome::default()
+        }
+    }
 }
 
 // SAFETY: recorders and numbers, each of which may be zero, changed as atomics.

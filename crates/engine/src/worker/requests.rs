@@ -71,6 +71,10 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         if self.batch_next == self.batch_length {
             self.stream.fill(&mut self.batch[..self.batch_length]);
             self.batch_next = 0;
+            if !FULL {
+                let submitted = self.record.submitted.load(Relaxed);
+                self.record.submitted.store(submitted + self.batch_length as u64, Relaxed);
+            }
         }
         let request = self.batch[self.batch_next];
         self.batch_next += 1;
@@ -98,6 +102,8 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             return None;
         }
         self.outcome.submitted += 1;
+        // Before it goes: whoever ends this worker now finds it either counted or not written.
+        self.record.submitted.store(self.outcome.submitted, Relaxed);
         if self.phase == Phase::Measuring && self.extras.is_open() {
             let late_ns = self.clock.nanoseconds(now.saturating_sub(arrived_at));
             self.record.lateness.late.record(late_ns, u64::from(request.length));
@@ -159,6 +165,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         if counts && alike.requests > 0 {
             let latency_ns = self.clock.nanoseconds(now - alike.submitted_at);
             self.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
+            self.record.counted_until.store(now, Relaxed);
         }
     }
 
