@@ -210,3 +210,32 @@ impl Page<'_> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::Bytes;
+
+    #[test]
+    fn what_a_worker_left_behind_is_free_again_and_may_be_either() {
+        let workload = Workload { request_size: Bytes(4096), span: Bytes(1 << 20), ..Workload::default() };
+        let ledger = Ledger::new(&workload).unwrap();
+        let page = ledger.page(0);
+        let write = |offset, length| Request { offset, length, kind: RequestKind::Write };
+        let (done, cut_off) = (write(0, 16384), write(8192, 8192));
+        let (mut older, mut newer) = (vec![0; 16384], vec![0; 8192]);
+        assert!(page.claim(&done));
+        page.stamp(&mut older, &done);
+        page.release(&done, false);
+        assert!(page.claim(&cut_off));
+        page.stamp(&mut newer, &cut_off);
+        assert_eq!(ledger.abandon(0), [write(8192, 4096), write(12288, 4096)]);
+        assert_eq!(ledger.abandon(0), [], "only once");
+        let read = Request { kind: RequestKind::Read, ..done };
+        assert!(page.claim(&read), "nobody has them");
+        let torn = [&older[..8192], &newer[..4096], &older[12288..]].concat();
+        assert_eq!(page.check(&torn, &read), Ok(()));
+        let damaged = [&newer[..8192], &older[8192..]].concat();
+        assert!(page.check(&damaged, &read).is_err(), "those that were done are known");
+    }
+}
