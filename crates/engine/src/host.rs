@@ -5,15 +5,16 @@ use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
+use crate::system::{Root, machine::processor_model};
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
-    Arrivals, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, Durability, Environment, FileState, Layout, Limits,
-    MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind,
-    Workload,
+    Arrivals, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, Durability, Environment, FileState, GivenPeak,
+    Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify,
+    WorkerKind, Workload,
 };
 use std::io;
 
@@ -38,7 +39,7 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         host: text(system.nodename()),
         kernel: text(system.release()),
         cpus: allowed,
-        cpu_model: cpu_model(),
+        cpu_model: processor_model(&Root::host()),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
         personalities: personalities(),
@@ -51,12 +52,6 @@ fn describe(targets: &Targets) -> Environment {
     let mut facts = targets.facts();
     let first = facts.remove(0);
     environment(first, facts)
-}
-
-fn cpu_model() -> Option<String> {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 impl Host {
@@ -73,6 +68,11 @@ impl Host {
     pub fn on(targets: Vec<Target>) -> Result<Host, TargetError> {
         let targets = Targets::new(targets)?;
         Ok(Host { environment: describe(&targets), targets, clock: Clock::host() })
+    }
+
+    /// Takes over peaks that were given, of every target.
+    pub fn give_peaks(&mut self, given: &[GivenPeak]) {
+        self.environment.all_targets_mut().for_each(|target| target.give_peaks(given));
     }
 
     fn sample(

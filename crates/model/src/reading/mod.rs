@@ -3,8 +3,10 @@
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
+pub mod inspect;
 mod scrub;
 
+pub use inspect::{Inspected, InspectedTarget};
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
 
 use crate::environment::Environment;
@@ -41,6 +43,8 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "instrument", content = "figures", rename_all = "snake_case")]
 pub enum Figures {
+    /// `halfpower inspect`: the path from targets to the hardware.
+    Inspect(Box<Inspected>),
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
 }
@@ -63,6 +67,7 @@ impl Reading {
     /// The instrument's name, as the command has it.
     pub fn instrument(&self) -> &'static str {
         match self.figures {
+            Figures::Inspect(_) => "inspect",
             Figures::Scrub(_) => "scrub",
         }
     }
