@@ -133,7 +133,7 @@ fn pci(lower: &Path, port: Option<&Path>) -> Link {
             coded(link(&name, LinkKind::Pci, now, best, ""), rate, share, &what, coding)
         }
         None if port.is_none() => {
-            link(&name, LinkKind::Pci, None, None, "a part of the root itself, which does not tell what it gives")
+            link(&name, LinkKind::Pci, None, None, "part of the host's root of PCI, which does not tell what it gives")
         }
         None => link(&name, LinkKind::Pci, None, None, "PCI that does not tell what it gives"),
     }
@@ -179,7 +179,7 @@ fn ata(directory: &Path, name: &str) -> Link {
         text(device.join("ata_device").join(device_name).join("xfer_mode"))
     });
     // Two disks may share the cable: the faster mode is what it does.
-    let best = modes.filter_map(|mode| Some((ultra_dma(&mode)?, mode))).max_by(|a, b| a.0.total_cmp(&b.0));
+    let best = modes.filter_map(|mode| Some((mode_rate(&mode)?, mode))).max_by(|a, b| a.0.total_cmp(&b.0));
     match best {
         Some((megabytes, mode)) => Link {
             pap_bytes_per_s: Some(BytesPerSecond(megabytes * 1e6)),
@@ -190,10 +190,19 @@ fn ata(directory: &Path, name: &str) -> Link {
     }
 }
 
-/// MB/s of a mode (ATA/ATAPI-7).
-fn ultra_dma(mode: &str) -> Option<f64> {
-    const RATES: [f64; 8] = [16.7, 25.0, 33.3, 44.4, 66.7, 100.0, 133.0, 167.0];
-    RATES.get(mode.strip_prefix("XFER_UDMA_")?.parse::<usize>().ok()?).copied()
+/// MB/s of a mode (ATA/ATAPI-7, CompactFlash 2.1 for the last of the slow ones).
+fn mode_rate(mode: &str) -> Option<f64> {
+    const ULTRA: [f64; 8] = [16.7, 25.0, 33.3, 44.4, 66.7, 100.0, 133.0, 167.0];
+    const MULTIWORD: [f64; 5] = [4.2, 13.3, 16.7, 20.0, 25.0];
+    const PROGRAMMED: [f64; 7] = [3.3, 5.2, 8.3, 11.1, 16.7, 20.0, 25.0];
+    let (kind, number) = mode.strip_prefix("XFER_")?.rsplit_once('_')?;
+    let rates: &[f64] = match kind {
+        "UDMA" => &ULTRA,
+        "MW_DMA" => &MULTIWORD,
+        "PIO" => &PROGRAMMED,
+        _ => return None,
+    };
+    rates.get(number.parse::<usize>().ok()?).copied()
 }
 
 /// A port of SAS: all its lanes together, at the rate of the slowest.
@@ -301,8 +310,12 @@ mod tests {
         let port = "devices/pci0000:00/0000:00:01.1/ata1";
         tree.files(&format!("sys/{port}/link1/ata_link/link1"), &[("sata_spd", "<unknown>")]);
         tree.files(&format!("sys/{port}/link1/dev1.0/ata_device/dev1.0"), &[("xfer_mode", "XFER_UDMA_5")]);
+        tree.files(&format!("sys/{port}/link1/dev1.1/ata_device/dev1.1"), &[("xfer_mode", "XFER_PIO_SLOW")]);
         let disk = tree.device(&format!("{port}/host0/target0:0:0/0:0:0:0/block/sda"), "8:0", &[]);
         assert_eq!(links(&tree, &disk)[1..], [told("ata1", 100.0, "ATA in mode UDMA_5")]);
+        for (mode, rate) in [("MW_DMA_2", Some(16.7)), ("PIO_4", Some(16.7)), ("PIO_SLOW", None), ("UDMA_9", None)] {
+            assert_eq!(mode_rate(&format!("XFER_{mode}")), rate, "{mode}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A reading of an instrument for people.
 
+mod inspect;
+
 use super::console::printable;
 use halfpower_model::Reading;
 use halfpower_model::reading::{Figures, Scrubbed, Way};
@@ -10,10 +12,11 @@ use std::fmt::Write;
 pub(super) fn summary(reading: &Reading) -> String {
     let mut text = String::new();
     match &reading.figures {
+        Figures::Inspect(inspected) => inspect::inspect(&mut text, inspected),
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
     }
     for warning in &reading.warnings {
-        let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
+        let _ = writeln!(text, "  {:<11} {}; {}", "warning", printable(&warning.message), warning.remedy);
     }
     text
 }
