@@ -47,7 +47,7 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
 /// The ground that the last loop device of a stack lies on, or the ground itself.
 fn bottom(ground: &Ground) -> &Ground {
     let stack = ground.device.iter().flat_map(Device::stack);
-    stack.filter_map(|device| device.backing.as_ref()).last().map_or(ground, |backing| &backing.ground)
+    stack.filter_map(|device| device.backing.as_ref()).next_back().map_or(ground, |backing| &backing.ground)
 }
 
 fn channel(at: &str, pap_bytes_per_s: Option<BytesPerSecond>, source: &str) -> Channel {

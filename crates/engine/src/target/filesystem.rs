@@ -128,6 +128,27 @@ pub(crate) fn is_network(filesystem: &str) -> bool {
     NETWORK.contains(&filesystem)
 }
 
+/// Whether the files of such a file system are the kernel's own answers, made as they are read.
+pub(crate) fn is_made_up(filesystem: &str) -> bool {
+    const MADE_UP: [&str; 14] = [
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "configfs",
+        "efivarfs",
+        "bpf",
+        "pstore",
+        "devpts",
+        "fusectl",
+        "binfmt_misc",
+    ];
+    MADE_UP.contains(&filesystem)
+}
+
 /// The directory of a block device in sysfs.
 pub(crate) fn sysfs_device(number: (u32, u32)) -> Option<PathBuf> {
     Root::host().device(number)
