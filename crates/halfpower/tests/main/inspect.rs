@@ -202,9 +202,11 @@ fn what_is_no_peak_is_refused() {
     for given in ["3500MB/s", "cable=1GB/s", "device=fast", "device=0MB/s", "read_limit=1MB/s"] {
         lab.refuses(["io", "data", "--requests=1", "--pap", given], 2, given.split('=').next_back().unwrap_or(given));
     }
-    for (pap, needle) in
-        [("{ cable = \"1MB/s\" }", "cable"), ("{ device = 100 }", "not what belongs"), ("\"1MB/s\"", "text is not what belongs")]
-    {
+    for (pap, needle) in [
+        ("{ cable = \"1MB/s\" }", "cable"),
+        ("{ device = 100 }", "not what belongs"),
+        ("\"1MB/s\"", "text is not what belongs"),
+    ] {
         lab.write("wrong.toml", TINY.replace("[trial]", &format!("[target]\npap = {pap}\n[trial]")).as_bytes());
         lab.refuses(["study", "check", "wrong.toml"], 2, needle);
     }
