@@ -11,8 +11,9 @@ use crate::environment::{Environment, TargetKind};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
-    Among, Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern,
-    Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation,
+    Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind,
+    Workload,
 };
 use std::fmt;
 
@@ -105,6 +106,8 @@ spec! {
     verify: Verify,
     /// Default: 1.
     seed: u64,
+    /// Default: off.
+    block_phases: BlockPhases,
     /// Default: not pinned.
     cpus: Vec<u32>,
     /// Default: all.
@@ -267,6 +270,7 @@ impl WorkloadSpec {
             data: self.data.clone().unwrap_or_default(),
             verify: self.verify.unwrap_or_default(),
             seed: self.seed.unwrap_or(1),
+            block_phases: self.block_phases.unwrap_or_default(),
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
         };

@@ -5,4 +5,5 @@ pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod disk;
 pub mod inspect;
+pub(crate) mod phases;
 pub mod scrub;

@@ -160,6 +160,13 @@ pub(crate) fn whole_disk(device: &Path) -> PathBuf {
     parent.unwrap_or(device).to_owned()
 }
 
+/// The number of the whole disk that a device is of.
+pub(crate) fn disk_number(device: (u32, u32)) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(whole_disk(&sysfs_device(device)?).join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 fn describe_disk(facts: &mut TargetFacts, disk: &Path) {
     let queue = system_device::queue(disk);
     facts.device = disk.file_name().map(|name| name.to_string_lossy().into_owned());

@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use super::console::printable;
-use halfpower_model::sample::{Latency, Parallel, Totals};
+use halfpower_model::sample::{Latency, Parallel, Phases, Totals};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
 use std::fmt::Write;
@@ -36,6 +36,9 @@ pub(super) fn summary(sample: &Sample) -> String {
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
     line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
+    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_ref()) {
+        line(&mut text, "block layer", &lives(phases));
+    }
     if let Some(parallel) = &sample.parallel {
         side_by_side(&mut text, parallel);
     }
@@ -70,6 +73,25 @@ fn processor(sample: &Sample) -> Option<String> {
     let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
     Some(format!("{} µs a request (user {user}, system {system})", significant(cost)))
+}
+
+/// Where requests spent their time in the block layer, and what was done to them.
+fn lives(phases: &Phases) -> String {
+    let (Some(share), Some(queued), Some(device)) = (phases.queued_share, phases.queued_ns.mean, phases.device_ns.mean)
+    else {
+        return "no request was seen from its start to its end".to_owned();
+    };
+    let mean = |ns: f64| Nanoseconds(ns as u64);
+    format!(
+        "queued {} ({} %), at the device {}; {} split, {} merged, {} given back, of {} followed",
+        mean(queued),
+        significant(share * 100.0),
+        mean(device),
+        phases.split,
+        phases.merged,
+        phases.requeued,
+        phases.followed
+    )
 }
 
 /// Workers side by side, in the figures of `iozone -t`.

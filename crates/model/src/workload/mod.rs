@@ -20,7 +20,7 @@ pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
-pub use way::{Among, Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
+pub use way::{Among, BlockPhases, Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
 use crate::content::Data;
@@ -120,6 +120,9 @@ pub struct Workload {
     pub verify: Verify,
     /// Draws the offsets, the mix and the data.
     pub seed: u64,
+    /// Whether it is looked where requests spend their time.
+    #[serde(default, skip_serializing_if = "BlockPhases::is_off")]
+    pub block_phases: BlockPhases,
     /// Processors the workers are pinned to in turn; empty: not pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<u32>,
@@ -171,6 +174,7 @@ impl Default for Workload {
             data: Data::Incompressible,
             verify: Verify::Off,
             seed: 1,
+            block_phases: BlockPhases::Off,
             cpus: Vec::new(),
             processors: None,
         }

@@ -59,6 +59,7 @@ settings!(SETTINGS,
     "closing": closing => text,
     "data": data => text,
     "verify": verify => text,
+    "block_phases": block_phases => text,
     "cpus": cpus => list,
     "processors": processors => or_none,
 );
@@ -81,7 +82,7 @@ const _: fn(Workload) = |workload| {
         operation: _, pattern: _, sharing: _, request_size: _, sizes: _, align: _, offset: _, depth: _,
         submit_batch: _, wait_batch: _, workers: _, worker_kind: _, buffering: _, personality: _, plugin: _, ring: _,
         rw_flags: _, layout: _, among: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
-        cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, cpus: _, processors: _,
+        cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, block_phases: _, cpus: _, processors: _,
     } = workload;
 };
 
@@ -216,6 +217,7 @@ mod tests {
             closing: "timed".parse().unwrap(),
             data: "zeros".parse().unwrap(),
             verify: "stamp".parse().unwrap(),
+            block_phases: "on".parse().unwrap(),
             seed: 2,
             cpus: vec![1],
             processors: Some(1),

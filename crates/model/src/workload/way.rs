@@ -84,6 +84,16 @@ pub enum Layout {
     },
 }
 
+/// Whether it is looked where requests spend their time in the kernel's block layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BlockPhases {
+    /// It is not.
+    #[default]
+    Off,
+    /// It is, for short whiles; takes root.
+    On,
+}
+
 /// Which of several targets a workload goes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Among {
@@ -122,6 +132,7 @@ words!(Personality, "sync, vectored, mmap, libaio, io_uring, sg, nvme, null, plu
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);
+words!(BlockPhases, "off, on", "off" => BlockPhases::Off, "on" => BlockPhases::On);
 words!(MirrorReads, "round_robin, shortest_queue, nearest",
     "round_robin" => MirrorReads::RoundRobin, "shortest_queue" => MirrorReads::ShortestQueue,
     "nearest" => MirrorReads::Nearest);
@@ -147,6 +158,13 @@ impl Personality {
     /// True when it speaks to a disk itself, past the file cache and the kernel's block layer.
     pub fn is_passthrough(self) -> bool {
         matches!(self, Personality::Sg | Personality::Nvme)
+    }
+}
+
+impl BlockPhases {
+    /// Whether nobody looks.
+    pub fn is_off(&self) -> bool {
+        *self == BlockPhases::Off
     }
 }
 
