@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod counters;
 pub(crate) mod cpu;
 pub(crate) mod disk;
+pub mod inspect;
 pub(crate) mod phases;
 pub mod scrub;
 pub(crate) mod soak;
