@@ -1,9 +1,11 @@
-//! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows.
+//! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows,
+//! and one that is known to be of memory by its workload does not: the findings say so of each figure.
 
-use crate::Observed;
+use crate::{Observed, words};
 use halfpower_model::sample::Warning;
 
 const GENERATOR_BOUND: &str = "generator_bound";
+const MEMORY_SPEED: &str = "memory_speed";
 
 /// Each code in its first wording with how many samples carry it, failed ones included; the most frequent first.
 pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
@@ -13,7 +15,9 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
         let said = &observed.sample.warnings;
         let unsaid = observed.sample.generator_bound && said.iter().all(|warning| warning.code != GENERATOR_BOUND);
         let added = unsaid.then(generator_bound);
-        for warning in said.iter().chain(&added) {
+        let is_of_storage = words::reaches_storage(&observed.sample.workload);
+        let told = said.iter().filter(|warning| is_of_storage || warning.code != MEMORY_SPEED);
+        for warning in told.chain(&added) {
             // A sample counts once, however often it says the same.
             if codes.contains(&warning.code.as_str()) {
                 continue;
@@ -54,6 +58,18 @@ mod tests {
         let counts: Vec<_> = collected.iter().map(|(warning, count)| (warning.code.as_str(), *count)).collect();
         assert_eq!(counts, [("stolen", 2), ("sparse", 1)]);
         assert!(collected[0].0.message.starts_with("2 %"));
+    }
+
+    #[test]
+    fn memory_is_told_where_the_findings_do_not() {
+        let mut run = Run::default();
+        run.add(read(4), &[1.0, 1.0]);
+        for sample in &mut run.samples {
+            sample.sample.warnings = vec![Warning::new(MEMORY_SPEED, "of memory", "flush")];
+        }
+        run.samples[0].sample.workload.buffering = halfpower_model::Buffering::Buffered;
+        run.samples[0].sample.workload.cache = halfpower_model::CachePolicy::Warm;
+        assert_eq!(collect(&run.observed()).iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1]);
     }
 
     #[test]

@@ -348,7 +348,7 @@ pub struct CpuTime {
 pub struct Block {
     /// Requests the device completed.
     pub requests: u64,
-    /// Bytes it moved.
+    /// Bytes it moved; what it trimmed is not moved.
     pub bytes: u64,
     /// Requests merged into others.
     pub merges: u64,
@@ -360,12 +360,15 @@ pub struct Block {
     /// The same of writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Direction>,
+    /// Trims, with the bytes given back; none where the kernel does not count them (before Linux 4.18).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Direction>,
     /// Where the requests spent their time; none where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
 }
 
-/// What the block layer did in one direction.
+/// What the block layer did of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// Requests the device completed.

@@ -507,8 +507,12 @@ fn check_volumes(workload: &Workload, environment: &Environment) -> Result<(), R
     let writes = workload.operation.writes();
     first_broken(&[
         (
-            workload.verify != Verify::Off && (null || workload.operation.has(RequestKind::Trim)),
-            "verification is of what is written, to files and devices, and does not go with trims",
+            workload.verify != Verify::Off && null,
+            "null: keeps nothing that could be verified; name a file or device, or leave --verify out",
+        ),
+        (
+            workload.verify != Verify::Off && workload.operation.has(RequestKind::Trim),
+            "verification is of what is written and does not go with trims; leave them or --verify out",
         ),
         (
             workload.verify != Verify::Off && !writes,

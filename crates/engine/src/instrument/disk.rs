@@ -3,7 +3,7 @@
 
 use crate::target::filesystem::{sysfs_device, whole_disk};
 use halfpower_model::sample::{Block, Direction};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Devices whose counters can be read.
 #[derive(Clone, Debug)]
@@ -14,9 +14,11 @@ pub(crate) struct DiskCounters {
 /// The counters at some moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    /// Reads and writes.
-    requests: [u64; 2],
-    bytes: [u64; 2],
+    /// Reads, writes and trims.
+    requests: [u64; 3],
+    bytes: [u64; 3],
+    /// Whether the kernel counts trims (Linux 4.18).
+    has_trims: bool,
     merges: u64,
     busy_ms: u64,
 }
@@ -32,6 +34,9 @@ impl DiskCounters {
                 devices.push(device);
             }
         }
+        if !devices.iter().all(|device| is_counting(device)) {
+            return None;
+        }
         let within = |device: &PathBuf| whole_disk(device) == *device || !devices.contains(&whole_disk(device));
         let paths: Vec<PathBuf> =
             devices.iter().filter(|device| within(device)).map(|device| device.join("stat")).collect();
@@ -44,16 +49,22 @@ impl DiskCounters {
     }
 }
 
+/// Whether the kernel counts at all: it can be told not to (queue/iostats), and does not for some, whose counters stay 0.
+fn is_counting(device: &Path) -> bool {
+    std::fs::read_to_string(whole_disk(device).join("queue/iostats")).map_or(true, |text| text.trim() != "0")
+}
+
 impl Reading {
     fn parse(text: &str) -> Option<Reading> {
         let fields: Vec<u64> = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
         let field = |index: usize| fields.get(index).copied();
         Some(Reading {
-            requests: [field(0)?, field(4)?],
-            merges: field(1)? + field(5)?,
+            requests: [field(0)?, field(4)?, field(11).unwrap_or(0)],
+            merges: field(1)? + field(5)? + field(12).unwrap_or(0),
             // The unit is 512 bytes whatever the device's block is.
-            bytes: [field(2)? * 512, field(6)? * 512],
+            bytes: [field(2)? * 512, field(6)? * 512, field(13).unwrap_or(0) * 512],
             busy_ms: field(9)?,
+            has_trims: field(13).is_some(),
         })
     }
 }
@@ -64,18 +75,19 @@ pub(crate) fn between(before: &[Reading], after: &[Reading], elapsed_s: f64) -> 
         before.iter().zip(after).map(|(before, after)| figure(after).saturating_sub(figure(before))).sum::<u64>()
     };
     let busy_s = sum(&|reading| reading.busy_ms) as f64 / 1e3 / before.len().max(1) as f64;
-    let [read, write] = [0, 1].map(|way| Direction {
+    let [read, write, trim] = [0, 1, 2].map(|way| Direction {
         requests: sum(&|reading| reading.requests[way]),
         bytes: sum(&|reading| reading.bytes[way]),
         amplification: None,
     });
     Block {
-        requests: read.requests + write.requests,
+        requests: read.requests + write.requests + trim.requests,
         bytes: read.bytes + write.bytes,
         merges: sum(&|reading| reading.merges),
         busy_fraction: (busy_s / elapsed_s.max(1e-9)).min(1.0),
         read: Some(read),
         write: Some(write),
+        trim: after.iter().all(|reading| reading.has_trims).then_some(trim),
         phases: None,
     }
 }
@@ -92,6 +104,17 @@ mod tests {
         let block = between(&before, &after, 1.0);
         assert_eq!((block.requests, block.bytes, block.merges), (8, 64 * 512, 3));
         assert!((block.busy_fraction - 0.75).abs() < 1e-9, "{block:?}");
+    }
+
+    #[test]
+    fn trims_are_counted_apart_and_move_no_bytes() {
+        let reading = |text: &str| [Reading::parse(text).unwrap()];
+        let (before, after) = (reading("1 0 8 0 1 0 8 0 0 0 0 2 0 8 0"), reading("2 0 16 0 1 0 8 0 0 0 0 7 1 48 0"));
+        let block = between(&before, &after, 1.0);
+        assert_eq!((block.requests, block.bytes, block.merges), (6, 8 * 512, 1));
+        assert_eq!(block.trim.map(|trim| (trim.requests, trim.bytes)), Some((5, 40 * 512)));
+        let old = between(&reading("1 0 8 0 1 0 8 0 0 0 0"), &reading("2 0 16 0 1 0 8 0 0 0 0"), 1.0);
+        assert_eq!(old.trim, None, "a kernel that does not count them");
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn scratch_file(directory: &Path) -> Result<File, ScrubError> {
     let file = File::from(
         rustix::fs::openat(CWD, directory, flags, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?,
     );
-    if filesystem::mount_of(directory).is_some_and(|mount| matches!(mount.kind.as_str(), "tmpfs" | "ramfs")) {
+    if filesystem::mount_of(directory).is_some_and(|mount| filesystem::is_memory(&mount.kind)) {
         return Err(ScrubError::ScratchInMemory { path: directory.display().to_string() });
     }
     let memory = rustix::system::sysinfo();

@@ -1,6 +1,7 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
 mod idle;
+mod memory;
 mod warnings;
 
 use crate::errno;

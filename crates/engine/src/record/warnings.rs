@@ -1,6 +1,6 @@
 //! What could make a sample's figures wrong.
 
-use super::idle;
+use super::{idle, memory};
 use crate::instrument::cpu;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Buffering, CachePolicy, Pattern, Personality, Sample};
@@ -93,6 +93,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "take the processor cost from the sync personality",
     );
     warnings.extend(idle::warnings(sample, hole_share));
+    warnings.extend(memory::warning(sample));
     warnings.extend(bounds_cross(sample));
     warnings
 }

@@ -149,6 +149,16 @@ pub(crate) fn is_made_up(filesystem: &str) -> bool {
     MADE_UP.contains(&filesystem)
 }
 
+/// Whether files of such a file system are kept in memory alone.
+pub fn is_memory(filesystem: &str) -> bool {
+    matches!(filesystem, "tmpfs" | "ramfs") || is_among_devices(filesystem)
+}
+
+/// Whether it is where the kernel keeps the names of devices.
+pub(crate) fn is_among_devices(filesystem: &str) -> bool {
+    filesystem == "devtmpfs"
+}
+
 /// The directory of a block device in sysfs.
 pub(crate) fn sysfs_device(number: (u32, u32)) -> Option<PathBuf> {
     Root::host().device(number)

@@ -1,7 +1,7 @@
 //! What a directory offers before a test file is made in it: space, file system, direct I/O, a cache that can be
 //! emptied. Looked at with a nameless file that is gone when it is closed.
 
-use super::{Access, TargetError, describe_open, refuse_made_up};
+use super::{Access, TargetError, describe_open, filesystem, refuse_made_up};
 use crate::instrument::cache;
 use halfpower_model::{Bytes, TargetFacts};
 use rustix::fs::{Mode, OFlags, fstatvfs};
@@ -34,6 +34,10 @@ impl Ground {
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| fail(error.into()))?;
         refuse_made_up(directory)?;
+        // What is made there is made by a slip: a name of a device that is not there.
+        if filesystem::mount_of(directory).is_some_and(|mount| filesystem::is_among_devices(&mount.kind)) {
+            return Err(TargetError::AmongDevices { path: directory.display().to_string() });
+        }
         let space = fstatvfs(&folder).map_err(|error| fail(error.into()))?;
         let free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
         let file = nameless(directory).map_err(fail)?;

@@ -64,12 +64,18 @@ fn length(target: &Target) -> Option<Bytes> {
 
 fn resized(target: &Target, least: Bytes) -> Option<String> {
     let (path, size, now) = (&target.facts.path, target.facts.size_bytes, length(target)?);
+    // Sizes that are near read the same where they are rounded.
+    let is_near = |other: Bytes| other != size && other.0.abs_diff(size.0) < size.0 / 100;
+    let in_bytes = is_near(now) || is_near(least);
+    let told = |bytes: Bytes| if in_bytes { format!("{} B", bytes.0) } else { bytes.to_string() };
+    let (was, is) = (told(size), told(now));
     if now < size {
-        Some(format!("somebody cut {path} short while it was measured: it holds {now} of its {size}"))
+        Some(format!("somebody cut {path} short while it was measured: it holds {is} of its {was}"))
     } else if least < size {
-        Some(format!("somebody cut {path} short to {least} or less while it was measured, and it grew again to {now}"))
+        let least = told(least);
+        Some(format!("somebody cut {path} short to {least} or less while it was measured, and it grew again to {is}"))
     } else {
-        (now > size).then(|| format!("somebody let {path} grow from {size} to {now} while it was measured"))
+        (now > size).then(|| format!("somebody let {path} grow from {was} to {is} while it was measured"))
     }
 }
 
@@ -145,6 +151,9 @@ mod tests {
         );
         assert!(said(&leave, &short).contains("it holds 256 KiB of its 1 MiB"));
         assert!(said(&leave, &long).contains("grow from 1 MiB to 2 MiB"));
+        let nearly = resize(SIZE - 1);
+        assert!(said(&nearly, &leave).contains("it holds 1048575 B of its 1048576 B"), "{}", said(&nearly, &leave));
+        assert!(said(&nearly, &back).contains("short to 1048575 B or less"), "{}", said(&nearly, &back));
         for state in [FileState::Append, FileState::LastFirst, FileState::Truncated] {
             assert_eq!(told(state, &short, &back), None, "{state}");
             assert_eq!(told(state, leave, &long), None, "{state}");

@@ -89,6 +89,23 @@ pub enum TargetError {
         /// The type of the file system.
         filesystem: String,
     },
+    /// Where the kernel keeps the names of devices, and a file was to be made.
+    #[error(
+        "{path} is where devices have their names (devtmpfs), and a file made there would be in memory; \
+         look whether the device's name is right, or name a directory on a disk"
+    )]
+    AmongDevices {
+        /// The directory.
+        path: String,
+    },
+    /// A link that leads nowhere, where a file was to be made.
+    #[error("{path} is a link to {leads}, which does not exist; name that file itself, or remove the link")]
+    LinkToNothing {
+        /// The link.
+        path: String,
+        /// Where it leads.
+        leads: String,
+    },
     /// The process may not have more files open.
     #[error("cannot open {path} beside all the others; {remedy}")]
     TooManyOpen {
@@ -463,8 +480,8 @@ fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, Targ
 /// The multiple direct I/O must keep to; none where it is refused. The kernel says (statx, Linux 6.1), else a device's
 /// logical block, else what a read of the file shows.
 fn direct_alignment(file: &File, facts: &TargetFacts) -> Option<Bytes> {
-    // tmpfs takes O_DIRECT since Linux 6.6 and still reads from memory.
-    if facts.filesystem.as_deref() == Some("tmpfs") {
+    // They take O_DIRECT since Linux 6.6 and still read from memory.
+    if facts.filesystem.as_deref().is_some_and(filesystem::is_memory) {
         return None;
     }
     let direct = open_again(file, flags_for(false, Buffering::Direct)).ok()?;

@@ -60,7 +60,7 @@ impl TestFile {
         let name = name.as_ref();
         let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(|error| match error {
             // Something bears the name after all: a link that leads nowhere, or what was made a moment ago.
-            rustix::io::Errno::EXIST => TargetError::from_io("make", &directory.join(name), error.into()),
+            rustix::io::Errno::EXIST => taken(&directory.join(name), error),
             error => fail(error),
         })?;
         let status = fstat(&file).map_err(fail)?;
@@ -220,6 +220,16 @@ pub fn fill(
     file.sync_all().map_err(failed)
 }
 
+/// Why a file is not made where something is.
+fn taken(path: &Path, error: rustix::io::Errno) -> TargetError {
+    match std::fs::read_link(path) {
+        Ok(leads) if !path.exists() => {
+            TargetError::LinkToNothing { path: path.display().to_string(), leads: leads.display().to_string() }
+        }
+        _ => TargetError::from_io("make", path, error.into()),
+    }
+}
+
 /// A path's directory and name.
 fn split(path: &Path) -> Result<(&Path, &std::ffi::OsStr), TargetError> {
     let directory = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
@@ -319,7 +329,8 @@ mod tests {
     fn a_link_is_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/nowhere", directory.path().join("t")).unwrap();
-        assert!(TestFile::create(directory.path(), "t").is_err());
+        let message = TestFile::create(directory.path(), "t").unwrap_err().to_string();
+        assert!(message.contains("t is a link to /nowhere, which does not exist"), "{message}");
     }
 
     #[test]

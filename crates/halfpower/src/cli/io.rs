@@ -251,7 +251,9 @@ fn measure(
     let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);
     console.start_bar(length);
     let mut bar = Bar { context, workload: &workload, length };
-    Ok(host.measure(&workload, &mut bar, &context.cancel)?)
+    let mut sample = host.measure(&workload, &mut bar, &context.cancel)?;
+    sample.warnings.extend(spec.missed_direct(host.describe(), &workload));
+    Ok(sample)
 }
 
 struct Bar<'a> {

@@ -8,7 +8,11 @@ use std::fmt::Write;
 
 /// A sample for people.
 pub(super) fn summary(sample: &Sample) -> String {
-    let mut text = format!("{}, {}, on {}\n", sample.workload, sample.workload.named_personality(), places(sample));
+    let what = match is_read_back(sample) {
+        true => format!("reading back what was written, {} at a time", sample.workload.request_size),
+        false => sample.workload.to_string(),
+    };
+    let mut text = format!("{what}, {}, on {}\n", sample.workload.named_personality(), places(sample));
     let parts = [("read", &sample.read), ("write", &sample.write), ("trim", &sample.trim), ("flush", &sample.flush)];
     let parts: Vec<(&str, &Totals)> =
         parts.iter().filter_map(|(name, totals)| Some((*name, totals.as_ref()?))).collect();
@@ -32,9 +36,12 @@ pub(super) fn summary(sample: &Sample) -> String {
     if let Some(machine) = machine(sample) {
         line(&mut text, "machine", &machine);
     }
-    let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
-    let depth = significant(sample.depth_mean.counted);
-    line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
+    // Nobody counts what is outstanding while it is read back.
+    if !is_read_back(sample) {
+        let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
+        let depth = significant(sample.depth_mean.counted);
+        line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
+    }
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
@@ -57,6 +64,11 @@ pub(super) fn summary(sample: &Sample) -> String {
         line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
     }
     text
+}
+
+/// Whether it is of a verification alone.
+fn is_read_back(sample: &Sample) -> bool {
+    sample.verified.is_some() && !sample.workload.operation.writes()
 }
 
 fn line(text: &mut String, name: &str, figures: &str) {
@@ -219,6 +231,7 @@ mod tests {
         sample.parallel = Some(Parallel { bytes_at_first_finish: 1 << 20, ..Parallel::default() });
         sample.verified =
             Some(Verified { blocks: 9, wrong: 1, first_wrong: Some("bad".to_owned()), ..Default::default() });
+        sample.workload.operation = halfpower_model::Operation::Write;
         sample.read = Some(Totals { requests: 5, bytes: 5, ..Totals::default() });
         sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() });
         sample.instrument.obtained = vec!["sqpoll".to_owned()];
@@ -227,5 +240,15 @@ mod tests {
         {
             assert!(text.contains(told), "{told}: {text}");
         }
+    }
+
+    #[test]
+    fn a_verification_is_told_from_a_read() {
+        let mut sample = sample(Vec::new());
+        assert!(summary(&sample).starts_with("sequential read,") && summary(&sample).contains("outstanding"));
+        sample.verified = Some(Verified::default());
+        let text = summary(&sample);
+        assert!(text.starts_with("reading back what was written, 64 KiB at a time"), "{text}");
+        assert!(!text.contains("outstanding") && !text.contains("sequential"), "{text}");
     }
 }

@@ -54,7 +54,8 @@ struct What {
     ///
     /// none            not at all: the last write returned is the end
     /// flush_at_end    one fsync by each worker after its last write
-    /// fsync=N         one by each worker after every N of its writes
+    /// fsync=N         one by each worker after every N of its writes,
+    ///                 before the next: none after its last
     /// fdatasync=N     the same with fdatasync
     #[arg(long, value_name = "WHEN", verbatim_doc_comment)]
     durability: Option<Durability>,

@@ -159,7 +159,7 @@ fn no_room(place: &Path, free: Bytes, needed: Bytes) -> UsageError {
 fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
     let filesystem = facts.filesystem.as_deref().unwrap_or_default();
     let mut notes = Vec::new();
-    if matches!(filesystem, "tmpfs" | "ramfs") || facts.transport.as_deref() == Some("ram") {
+    if halfpower_engine::filesystem::is_memory(filesystem) || facts.transport.as_deref() == Some("ram") {
         notes.push(Warning::new("memory", format!("{} is memory, not storage", facts.path), "name a path on a disk"));
     }
     if filesystem == "overlay" {

@@ -45,6 +45,28 @@ impl Drop for Zram {
     }
 }
 
+/// A zram device of its own, taken away when dropped.
+struct NewZram {
+    number: String,
+}
+
+impl NewZram {
+    /// None where the kernel makes none.
+    fn of(size: &str) -> Option<NewZram> {
+        let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?.trim().to_owned();
+        let zram = NewZram { number };
+        std::fs::write(format!("/sys/block/zram{}/disksize", zram.number), size).ok()?;
+        Some(zram)
+    }
+}
+
+impl Drop for NewZram {
+    fn drop(&mut self) {
+        let remove = || std::fs::write("/sys/class/zram-control/hot_remove", &self.number).is_ok();
+        wait_for("a zram to be removed", remove);
+    }
+}
+
 #[test]
 fn a_device_is_read_and_written_only_when_named() {
     let lab = Lab::new();
@@ -260,6 +282,47 @@ fn memory_that_looks_like_a_disk_is_told_from_one() {
     let written = lab.run(["io", "/dev/zram0", "--op=write", "--bytes=8MiB", "--request-size=64KiB", "--overwrite"]);
     assert_eq!(written.status, Some(0), "{}", written.stderr);
     assert!(written.stderr.contains("/dev/zram0 is memory, not storage"), "{}", written.stderr);
+}
+
+#[test]
+fn a_ring_trims_a_device_that_does_its_work_as_it_comes() {
+    if !is_root() {
+        return;
+    }
+    let Some(zram) = NewZram::of("8M") else { return skip("there is no zram to be had") };
+    let lab = Lab::new();
+    let device = format!("/dev/zram{}", zram.number);
+    for personality in ["io_uring", "sync"] {
+        let way = format!("--personality={personality}");
+        let sample = lab.json(["io", &device, "--op=trim", "--requests=20", "--overwrite", &way, "--json"]);
+        assert_eq!(sample["trim"]["requests"], 20, "{sample}");
+        let counting = std::fs::read_to_string(format!("/sys/block/zram{}/queue/iostats", zram.number)).unwrap();
+        assert_eq!(sample["block"].is_null(), counting.trim() == "0", "counters that stay 0 are none");
+    }
+}
+
+#[test]
+fn what_a_device_trimmed_is_counted() {
+    let lab = Lab::new();
+    let Some(device) = Loop::on(&lab.data_file("image", 4096)) else { return };
+    let trims = ["--op=trim", "--requests=20", "--request-size=64KiB", "--overwrite", "--json"];
+    let sample = lab.json([&["io", device.name()], &trims[..]].concat());
+    assert_eq!(sample["block"]["trim"]["bytes"], 20 << 16, "{}", sample["block"]);
+    assert_eq!(sample["block"]["write"]["bytes"], 0, "{}", sample["block"]);
+}
+
+#[test]
+fn a_slip_in_the_name_of_a_device_makes_no_file() {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    if !is_root() || !mounts.lines().any(|line| line.contains(" /dev devtmpfs ")) {
+        return skip("/dev is no devtmpfs here, or not to be written");
+    }
+    let lab = Lab::new();
+    let name = format!("/dev/loop0p{}", std::process::id());
+    let made = lab.run(["io", &name, "--op=write", "--overwrite", "--size=1MiB", "--requests=1"]);
+    assert!(std::fs::remove_file(&name).is_err(), "a file was made among the devices");
+    assert!(made.status == Some(1) && made.stderr.contains("look whether the device's name"), "{}", made.stderr);
+    lab.refuses(["run", "/dev"], 1, "where devices have their names");
 }
 
 #[test]

@@ -165,3 +165,25 @@ fn a_name_cannot_steer_the_terminal() {
     assert!(io.stdout.contains("e\u{fffd}[31m\u{fffd}vil"), "{}", io.stdout);
     assert_eq!(runs.stdout.lines().count(), 2, "a line a run: {}", runs.stdout);
 }
+
+#[test]
+fn a_sample_of_the_file_cache_says_so() {
+    let lab = Lab::new();
+    lab.data_file("data", 4096);
+    let says = |code: &str, arguments: &[&str]| {
+        let sample = lab.json([&["io", "data", "--requests=200", "--json"], arguments].concat());
+        sample["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == code)
+    };
+    let of_memory =
+        |more: &[&str]| says("memory_speed", &[&["--buffering=buffered", "--personality=sync"], more].concat());
+    assert!(of_memory(&["--op=write", "--overwrite"]));
+    assert!(!of_memory(&["--op=write", "--overwrite", "--durability=flush_at_end"]));
+    assert!(!of_memory(&["--cache=warm", "--request-size=4KiB"]));
+    assert!(of_memory(&["--request-size=4KiB"]), "it is in the cache now");
+    let text = lab.run(["io", "data", "--requests=200", "--request-size=4KiB", "--buffering=buffered"]).stdout;
+    assert!(text.contains("this is the speed of memory") || text.contains("nobody knows how much"), "{text}");
+    if lab.json(["io", "data", "--requests=1", "--json"])["workload"]["buffering"] == "direct" {
+        assert!(says("not_direct", &["--request-size=5000"]));
+        assert!(!says("not_direct", &["--request-size=5000", "--buffering=buffered"]));
+    }
+}

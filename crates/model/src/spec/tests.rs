@@ -31,6 +31,33 @@ fn nothing_said_is_a_direct_sequential_read() {
 }
 
 #[test]
+fn what_does_not_fit_direct_says_why() {
+    let told = |spec: WorkloadSpec| {
+        let environment = environment();
+        spec.missed_direct(&environment, &spec.resolve(&environment).unwrap())
+    };
+    let of = |size| WorkloadSpec { request_size: Some(Bytes(size)), ..Default::default() };
+    let message = told(of(5000)).unwrap().message;
+    assert!(message.contains("requests of 5000 B are no multiple of 512 B"), "{message}");
+    assert_eq!(told(of(5120)), None);
+    assert_eq!(told(WorkloadSpec { buffering: Some(Buffering::Buffered), ..of(5000) }), None, "it was said");
+}
+
+#[test]
+fn what_cannot_be_verified_says_why() {
+    let refused = |operation: &str, environment: &Environment| {
+        let verify = Some(crate::Verify::Stamp);
+        let spec = WorkloadSpec { operation: operation.parse().ok(), verify, ..Default::default() };
+        spec.resolve(environment).unwrap_err().to_string()
+    };
+    let mut null = environment();
+    null.target = TargetFacts::bare("null:", TargetKind::Null, Bytes(1 << 30));
+    let message = refused("write", &null);
+    assert!(message.contains("null: keeps nothing") && !message.contains("trim"), "{message}");
+    assert!(refused("trim", &environment()).contains("does not go with trims"));
+}
+
+#[test]
 fn without_direct_it_is_buffered_and_sync() {
     let mut environment = environment();
     environment.target.direct_alignment_bytes = None;

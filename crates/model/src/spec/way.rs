@@ -2,6 +2,7 @@
 
 use super::{ResolveError, WorkloadSpec, first_broken};
 use crate::environment::{Environment, TargetFacts, TargetKind};
+use crate::sample::Warning;
 use crate::units::Bytes;
 use crate::workload::{Buffering, Personality, RwFlag, Workload};
 
@@ -31,6 +32,23 @@ impl WorkloadSpec {
             }
             Some(_) => Ok(buffering),
         }
+    }
+
+    /// Why requests go through the file cache though nobody said so and the targets take direct ones, with the remedy:
+    /// they do not fit.
+    pub fn missed_direct(&self, environment: &Environment, workload: &Workload) -> Option<Warning> {
+        let is_chosen = self.buffering.is_some() || self.keeps_nothing() || self.personality == Some(Personality::Mmap);
+        let (alignment, size) = (environment.direct_alignment()?, workload.request_size);
+        let is_missed = !is_chosen && !workload.buffering.is_direct() && environment.target.kind != TargetKind::Null;
+        (is_missed && !size.0.is_multiple_of(alignment.0)).then(|| {
+            Warning::new(
+                "not_direct",
+                format!(
+                    "requests of {size} are no multiple of {alignment}, which direct I/O wants here: they went through the file cache"
+                ),
+                "use a multiple, or say --buffering buffered",
+            )
+        })
     }
 
     /// Whether it is asked for that the file cache keeps nothing, which takes one that is used.

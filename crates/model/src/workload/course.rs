@@ -29,7 +29,7 @@ pub enum Durability {
     None,
     /// An fsync by each worker after its last write; the time counts.
     FlushAtEnd,
-    /// An fsync by each worker after so many of its writes, before the next.
+    /// An fsync by each worker after so many of its writes, before the next: none after its last.
     Fsync {
         /// Writes between two.
         every: u32,

@@ -158,8 +158,20 @@ impl FromStr for Pattern {
             ("normal", Some(_)) => within(1, 1000).map(|deviation| Pattern::Normal { deviation }),
             _ => None,
         };
-        pattern.ok_or_else(|| ChoiceError::new(text, CHOICES))
+        pattern.ok_or_else(|| ChoiceError::new(text, number.and_then(|_| range(word)).unwrap_or(CHOICES)))
     }
+}
+
+/// What the number of a pattern may be.
+fn range(word: &str) -> Option<&'static str> {
+    Some(match settled(word, &["hot_cold"]) {
+        "strided" => "strided=SIZE, like strided=1MiB",
+        "zipf" => "zipf=0.001 to zipf=10, with three decimals at most",
+        "pareto" => "pareto=0.001 to pareto=0.5, with three decimals at most",
+        "hot_cold" => "hot_cold=1/1 to hot_cold=99/99, in whole percents",
+        "normal" => "normal=0.001 to normal=1, with three decimals at most",
+        _ => return None,
+    })
 }
 
 by_text!(Pattern);
@@ -179,6 +191,24 @@ mod tests {
             ["", "zipf", "zipf=0", "zipf=.", "zipf=1.2345", "zipf=-1", "random=3", "hot_cold=100/20", "pareto=0.6"]
         {
             assert!(bad.parse::<Pattern>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_told_the_range() {
+        for (bad, told) in [
+            ("zipf=-1", "`zipf=-1` is not one of zipf=0.001 to zipf=10"),
+            ("pareto=2", "pareto=0.001 to pareto=0.5"),
+            ("normal=0", "normal=0.001 to normal=1"),
+            ("hot-cold=0/5", "hot_cold=1/1 to hot_cold=99/99"),
+            ("zipf", "zipf=THETA, pareto=SHARE"),
+            ("random=3", "zipf=THETA, pareto=SHARE"),
+        ] {
+            let message = bad.parse::<Pattern>().unwrap_err().to_string();
+            assert!(message.contains(told), "{message}");
+        }
+        for good in ["zipf=0.001", "zipf=10", "pareto=0.5", "hot_cold=99/99", "normal=1"] {
+            assert!(good.parse::<Pattern>().is_ok(), "{good}");
         }
     }
 }

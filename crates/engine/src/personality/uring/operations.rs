@@ -9,8 +9,9 @@ use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{TargetKind, Workload};
 use rustix::fs::FallocateFlags;
+use rustix::io::{Errno, ReadWriteFlags};
 use rustix::io_uring::{IoringFsyncFlags, IoringOp, IoringSetupFlags};
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::fd::AsRawFd;
 
 /// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)` of linux/blkdev.h (6.12).
@@ -130,5 +131,15 @@ fn takes_discards(device: &Opened) -> io::Result<bool> {
         ring.submit_and_wait(1)?;
         ring.take(|done| result = Some(done.result));
     }
-    Ok(result == Some(-libc::EINVAL))
+    Ok(result == Some(-libc::EINVAL) && takes_work_without_waiting(device))
+}
+
+/// Whether the driver takes work that must not wait, as the ring gives it trims. Those that do their work as it comes,
+/// zram for one, refuse it (EOPNOTSUPP), and only when a trim is really to be done. The kernel says so of a read too,
+/// before anything else is looked at: one byte is no direct read, and a buffered one that must not wait moves nothing
+/// from the device.
+fn takes_work_without_waiting(device: &Opened) -> bool {
+    let mut byte = [0];
+    let buffers = &mut [IoSliceMut::new(&mut byte)];
+    rustix::io::preadv2(&device.file, buffers, 0, ReadWriteFlags::NOWAIT) != Err(Errno::OPNOTSUPP)
 }

@@ -1,0 +1,122 @@
+//! Warns where the file cache, not the storage, did what was measured: writes that nobody waited for, and reads that the
+//! device below had little part in, by its own counters. Where it was asked for, by a warm cache, nothing is said.
+
+use halfpower_model::sample::{Block, Warning};
+use halfpower_model::{
+    Buffering, CachePolicy, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload,
+};
+
+/// Share of the bytes read that the device moved, below which a figure is that of memory. The counters have read-ahead,
+/// a warm-up and other programs in them, so the share is the most it can have been.
+const MIN_SHARE: f64 = 0.5;
+const CODE: &str = "memory_speed";
+
+/// What a sample should say of itself that measured memory.
+pub(super) fn warning(sample: &Sample) -> Option<Warning> {
+    let workload = &sample.workload;
+    let is_null = sample.environment.target.kind == TargetKind::Null || workload.personality == Personality::Null;
+    if is_null || workload.buffering.is_direct() || sample.total.bytes == 0 {
+        return None;
+    }
+    if nobody_waits(workload) {
+        return Some(Warning::new(
+            CODE,
+            "nothing waited until the writes were stored: this is the speed of memory, not of the storage",
+            "use --durability flush_at_end, or --buffering direct",
+        ));
+    }
+    let asked = sample.read.as_ref().map(|read| read.bytes).filter(|bytes| *bytes > 0)?;
+    if workload.cache == CachePolicy::Warm {
+        return None;
+    }
+    let remedy = "use --cache cold, or --buffering direct";
+    match sample.block.as_ref().and_then(share_of_device(asked)) {
+        Some(share) if share < MIN_SHARE => {
+            let percent = share * 100.0;
+            let message = format!(
+                "the device moved {percent:.0} % of the bytes that were read: this is the speed of memory, not of the storage"
+            );
+            Some(Warning::new(CODE, message, remedy))
+        }
+        // What a cold cache leaves unknown has warnings of its own.
+        None if workload.cache == CachePolicy::Keep => {
+            let message = "nobody knows how much was read from the file cache: this may be the speed of memory";
+            Some(Warning::new(CODE, message, remedy))
+        }
+        _ => None,
+    }
+}
+
+fn share_of_device(asked: u64) -> impl Fn(&Block) -> Option<f64> {
+    move |block| Some(block.read?.bytes as f64 / asked as f64)
+}
+
+/// Whether what is written may stay in the file cache.
+fn nobody_waits(workload: &Workload) -> bool {
+    workload.operation.writes()
+        && workload.buffering == Buffering::Buffered
+        && workload.durability == Durability::None
+        && !workload.operation.has(RequestKind::Flush)
+        && !workload.rw_flags.has(RwFlag::Dsync)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::sample::{Direction, Totals};
+    use halfpower_model::{Bytes, Operation, TargetFacts};
+
+    /// The message on a sample of a million bytes, of which the device moved so many.
+    fn told(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
+        let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
+        let workload = Workload { personality: Personality::Sync, ..workload };
+        let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
+        let totals = Totals { requests: 10, bytes: 1_000_000, ..Totals::default() };
+        sample.read = sample.workload.operation.reads().then(|| totals.clone());
+        sample.total = totals;
+        sample.block = device_bytes.map(|bytes| Block {
+            requests: 1,
+            bytes,
+            merges: 0,
+            busy_fraction: 0.0,
+            read: Some(Direction { requests: 1, bytes, amplification: None }),
+            write: None,
+            trim: None,
+            phases: None,
+        });
+        let warning = warning(&sample)?;
+        assert_eq!(warning.code, CODE);
+        Some(warning.message)
+    }
+
+    fn buffered(operation: Operation) -> Workload {
+        Workload { operation, buffering: Buffering::Buffered, ..Workload::default() }
+    }
+
+    #[test]
+    fn writes_that_nobody_waits_for_are_told() {
+        let write = || buffered(Operation::Write);
+        assert!(told(write(), Some(1_000_000)).is_some_and(|message| message.contains("nothing waited")));
+        for waited_for in [
+            Workload { durability: Durability::FlushAtEnd, ..write() },
+            Workload { buffering: Buffering::Through, ..write() },
+            Workload { buffering: Buffering::Direct, ..write() },
+            Workload { rw_flags: "dsync".parse().unwrap(), ..write() },
+        ] {
+            assert_eq!(told(waited_for.clone(), None), None, "{waited_for}");
+        }
+    }
+
+    #[test]
+    fn reads_that_the_device_had_little_part_in_are_told() {
+        let read = |cache| Workload { cache, ..buffered(Operation::Read) };
+        let keep = |device| told(read(CachePolicy::Keep), device);
+        assert!(keep(Some(490_000)).is_some_and(|message| message.contains("the device moved 49 %")));
+        assert_eq!(keep(Some(510_000)), None);
+        assert!(keep(None).is_some_and(|message| message.contains("nobody knows")));
+        assert!(told(read(CachePolicy::Cold), Some(0)).is_some(), "it was not cold, or did not stay so");
+        assert_eq!(told(read(CachePolicy::Cold), None), None, "cold_unknown says it");
+        assert_eq!(told(read(CachePolicy::Warm), Some(0)), None, "it was asked for");
+        assert_eq!(told(Workload { buffering: Buffering::Direct, ..read(CachePolicy::Keep) }, Some(0)), None);
+    }
+}
