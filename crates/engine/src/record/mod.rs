@@ -1,6 +1,7 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
 mod idle;
+mod pacing;
 mod warnings;
 
 use crate::errno;
@@ -16,6 +17,7 @@ use halfpower_model::sample::{
 use halfpower_model::{
     Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, TargetKind, Workload,
 };
+use pacing::Course;
 
 /// What is known beside the run itself.
 pub(crate) struct Context {
@@ -103,6 +105,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         ..Sample::empty(workload.clone(), context.environment)
     };
     sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
+    sample.warnings.extend(pacing::warnings(&sample, &Course::of(raw, context.clock)));
     sample
 }
 
