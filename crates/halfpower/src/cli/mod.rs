@@ -3,6 +3,7 @@
 mod console;
 mod doctor;
 mod fio_names;
+mod inspect;
 mod instrument;
 mod interrupts;
 mod io;
@@ -71,6 +72,7 @@ enum Command {
     /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
+    Inspect(inspect::Arguments),
     Scrub(scrub::Arguments),
     Soak(soak::Arguments),
     /// List, show or remove what the store holds
@@ -142,6 +144,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
         Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),

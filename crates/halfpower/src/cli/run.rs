@@ -2,7 +2,7 @@
 
 use super::number::{any, count};
 use super::session::{self, DEFAULT_REPORT};
-use super::targets::OverwriteArgument;
+use super::targets::{OverwriteArgument, PeakArguments};
 use super::{Context, Ending, UsageError};
 use crate::ground::{self, Contents, Site, Wish};
 use crate::plan::{Overrides, Plan, PlanError};
@@ -64,6 +64,8 @@ pub(super) struct PlanArguments {
     write_budget: Option<Bytes>,
     #[command(flatten)]
     overwrite: OverwriteArgument,
+    #[command(flatten)]
+    peaks: PeakArguments,
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
@@ -152,6 +154,8 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         size: arguments.size.or(study.test_file),
         size_is_fixed: arguments.size.is_some(),
         overwrite: arguments.overwrite.of(targets)?,
+        // Laid over one another: what comes last counts.
+        peaks: [study.peaks.as_slice(), &arguments.peaks.given].concat(),
         ..Wish::default()
     };
     let site = ground::look(&wish)?;

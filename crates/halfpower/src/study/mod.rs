@@ -16,7 +16,7 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 
-use halfpower_model::{Bytes, Nanoseconds, Plugin, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Plugin, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 /// The studies in the binary: name and text.
@@ -37,6 +37,8 @@ pub(crate) struct Study {
     pub question: Option<String>,
     /// Size of the test file to make where the target is a directory; none: whoever makes it chooses.
     pub test_file: Option<Bytes>,
+    /// What levels below the target advertise, where the kernel does not tell.
+    pub peaks: Vec<GivenPeak>,
     /// How each cell is measured.
     pub trial: Trial,
     /// The sweeps, in the order of the file; never empty.

@@ -3,9 +3,11 @@
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
+pub mod inspect;
 mod scrub;
 mod soak;
 
+pub use inspect::{Inspected, InspectedTarget};
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
 pub use soak::{Soaked, SoakedProcessor};
 
@@ -43,6 +45,8 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "instrument", content = "figures", rename_all = "snake_case")]
 pub enum Figures {
+    /// `halfpower inspect`: the path from targets to the hardware.
+    Inspect(Box<Inspected>),
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
     /// `halfpower soak`: how idle the processors are.
@@ -67,6 +71,7 @@ impl Reading {
     /// The instrument's name, as the command has it.
     pub fn instrument(&self) -> &'static str {
         match self.figures {
+            Figures::Inspect(_) => "inspect",
             Figures::Scrub(_) => "scrub",
             Figures::Soak(_) => "soak",
         }

@@ -11,7 +11,7 @@ mod pattern;
 mod plugin;
 mod ring;
 mod way;
-mod words;
+pub(crate) mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use flags::{RwFlag, RwFlags};

@@ -1,5 +1,6 @@
 //! A reading of an instrument for people.
 
+mod inspect;
 mod soak;
 
 use super::console::printable;
@@ -12,11 +13,12 @@ use std::fmt::Write;
 pub(super) fn summary(reading: &Reading) -> String {
     let mut text = String::new();
     match &reading.figures {
+        Figures::Inspect(inspected) => inspect::inspect(&mut text, inspected),
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
         Figures::Soak(soaked) => soak::soak(&mut text, soaked),
     }
     for warning in &reading.warnings {
-        let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
+        let _ = writeln!(text, "  {:<11} {}; {}", "warning", printable(&warning.message), warning.remedy);
     }
     text
 }
