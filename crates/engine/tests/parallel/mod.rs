@@ -186,6 +186,7 @@ fn a_process_that_somebody_stopped_hears_the_end_all_the_same() {
 fn a_process_that_somebody_stopped_does_not_keep_the_run_past_its_time() {
     let sample = with_signal("stop-one-more", Signal::STOP, 1, false);
     assert!(sample.is_complete(), "{:?}", sample.failure);
+    assert!(sample.warnings.iter().any(|warning| warning.code == "paused"), "{:?}", sample.warnings);
 }
 
 #[test]
