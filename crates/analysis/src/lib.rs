@@ -2,6 +2,7 @@
 
 mod cells;
 mod findings;
+pub mod instrument;
 mod series;
 mod statistics;
 mod summary;

@@ -1,5 +1,6 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
+mod burst;
 mod console;
 mod doctor;
 mod fio_names;
@@ -17,6 +18,7 @@ mod session;
 mod study;
 mod targets;
 mod workload;
+mod zones;
 
 use clap::{Parser, Subcommand};
 pub(crate) use console::Console;
@@ -71,6 +73,8 @@ enum Command {
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
     Scrub(scrub::Arguments),
+    Burst(burst::Arguments),
+    Zones(zones::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
     /// Write a stored run's report again
@@ -141,6 +145,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
+        Command::Burst(arguments) => burst::run(&context, &arguments),
+        Command::Zones(arguments) => zones::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),

@@ -1,5 +1,8 @@
 //! A reading of an instrument for people.
 
+mod burst;
+mod zones;
+
 use super::console::printable;
 use halfpower_model::Reading;
 use halfpower_model::reading::{Figures, Scrubbed, Way};
@@ -11,6 +14,8 @@ pub(super) fn summary(reading: &Reading) -> String {
     let mut text = String::new();
     match &reading.figures {
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
+        Figures::Burst(burst) => burst::write(&mut text, burst),
+        Figures::Zones(zones) => zones::write(&mut text, zones),
     }
     for warning in &reading.warnings {
         let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);

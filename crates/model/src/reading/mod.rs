@@ -3,9 +3,13 @@
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
+mod burst;
 mod scrub;
+mod zones;
 
+pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
+pub use zones::{Band, Probe, Zones};
 
 use crate::environment::Environment;
 use crate::sample::{Program, Warning};
@@ -43,6 +47,10 @@ pub struct Reading {
 pub enum Figures {
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
+    /// `halfpower burst`: the limit of cache, link and bus.
+    Burst(Burst),
+    /// `halfpower zones`: throughput from the first byte to the last.
+    Zones(Zones),
 }
 
 impl Reading {
@@ -64,6 +72,8 @@ impl Reading {
     pub fn instrument(&self) -> &'static str {
         match self.figures {
             Figures::Scrub(_) => "scrub",
+            Figures::Burst(_) => "burst",
+            Figures::Zones(_) => "zones",
         }
     }
 }
