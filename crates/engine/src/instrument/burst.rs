@@ -259,7 +259,7 @@ mod tests {
         assert_eq!((told.len(), told.last()), (12, Some(&(12, 12))));
         assert_eq!(samples.looks.len(), 3);
         let look = &samples.looks[0];
-        assert_eq!(look.far.as_ref().and_then(|far| far.quantile(0.5)).map(|ns| ns / 1_000_000), Some(7));
+        assert_eq!(look.far.as_ref().and_then(|far| far.quantile(0.5)).map(|ns| ns / 1_000_000), Some(8));
         assert_eq!((look.near.count(), look.reread.count()), (100, 300));
     }
 
