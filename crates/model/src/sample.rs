@@ -277,6 +277,49 @@ pub struct Block {
     pub merges: u64,
     /// Share of the time the device had something to do.
     pub busy_fraction: f64,
+    /// Reads and writes apart; none in records from before they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Direction>,
+    /// The same of writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Direction>,
+    /// Where the requests spent their time; none where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
+}
+
+/// What the block layer did in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Direction {
+    /// Requests the device completed.
+    pub requests: u64,
+    /// Bytes it moved.
+    pub bytes: u64,
+    /// Bytes it moved over bytes that were asked for; none where none were.
+    pub amplification: Option<f64>,
+}
+
+/// The lives of requests in the block layer, as seen in short looks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Requests that were followed from the queue to their end.
+    pub followed: u64,
+    /// From being queued to being issued to the driver.
+    pub queued_ns: Latency,
+    /// From there to the completion.
+    pub device_ns: Latency,
+    /// Share of the requests' lives that was spent queued; none where none was followed.
+    pub queued_share: Option<f64>,
+    /// What was submitted and was too large for one request.
+    pub split: u64,
+    /// What was submitted and became part of a request that was queued already.
+    pub merged: u64,
+    /// Requests that the driver gave back.
+    pub requeued: u64,
+    /// Requests that had not ended when a look did: many of them mean that the slow ones are missing.
+    pub unfinished: u64,
+    /// Share of the time that was looked at.
+    pub looked_share: f64,
 }
 
 /// What measuring costs.

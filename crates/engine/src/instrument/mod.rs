@@ -5,5 +5,6 @@ pub mod cache;
 pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod disk;
+pub(crate) mod phases;
 pub mod scrub;
 pub mod zones;

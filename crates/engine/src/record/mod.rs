@@ -1,5 +1,6 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
+mod idle;
 mod warnings;
 
 use crate::errno;
@@ -61,6 +62,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let workers = worker_totals(raw, context.clock);
     let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
     let [read_histogram, write_histogram, trim_histogram, flush_histogram] = histograms;
+    let [asked_read, asked_write] = [&read, &write].map(|totals| totals.as_ref().map_or(0, |totals| totals.bytes));
     let mut sample = Sample {
         started_at: raw.started_at,
         elapsed_s,
@@ -83,7 +85,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         intervals: raw.intervals.clone(),
         depth_mean,
         cpu,
-        block: context.block,
+        block: context.block.map(|block| amplified(block, workload, [asked_read, asked_write])),
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
             obtained: raw.granted.obtained.clone(),
@@ -101,6 +103,16 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     };
     sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
     sample
+}
+
+/// Bytes at the device over bytes asked for. The device's count has the warm-up in it, so not where there was one.
+fn amplified(mut block: Block, workload: &Workload, asked: [u64; 2]) -> Block {
+    for (direction, asked) in [&mut block.read, &mut block.write].into_iter().zip(asked) {
+        if let Some(direction) = direction.as_mut().filter(|_| workload.warmup.0 == 0 && asked > 0) {
+            direction.amplification = Some(direction.bytes as f64 / asked as f64);
+        }
+    }
+    block
 }
 
 /// Whether something after the last request counts.

@@ -103,6 +103,27 @@ fn network_kind(filesystem: &str) -> Option<String> {
     NETWORK.contains(&filesystem).then(|| "network".to_owned())
 }
 
+/// Whether the files of such a file system are the kernel's own answers, made as they are read.
+pub(crate) fn is_made_up(filesystem: &str) -> bool {
+    const MADE_UP: [&str; 14] = [
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "configfs",
+        "efivarfs",
+        "bpf",
+        "pstore",
+        "devpts",
+        "fusectl",
+        "binfmt_misc",
+    ];
+    MADE_UP.contains(&filesystem)
+}
+
 /// The directory of a block device in sysfs.
 pub(crate) fn sysfs_device((major, minor): (u32, u32)) -> Option<PathBuf> {
     fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()
@@ -112,6 +133,13 @@ pub(crate) fn sysfs_device((major, minor): (u32, u32)) -> Option<PathBuf> {
 pub(crate) fn whole_disk(device: &Path) -> PathBuf {
     let parent = device.parent().filter(|_| device.join("partition").exists());
     parent.unwrap_or(device).to_owned()
+}
+
+/// The number of the whole disk that a device is of.
+pub(crate) fn disk_number(device: (u32, u32)) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(whole_disk(&sysfs_device(device)?).join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn describe_disk(facts: &mut TargetFacts, disk: &Path) {

@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use super::console::printable;
-use halfpower_model::sample::{Latency, Parallel, Totals};
+use halfpower_model::sample::{Latency, Parallel, Phases, Totals};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
 use std::fmt::Write;
@@ -34,7 +34,11 @@ pub(super) fn summary(sample: &Sample) -> String {
     line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
-    line(&mut text, "measured", &format!("{elapsed}{}", flush.unwrap_or_default()));
+    let rounded = rounded_up(sample).unwrap_or_default();
+    line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
+    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_ref()) {
+        line(&mut text, "block layer", &lives(phases));
+    }
     if let Some(parallel) = &sample.parallel {
         side_by_side(&mut text, parallel);
     }
@@ -56,6 +60,12 @@ fn line(text: &mut String, name: &str, figures: &str) {
     let _ = writeln!(text, "  {name:<11} {figures}");
 }
 
+/// Where a limit in bytes came to no whole number of requests, and so to more.
+fn rounded_up(sample: &Sample) -> Option<String> {
+    let limit = sample.workload.limits.bytes.filter(|limit| sample.total.bytes > limit.0)?;
+    Some(format!("; {limit} in whole requests are {}", Bytes(sample.total.bytes)))
+}
+
 /// Processor time a request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
 /// known.
 fn processor(sample: &Sample) -> Option<String> {
@@ -63,6 +73,25 @@ fn processor(sample: &Sample) -> Option<String> {
     let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
     Some(format!("{} µs a request (user {user}, system {system})", significant(cost)))
+}
+
+/// Where requests spent their time in the block layer, and what was done to them.
+fn lives(phases: &Phases) -> String {
+    let (Some(share), Some(queued), Some(device)) = (phases.queued_share, phases.queued_ns.mean, phases.device_ns.mean)
+    else {
+        return "no request was seen from its start to its end".to_owned();
+    };
+    let mean = |ns: f64| Nanoseconds(ns as u64);
+    format!(
+        "queued {} ({} %), at the device {}; {} split, {} merged, {} given back, of {} followed",
+        mean(queued),
+        significant(share * 100.0),
+        mean(device),
+        phases.split,
+        phases.merged,
+        phases.requeued,
+        phases.followed
+    )
 }
 
 /// Workers side by side, in the figures of `iozone -t`.
@@ -136,6 +165,7 @@ mod tests {
             host: "test".to_owned(),
             kernel: "6".to_owned(),
             cpus: 2,
+            cpu_numbers: Vec::new(),
             cpu_model: None,
             memory_bytes: Bytes(1 << 34),
             clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },

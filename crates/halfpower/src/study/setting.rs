@@ -7,8 +7,8 @@ use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
-    Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
+    Among, Arrivals, BlockPhases, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality,
+    Nanoseconds, Pattern, Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -66,6 +66,7 @@ pub(super) const KEYS: &[Key] = &[
     shown!("operation", operation: ["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:10"]),
     shown!("pattern", pattern: Pattern::EXAMPLES),
     listed!("sharing", sharing: Sharing),
+    shown!("among", among: Among::EXAMPLES),
     shown!("layout", layout: ["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
     listed!("buffering", buffering: Buffering),
     listed!("cache", cache: CachePolicy),
@@ -119,6 +120,7 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "bytes", form: Form::Size(value::LARGEST, |bytes| said!(bytes: Bytes(bytes))) },
     Key { name: "warmup", form: Form::Duration(Nanoseconds(0), |span| said!(warmup: span)) },
     Key { name: "interval", form: Form::Duration(Nanoseconds(10_000_000), |span| said!(interval: span)) },
+    listed!("block_phases", block_phases: BlockPhases),
     Key { name: "cpus", form: Form::Processors },
     Key { name: "processors", form: Form::Count(4096, |number| said!(processors: number as u32)) },
 ];
