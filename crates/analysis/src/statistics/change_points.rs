@@ -104,6 +104,8 @@ mod tests {
     use halfpower_model::random::Random;
     use proptest::prelude::*;
 
+    type Draw<'a> = &'a dyn Fn(&mut Normal, &mut Random) -> f64;
+
     /// The Nile's yearly flow at Aswan from 1871 to 1970, in 10^8 m³: Cobb, "The problem of the Nile", Biometrika 65
     /// (1978), table 1.
     const NILE: [f64; 100] = [
@@ -157,7 +159,7 @@ mod tests {
     #[test]
     fn scatter_of_many_kinds_is_no_change() {
         let humps = |random: &mut Random, share: f64| if random.next_unit() < share { 10.0 } else { 0.0 };
-        let kinds: [(&str, &dyn Fn(&mut Normal, &mut Random) -> f64); 8] = [
+        let kinds: [(&str, Draw<'_>); 8] = [
             ("even", &|_, random| random.next_unit()),
             ("normal", &|normal, _| normal.draw()),
             ("Laplace", &|_, random| {

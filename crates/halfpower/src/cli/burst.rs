@@ -1,15 +1,17 @@
 //! `halfpower burst`: the limit of cache, link and bus.
 
 use super::instrument::{self, Keeping};
+use super::number::{any, count};
 use super::{Context, Ending, UsageError};
-use clap::{Args, value_parser};
+use clap::Args;
 use halfpower_analysis::instrument::burst as analysis;
 use halfpower_engine::burst::{self, BurstOptions, BurstSamples, BurstSetting};
 use halfpower_engine::{Access, Host, Target};
 use halfpower_model::reading::{Burst, BurstTarget, Figures};
 use halfpower_model::sample::Warning;
-use halfpower_model::spec::MAX_DEPTH;
-use halfpower_model::{Bytes, Environment, MeasureError, Nanoseconds, Reading, TargetKind};
+use halfpower_model::{
+    Bytes, BytesPerSecond, Environment, MeasureError, Nanoseconds, Reading, TargetFacts, TargetKind,
+};
 use std::path::PathBuf;
 
 /// Reads a small region of each target over and over: the limit of cache, link and bus
@@ -30,19 +32,19 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SIZE", visible_alias = "bs", default_value = "256KiB")]
     request_size: Bytes,
     /// Reads outstanding at each target
-    #[arg(long, value_name = "N", visible_alias = "iodepth", default_value_t = 2, value_parser = value_parser!(u32).range(1..=i64::from(MAX_DEPTH)))]
+    #[arg(long, value_name = "N", visible_alias = "iodepth", default_value_t = 2, value_parser = count::<u32>)]
     depth: u32,
     /// Length of each measurement; half a second before it is not counted
     #[arg(long, value_name = "TIME", visible_alias = "runtime", default_value = "1s")]
     duration: Nanoseconds,
     /// How often each is measured
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = count::<u32>)]
     repetitions: u32,
     /// Each alone and all at once, and nothing between
     #[arg(long)]
     each_and_all: bool,
     /// Draws the order of the measurements
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = any::<u64>)]
     seed: u64,
     #[command(flatten)]
     keeping: Keeping,
@@ -58,6 +60,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         repetitions: arguments.repetitions,
         seed: arguments.seed,
     };
+    if arguments.repetitions == 0 {
+        anyhow::bail!(UsageError("--repetitions is 0; measure at least once".to_owned()));
+    }
     if arguments.duration.0 == 0 {
         anyhow::bail!(UsageError("--duration is 0; say how long each measurement is, like 1s".to_owned()));
     }
@@ -65,7 +70,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     // The last has all of them, in order.
     let environment = settings.last().map(|setting| setting.environment().clone()).expect("there is a target");
     context.console.start_bar(1);
-    let mut bar = |done, total, rate: halfpower_model::BytesPerSecond| {
+    let mut bar = |done, total, rate: BytesPerSecond| {
         context.console.move_bar(done, total, "", &rate.to_string());
     };
     let samples = match burst::measure(&mut settings, &options, &mut bar, &context.cancel) {
@@ -105,7 +110,7 @@ fn setting(arguments: &Arguments, options: &BurstOptions, targets: Vec<u32>) -> 
 }
 
 /// Why a target cannot be read past the file cache; none where it can.
-pub(super) fn unsuitable(target: &halfpower_model::TargetFacts) -> Option<String> {
+pub(super) fn unsuitable(target: &TargetFacts) -> Option<String> {
     let path = &target.path;
     if target.kind == TargetKind::Null {
         return Some("null: has nothing behind it; name files or block devices".to_owned());
@@ -142,4 +147,29 @@ fn same_device(environment: &Environment) -> Option<Warning> {
         format!("several targets lie on {twice}: what they share is that device, and perhaps nothing else"),
         "name one target of each device",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_the_file_cache_gives_is_not_measured() {
+        let file = TargetFacts::bare("file", TargetKind::File, Bytes::MIB);
+        assert!(unsuitable(&file).unwrap().contains("file takes no direct I/O"));
+        assert_eq!(unsuitable(&TargetFacts { direct_alignment_bytes: Some(Bytes(512)), ..file }), None);
+    }
+
+    #[test]
+    fn targets_of_one_device_are_told_of() {
+        let on = |device: &str| TargetFacts {
+            device: Some(device.to_owned()),
+            ..TargetFacts::bare("file", TargetKind::File, Bytes::MIB)
+        };
+        let environment = |devices: [&str; 3]| {
+            halfpower_engine::environment(on(devices[0]), devices[1..].iter().map(|device| on(device)).collect())
+        };
+        assert_eq!(same_device(&environment(["sda", "sdb", "sdc"])), None);
+        assert!(same_device(&environment(["sda", "sdb", "sda"])).unwrap().message.contains("lie on sda"));
+    }
 }

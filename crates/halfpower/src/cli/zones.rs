@@ -2,9 +2,10 @@
 
 use super::burst::unsuitable;
 use super::instrument::{self, Keeping};
+use super::number::{any, count};
 use super::{Context, Ending, UsageError};
 use crate::store::{RunId, RunStatus, Store};
-use clap::{Args, value_parser};
+use clap::Args;
 use halfpower_analysis::instrument::zones as analysis;
 use halfpower_engine::zones::{self as engine, Places};
 use halfpower_engine::{Access, Host, Target};
@@ -13,6 +14,8 @@ use halfpower_model::{Bytes, Cancel, MeasureError, Reading, Testbed};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// The most places: finding the bands takes as long as their number squared.
+const PLACES_MAX: u32 = 4096;
 /// How often what was measured is kept.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
@@ -27,13 +30,13 @@ pub(super) struct Arguments {
     #[arg(value_name = "TARGET", required_unless_present = "resume")]
     target: Option<PathBuf>,
     /// How many places
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = count::<u32>)]
     places: u32,
     /// Bytes of each read [default: what takes some 10 ms in the middle]
     #[arg(long, value_name = "SIZE", visible_alias = "bs")]
     read_size: Option<Bytes>,
     /// Draws the order of the places
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = any::<u64>)]
     seed: u64,
     /// Go on with a run that was interrupted, its way
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "places", "read_size", "seed", "no_store", "note"])]
@@ -90,6 +93,9 @@ fn begin(
     path: &PathBuf,
     store: &mut Store,
 ) -> anyhow::Result<Option<(RunId, Reading, Host)>> {
+    if !(1..=PLACES_MAX).contains(&arguments.places) {
+        anyhow::bail!(UsageError(format!("--places is {}; it must be 1 to {PLACES_MAX}", arguments.places)));
+    }
     let started_at = jiff::Timestamp::now();
     let mut host = open(path)?;
     let workload = engine::reading(host.describe())?;
