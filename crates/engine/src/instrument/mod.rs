@@ -8,6 +8,7 @@ pub(crate) mod counters;
 pub(crate) mod cpu;
 pub(crate) mod disk;
 pub mod inspect;
+pub(crate) mod perf;
 pub(crate) mod phases;
 pub mod scrub;
 pub(crate) mod soak;
