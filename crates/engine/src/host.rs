@@ -6,6 +6,7 @@ use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
+use crate::system::{Root, machine::processor_model};
 use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
@@ -13,9 +14,9 @@ use crate::worker::ledger::Ledger;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
-    Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, Durability, Environment, FileState,
-    Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify,
-    WorkerKind, Workload,
+    Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, CpuAccounting, Durability, Environment,
+    FileState, GivenPeak, Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample,
+    TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
 use rustix::thread::CpuSet;
 use std::io;
@@ -43,7 +44,7 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         kernel: text(system.release()),
         cpus: allowed.map_or(1, |set| set.count()),
         cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
-        cpu_model: cpu_model(),
+        cpu_model: processor_model(&Root::host()),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
         personalities: personalities(),
@@ -56,12 +57,6 @@ fn describe(targets: &Targets) -> Environment {
     let mut facts = targets.facts();
     let first = facts.remove(0);
     environment(first, facts)
-}
-
-fn cpu_model() -> Option<String> {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 impl Host {
@@ -78,6 +73,11 @@ impl Host {
     pub fn on(targets: Vec<Target>) -> Result<Host, TargetError> {
         let targets = Targets::new(targets)?;
         Ok(Host { environment: describe(&targets), targets, clock: Clock::host() })
+    }
+
+    /// Takes over peaks that were given, of every target.
+    pub fn give_peaks(&mut self, given: &[GivenPeak]) {
+        self.environment.all_targets_mut().for_each(|target| target.give_peaks(given));
     }
 
     fn sample(
@@ -243,6 +243,7 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         rate: None,
         processors: None,
         verify: Verify::Off,
+        cpu_accounting: CpuAccounting::Account,
         ..workload.clone()
     };
     let mut best = f64::INFINITY;

@@ -14,7 +14,7 @@ pub(crate) use bootstrap::bootstrap_interval;
 pub(crate) use change_points::change_points;
 pub use interval::relative_half_width;
 pub(crate) use interval::{mean, mean_estimate};
-pub(crate) use line::{Point, weighted_line};
+pub(crate) use line::{Line, Point, weighted_line};
 pub(crate) use median::median_estimate;
 pub(crate) use ratio::paired_ratio;
 

@@ -4,6 +4,7 @@ mod burst;
 mod console;
 mod doctor;
 mod fio_names;
+mod inspect;
 mod instrument;
 mod interrupts;
 mod io;
@@ -17,6 +18,7 @@ mod runs;
 mod sample_text;
 mod scrub;
 mod session;
+mod soak;
 mod study;
 mod targets;
 mod workload;
@@ -72,9 +74,11 @@ enum Command {
     /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
+    Inspect(inspect::Arguments),
     Scrub(scrub::Arguments),
     Burst(burst::Arguments),
     Zones(zones::Arguments),
+    Soak(soak::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
     /// Write a stored run's report again
@@ -144,9 +148,11 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
         Command::Burst(arguments) => burst::run(&context, &arguments),
         Command::Zones(arguments) => zones::run(&context, &arguments),
+        Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),

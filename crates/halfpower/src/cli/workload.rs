@@ -7,8 +7,9 @@ use super::number::{any, count};
 use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
-    Arrivals, BlockPhases, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality,
-    Nanoseconds, Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
+    Arrivals, BlockPhases, Buffering, Bytes, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
+    NamedPersonality, Nanoseconds, Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind,
+    WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -244,6 +245,14 @@ struct How {
     /// For short whiles, so that it costs little; takes root. What is split, merged and given back is counted as well.
     #[arg(long)]
     block_phases: bool,
+    /// How processor time is accounted for: account, soaker [default: account]
+    ///
+    /// account    by the kernel's accounts: a lower bound, at no cost
+    /// soaker     by a busy loop on every processor besides, of the lowest
+    ///            priority: what it does not get is an upper bound. It may
+    ///            disturb the rest, so take throughput from another run
+    #[arg(long, value_name = "HOW", verbatim_doc_comment)]
+    cpu_accounting: Option<CpuAccounting>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
@@ -332,6 +341,7 @@ impl WorkloadArguments {
             block_phases: how.block_phases.then_some(BlockPhases::On),
             cpus: how.cpus.map(|list| list.0),
             processors: how.processors,
+            cpu_accounting: how.cpu_accounting,
             duration: end.duration,
             requests: end.requests,
             bytes: end.bytes,

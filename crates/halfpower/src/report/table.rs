@@ -2,10 +2,10 @@
 
 use super::ReportInput;
 use super::chart::{Chart, XAxis};
-use halfpower_analysis::{CellSummary, CostFit, Observed};
+use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed};
 use halfpower_model::units::significant;
 use halfpower_model::workload::names;
-use halfpower_model::{Bytes, Estimate, Quantity, TargetFacts};
+use halfpower_model::{Bytes, BytesPerSecond, Estimate, Quantity, TargetFacts};
 use serde::Serialize;
 
 /// What stands where there is no figure; a note below the table says why.
@@ -88,12 +88,40 @@ pub(super) fn cell_names(cells: &[CellSummary]) -> Vec<String> {
 
 /// Fixed and marginal processor cost of every series.
 pub(super) fn of_costs(costs: &[CostFit]) -> Table {
-    let head = ["series", "fixed", "marginal", "variance explained"];
+    let head = [
+        "series",
+        "bound",
+        "fixed",
+        "marginal",
+        "variance explained",
+        "largest residual",
+        "saturates one processor",
+        "saturates all",
+    ];
     Table::new(
         head,
         costs.iter().map(|cost| {
-            let explained = format!("{} %", significant(cost.r_squared * 100.0));
-            [cost.subject.clone(), cost.fixed.to_string(), cost.marginal.to_string(), explained]
+            let bound = match cost.bound {
+                CostBound::Lower => "lower",
+                CostBound::Upper => "upper",
+            };
+            let share = |point: &CostPoint| point.residual_us.abs() / point.us_per_request;
+            let residual = cost.points.iter().map(share).fold(0.0, f64::max);
+            let percent = |share: f64| format!("{} %", significant(share * 100.0));
+            let at = |rate: fn(&CostPoint) -> BytesPerSecond| {
+                let words = |point: &CostPoint| format!("{} ({})", rate(point), point.request_size);
+                cost.points.last().map_or_else(String::new, words)
+            };
+            [
+                cost.subject.clone(),
+                bound.to_owned(),
+                cost.fixed.to_string(),
+                cost.marginal.to_string(),
+                percent(cost.r_squared),
+                percent(residual),
+                at(|point| point.one_processor),
+                at(|point| point.all_processors),
+            ]
         }),
     )
 }

@@ -4,11 +4,15 @@
 //! Fields are only ever added. A figure nobody measured is absent.
 
 mod burst;
+pub mod inspect;
 mod scrub;
+mod soak;
 mod zones;
 
 pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
+pub use inspect::{Inspected, InspectedTarget};
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
+pub use soak::{Soaked, SoakedProcessor};
 pub use zones::{Band, Probe, Zones};
 
 use crate::environment::Environment;
@@ -45,12 +49,16 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "instrument", content = "figures", rename_all = "snake_case")]
 pub enum Figures {
+    /// `halfpower inspect`: the path from targets to the hardware.
+    Inspect(Box<Inspected>),
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
     /// `halfpower burst`: the limit of cache, link and bus.
     Burst(Burst),
     /// `halfpower zones`: throughput from the first byte to the last.
     Zones(Zones),
+    /// `halfpower soak`: how idle the processors are.
+    Soak(Soaked),
 }
 
 impl Reading {
@@ -71,9 +79,11 @@ impl Reading {
     /// The instrument's name, as the command has it.
     pub fn instrument(&self) -> &'static str {
         match self.figures {
+            Figures::Inspect(_) => "inspect",
             Figures::Scrub(_) => "scrub",
             Figures::Burst(_) => "burst",
             Figures::Zones(_) => "zones",
+            Figures::Soak(_) => "soak",
         }
     }
 }

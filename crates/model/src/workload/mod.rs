@@ -11,7 +11,7 @@ mod pattern;
 mod plugin;
 mod ring;
 mod way;
-mod words;
+pub(crate) mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use flags::{RwFlag, RwFlags};
@@ -20,7 +20,9 @@ pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
-pub use way::{Among, BlockPhases, Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
+pub use way::{
+    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, Layout, MirrorReads, Personality, WorkerKind,
+};
 pub use words::ChoiceError;
 
 use crate::content::Data;
@@ -129,6 +131,9 @@ pub struct Workload {
     /// How many processors the whole program keeps to; none: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
+    /// How processor time is accounted for.
+    #[serde(default)]
+    pub cpu_accounting: CpuAccounting,
 }
 
 /// What records from before there was a choice did not say.
@@ -177,6 +182,7 @@ impl Default for Workload {
             block_phases: BlockPhases::Off,
             cpus: Vec::new(),
             processors: None,
+            cpu_accounting: CpuAccounting::Account,
         }
     }
 }
@@ -306,7 +312,10 @@ impl fmt::Display for Workload {
         if self.data != Data::Incompressible {
             write!(f, ", {}", self.data)?;
         }
-        if self.verify == Verify::Off { Ok(()) } else { write!(f, ", verified") }
+        if self.verify != Verify::Off {
+            write!(f, ", verified")?;
+        }
+        if self.cpu_accounting == CpuAccounting::Account { Ok(()) } else { write!(f, ", with a soaker") }
     }
 }
 

@@ -122,6 +122,18 @@ pub enum MirrorReads {
     Nearest,
 }
 
+/// How the processor time of a sample is accounted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CpuAccounting {
+    /// By the kernel's accounts, which costs the sample nothing.
+    #[default]
+    Account,
+    /// By a soaker besides: a busy loop on every processor that takes what nobody wants. It gives an upper bound, and
+    /// may disturb what else is measured.
+    Soaker,
+}
+
+words!(CpuAccounting, "account, soaker", "account" => CpuAccounting::Account, "soaker" => CpuAccounting::Soaker);
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
@@ -176,7 +188,10 @@ impl Among {
     pub fn expand(self, targets: u32) -> Vec<Among> {
         match self {
             Among::Each => (1..=targets).map(Among::Only).collect(),
-            Among::Growing => (1..=targets).map(Among::First).collect(),
+            // The first alone is the same as the first of them.
+            Among::Growing => {
+                (1..=targets).map(|count| if count == 1 { Among::Only(1) } else { Among::First(count) }).collect()
+            }
             one => vec![one],
         }
     }

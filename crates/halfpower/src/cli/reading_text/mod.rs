@@ -1,6 +1,8 @@
 //! A reading of an instrument for people.
 
 mod burst;
+mod inspect;
+mod soak;
 mod zones;
 
 use super::console::printable;
@@ -13,12 +15,14 @@ use std::fmt::Write;
 pub(super) fn summary(reading: &Reading) -> String {
     let mut text = String::new();
     match &reading.figures {
+        Figures::Inspect(inspected) => inspect::inspect(&mut text, inspected),
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
         Figures::Burst(burst) => burst::write(&mut text, burst),
         Figures::Zones(zones) => zones::write(&mut text, zones),
+        Figures::Soak(soaked) => soak::soak(&mut text, soaked),
     }
     for warning in &reading.warnings {
-        let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
+        let _ = writeln!(text, "  {:<11} {}; {}", "warning", printable(&warning.message), warning.remedy);
     }
     text
 }
