@@ -3,21 +3,21 @@
 use rustix::fd::{FromRawFd, OwnedFd};
 use std::io;
 
-/// `struct perf_event_attr` as it first was (PERF_ATTR_SIZE_VER0).
+/// `struct perf_event_attr` as it first was (PERF_ATTR_SIZE_VER0); its size is filled in when it is opened.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct Attributes {
     pub(crate) kind: u32,
-    size: u32,
+    pub(crate) size: u32,
     pub(crate) config: u64,
     pub(crate) sample_period: u64,
     pub(crate) sample_type: u64,
     pub(crate) read_format: u64,
     /// Bits: `disabled` is the first, `inherit` the second, `exclude_hv` the seventh.
     pub(crate) flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config_1: u64,
+    pub(crate) wakeup_events: u32,
+    pub(crate) breakpoint: u32,
+    pub(crate) config_1: u64,
 }
 
 const _: () = assert!(size_of::<Attributes>() == 64);
