@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod accounts;
+pub mod burst;
 pub mod cache;
 pub(crate) mod clock;
 pub(crate) mod counters;
@@ -13,3 +14,4 @@ pub(crate) mod phases;
 pub mod scrub;
 pub(crate) mod soak;
 pub(crate) mod soaker;
+pub mod zones;

@@ -1,5 +1,6 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
+mod burst;
 mod console;
 mod doctor;
 mod fio_names;
@@ -21,6 +22,7 @@ mod soak;
 mod study;
 mod targets;
 mod workload;
+mod zones;
 
 use clap::{Parser, Subcommand};
 pub(crate) use console::Console;
@@ -74,6 +76,8 @@ enum Command {
     Io(Box<io::Arguments>),
     Inspect(inspect::Arguments),
     Scrub(scrub::Arguments),
+    Burst(burst::Arguments),
+    Zones(zones::Arguments),
     Soak(soak::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
@@ -146,6 +150,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Io(arguments) => io::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
+        Command::Burst(arguments) => burst::run(&context, &arguments),
+        Command::Zones(arguments) => zones::run(&context, &arguments),
         Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),

@@ -15,4 +15,5 @@ mod safety;
 mod support;
 mod survey;
 mod targets;
+mod throttled;
 mod verify;

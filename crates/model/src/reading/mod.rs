@@ -3,13 +3,17 @@
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
+mod burst;
 pub mod inspect;
 mod scrub;
 mod soak;
+mod zones;
 
+pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
 pub use inspect::{Inspected, InspectedTarget};
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
 pub use soak::{Soaked, SoakedProcessor};
+pub use zones::{Band, Probe, Zones};
 
 use crate::environment::Environment;
 use crate::sample::{Program, Warning};
@@ -49,6 +53,10 @@ pub enum Figures {
     Inspect(Box<Inspected>),
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
+    /// `halfpower burst`: the limit of cache, link and bus.
+    Burst(Burst),
+    /// `halfpower zones`: throughput from the first byte to the last.
+    Zones(Zones),
     /// `halfpower soak`: how idle the processors are.
     Soak(Soaked),
 }
@@ -73,6 +81,8 @@ impl Reading {
         match self.figures {
             Figures::Inspect(_) => "inspect",
             Figures::Scrub(_) => "scrub",
+            Figures::Burst(_) => "burst",
+            Figures::Zones(_) => "zones",
             Figures::Soak(_) => "soak",
         }
     }
