@@ -54,7 +54,10 @@ pub(super) fn warnings(sample: &Sample, course: &Course) -> Vec<Warning> {
 }
 
 fn paused(course: &Course) -> Option<Warning> {
-    let message = format!("the program stood still for {}, and its figures have that time in them", course.stood_still);
+    let message = format!(
+        "the program or a worker of it stood still for {}: the figures have that time in them",
+        course.stood_still
+    );
     let remedy = "measure again, without stopping it, and where it gets a processor";
     (course.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
 }
