@@ -17,7 +17,7 @@ mod worker;
 pub use host::{Host, environment};
 pub use instrument::cache;
 pub use instrument::clock::Clock;
-pub use instrument::scrub;
+pub use instrument::{memory, scrub};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use target::filesystem;

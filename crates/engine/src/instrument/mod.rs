@@ -4,4 +4,5 @@ pub mod cache;
 pub(crate) mod clock;
 pub(crate) mod cpu;
 pub(crate) mod disk;
+pub mod memory;
 pub mod scrub;

@@ -5,6 +5,7 @@ mod doctor;
 mod fio_names;
 mod instrument;
 mod io;
+mod memory;
 mod plan;
 mod plugin;
 mod reading_text;
@@ -70,6 +71,7 @@ enum Command {
     /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
+    Memory(memory::Arguments),
     Scrub(scrub::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
@@ -140,6 +142,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Memory(arguments) => memory::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),

@@ -64,8 +64,9 @@ struct EstimateView {
     repetitions: u32,
 }
 
+/// A chart, drawn, with its words and its table.
 #[derive(Debug, Serialize)]
-struct ChartView {
+pub(super) struct ChartView {
     id: String,
     title: String,
     description: String,
@@ -132,7 +133,7 @@ impl<'a> View<'a> {
                 })
                 .collect(),
             skipped: (!input.skipped.is_empty()).then(|| table::of_skipped(input.skipped)),
-            environment: table::of_environment(input),
+            environment: table::of_environment(input.environment, input.program),
             plan: input.plan,
             command: input.command,
         }
@@ -226,7 +227,8 @@ fn ranges(numbers: &[i64]) -> String {
     runs.collect::<Vec<_>>().join(", ")
 }
 
-fn chart_view(chart: &Chart) -> Option<ChartView> {
+/// Draws a chart; `None` when nothing in it can be drawn.
+pub(super) fn chart_view(chart: &Chart) -> Option<ChartView> {
     let svg = chart::svg(chart)?;
     let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
     let legend =
@@ -257,6 +259,7 @@ fn description(chart: &Chart) -> String {
         XAxis::RequestSize => "the request size",
         XAxis::Depth => "the depth",
         XAxis::Share => "the share of requests",
+        XAxis::WorkingSet => "the working set of a thread",
     };
     format!("Lines along {along}. {}.", ends.collect::<Vec<_>>().join("; "))
 }

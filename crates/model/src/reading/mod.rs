@@ -3,8 +3,12 @@
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
+mod memory;
+mod rounds;
 mod scrub;
 
+pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
+pub use rounds::Rounds;
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
 
 use crate::environment::Environment;
@@ -43,6 +47,8 @@ pub struct Reading {
 pub enum Figures {
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
+    /// `halfpower memory`: how fast memory is.
+    Memory(MemorySpeed),
 }
 
 impl Reading {
@@ -64,6 +70,7 @@ impl Reading {
     pub fn instrument(&self) -> &'static str {
         match self.figures {
             Figures::Scrub(_) => "scrub",
+            Figures::Memory(_) => "memory",
         }
     }
 }

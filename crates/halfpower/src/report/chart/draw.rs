@@ -3,8 +3,8 @@
 
 use super::swatch::{REFERENCE_DASHES, colour, marker};
 use super::{Chart, LINES_SHOWN, Line, Point, Value, XAxis, YAxis};
-use halfpower_model::Nanoseconds;
 use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Nanoseconds};
 use kuva::backend::svg::SvgBackend;
 use kuva::plot::{BandPlot, LinePlot, ScatterPlot};
 use kuva::prelude::LineStyle;
@@ -23,6 +23,10 @@ const MARGIN_LEFT: f64 = 68.0;
 const MARGIN_RIGHT: f64 = 16.0;
 /// Room beside the outermost points, in steps of the axis.
 const MARGIN_STEPS: f64 = 0.3;
+/// Numbers with a unit that a horizontal axis has room for.
+const TICKS_WITH_UNITS: f64 = 6.0;
+/// Points of a line that are marked; more would hide the line.
+const MARKED: usize = 40;
 
 /// How far above its figure an interval can raise the axis; one that reaches beyond is cut, and its table has it whole.
 const TALLEST_BAND: f64 = 1.5;
@@ -42,6 +46,9 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
         let behind = (lines.len() - index) as f64;
         let line = LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style);
         plots.push(Plot::Line(line.with_stroke_width(1.6 + 0.2 * behind)));
+        if points.len() > MARKED {
+            continue;
+        }
         let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
         let markers = markers.with_y_err_asymmetric(whiskers);
         plots.push(Plot::Scatter(markers.with_size(3.0 + 0.2 * behind)));
@@ -95,7 +102,9 @@ fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot>
 fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
     let places = lines.iter().flat_map(|line| &line.points).map(|point| chart.x.place(point.x));
     let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
-    let (left, right) = (left - MARGIN_STEPS, right + MARGIN_STEPS);
+    let tick_step = chart.x.tick_step(right - left);
+    let margin = MARGIN_STEPS * tick_step;
+    let (left, right) = (left - margin, right + margin);
     let x_axis = chart.x;
     let divisor = scale.divisor;
     let y_axis = chart.y;
@@ -107,7 +116,7 @@ fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
         .with_x_axis_max(right)
         .with_y_axis_min(scale.low)
         .with_y_axis_max(scale.high)
-        .with_x_tick_step(1.0)
+        .with_x_tick_step(tick_step)
         .with_ticks(5)
         .with_label_size(13)
         .with_tick_size(13)
@@ -195,10 +204,18 @@ impl XAxis {
     /// and so on.
     fn place(self, x: f64) -> f64 {
         match self {
-            XAxis::RequestSize => (x / 1024.0).log2(),
+            XAxis::RequestSize | XAxis::WorkingSet => (x / 1024.0).log2(),
             XAxis::Depth => x.log2(),
             XAxis::Share if x < 0.9 => (0.5 / (1.0 - x)).log10() / 5_f64.log10(),
             XAxis::Share => -(1.0 - x).log10(),
+        }
+    }
+
+    /// Steps between two numbers, so that they have room on an axis of some steps.
+    fn tick_step(self, steps: f64) -> f64 {
+        match self {
+            XAxis::WorkingSet => (steps / TICKS_WITH_UNITS).ceil().max(1.0),
+            XAxis::RequestSize | XAxis::Depth | XAxis::Share => 1.0,
         }
     }
 
@@ -207,6 +224,7 @@ impl XAxis {
             XAxis::RequestSize => "request size, KiB",
             XAxis::Depth => "depth",
             XAxis::Share => "share of requests that were faster",
+            XAxis::WorkingSet => "working set of a thread",
         }
     }
 
@@ -214,6 +232,7 @@ impl XAxis {
         match self {
             XAxis::RequestSize if place >= 10.0 => format!("{} MiB", significant((place - 10.0).exp2())),
             XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
+            XAxis::WorkingSet => Bytes((place.exp2() * 1024.0).round() as u64).to_string(),
             XAxis::Share if place < 0.5 => "50 %".to_owned(),
             XAxis::Share => {
                 let decimals = (place.round() - 2.0).max(0.0) as usize;
@@ -225,15 +244,15 @@ impl XAxis {
 
 impl YAxis {
     fn is_logarithmic(self) -> bool {
-        matches!(self, YAxis::ProcessorCost | YAxis::Latency)
+        matches!(self, YAxis::ProcessorCost | YAxis::Latency | YAxis::Bandwidth)
     }
 
     /// The unit that suits the largest figure: what to divide by, and its name.
     fn unit(self, most: f64) -> (f64, &'static str) {
         match self {
-            YAxis::BytesPerSecond if most >= 1e9 => (1e9, "GB/s"),
-            YAxis::BytesPerSecond if most >= 1e6 => (1e6, "MB/s"),
-            YAxis::BytesPerSecond => (1e3, "kB/s"),
+            YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e9 => (1e9, "GB/s"),
+            YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e6 => (1e6, "MB/s"),
+            YAxis::BytesPerSecond | YAxis::Bandwidth => (1e3, "kB/s"),
             YAxis::RequestsPerSecond if most >= 1e4 => (1e3, "thousand requests/s"),
             YAxis::RequestsPerSecond => (1.0, "requests/s"),
             YAxis::ProcessorCost => (1.0, "ms a MB"),
@@ -246,7 +265,7 @@ impl YAxis {
         match self {
             YAxis::Latency => "latency",
             YAxis::ProcessorCost => " of processor time",
-            YAxis::BytesPerSecond | YAxis::RequestsPerSecond => "",
+            YAxis::BytesPerSecond | YAxis::Bandwidth | YAxis::RequestsPerSecond => "",
         }
     }
 
@@ -275,11 +294,19 @@ mod tests {
             (XAxis::Share, 0.9, 1.0, "90 %"),
             (XAxis::Share, 0.99, 2.0, "99 %"),
             (XAxis::Share, 0.9999, 4.0, "99.99 %"),
+            (XAxis::WorkingSet, 524_288.0, 9.0, "512 KiB"),
         ] {
             assert!((axis.place(x) - place).abs() < 1e-9, "{axis:?} {x}");
             assert_eq!(axis.tick(place), label);
         }
         assert!((XAxis::Share.place(0.899_999_9) - XAxis::Share.place(0.9)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn numbers_with_units_have_room() {
+        assert_eq!(XAxis::WorkingSet.tick_step(15.0), 3.0);
+        assert_eq!(XAxis::WorkingSet.tick_step(2.0), 1.0);
+        assert_eq!(XAxis::Depth.tick_step(15.0), 1.0);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(super) enum XAxis {
     Depth,
     /// Share of the requests from the median up, each nine a step.
     Share,
+    /// Bytes of a working set, each doubling a step.
+    WorkingSet,
 }
 
 /// What runs from bottom to top.
@@ -58,6 +60,8 @@ pub(super) enum YAxis {
     ProcessorCost,
     /// Latency in nanoseconds, logarithmic.
     Latency,
+    /// Bytes per second, logarithmic.
+    Bandwidth,
 }
 
 /// A line of a chart.
@@ -85,7 +89,7 @@ pub(super) enum Stroke {
 /// A point of a line, in the units of the axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
-    /// Bytes, a depth or a share.
+    /// Bytes, a depth, a share or a place.
     pub(super) x: f64,
     /// The figure.
     pub(super) y: Value,

@@ -1,5 +1,7 @@
 //! A reading of an instrument for people.
 
+mod memory;
+
 use super::console::printable;
 use halfpower_model::Reading;
 use halfpower_model::reading::{Figures, Scrubbed, Way};
@@ -11,6 +13,7 @@ pub(super) fn summary(reading: &Reading) -> String {
     let mut text = String::new();
     match &reading.figures {
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
+        Figures::Memory(speed) => memory::memory(&mut text, speed),
     }
     for warning in &reading.warnings {
         let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
