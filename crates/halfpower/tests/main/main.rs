@@ -8,6 +8,7 @@ mod device;
 mod fio;
 mod instruments;
 mod json;
+mod memory;
 mod plugin;
 mod refusal;
 mod safety;

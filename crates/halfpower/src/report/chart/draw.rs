@@ -263,7 +263,8 @@ impl YAxis {
     /// What the unit leaves to be said.
     fn label(self) -> &'static str {
         match self {
-            YAxis::Latency => "latency",
+            // Each of its numbers has a unit, and the title says what they are.
+            YAxis::Latency => "",
             YAxis::ProcessorCost => " of processor time",
             YAxis::BytesPerSecond | YAxis::Bandwidth | YAxis::RequestsPerSecond => "",
         }
