@@ -8,3 +8,7 @@ check "doctor names the disk" "$(cat doctor)" grep -q '^target .*/dev/nvme0n1 (n
 check_rate "a direct read has the disk's rate" read 40 /dev/nvme0n1 --buffering direct --duration 2s
 check_rate "so have random reads, sixteen deep" random 40 /dev/nvme0n1 --buffering direct --pattern random --request-size 16KiB --depth 16 --duration 2s
 check_rate "so have writes, four deep" write 40 /dev/nvme0n1 --overwrite=/dev/nvme0n1 --op write --buffering direct --depth 4 --duration 2s
+
+io unpolled /dev/nvme0n1 --ring iopoll --buffering direct --requests 20
+check "a disk without queues for polling is read all the same" "$(cat unpolled.messages)" [ "$(figure unpolled total requests)" = 20 ]
+check "and it is said why it is not polled" "$(sed -n '/"instrument"/,/}/p' unpolled)" grep -q "iopoll: needs a device with queues for polling" unpolled

@@ -1,5 +1,6 @@
 //! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
 
+mod alike;
 mod cells;
 mod findings;
 mod series;
@@ -76,7 +77,7 @@ pub struct CellSummary {
     pub failed: u32,
 }
 
-/// Processor cost of one series (same operation, pattern, depth, buffering, durability): fixed + marginal × KiB.
+/// Processor cost of one series (the same but for the request size): fixed + marginal × KiB.
 ///
 /// Fitted to the means of the cells with each weighing by its relative error, so that a cost that does not grow in a
 /// straight line shows in wider intervals.

@@ -1,11 +1,11 @@
 //! Cells that differ in one thing only: request size, or depth.
 //!
-//! Everything else about the workload must be the same, except what does not change its nature: the seed, the limits,
-//! the spacing of intervals, and the part of the span that a request size does not divide.
+//! Everything else about the workload must be the same ([`alike`](crate::alike)).
 
+use crate::alike::{distinctions, groups};
 use crate::cells::Cell;
 use crate::words::{Varied, circumstances};
-use halfpower_model::{Limits, Operation, Workload};
+use halfpower_model::{Operation, Workload};
 
 /// Cells in the order of what varies, the smallest first; each has repetitions.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Series<'a> {
     pub(crate) circumstances: String,
     /// The same with what the requests do: `sequential read, 8 deep, direct`.
     pub(crate) subject: String,
+    /// The end of both that tells it from series of the same words: `, cold cache`; empty where there are none.
+    pub(crate) distinction: String,
 }
 
 impl<'a> Series<'a> {
@@ -32,13 +34,8 @@ impl<'a> Series<'a> {
 /// All series there are, of one cell too: reads before writes, sequential before random, direct before buffered, then
 /// by depth and size.
 pub(crate) fn group<'a>(cells: &'a [Cell<'a>], varied: Varied) -> Vec<Series<'a>> {
-    let mut groups: Vec<Vec<&'a Cell<'a>>> = Vec::new();
-    for cell in cells.iter().filter(|cell| !cell.repetitions.is_empty()) {
-        match groups.iter_mut().find(|group| belong_together(group[0].workload, cell.workload, varied)) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    let axes = [varied.axis()];
+    let mut groups = groups(cells.iter().filter(|cell| !cell.repetitions.is_empty()), &axes);
     for group in &mut groups {
         group.sort_by_key(|cell| (cell.workload.request_size, cell.workload.depth, cell.number));
     }
@@ -48,10 +45,15 @@ pub(crate) fn group<'a>(cells: &'a [Cell<'a>], varied: Varied) -> Vec<Series<'a>
         .map(|cells| {
             let workload = cells[0].workload;
             let circumstances = circumstances(workload, varied);
-            Series { cells, subject: subject(workload, &circumstances), circumstances }
+            Series { cells, subject: subject(workload, &circumstances), circumstances, distinction: String::new() }
         })
         .collect();
-    tell_apart(&mut series);
+    let named: Vec<_> = series.iter().map(|series| (series.subject.clone(), series.workload())).collect();
+    for (one, distinction) in series.iter_mut().zip(distinctions(&named, &axes)) {
+        one.circumstances += &distinction;
+        one.subject += &distinction;
+        one.distinction = distinction;
+    }
     series
 }
 
@@ -76,53 +78,6 @@ pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
 
 fn subject(workload: &Workload, circumstances: &str) -> String {
     format!("{} {}, {circumstances}", workload.pattern, workload.operation)
-}
-
-/// Whether two workloads are the same but for what varies.
-fn belong_together(one: &Workload, other: &Workload, varied: Varied) -> bool {
-    let alike = |workload: &Workload| {
-        let mut workload = workload.clone();
-        match varied {
-            Varied::RequestSize => workload.request_size.0 = 0,
-            Varied::Depth => workload.depth = 0,
-        }
-        workload.limits = Limits { duration: None, requests: None, bytes: None };
-        (workload.seed, workload.span.0, workload.interval.0) = (0, 0, 0);
-        workload
-    };
-    same_span(one, other) && alike(one) == alike(other)
-}
-
-/// Whether two spans are the same but for the part that a request size does not divide.
-pub(crate) fn same_span(one: &Workload, other: &Workload) -> bool {
-    one.span.0.abs_diff(other.span.0) < one.request_size.0.max(other.request_size.0)
-}
-
-/// Series of the same words get those that tell them apart.
-fn tell_apart(series: &mut [Series<'_>]) {
-    let words: Vec<[String; 5]> = series.iter().map(|series| particulars(series.workload())).collect();
-    let subjects: Vec<String> = series.iter().map(|series| series.subject.clone()).collect();
-    for (index, one) in series.iter_mut().enumerate() {
-        let namesakes: Vec<usize> = (0..subjects.len()).filter(|other| subjects[*other] == subjects[index]).collect();
-        for (place, word) in words[index].iter().enumerate() {
-            if namesakes.iter().any(|other| words[*other][place] != *word) {
-                one.circumstances = format!("{}, {word}", one.circumstances);
-            }
-        }
-        one.subject = subject(one.workload(), &one.circumstances);
-    }
-}
-
-/// What the words of a workload leave out.
-fn particulars(workload: &Workload) -> [String; 5] {
-    let cpus: Vec<String> = workload.cpus.iter().map(u32::to_string).collect();
-    [
-        workload.named_personality().to_string(),
-        format!("{} cache", workload.cache),
-        format!("over {}", workload.span),
-        format!("warm-up {}", workload.warmup),
-        if cpus.is_empty() { "not pinned".to_owned() } else { format!("on processors {}", cpus.join(" and ")) },
-    ]
 }
 
 #[cfg(test)]

@@ -135,6 +135,7 @@ fn environment() -> Environment {
         host: "test".to_owned(),
         kernel: "6".to_owned(),
         cpus: 2,
+        cpu_numbers: Vec::new(),
         cpu_model: None,
         memory_bytes: Bytes::GIB,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },

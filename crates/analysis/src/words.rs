@@ -1,5 +1,6 @@
 //! Workloads in the words of sentences. Numbers are worded by the types they have.
 
+use crate::alike::Axis;
 use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, RequestKind, Workload};
 
 /// What a series varies, and so what its words leave out.
@@ -7,6 +8,15 @@ use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, Requ
 pub(crate) enum Varied {
     RequestSize,
     Depth,
+}
+
+impl Varied {
+    pub(crate) fn axis(self) -> Axis {
+        match self {
+            Varied::RequestSize => Axis::RequestSize,
+            Varied::Depth => Axis::Depth,
+        }
+    }
 }
 
 /// `reads`, `writes`, `mixed requests (70 % reads)`.

@@ -12,6 +12,19 @@ pub(crate) fn explanation(errno: i32) -> String {
     known.map_or_else(|| std::io::Error::from_raw_os_error(errno).to_string(), |(.., text)| (*text).to_owned())
 }
 
+/// What to do where a limit on open files was met; none for other errors.
+pub(crate) fn limit_remedy(error: &std::io::Error) -> Option<String> {
+    match error.raw_os_error()? {
+        libc::EMFILE => {
+            let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+            let limit = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
+            Some(format!("raise the limit{limit} on open files (ulimit -n)"))
+        }
+        libc::ENFILE => Some("raise the system's limit on open files (sysctl fs.file-max)".to_owned()),
+        _ => None,
+    }
+}
+
 const KNOWN: [(i32, &str, &str); 21] = [
     (libc::EIO, "EIO", "the device reports an error; look at the kernel's log (dmesg)"),
     (libc::ENOSPC, "ENOSPC", "no space left on the file system; free some, or write less with --size"),

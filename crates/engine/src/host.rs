@@ -5,6 +5,7 @@ use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
+use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
@@ -15,6 +16,7 @@ use halfpower_model::{
     MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind,
     Workload,
 };
+use rustix::thread::CpuSet;
 use std::io;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
@@ -33,11 +35,13 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
-    let allowed = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    let allowed = rustix::thread::sched_getaffinity(None).ok();
+    let is_allowed = |cpu: &u32| allowed.is_some_and(|set| set.is_set(*cpu as usize));
     Environment {
         host: text(system.nodename()),
         kernel: text(system.release()),
-        cpus: allowed,
+        cpus: allowed.map_or(1, |set| set.count()),
+        cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
         cpu_model: cpu_model(),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
@@ -81,20 +85,22 @@ impl Host {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
-        let hole_share = self.targets.check(workload)?;
+        let mut chosen = self.targets.of(workload)?;
+        let hole_share = chosen.check(workload)?;
         check_memory(workload)?;
         let clock = self.clock;
-        let targets = self.targets.reopen(workload)?;
-        self.targets.bring_into_state(workload, cancel)?;
-        let cached_share_before = self.targets.prepare_cache(workload, cancel)?;
+        let targets = chosen.reopen(workload)?;
+        chosen.bring_into_state(workload, cancel)?;
+        let cached_share_before = chosen.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
-        let counters = self.targets.counters();
+        let counters = chosen.counters();
         let before = counters.as_ref().and_then(|counters| counters.read());
         let stolen_before = cpu::stolen_s();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
+        let mut watched = Watched::new(&chosen, workload, observer);
         let raw = for_personality!(workload.personality,
-            P => run::run::<P>(workload, &targets, clock, volumes, observer, cancel))?;
+            P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = raw.elapsed.seconds();
@@ -103,7 +109,7 @@ impl Host {
         }
         let wall_s = elapsed_s + workload.warmup.seconds();
         let context = Context {
-            environment: self.environment.clone(),
+            environment: self.environment.among(workload.among).unwrap_or_else(|| self.environment.clone()),
             clock,
             loop_ns_per_request,
             cached_share_before,
@@ -115,6 +121,7 @@ impl Host {
             cancelled: cancel.is_cancelled(),
         };
         let mut sample = record::sample(workload, &raw, context);
+        sample.warnings.extend(watched.warning());
         if let Some(ledger) = &ledger {
             verification::conclude(&mut sample, &raw, ledger);
             if workload.verify == Verify::ReadBack && !cancel.is_cancelled() {
@@ -126,7 +133,7 @@ impl Host {
 
     /// Reads back from the medium what a sample has written; gives what was read.
     fn read_back(
-        &self,
+        &mut self,
         sample: &mut Sample,
         targets: &[Opened],
         ledger: &Ledger,
@@ -135,8 +142,9 @@ impl Host {
         let mut read = Totals::default();
         let from = self.clock.tick();
         let reading = verification::reading(&sample.workload, ledger, 0);
-        self.targets.flush()?;
-        self.targets.prepare_cache(&Workload { cache: CachePolicy::Cold, ..reading }, cancel)?;
+        let chosen = self.targets.of(&reading)?;
+        chosen.flush()?;
+        chosen.prepare_cache(&Workload { cache: CachePolicy::Cold, ..reading }, cancel)?;
         for volume in 0..sample.workload.volumes() as usize {
             let reading = verification::reading(&sample.workload, ledger, volume);
             if reading.span.0 == 0 {
@@ -167,14 +175,15 @@ impl Host {
         let workload = &written.workload;
         let ledger = verification::ledger_of(written).map_err(no_memory)?;
         let reading = verification::reading(workload, &ledger, 0);
-        let there = self.environment.volume_size(workload.layout);
-        if self.environment.targets() != workload.targets || there < reading.span {
+        let chosen = self.environment.among(workload.among).filter(|chosen| chosen.targets() == workload.targets);
+        let there = chosen.map_or(Bytes(0), |chosen| chosen.volume_size(workload.layout));
+        if there < reading.span {
             return Err(MeasureError::Unsupported(format!(
                 "{} holds {there}, and {} of {} target(s) were written; name the targets of that run, in their order",
                 self.environment.target.path, reading.span, workload.targets,
             )));
         }
-        let targets = self.targets.reopen(&reading)?;
+        let targets = self.targets.of(&reading)?.reopen(&reading)?;
         let verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
         let started_at = jiff::Timestamp::now();
         let empty = Sample::empty(workload.clone(), self.environment.clone());

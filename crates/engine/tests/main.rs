@@ -5,6 +5,7 @@ mod course;
 mod layouts;
 mod parallel;
 mod verify;
+mod warnings;
 mod ways;
 
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
@@ -109,12 +110,24 @@ fn the_window_is_the_duration() {
         ..Default::default()
     };
     let sample = measure(&mut host, &spec);
-    assert!((sample.elapsed_s - 0.1).abs() < 1e-6, "{}", sample.elapsed_s);
+    // What a window holds to the tick is proved on a clock of its own (run/tests.rs); here, that it is the one asked for.
     let counted: u64 = sample.intervals.iter().map(|interval| interval.requests).sum();
     assert_eq!(counted, sample.total.requests, "the intervals are the whole");
-    assert!((sample.depth_mean.counted - 1.0).abs() < 0.05, "{:?}", sample.depth_mean);
-    // A request that is still out when the window closes is not in Little's sum: on a busy machine that can be a long one.
-    assert!((0.3..1.1).contains(&sample.depth_mean.little), "{:?}", sample.depth_mean);
+    for (interval, due) in sample.intervals.iter().zip(1..) {
+        // The last may end earlier: it is what is left.
+        let is_last = due == sample.intervals.len();
+        assert!(interval.at_s >= 0.02 * due as f64 || is_last, "{due}: {interval:?}");
+    }
+    if sample.total.requests == 1 && sample.elapsed_s > 0.1 {
+        eprintln!("skipped in part: the machine took longer than the window for its first request");
+        return;
+    }
+    assert!((sample.elapsed_s - 0.1).abs() < 1e-6, "{}", sample.elapsed_s);
+    assert!((sample.depth_mean.counted - 1.0).abs() < 1e-9, "{:?}", sample.depth_mean);
+    // Service times follow one another without a gap, so their sum is the window, with no more than what the first had
+    // been out before it.
+    let longest_s = sample.total.latency_ns.max.unwrap() as f64 / 1e9;
+    assert!(sample.depth_mean.little * sample.elapsed_s <= sample.elapsed_s + longest_s, "{:?}", sample.depth_mean);
 }
 
 #[test]
@@ -251,7 +264,7 @@ fn a_sparse_file_is_not_read() {
     let mut host = host(&path, Access::Read);
     let workload = WorkloadSpec::default().resolve(host.describe()).unwrap();
     let error = host.measure(&workload, &mut (), &Cancel::default()).unwrap_err().to_string();
-    assert!(error.contains("sparse") && error.contains("--op write"), "{error}");
+    assert!(error.contains("sparse") && error.contains("cp --sparse=never"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Whatever the system does not tell is absent, never guessed.
 
 use crate::units::{Bytes, BytesPerSecond};
-use crate::workload::{Layout, Personality};
+use crate::workload::{Among, Layout, Personality};
 use serde::{Deserialize, Serialize};
 
 /// A testbed describing itself.
@@ -15,6 +15,9 @@ pub struct Environment {
     pub kernel: String,
     /// Processors that may be used.
     pub cpus: u32,
+    /// Their numbers; empty where they are not known. Not part of the record.
+    #[serde(skip)]
+    pub cpu_numbers: Vec<u32>,
     /// The processor's name.
     pub cpu_model: Option<String>,
     /// Memory of the host.
@@ -105,9 +108,27 @@ impl Environment {
         1 + self.more_targets.len() as u32
     }
 
+    /// The numbers of the processors as a list of stretches: `0-3,8`.
+    pub fn cpu_list(&self) -> String {
+        let stretches = self.cpu_numbers.chunk_by(|one, next| one + 1 == *next);
+        let written = stretches.map(|stretch| match stretch {
+            [first, .., last] => format!("{first}-{last}"),
+            _ => stretch.iter().map(u32::to_string).collect(),
+        });
+        written.collect::<Vec<_>>().join(",")
+    }
+
     /// Every target, in order.
     pub fn all_targets(&self) -> impl Iterator<Item = &TargetFacts> {
         std::iter::once(&self.target).chain(&self.more_targets)
+    }
+
+    /// The same with some of the targets alone; none where there are not as many.
+    pub fn among(&self, among: Among) -> Option<Environment> {
+        let range = among.range(self.targets())?;
+        let mut chosen = self.all_targets().skip(range.start).take(range.len()).cloned();
+        let target = chosen.next()?;
+        Some(Environment { target, more_targets: chosen.collect(), ..self.clone() })
     }
 
     /// The first of the smallest targets.

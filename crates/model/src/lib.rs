@@ -31,7 +31,7 @@ pub use stream::{Request, RequestKind, RequestStream};
 pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
-    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, NamedPersonality, Operation,
-    Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish,
-    WorkerKind, Workload,
+    Among, Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, NamedPersonality,
+    Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify,
+    Wish, WorkerKind, Workload,
 };

@@ -7,12 +7,12 @@
 mod way;
 
 use crate::content::{Data, MIN_BLOCK_BYTES};
-use crate::environment::{Environment, TargetFacts, TargetKind};
+use crate::environment::{Environment, TargetKind};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
-    Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern, Personality,
-    Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Among, Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern,
+    Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -71,6 +71,8 @@ spec! {
     ring: RingOptions,
     /// Default: none.
     rw_flags: RwFlags,
+    /// Default: all.
+    among: Among,
     /// Default: each.
     layout: Layout,
     /// Default: the whole target.
@@ -146,6 +148,16 @@ pub enum ResolveError {
         /// What was asked for.
         asked: Bytes,
     },
+    /// A stripe with chunks that leave targets out.
+    #[error(
+        "a stripe's chunk of {chunk} is too large for {room}; use smaller ones, like --layout stripe=64KiB, or more room"
+    )]
+    Chunk {
+        /// Bytes of one.
+        chunk: Bytes,
+        /// What it is too large for.
+        room: String,
+    },
     /// O_DIRECT is refused.
     #[error("{path} does not take direct I/O ({filesystem}); use --buffering buffered")]
     NoDirect {
@@ -211,6 +223,8 @@ impl WorkloadSpec {
         let sizes = self.sizes.clone().unwrap_or_default();
         let request_size = sizes.all().max().or(self.request_size).unwrap_or(Bytes(default_size * 1024));
         let depth = self.depth.unwrap_or(1);
+        let (among, restricted) = self.resolve_among(environment)?;
+        let environment = restricted.as_ref().unwrap_or(environment);
         let targets = environment.targets();
         let layout = self.layout.unwrap_or_default();
         let workers = self.workers.unwrap_or(if layout == Layout::Each { targets } else { 1 });
@@ -238,6 +252,7 @@ impl WorkloadSpec {
             ring: self.ring.unwrap_or_default(),
             rw_flags: self.rw_flags.unwrap_or_default(),
             layout,
+            among,
             targets,
             span: self.span.unwrap_or(environment.volume_size(layout)),
             limits: self.resolve_limits()?,
@@ -256,13 +271,14 @@ impl WorkloadSpec {
             processors: self.processors,
         };
         workload.span = self.resolve_span(environment, &workload)?;
-        check_range("submit batch", workload.submit_batch, 1, Some(MAX_DEPTH))?;
-        check_range("wait batch", workload.wait_batch, 1, Some(depth))?;
+        check_batch("submit-batch", workload.submit_batch, depth)?;
+        check_batch("wait-batch", workload.wait_batch, depth)?;
         check_range("interval", workload.interval, MIN_INTERVAL, None)?;
         if let Some(Rate::Requests(rate)) = workload.rate {
             check_range("rate", rate, 1, Some(MAX_RATE))?;
         }
         check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
+        check_processors(&workload, environment)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
         check_volumes(&workload, environment)?;
@@ -275,74 +291,20 @@ impl WorkloadSpec {
         Ok(workload)
     }
 
-    fn resolve_buffering(&self, environment: &Environment, request_size: Bytes) -> Result<Buffering, ResolveError> {
-        let refuses = |target: &&TargetFacts| target.direct_alignment_bytes.is_none();
-        let target = environment.all_targets().find(refuses).unwrap_or(&environment.target);
-        let alignment = environment.direct_alignment();
-        let aligned = alignment.is_some_and(|alignment| request_size.0.is_multiple_of(alignment.0));
-        let of_the_cache = self.personality == Some(Personality::Mmap) || self.keeps_nothing();
-        let fits = aligned && !of_the_cache;
-        let buffering = self.buffering.unwrap_or(if fits { Buffering::Direct } else { Buffering::Buffered });
-        if !buffering.is_direct() || target.kind == TargetKind::Null {
-            return Ok(buffering);
+    /// Which targets, and the environment with just those where they are not all.
+    fn resolve_among(&self, environment: &Environment) -> Result<(Among, Option<Environment>), ResolveError> {
+        let among = self.among.unwrap_or_default();
+        let targets = environment.targets();
+        match environment.among(among) {
+            _ if among.range(targets) == Among::All.range(targets) => Ok((Among::All, None)),
+            Some(restricted) => Ok((among, Some(restricted))),
+            None => Err(ResolveError::Contradiction(match among {
+                Among::Each | Among::Growing => {
+                    format!("among {among} stands for several workloads; use it in a study")
+                }
+                _ => format!("among {among} needs more targets than the {targets} there are; name more"),
+            })),
         }
-        match alignment {
-            None => Err(ResolveError::NoDirect {
-                path: target.path.clone(),
-                filesystem: target.filesystem.clone().unwrap_or_else(|| "no reason given".to_owned()),
-            }),
-            Some(alignment) if !aligned => {
-                Err(ResolveError::Alignment { path: target.path.clone(), alignment, size: request_size })
-            }
-            Some(_) => Ok(buffering),
-        }
-    }
-
-    /// Whether it is asked for that the file cache keeps nothing, which takes one that is used.
-    fn keeps_nothing(&self) -> bool {
-        self.rw_flags.is_some_and(|flags| flags.has(RwFlag::Dontcache))
-    }
-
-    fn resolve_personality(
-        &self,
-        environment: &Environment,
-        depth: u32,
-        buffering: Buffering,
-    ) -> Result<Personality, ResolveError> {
-        let ring_is_better = depth > 1 || buffering.is_direct();
-        let personality = match self.personality {
-            Some(said) => said,
-            None if environment.target.kind == TargetKind::Null => Personality::Null,
-            None if self.rw_flags.is_some_and(|flags| !flags.is_empty()) => Personality::Vectored,
-            None if ring_is_better && environment.supports(Personality::IoUring) => Personality::IoUring,
-            None => Personality::Sync,
-        };
-        let without_target = matches!(personality, Personality::Null | Personality::Plugin);
-        if environment.target.kind == TargetKind::Null && !without_target {
-            return Err(ResolveError::Contradiction(format!(
-                "null: takes the null personality and plug-ins only; name a file or device for {personality}"
-            )));
-        }
-        if personality == Personality::Plugin && self.plugin.is_none() {
-            return Err(ResolveError::Contradiction(
-                "no plug-in is named; say which, like --personality plugin:./own.so".to_owned(),
-            ));
-        }
-        let facts = environment.personalities.iter().find(|facts| facts.personality == personality);
-        if let Some(reason) = facts.and_then(|facts| facts.unavailable.clone()) {
-            return Err(ResolveError::Unavailable { personality, reason });
-        }
-        if !personality.is_deep() && depth > 1 {
-            let ring = environment.personalities.iter().find(|facts| facts.personality == Personality::IoUring);
-            return Err(match ring.and_then(|facts| facts.unavailable.clone()) {
-                Some(reason) => ResolveError::Unavailable {
-                    personality: Personality::IoUring,
-                    reason: format!("{reason}; or use --workers {depth} instead of --depth"),
-                },
-                None => ResolveError::SyncDepth { personality, depth },
-            });
-        }
-        Ok(personality)
     }
 
     /// The span in whole requests; every worker has room for one.
@@ -353,7 +315,7 @@ impl WorkloadSpec {
         if let Layout::Stripe { chunk } = workload.layout
             && (1..chunk.0).contains(&target.size_bytes.0)
         {
-            return Err(ResolveError::TooSmall { path, size: target.size_bytes, asked: chunk });
+            return Err(ResolveError::Chunk { chunk, room: format!("{path}, which has {}", target.size_bytes) });
         }
         if size.0 == 0 {
             let device = target.kind == TargetKind::BlockDevice;
@@ -362,6 +324,12 @@ impl WorkloadSpec {
         let span = workload.span;
         if span > size {
             return Err(ResolveError::TooSmall { path, size, asked: span });
+        }
+        if let Layout::Stripe { chunk } = workload.layout
+            && span <= chunk
+        {
+            let room = format!("the {span} that are used, which would all be on one target");
+            return Err(ResolveError::Chunk { chunk, room });
         }
         if workload.offset >= span {
             let offset = workload.offset;
@@ -374,8 +342,12 @@ impl WorkloadSpec {
         if workload.places() < workers || (!workload.sizes.is_empty() && room < workload.request_size.0) {
             let each = if workers == 1 { String::new() } else { format!(" for each of {workers} workers") };
             let request = workload.request_size;
+            let place = match workload.layout {
+                Layout::Each => path,
+                layout => format!("{layout} of {} targets", workload.targets),
+            };
             return Err(ResolveError::Contradiction(format!(
-                "{span} of {path} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
+                "{span} of {place} do not hold a request of {request}{each}; use smaller requests, or a larger --size or target",
             )));
         }
         // Whole requests, where places follow one another; a shifted or widened one is as long as it is.
@@ -390,6 +362,32 @@ impl WorkloadSpec {
         let only_default = self.requests.is_none() && self.bytes.is_none();
         let duration = self.duration.or(only_default.then_some(Nanoseconds(5_000_000_000)));
         Ok(Limits { duration, requests: self.requests, bytes: self.bytes })
+    }
+}
+
+/// No more requests are handed over or waited for with one call than can be outstanding.
+fn check_batch(option: &str, batch: u32, depth: u32) -> Result<(), ResolveError> {
+    if (1..=depth).contains(&batch) {
+        return Ok(());
+    }
+    contradiction(format!(
+        "--{option} is {batch}, and at a depth of {depth} it can be {}; use that, or a larger --depth",
+        if depth == 1 { "1 only".to_owned() } else { format!("from 1 to {depth}") }
+    ))
+}
+
+/// Nothing keeps to processors that are not there.
+fn check_processors(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+    let (count, numbers) = (environment.cpus, &environment.cpu_numbers);
+    if let Some(asked) = workload.processors.filter(|asked| *asked > count) {
+        return contradiction(format!("--processors is {asked}, and {count} can be used here; use no more"));
+    }
+    match workload.cpus.iter().find(|cpu| !numbers.is_empty() && !numbers.contains(cpu)) {
+        None => Ok(()),
+        Some(cpu) => contradiction(format!(
+            "--cpus names processor {cpu}, and {count} can be used here: {}; name those",
+            environment.cpu_list()
+        )),
     }
 }
 

@@ -94,7 +94,4 @@ pub enum MeasureError {
     /// It was cancelled before the first request was counted.
     #[error("interrupted before anything was measured")]
     Cancelled,
-    /// A worker came to an end it should not have.
-    #[error("a worker stopped unexpectedly: {0}; please report this")]
-    Worker(String),
 }

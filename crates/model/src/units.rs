@@ -31,6 +31,9 @@ pub enum UnitError {
     /// The text does not start with a number.
     #[error("`{0}` has no number; write a size like 64KiB or a duration like 3s")]
     NoNumber(String),
+    /// Less than nothing.
+    #[error("`{0}` is below zero; write a size like 64KiB or a duration like 3s")]
+    Negative(String),
     /// The unit is not one of ours.
     #[error("`{unit}` in `{text}` is no unit; use {expected}")]
     UnknownUnit {
@@ -111,6 +114,9 @@ impl BytesPerSecond {
 /// Splits `12.5KiB` into its number's digits and its unit.
 fn split_number(text: &str) -> Result<(&str, &str), UnitError> {
     let trimmed = text.trim();
+    if trimmed.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')) {
+        return Err(UnitError::Negative(text.to_owned()));
+    }
     let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(end);
     let digits = number.bytes().filter(u8::is_ascii_digit).count();

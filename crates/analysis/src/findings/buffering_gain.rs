@@ -4,8 +4,9 @@
 
 use super::Evidence;
 use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
+use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
-use crate::series::{Series, same_span};
+use crate::series::Series;
 use crate::words::{memory_note, reach, requests, sentence};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode};
 
@@ -21,9 +22,10 @@ fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let workload = series.workload();
     let flushed = if workload.durability == Durability::FlushAtEnd { ", flushed" } else { "" };
     let claim = format!(
-        "throughput of {} {}, 1 deep, buffered{flushed}, against direct: {}; {}",
+        "throughput of {} {}, 1 deep, buffered{flushed}{}, against direct: {}; {}",
         workload.pattern,
         requests(workload.operation),
+        series.distinction,
         range_words(highest, lowest),
         verdict_words(&comparisons)
     );
@@ -43,11 +45,7 @@ fn direct_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'
     let wanted = cell.workload;
     let is_counterpart = |other: &&&Cell<'_>| {
         let other = other.workload;
-        other.buffering == Buffering::Direct
-            && (other.operation, other.pattern, other.request_size)
-                == (wanted.operation, wanted.pattern, wanted.request_size)
-            && (other.depth, other.workers, &other.cpus) == (wanted.depth, wanted.workers, &wanted.cpus)
-            && same_span(other, wanted)
+        other.buffering == Buffering::Direct && are_alike(other, wanted, &[Axis::Caches, Axis::Durability])
     };
     let candidates = evidence.cells.iter().filter(is_counterpart).copied();
     candidates.min_by_key(|other| other.workload.durability != wanted.durability)
@@ -57,6 +55,7 @@ fn direct_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+    use halfpower_model::{FileState, Workload};
 
     fn gains(run: &Run) -> Vec<Finding> {
         let mut findings = crate::analyse(&run.observed()).findings;
@@ -132,5 +131,16 @@ mod tests {
             gains(&run)[0].sentence,
             "Throughput of random reads, 1 deep, buffered, against direct: 2 times at 4 KiB; undecided."
         );
+    }
+
+    #[test]
+    fn another_kind_of_file_is_no_counterpart() {
+        let sparse = |workload| Workload { file_state: FileState::Sparse, ..workload };
+        let mut run = Run::default();
+        run.add(sparse(write(64)), &around(1e9));
+        run.add(flushed(buffered(write(64))), &around(2e9));
+        assert_eq!(gains(&run), []);
+        run.add(flushed(buffered(sparse(write(64)))), &around(3e9));
+        assert!(gains(&run)[0].sentence.contains("buffered, flushed, file state sparse, against direct: 3 times"));
     }
 }

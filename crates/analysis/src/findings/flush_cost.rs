@@ -5,8 +5,9 @@
 
 use super::Evidence;
 use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
+use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
-use crate::series::{Series, same_span};
+use crate::series::Series;
 use crate::words::{depth, reach, requests, sentence};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode};
 
@@ -22,10 +23,11 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let (lowest, highest) = extremes(&comparisons)?;
     let workload = series.workload();
     let claim = format!(
-        "throughput of {} {}, {}, buffered, with the flush in the timing against without: {}; {}",
+        "throughput of {} {}, {}, buffered{}, with the flush in the timing against without: {}; {}",
         workload.pattern,
         requests(workload.operation),
         depth(workload),
+        series.distinction,
         range_words(highest, lowest),
         verdict_words(&comparisons)
     );
@@ -44,13 +46,7 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
 fn unflushed_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
     let wanted = cell.workload;
     let is_counterpart = |other: &&&Cell<'_>| {
-        let other = other.workload;
-        (other.buffering, other.durability) == (Buffering::Buffered, Durability::None)
-            && (other.operation, other.pattern, other.request_size)
-                == (wanted.operation, wanted.pattern, wanted.request_size)
-            && (other.depth, other.workers, &other.cpus) == (wanted.depth, wanted.workers, &wanted.cpus)
-            && other.named_personality() == wanted.named_personality()
-            && same_span(other, wanted)
+        other.workload.durability == Durability::None && are_alike(other.workload, wanted, &[Axis::Durability])
     };
     evidence.cells.iter().find(is_counterpart).copied()
 }
@@ -59,7 +55,7 @@ fn unflushed_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, write};
-    use halfpower_model::{Personality, Workload};
+    use halfpower_model::{FileState, Personality, Workload};
 
     fn costs(run: &Run) -> Vec<Finding> {
         let mut findings = crate::analyse(&run.observed()).findings;
@@ -93,5 +89,16 @@ mod tests {
         run.add(write(4), &around(1e9));
         run.add(Workload { personality: Personality::IoUring, ..buffered(write(4)) }, &around(1e9));
         assert_eq!(costs(&run), []);
+    }
+
+    #[test]
+    fn another_kind_of_file_is_no_counterpart() {
+        let appended = |workload| Workload { file_state: FileState::Append, ..workload };
+        let mut run = Run::default();
+        run.add(appended(buffered(write(64))), &around(4e9));
+        run.add(flushed(buffered(write(64))), &around(1e9));
+        assert_eq!(costs(&run), []);
+        run.add(flushed(appended(buffered(write(64)))), &around(1e9));
+        assert!(costs(&run)[0].sentence.contains("buffered, file state append, with the flush"), "{:?}", costs(&run));
     }
 }

@@ -1,7 +1,7 @@
 //! The request size that reaches half of the reference: RAP ≥ PAP / 2.
 //!
 //! The reference is the peak advertised performance where it was given, else the peak measured for that operation on
-//! direct sequential requests. Between two measured sizes the crossing is interpolated over log2 of the size, along
+//! direct sequential requests, alike but for size, depth, workers and the use of caches. Between two measured sizes the crossing is interpolated over log2 of the size, along
 //! which the rate of requests with a fixed and a marginal time is nearly straight where it is half. A size outside those
 //! measured is never stated. The interval is a bootstrap over repetitions, those of the peak's cell included (which cell
 //! that is stays fixed); it cannot reach below the smallest size measured, and there is none where it would reach
@@ -10,11 +10,12 @@
 //! "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985).
 
 use super::{Evidence, highest};
+use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::{Interval, bootstrap_interval};
 use crate::words::{memory_note, reach, reaches_storage, requests, sentence};
-use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Operation, Pattern, Quantity};
+use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity, Workload};
 
 const SIZES_MIN: usize = 3;
 
@@ -41,18 +42,17 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         .by_size
         .iter()
         .filter(|series| series.workload().pattern == Pattern::Sequential && series.cells.len() >= SIZES_MIN)
-        .filter_map(|series| Some(half_power(series, reference(evidence, series.workload().operation)?)))
+        .filter_map(|series| Some(half_power(series, reference(evidence, series.workload())?)))
         .collect()
 }
 
-/// None where no sequential request of the operation moved anything.
-fn reference<'a>(evidence: &Evidence<'a>, operation: Operation) -> Option<Reference<'a>> {
+/// None where no request like those moved anything.
+fn reference<'a>(evidence: &Evidence<'a>, workload: &Workload) -> Option<Reference<'a>> {
     if let Some(rate) = evidence.advertised_bytes_per_s {
         return Some(Reference::Advertised(rate));
     }
-    let sequential =
-        |cell: &&&Cell<'_>| cell.workload.pattern == Pattern::Sequential && cell.workload.operation == operation;
-    let all: Vec<_> = evidence.cells.iter().filter(sequential).copied().collect();
+    let is_like_it = |cell: &&&Cell<'_>| are_alike(cell.workload, workload, Axis::WAYS);
+    let all: Vec<_> = evidence.cells.iter().filter(is_like_it).copied().collect();
     let direct: Vec<_> = all.iter().filter(|cell| cell.workload.buffering.is_direct()).copied().collect();
     let storage: Vec<_> = all.iter().filter(|cell| reaches_storage(cell.workload)).copied().collect();
     let candidates = [direct, storage, all].into_iter().find(|cells| !cells.is_empty())?;
@@ -188,7 +188,7 @@ fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Opt
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, hockney, read, write};
-    use halfpower_model::{Bytes, Workload};
+    use halfpower_model::Bytes;
     use proptest::prelude::*;
 
     const SIZES_KIB: [u64; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -302,6 +302,27 @@ mod tests {
         assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
         assert!(finding.sentence.ends_with(", but its interval reaches beyond 1 MiB."), "{}", finding.sentence);
         assert!(finding.brief.ends_with(", uncertain)"), "{}", finding.brief);
+    }
+
+    #[test]
+    fn half_is_taken_of_a_peak_of_the_same_kind() {
+        let mirrored = |workload| Workload { layout: "mirror".parse().unwrap(), targets: 2, ..workload };
+        let mut run = Run::default();
+        sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
+        sweep(&mut run, |kib| mirrored(read(kib)), |size| hockney(size, 100e-6, 1e9));
+        let alone = half_powers(&run)[0].estimates[0];
+        // Faster, deeper and of the mirror: the peak of the mirror alone.
+        run.add(deep(8, mirrored(read(1024))), &around(1.9e9));
+        let findings = half_powers(&run);
+        assert_eq!(findings[0].estimates[0], alone);
+        assert!(findings[0].subject.ends_with("direct, layout each, targets 1"), "{}", findings[0].subject);
+        assert!(
+            findings[1].subject.ends_with("direct, layout mirror=round_robin, targets 2"),
+            "{}",
+            findings[1].subject
+        );
+        assert!(findings[1].sentence.contains("half of the peak (1.9 GB/s measured)"), "{}", findings[1].sentence);
+        assert_eq!((findings[0].samples.len(), findings[1].samples.len()), (50, 55));
     }
 
     proptest! {

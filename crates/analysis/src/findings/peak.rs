@@ -1,35 +1,32 @@
-//! The highest figures measured, each for one use of caches: throughput of sequential requests, rate of random ones.
+//! The highest figures measured over sizes, depths and workers, all else alike: throughput of sequential requests, rate
+//! of random ones.
 //!
 //! A peak is the highest of several means, and so a little too high where many cells are close; a cell that has nothing
 //! beside it is no peak.
 
 use super::{Evidence, highest};
+use crate::alike::{Axis, distinctions, groups};
 use crate::cells::Cell;
 use crate::series::rank;
 use crate::statistics::mean_estimate;
 use crate::words::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
-use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut groups: Vec<Vec<&Cell<'_>>> = Vec::new();
-    for cell in &evidence.cells {
-        match groups.iter_mut().find(|group| same_kind(group[0], cell)) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    let mut groups = groups(evidence.cells.iter().copied(), Axis::LOAD);
+    groups.retain(|group| group.len() > 1);
     groups.sort_by_key(|group| rank(group[0].workload));
-    groups.iter().filter(|group| group.len() > 1).filter_map(|group| peak(evidence, group)).collect()
+    let named: Vec<_> = groups.iter().map(|group| (subject(group[0].workload), group[0].workload)).collect();
+    let distinctions = distinctions(&named, Axis::LOAD);
+    groups.iter().zip(&distinctions).filter_map(|(group, distinction)| peak(evidence, group, distinction)).collect()
 }
 
-fn same_kind(one: &Cell<'_>, other: &Cell<'_>) -> bool {
-    let (one, other) = (one.workload, other.workload);
-    (one.operation, one.pattern) == (other.operation, other.pattern)
-        && caching(one) == caching(other)
-        && reach(one) == reach(other)
+fn subject(workload: &Workload) -> String {
+    format!("{} {}, {}", workload.pattern, workload.operation, caching(workload))
 }
 
-fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
+/// `distinction` tells the group from others of the same words.
+fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>], distinction: &str) -> Option<Finding> {
     let sequential = group[0].workload.pattern == Pattern::Sequential;
     let (cell, estimate) = if sequential {
         let cell = highest(group, Cell::mean_bytes_per_s)?;
@@ -46,7 +43,7 @@ fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
         _ => String::new(),
     };
     let claim = sentence(&format!(
-        "{} {}, {}, peak at {estimate} ({} requests, {}){advertised}",
+        "{} {}, {}{distinction}, peak at {estimate} ({} requests, {}){advertised}",
         workload.pattern,
         requests(workload.operation),
         caching(workload),
@@ -55,7 +52,7 @@ fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
     ));
     Some(Finding {
         code: FindingCode::Peak,
-        subject: format!("{} {}, {}", workload.pattern, workload.operation, caching(workload)),
+        subject: subject(workload) + distinction,
         reach: reach(workload),
         brief: format!("{estimate} ({}, {})", workload.request_size, depth(workload)),
         sentence: claim + memory_note(workload),
@@ -68,7 +65,7 @@ fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>]) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
-    use halfpower_model::Reach;
+    use halfpower_model::{Bytes, FileState, Layout, Reach};
 
     fn peaks(run: &Run) -> Vec<Finding> {
         let mut findings = crate::analyse(&run.observed()).findings;
@@ -131,5 +128,28 @@ mod tests {
         run.add(random(read(4)), &[0.0, 0.0]);
         run.add(deep(2, random(read(4))), &[0.0, 0.0]);
         assert_eq!(peaks(&run), []);
+    }
+
+    #[test]
+    fn cells_of_another_kind_make_a_peak_of_their_own() {
+        let striped = |workload| Workload { layout: Layout::Stripe { chunk: Bytes(65_536) }, targets: 2, ..workload };
+        let appended = |workload| Workload { file_state: FileState::Append, ..workload };
+        let mut run = Run::default();
+        for (kib, plain, grown) in [(64, 1.0e9, 0.2e9), (1024, 1.5e9, 0.3e9)] {
+            run.add(write(kib), &[plain]);
+            run.add(appended(write(kib)), &[grown]);
+        }
+        // The fastest of all, and alone with its layout.
+        run.add(striped(write(1024)), &[3e9]);
+        let found = peaks(&run);
+        let sentences: Vec<_> = found.iter().map(|finding| finding.sentence.as_str()).collect();
+        assert_eq!(
+            sentences,
+            [
+                "Sequential writes, direct, file state written, peak at 1.5 GB/s (1 MiB requests, 1 deep).",
+                "Sequential writes, direct, file state append, peak at 300 MB/s (1 MiB requests, 1 deep).",
+            ]
+        );
+        assert_eq!(found[1].subject, "sequential write, direct, file state append");
     }
 }

@@ -1,11 +1,12 @@
 //! How to do I/O here, in words.
 //!
-//! Sequential: of the cells that come up to 90 % of the best, the one with the fewest requests outstanding, then with
+//! Sequential: of the cells that are alike but for size, depth, workers and the use of caches, and that come up to 90 % of the best, the one with the fewest requests outstanding, then with
 //! the smallest requests; deep queues cost latency and large requests memory. Random: the depth at the knee. Only cells
 //! that were measured are recommended, and never one whose figures are of memory rather than of the storage.
 
 use super::knee::{Knee, knee};
 use super::{Evidence, highest};
+use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::mean_estimate;
@@ -30,45 +31,60 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Option<Finding> {
-    let is_candidate = |cell: &&&Cell<'_>| {
+/// One for each group of cells that are alike.
+fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Vec<Finding> {
+    let is_candidate = |cell: &&Cell<'_>| {
         let workload = cell.workload;
         workload.operation == operation && workload.pattern == Pattern::Sequential && reaches_storage(workload)
     };
-    let candidates: Vec<_> = evidence.cells.iter().filter(is_candidate).copied().collect();
-    let best = highest(&candidates, Cell::mean_bytes_per_s)?.mean_bytes_per_s();
+    let mut groups = groups(evidence.cells.iter().copied().filter(is_candidate), Axis::WAYS);
+    groups.retain(|group| group.len() >= CELLS_MIN);
+    let subject = format!("sequential {operation}");
+    let named: Vec<_> = groups.iter().map(|group| (subject.clone(), group[0].workload)).collect();
+    let distinctions = distinctions(&named, Axis::WAYS);
+    let advice = |(group, distinction): (&Vec<&Cell<'_>>, &String)| {
+        smallest_of_the_good(group, format!("{subject}{distinction}"), distinction)
+    };
+    groups.iter().zip(&distinctions).filter_map(advice).collect()
+}
+
+/// `64 KiB requests, 4 deep, direct`.
+fn words(workload: &Workload) -> String {
+    format!("{} requests, {}, {}", workload.request_size, depth(workload), caching(workload))
+}
+
+/// `distinction` tells the candidates from others of the same words.
+fn smallest_of_the_good(candidates: &[&Cell<'_>], subject: String, distinction: &str) -> Option<Finding> {
+    let best = highest(candidates, Cell::mean_bytes_per_s)?.mean_bytes_per_s();
     let is_good = |cell: &&Cell<'_>| cell.mean_bytes_per_s() >= SHARE_OF_BEST * best;
     let choice = candidates
         .iter()
         .filter(|cell| is_good(cell))
-        .min_by_key(|cell| (cell.outstanding(), cell.workload.request_size, Reverse(cell.mean_bytes_per_s() as u64)))
-        .filter(|_| candidates.len() >= CELLS_MIN)?;
+        .min_by_key(|cell| (cell.outstanding(), cell.workload.request_size, Reverse(cell.mean_bytes_per_s() as u64)))?;
     let estimate = mean_estimate(Quantity::BytesPerSecond, &choice.bytes_per_s())?;
     let workload = choice.workload;
-    let verb = if operation == Operation::Read { "read" } else { "write" };
+    let verb = if workload.operation == Operation::Read { "read" } else { "write" };
     let larger: Vec<_> = candidates
         .iter()
-        .filter(|cell| cell.workload.request_size > workload.request_size && done_alike(cell.workload, workload))
+        .filter(|cell| cell.workload.request_size > workload.request_size)
+        .filter(|cell| are_alike(cell.workload, workload, &[Axis::RequestSize]))
         .collect();
     let least = if !larger.is_empty() && larger.into_iter().all(is_good) { "at least " } else { "" };
     let share = estimate.value / best;
     let most = if share < 1.0 { format!("{:.0} % of the most", 100.0 * share) } else { "the most measured".to_owned() };
-    let how = format!("{least}{} requests, {}, {}", workload.request_size, depth(workload), caching(workload));
+    let named: Vec<_> = candidates.iter().map(|cell| (words(cell.workload), cell.workload)).collect();
+    let among = candidates.iter().position(|cell| cell.number == choice.number).unwrap_or_default();
+    let way = &distinctions(&named, &[])[among];
+    let how = format!("{least}{}{way}{distinction}", words(workload));
     Some(Finding {
         code: FindingCode::Recommendation,
-        subject: format!("sequential {operation}"),
+        subject,
         reach: reach(workload),
         sentence: sentence(&format!("{verb} with {how}: {estimate}, {most}")),
         brief: how,
         estimates: vec![estimate],
         samples: choice.samples(),
     })
-}
-
-/// Whether two workloads differ in no more than size, as far as the advice says.
-fn done_alike(one: &Workload, other: &Workload) -> bool {
-    (one.depth, one.workers, one.buffering, one.durability)
-        == (other.depth, other.workers, other.buffering, other.durability)
 }
 
 fn random_depth(series: &Series<'_>) -> Option<Finding> {
@@ -79,7 +95,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     } else {
         ("", format!("; deeper adds at most {:.0} %", (100.0 * (best / rate.value - 1.0)).ceil()))
     };
-    let how = format!("{least}{}, {}", depth(workload), caching(workload));
+    let how = format!("{least}{}, {}{}", depth(workload), caching(workload), series.distinction);
     Some(Finding {
         code: FindingCode::Recommendation,
         subject: series.subject.clone(),
@@ -95,7 +111,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
-    use halfpower_model::CachePolicy;
+    use halfpower_model::{CachePolicy, Personality, Verify};
     use proptest::prelude::*;
 
     fn recommendations(run: &Run) -> Vec<Finding> {
@@ -175,6 +191,42 @@ mod tests {
             run.add(write(kib), &[0.0]);
         }
         assert_eq!(recommendations(&run), []);
+    }
+
+    #[test]
+    fn what_is_done_on_another_kind_of_target_is_advised_apart() {
+        let verified = |workload| Workload { verify: Verify::Stamp, ..workload };
+        let mut run = Run::default();
+        for (kib, plain, checked) in [(4, 1e8, 0.5e8), (64, 2e8, 1e8), (1024, 15e8, 1e8)] {
+            run.add(write(kib), &[plain]);
+            run.add(verified(write(kib)), &[checked]);
+            run.add(deep(kib as u32, random(verified(write(4)))), &[1e8]);
+            run.add(deep(kib as u32, random(write(4))), &[1e8]);
+        }
+        let findings = recommendations(&run);
+        let sentences: Vec<_> = findings.iter().map(|finding| finding.sentence.as_str()).collect();
+        assert_eq!(
+            sentences[..2],
+            [
+                "Write with 1 MiB requests, 1 deep, direct, verify off: 1.5 GB/s, the most measured.",
+                "Write with at least 64 KiB requests, 1 deep, direct, verify stamp: 100 MB/s, the most measured.",
+            ]
+        );
+        assert_eq!(findings[1].subject, "sequential write, verify stamp");
+        assert!(sentences[2].contains("4 deep, direct, verify "), "{}", sentences[2]);
+    }
+
+    #[test]
+    fn ways_of_the_same_words_are_named() {
+        let mut run = Run::default();
+        for (kib, ring, plain) in [(4, 1e8, 2e8), (64, 2e8, 15e8)] {
+            run.add(read(kib), &[ring]);
+            run.add(Workload { personality: Personality::Sync, ..read(kib) }, &[plain]);
+        }
+        assert_eq!(
+            recommendations(&run)[0].sentence,
+            "Read with 64 KiB requests, 1 deep, direct, sync: 1.5 GB/s, the most measured."
+        );
     }
 
     proptest! {

@@ -47,7 +47,8 @@ impl AtOnce for Vectored {
         for flag in setup.workload.rw_flags.iter() {
             let mut granted = true;
             for target in &targets {
-                granted &= takes(target, setup.workload, bits_of(flag))? && (flag != RwFlag::Hipri || polls(target));
+                granted &= takes(target, setup.workload, bits_of(flag))?
+                    && (flag != RwFlag::Hipri || (polls(target) && heeds_hipri()));
             }
             if granted {
                 bits |= bits_of(flag);
@@ -147,12 +148,38 @@ fn polls(target: &Opened) -> bool {
     told.is_some_and(|text| text.trim() == "1")
 }
 
+/// Whether the kernel polls for preadv2 and pwritev2: since Linux 5.19 it takes `hipri` and ignores it (commit 9650b453a3d4).
+fn heeds_hipri() -> bool {
+    is_before(&rustix::system::uname().release().to_string_lossy(), (5, 19))
+}
+
+/// Whether a kernel's release, like `6.1.0-31-amd64`, is before a version; not where it says something else.
+fn is_before(release: &str, version: (u32, u32)) -> bool {
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    numbers.next().zip(numbers.next()).is_some_and(|release| release < version)
+}
+
 /// What it takes for a flag to be granted.
 fn needs(flag: RwFlag) -> &'static str {
     match flag {
-        RwFlag::Hipri => "needs a device with queues for polling, such as NVMe with nvme.poll_queues set",
+        RwFlag::Hipri => {
+            "needs a device with queues for polling and Linux before 5.19, which ignores it; io_uring polls with --ring iopoll"
+        }
         RwFlag::Dsync => "needs Linux 4.7 or later",
         RwFlag::Nowait => "needs a file system that can tell whether a request would have to wait",
         RwFlag::Dontcache => "needs Linux 6.14 or later, and a file system that has it, such as ext4 or XFS",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_by_their_numbers() {
+        assert!(
+            is_before("5.4.0-100-generic", (5, 19)) && is_before("4.19.2", (5, 19)) && is_before("5.18-rc1", (5, 19))
+        );
+        assert!(!is_before("5.19", (5, 19)) && !is_before("6.1.0", (5, 19)) && !is_before("custom", (5, 19)));
     }
 }

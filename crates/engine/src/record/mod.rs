@@ -1,5 +1,6 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
+mod idle;
 mod warnings;
 
 use crate::errno;

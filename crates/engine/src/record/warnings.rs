@@ -1,5 +1,6 @@
 //! What could make a sample's figures wrong.
 
+use super::idle;
 use crate::instrument::cpu;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Buffering, CachePolicy, Pattern, Personality, Sample};
@@ -19,9 +20,12 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "the program set the pace, not the storage".to_owned(),
         "use more workers or larger requests",
     );
+    let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
     let asked = f64::from(workload.depth) * f64::from(workload.workers);
     warn(
         sample.is_complete()
+            // Said below, with the reason.
+            && !one_by_one
             && workload.rate.is_none()
             && workload.durability.every().is_none()
             && sample.depth_mean.counted < 0.75 * asked
@@ -74,7 +78,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "mend what it needs, or leave the option out",
     );
     warn(
-        workload.personality == Personality::Libaio && !workload.buffering.is_direct(),
+        one_by_one,
         "submits_synchronously",
         "libaio does buffered requests one by one as they are submitted: the storage never saw the depth, whatever \
          depth_mean says"
@@ -88,5 +92,25 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "processor time of the kernel's own workers is not in the lower bound".to_owned(),
         "take the processor cost from the sync personality",
     );
+    warnings.extend(idle::warnings(sample, hole_share));
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::{Bytes, TargetFacts, TargetKind, Workload};
+
+    #[test]
+    fn a_depth_that_libaio_could_not_reach_is_told_once() {
+        let codes = |buffering| {
+            let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
+            let workload = Workload { personality: Personality::Libaio, buffering, depth: 8, ..Workload::default() };
+            let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
+            (sample.total.requests, sample.depth_mean.counted) = (100, 4.0);
+            warnings(&sample, 0.0, 1.0).into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(Buffering::Buffered), ["submits_synchronously"]);
+        assert_eq!(codes(Buffering::Direct), ["depth_not_reached"]);
+    }
 }

@@ -3,8 +3,11 @@
 mod gate;
 mod processes;
 mod processors;
+#[cfg(test)]
+mod tests;
 mod watch;
 
+use crate::errno;
 use crate::instrument::clock::Clock;
 use crate::personality::spread::Spread;
 use crate::personality::{Granted, Personality, Setup};
@@ -288,10 +291,11 @@ fn since(clock: Clock, from: u64) -> jiff::SignedDuration {
 
 fn setup_failed(source: io::Error) -> MeasureError {
     let remedy = match source.raw_os_error() {
-        Some(libc::EAGAIN) => "; use fewer --workers, or raise ulimit -u",
-        Some(libc::EMFILE | libc::ENFILE) => "; use fewer --workers, or raise ulimit -n",
-        Some(libc::ENOMEM) => "; use fewer --workers, a smaller --depth or smaller requests",
-        _ => "",
+        Some(libc::EAGAIN) => "; use fewer --workers, or raise ulimit -u".to_owned(),
+        Some(libc::ENOMEM) => "; use fewer --workers, a smaller --depth or smaller requests".to_owned(),
+        _ => {
+            errno::limit_remedy(&source).map(|remedy| format!("; use fewer --workers, or {remedy}")).unwrap_or_default()
+        }
     };
     MeasureError::System { action: "prepare", subject: format!("a worker{remedy}"), source }
 }

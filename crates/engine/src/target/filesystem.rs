@@ -103,6 +103,27 @@ fn network_kind(filesystem: &str) -> Option<String> {
     NETWORK.contains(&filesystem).then(|| "network".to_owned())
 }
 
+/// Whether the files of such a file system are the kernel's own answers, made as they are read.
+pub(crate) fn is_made_up(filesystem: &str) -> bool {
+    const MADE_UP: [&str; 14] = [
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "configfs",
+        "efivarfs",
+        "bpf",
+        "pstore",
+        "devpts",
+        "fusectl",
+        "binfmt_misc",
+    ];
+    MADE_UP.contains(&filesystem)
+}
+
 /// The directory of a block device in sysfs.
 pub(crate) fn sysfs_device((major, minor): (u32, u32)) -> Option<PathBuf> {
     fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()

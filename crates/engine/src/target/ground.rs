@@ -1,7 +1,7 @@
 //! What a directory offers before a test file is made in it: space, file system, direct I/O, a cache that can be
 //! emptied. Looked at with a nameless file that is gone when it is closed.
 
-use super::{Access, TargetError, describe_open};
+use super::{Access, TargetError, describe_open, refuse_made_up};
 use crate::instrument::cache;
 use halfpower_model::{Bytes, TargetFacts};
 use rustix::fs::{Mode, OFlags, fstatvfs};
@@ -33,6 +33,7 @@ impl Ground {
         let fail = |error: io::Error| TargetError::from_io("write", directory, error);
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| fail(error.into()))?;
+        refuse_made_up(directory)?;
         let space = fstatvfs(&folder).map_err(|error| fail(error.into()))?;
         let free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
         let file = nameless(directory).map_err(fail)?;

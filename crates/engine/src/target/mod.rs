@@ -4,6 +4,7 @@ pub mod filesystem;
 pub(crate) mod ground;
 mod guard;
 mod identity;
+pub(crate) mod meddling;
 mod several;
 mod state;
 pub mod test_file;
@@ -11,6 +12,7 @@ pub mod test_file;
 pub use identity::refuse_same;
 pub(crate) use several::Targets;
 
+use crate::errno;
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
 use std::fs::{File, OpenOptions};
@@ -63,11 +65,36 @@ pub enum TargetError {
         /// The name.
         path: String,
     },
-    /// Mounted read-only.
+    /// Mounted read-only, and there to be read.
     #[error("{path} is on a read-only file system; use reads only, or mount it writable")]
     ReadOnly {
         /// The name.
         path: String,
+    },
+    /// Mounted read-only, where a file was to be made.
+    #[error(
+        "{path} is on a read-only file system, where no test file can be made; name a path on one that can be written, \
+         or a file that is there, to read it"
+    )]
+    NothingMade {
+        /// The directory.
+        path: String,
+    },
+    /// What the kernel shows as files.
+    #[error("{path} is no storage: the kernel makes up what is in {filesystem}; name a path on a disk")]
+    NotStorage {
+        /// The name.
+        path: String,
+        /// The type of the file system.
+        filesystem: String,
+    },
+    /// The process may not have more files open.
+    #[error("cannot open {path} beside all the others; {remedy}")]
+    TooManyOpen {
+        /// The name.
+        path: String,
+        /// What to do, with the limit.
+        remedy: String,
     },
     /// No room left.
     #[error("the file system of {path} is full; free some space, name another directory, or give a smaller --size")]
@@ -143,10 +170,15 @@ pub enum TargetError {
 impl TargetError {
     /// What the system said about opening or examining a path, as one of the cases people meet.
     pub fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let is_directory = path.is_dir();
         let path = path.display().to_string();
+        if let Some(remedy) = errno::limit_remedy(&source) {
+            return TargetError::TooManyOpen { path, remedy: format!("name fewer targets, or {remedy}") };
+        }
         match source.raw_os_error() {
             Some(libc::ENOENT) => TargetError::Missing { path },
             Some(libc::EACCES | libc::EPERM) => TargetError::Permission { action, path },
+            Some(libc::EROFS) if is_directory => TargetError::NothingMade { path },
             Some(libc::EROFS) => TargetError::ReadOnly { path },
             Some(libc::EISDIR) => TargetError::Directory { path },
             Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Full { path },
@@ -198,6 +230,9 @@ impl Target {
         let action = if access == Access::Overwrite { "write" } else { "read" };
         let fail = |error: io::Error| TargetError::from_io(action, path, error);
         let kind = kind_of(path, &std::fs::metadata(path).map_err(fail)?)?;
+        if kind == TargetKind::File {
+            refuse_made_up(path)?;
+        }
         if access == Access::Overwrite {
             guard::refuse_if_backing(path)?;
         }
@@ -257,10 +292,9 @@ impl Target {
     pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
         let Some(file) = &self.file else { return Ok(None) };
         let flags = flags_for(workload.operation.destroys(), workload.buffering);
-        let file = open_again(file, flags).map_err(|source| MeasureError::System {
-            action: "open",
-            subject: self.facts.path.clone(),
-            source,
+        let file = open_again(file, flags).map_err(|source| {
+            let remedy = errno::limit_remedy(&source).map(|remedy| format!("; {remedy}")).unwrap_or_default();
+            MeasureError::System { action: "open", subject: format!("{}{remedy}", self.facts.path), source }
         })?;
         Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags }))
     }
@@ -284,10 +318,8 @@ impl Target {
         let path = &self.facts.path;
         Err(MeasureError::Unsupported(format!(
             "{path} is sparse: nothing is stored for {:.0} % of what would be read, so it would measure memory; \
-             write it first (`halfpower io {path} --op write --pattern sequential --bytes {} --overwrite`), \
-             or name another file",
+             make a copy that is stored (`cp --sparse=never {path} {path}.stored`) and name that, or name another file",
             hole_share * 100.0,
-            span.0,
         )))
     }
 
@@ -321,6 +353,14 @@ fn describe_open(path: &Path, file: &File, access: Access) -> Result<(TargetFact
     let device = filesystem::describe(&mut facts, path, number);
     facts.direct_alignment_bytes = direct_alignment(file, &facts);
     Ok((facts, device))
+}
+
+/// Refuses what the kernel makes up as it is read.
+fn refuse_made_up(path: &Path) -> Result<(), TargetError> {
+    match filesystem::mount_of(path).filter(|mount| filesystem::is_made_up(&mount.kind)) {
+        None => Ok(()),
+        Some(mount) => Err(TargetError::NotStorage { path: path.display().to_string(), filesystem: mount.kind }),
+    }
 }
 
 /// Workers open the target anew through /proc/self/fd.
@@ -425,6 +465,7 @@ fn direct_alignment(file: &File, facts: &TargetFacts) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use super::ground::Ground;
     use super::*;
     use std::io::Write;
 
@@ -447,6 +488,16 @@ mod tests {
         assert!(message(directory.path()).contains("is a directory"));
         assert!(message(&directory.path().join("none")).contains("does not exist"));
         assert!(message(Path::new("/dev/zero")).contains("character device"));
+    }
+
+    #[test]
+    fn what_the_kernel_makes_up_is_no_storage() {
+        for path in ["/proc/meminfo", "/sys/devices/system/cpu/online"] {
+            let message = Target::open(Path::new(path), Access::Read).unwrap_err().to_string();
+            assert!(message.contains(&format!("{path} is no storage")), "{message}");
+        }
+        let message = Ground::of(Path::new("/proc")).unwrap_err().to_string();
+        assert!(message.contains("what is in proc; name a path on a disk"), "{message}");
     }
 
     #[test]

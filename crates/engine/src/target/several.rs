@@ -40,6 +40,28 @@ impl Targets {
         self.0.iter().map(|target| target.facts.clone()).collect()
     }
 
+    /// Those that a workload goes to.
+    ///
+    /// # Errors
+    /// When there are not as many.
+    pub(crate) fn of(&mut self, workload: &Workload) -> Result<Chosen<'_>, MeasureError> {
+        let count = self.0.len() as u32;
+        let chosen = workload.among.range(count).and_then(|range| self.0.get_mut(range));
+        let too_few =
+            || MeasureError::Unsupported(format!("among {} does not go with {count} targets", workload.among));
+        chosen.map(Chosen).ok_or_else(too_few)
+    }
+}
+
+/// The targets of one workload.
+pub(crate) struct Chosen<'a>(&'a mut [Target]);
+
+impl Chosen<'_> {
+    /// The targets themselves.
+    pub(super) fn all(&self) -> &[Target] {
+        self.0
+    }
+
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
     /// nothing is stored for, where that is not what the workload asks for.
     ///
@@ -57,7 +79,7 @@ impl Targets {
         }
         let part = self.part(workload);
         let mut hole_share = 0.0;
-        for target in &self.0 {
+        for target in self.0.iter() {
             // One that an earlier workload has changed will be filled again.
             if workload.file_state == FileState::Written && !target.is_reshaped {
                 let share =
@@ -87,7 +109,7 @@ impl Targets {
             && !workload.buffering.is_direct()
             && workload.file_state == FileState::Written;
         let mut cached_share = Some(0.0);
-        for target in &self.0 {
+        for target in self.0.iter() {
             let Some(file) = &target.file else { return Ok(None) };
             match workload.cache {
                 CachePolicy::Keep => cache::settle(file),
@@ -187,6 +209,26 @@ mod tests {
         for file in &files {
             let sevens = std::fs::read(file.path()).unwrap().iter().filter(|byte| **byte == 7).count();
             assert!((sevens as u64) < SIZE / 100, "{sevens} bytes were not written over");
+        }
+    }
+
+    #[test]
+    fn a_workload_goes_to_those_it_names() {
+        let files = files::<3>();
+        let mut host = host(&files, Access::Overwrite).unwrap();
+        for (among, written) in [("only=2", [false, true, false]), ("first=2", [true, true, false])] {
+            files.iter().for_each(|file| std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap());
+            let spec = WorkloadSpec { among: among.parse().ok(), bytes: Some(Bytes(2 * SIZE)), ..writes() };
+            let sample = measure(&mut host, &spec).unwrap();
+            let count = written.iter().filter(|written| **written).count() as u32;
+            assert_eq!((sample.workload.workers, sample.environment.targets()), (count, count), "{among}");
+            let changed: Vec<bool> =
+                files.iter().map(|file| std::fs::read(file.path()).unwrap() != vec![7; SIZE as usize]).collect();
+            assert_eq!(changed, written, "{among}");
+        }
+        for among in ["only=4", "growing"] {
+            let spec = WorkloadSpec { among: among.parse().ok(), ..writes() };
+            assert!(spec.resolve(host.describe()).is_err(), "{among}");
         }
     }
 

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, fstat, openat
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes written at a time.
 const CHUNK: usize = 4 << 20;
@@ -31,6 +32,22 @@ struct Identity {
     inode: u64,
 }
 
+/// Where test files lie that this process has yet to remove or to leave to the user.
+static THERE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn there() -> MutexGuard<'static, Vec<PathBuf>> {
+    THERE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn strike(path: &Path) {
+    there().retain(|other| other != path);
+}
+
+/// Where test files lie that this process would leave behind if it ended now.
+pub fn still_there() -> Vec<PathBuf> {
+    there().clone()
+}
+
 impl TestFile {
     /// Makes an empty file `name` in `directory`, for this user only. It is removed when the value is dropped.
     ///
@@ -47,7 +64,13 @@ impl TestFile {
             error => fail(error),
         })?;
         let status = fstat(&file).map_err(fail)?;
-        Ok(TestFile { path: directory.join(name), identity: Identity { device: status.st_dev, inode: status.st_ino } })
+        let identity = Identity { device: status.st_dev, inode: status.st_ino };
+        Ok(TestFile::listed(directory.join(name), identity))
+    }
+
+    fn listed(path: PathBuf, identity: Identity) -> TestFile {
+        there().push(path.clone());
+        TestFile { path, identity }
     }
 
     /// Makes an empty file at `path`, as [`create`](Self::create) does.
@@ -70,7 +93,7 @@ impl TestFile {
             return Err(fail(io::Error::other("it is no regular file")));
         }
         let identity = Identity { device: status.st_dev, inode: status.st_ino };
-        Ok(TestFile { path: path.to_owned(), identity })
+        Ok(TestFile::listed(path.to_owned(), identity))
     }
 
     /// Where it is.
@@ -140,6 +163,7 @@ impl TestFile {
     /// When it cannot be removed, or another file has taken its name.
     pub fn remove(self) -> Result<(), TargetError> {
         let result = remove_if_same(&self.path, self.identity);
+        strike(&self.path);
         std::mem::forget(self);
         result
     }
@@ -147,6 +171,7 @@ impl TestFile {
     /// Leaves it where it is.
     pub fn keep(self) -> PathBuf {
         let path = self.path.clone();
+        strike(&path);
         std::mem::forget(self);
         path
     }
@@ -156,6 +181,7 @@ impl Drop for TestFile {
     fn drop(&mut self) {
         // A failure leaves the file for its maker to find.
         let _ = remove_if_same(&self.path, self.identity);
+        strike(&self.path);
     }
 }
 

@@ -111,10 +111,9 @@ impl Ledger {
         }
     }
 
-    /// Bytes of a volume up to the last block that was written.
+    /// Bytes of a volume up to the last block that was written: a file may end there.
     pub(crate) fn end(&self, volume: usize) -> u64 {
-        let written = |block: &AtomicU32| block.load(Ordering::Relaxed) & GENERATION != UNWRITTEN;
-        self.page(volume).blocks.iter().rposition(written).map_or(0, |last| (last as u64 + 1) * self.block_bytes)
+        self.page(volume).blocks.iter().rposition(is_written).map_or(0, |last| (last as u64 + 1) * self.block_bytes)
     }
 
     /// Blocks that were checked.
@@ -132,6 +131,11 @@ impl Ledger {
 fn admissible(entry: u32) -> RangeInclusive<u32> {
     let generation = entry & GENERATION;
     if entry & UNSURE == 0 { generation..=generation } else { generation.saturating_sub(1)..=generation }
+}
+
+/// Whether the block was surely written, so that there is something to check.
+fn is_written(block: &AtomicU32) -> bool {
+    !admissible(block.load(Ordering::Relaxed)).contains(&UNWRITTEN)
 }
 
 impl Page<'_> {
@@ -171,7 +175,7 @@ impl Page<'_> {
     pub(crate) fn check(&self, buffer: &[u8], request: &Request) -> Result<(), Mismatch> {
         let entry = |block: u64| admissible(self.blocks[block as usize].load(Ordering::Relaxed));
         let blocks = self.blocks_of(request);
-        let known = blocks.iter().filter(|block| block.load(Ordering::Relaxed) & GENERATION != UNWRITTEN).count();
+        let known = blocks.iter().filter(|block| is_written(block)).count();
         self.counts[0].fetch_add(known as u64, Ordering::Relaxed);
         let first = self.stamper.check(buffer, request.offset, entry);
         if first.is_err() {

@@ -2,6 +2,7 @@
 //! are left out rather than bent.
 
 use super::UsageError;
+use super::number::{any, count};
 use clap::Args;
 use halfpower_model::workload::Mix;
 use halfpower_model::{Buffering, Durability, Operation, Pattern, Personality, WorkloadSpec};
@@ -14,19 +15,19 @@ pub(super) struct FioArguments {
     #[arg(long, value_name = "RW", conflicts_with_all = ["op", "pattern"])]
     rw: Option<Direction>,
     /// For --op mix: percent of the requests of rw and randrw that read [default: 50]
-    #[arg(long, value_name = "PERCENT", requires = "rw")]
+    #[arg(long, value_name = "PERCENT", requires = "rw", value_parser = count::<u8>)]
     rwmixread: Option<u8>,
     /// For --buffering: 0 buffered, 1 direct
-    #[arg(long, value_name = "0|1", conflicts_with = "buffering")]
+    #[arg(long, value_name = "0|1", conflicts_with = "buffering", value_parser = any::<u8>)]
     direct: Option<u8>,
     /// For --personality: psync, sync, pvsync2, mmap, libaio, io_uring, io_uring_cmd, sg, null
     #[arg(long, value_name = "ENGINE", conflicts_with = "personality")]
     ioengine: Option<String>,
     /// For --durability fsync=WRITES
-    #[arg(long, value_name = "WRITES", conflicts_with_all = ["durability", "fdatasync"])]
+    #[arg(long, value_name = "WRITES", conflicts_with_all = ["durability", "fdatasync"], value_parser = count::<u32>)]
     fsync: Option<u32>,
     /// For --durability fdatasync=WRITES
-    #[arg(long, value_name = "WRITES", conflicts_with = "durability")]
+    #[arg(long, value_name = "WRITES", conflicts_with = "durability", value_parser = count::<u32>)]
     fdatasync: Option<u32>,
 }
 
@@ -96,7 +97,7 @@ impl FioArguments {
 }
 
 fn personality(engine: &str) -> Result<Personality, UsageError> {
-    match engine {
+    match engine.replace('-', "_").as_str() {
         "psync" | "sync" | "pvsync" => Ok(Personality::Sync),
         "pvsync2" => Ok(Personality::Vectored),
         "mmap" => Ok(Personality::Mmap),
@@ -105,9 +106,7 @@ fn personality(engine: &str) -> Result<Personality, UsageError> {
         "sg" => Ok(Personality::Sg),
         "io_uring_cmd" => Ok(Personality::Nvme),
         "null" => Ok(Personality::Null),
-        other => {
-            Err(UsageError(format!("--ioengine {other} has no personality here; use --personality, which has more")))
-        }
+        _ => Err(UsageError(format!("--ioengine {engine} has no personality here; use --personality, which has more"))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `halfpower io`: one workload.
 
+use super::number::count;
 use super::targets::OverwriteArgument;
 use super::workload::{PLACE, WorkloadArguments};
 use super::{Context, Ending, UsageError, sample_text, session};
@@ -20,7 +21,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     workload: WorkloadArguments,
     /// Test files to make in each directory [default: 1]
-    #[arg(long, value_name = "N", help_heading = PLACE)]
+    #[arg(long, value_name = "N", help_heading = PLACE, value_parser = count::<u32>)]
     files: Option<u32>,
     #[command(flatten, next_help_heading = PLACE)]
     overwrite: OverwriteArgument,
@@ -52,7 +53,7 @@ Random reads, deep:
 Sequential throughput:
   halfpower io . --request-size 1MiB --depth 8 --duration 10s
   halfpower io new.bin --size 4GiB --op write --request-size 1MiB \\
-      --bytes 4GiB --durability flush-at-end
+      --bytes 4GiB --durability flush_at_end
 
 A database: small reads and writes, and the writes made safe:
   halfpower io . --op mix=70 --pattern zipf=0.99 --request-size 8KiB \\
@@ -67,13 +68,13 @@ At a rate, whether the storage keeps up or not:
 
 Parallel writers, each with a file of its own, or all in one:
   halfpower io . --files 3 --size 256MiB --op write --file-state append \\
-      --buffering buffered --processes --durability flush-at-end --time-close
+      --buffering buffered --processes --durability flush_at_end --time-close
   halfpower io . --size 768MiB --op write --workers 3 --buffering buffered \\
-      --processes --durability flush-at-end
+      --processes --durability flush_at_end
 
 Stripes and mirrors:
   halfpower io /mnt/a /mnt/b /mnt/c --layout stripe=64KiB --depth 8
-  halfpower io /dev/sdb /dev/sdc --layout mirror=shortest-queue --op mix=80 \\
+  halfpower io /dev/sdb /dev/sdc --layout mirror=shortest_queue --op mix=80 \\
       --pattern random --depth 16 --overwrite=/dev/sdb --overwrite=/dev/sdc
 
 Several sizes:

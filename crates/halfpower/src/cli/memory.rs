@@ -1,7 +1,7 @@
 //! `halfpower memory`: how fast memory is.
 
 use super::instrument::{self, Keeping};
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending, UsageError, number};
 use clap::Args;
 use halfpower_engine::memory::{MemoryError, MemoryOptions, memory};
 use halfpower_engine::{NULL_TARGET, environment};
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     quick: bool,
     /// Numbers of threads, such as 1,4; each is pinned to a processor and has a working set of its own
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = number::count::<u32>)]
     threads: Vec<u32>,
     /// Working sets of a thread, such as 16KiB,1GiB; a copy has its source and destination in it
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

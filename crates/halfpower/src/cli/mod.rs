@@ -4,8 +4,10 @@ mod console;
 mod doctor;
 mod fio_names;
 mod instrument;
+mod interrupts;
 mod io;
 mod memory;
+mod number;
 mod plan;
 mod plugin;
 mod reading_text;
@@ -25,8 +27,6 @@ use halfpower_model::{Cancel, ResolveError};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// What storage really delivers, what it costs, and what holds it back.
 #[derive(Debug, Parser)]
@@ -113,7 +113,7 @@ struct Context {
 /// Parses the command line and runs it.
 pub(crate) fn main() -> ExitCode {
     let typed = std::env::args_os().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(number::with_negatives_bound(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to standard output with status 0, mistakes to standard error with status 2.
@@ -136,7 +136,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
-    let context = Context { global: cli.global, console, cancel: interrupts()?, typed };
+    let context = Context { global: cli.global, console, cancel: interrupts::interrupts()?, typed };
     match cli.command {
         Command::Run(arguments) => run::run(&context, &arguments),
         Command::Study(arguments) => study::run(&context, &arguments),
@@ -148,19 +148,6 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
     }
-}
-
-/// The first of these signals ends what runs, cleanly; a second one ends the program at once.
-fn interrupts() -> anyhow::Result<Cancel> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    // A file that grows past `ulimit -f` is then an error of the write, not the end of the program.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    Ok(Cancel::from_flag(flag))
 }
 
 /// An error with its causes, in one line.
@@ -185,7 +172,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// An argument as a shell would need it.
-fn quoted(argument: OsString) -> String {
+pub(crate) fn quoted(argument: OsString) -> String {
     let text = argument.to_string_lossy().into_owned();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -1,5 +1,6 @@
 //! `halfpower run`: the survey of what is under a path.
 
+use super::number::{any, count};
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::OverwriteArgument;
 use super::{Context, Ending, UsageError};
@@ -64,13 +65,13 @@ pub(super) struct PlanArguments {
     #[command(flatten)]
     overwrite: OverwriteArgument,
     /// Test files to make in each directory [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
     /// Size of the test file, or how much of the target is used [default: 1GiB of a directory, all of a target]
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
     /// Draws order, places and data; the same seed does the same work [default: the study's, 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = any::<u64>)]
     seed: Option<u64>,
 }
 

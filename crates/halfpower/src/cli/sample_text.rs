@@ -34,7 +34,8 @@ pub(super) fn summary(sample: &Sample) -> String {
     line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
-    line(&mut text, "measured", &format!("{elapsed}{}", flush.unwrap_or_default()));
+    let rounded = rounded_up(sample).unwrap_or_default();
+    line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
     if let Some(parallel) = &sample.parallel {
         side_by_side(&mut text, parallel);
     }
@@ -54,6 +55,12 @@ pub(super) fn summary(sample: &Sample) -> String {
 
 fn line(text: &mut String, name: &str, figures: &str) {
     let _ = writeln!(text, "  {name:<11} {figures}");
+}
+
+/// Where a limit in bytes came to no whole number of requests, and so to more.
+fn rounded_up(sample: &Sample) -> Option<String> {
+    let limit = sample.workload.limits.bytes.filter(|limit| sample.total.bytes > limit.0)?;
+    Some(format!("; {limit} in whole requests are {}", Bytes(sample.total.bytes)))
 }
 
 /// Processor time a request. The kernel's count moves with its ticks: nothing counted in so short a sample is nothing
@@ -136,6 +143,7 @@ mod tests {
             host: "test".to_owned(),
             kernel: "6".to_owned(),
             cpus: 2,
+            cpu_numbers: Vec::new(),
             cpu_model: None,
             memory_bytes: Bytes(1 << 34),
             clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },

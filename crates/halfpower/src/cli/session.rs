@@ -8,7 +8,7 @@ use crate::runner::{Audience, Course, RunEnd, Runner};
 use crate::store::{RunId, RunStatus, Store};
 use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -133,15 +133,15 @@ impl Audience for Bar<'_> {
     fn moved(&mut self, course: &Course<'_>) {
         let left = Nanoseconds(course.left.0.next_multiple_of(1_000_000_000));
         let figure = match &course.progress {
-            Some(progress) => format!("{}: {}", course.workload, progress.rate),
-            None => course.workload.to_string(),
+            Some(progress) => format!("{}: {}", course.name, progress.rate),
+            None => course.name.to_owned(),
         };
         let whole = course.elapsed.0 + course.left.0;
         self.context.console.move_bar(course.elapsed.0, whole, &format!("{} left", clock(left)), &figure);
     }
 
-    fn gave_up(&mut self, workload: &Workload, reason: &str) {
-        self.context.console.warning(&format!("{workload} was given up: {reason}"));
+    fn gave_up(&mut self, name: &str, reason: &str) {
+        self.context.console.warning(&format!("{name} was given up: {reason}"));
     }
 }
 
@@ -183,7 +183,10 @@ pub(super) fn show_end(
             Ending::Failed
         }
         RunEnd::Interrupted => {
-            console.message(&format!("Interrupted. `halfpower study resume {run}` goes on where it stopped."));
+            console.message(&match store.command(&format!("study resume {run}")) {
+                Some(resume) => format!("Interrupted. `{resume}` goes on where it stopped."),
+                None => "Interrupted. Nothing was kept that it could go on from.".to_owned(),
+            });
             Ending::Interrupted
         }
     })

@@ -3,6 +3,7 @@
 
 use super::UsageError;
 use super::fio_names::FioArguments;
+use super::number::{any, count};
 use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
@@ -51,7 +52,7 @@ struct What {
     /// When writes are made safe, inside the timing [default: none]
     ///
     /// none            not at all: the last write returned is the end
-    /// flush-at-end    one fsync by each worker after its last write
+    /// flush_at_end    one fsync by each worker after its last write
     /// fsync=N         one by each worker after every N of its writes
     /// fdatasync=N     the same with fdatasync
     #[arg(long, value_name = "WHEN", verbatim_doc_comment)]
@@ -64,7 +65,7 @@ struct What {
     /// written         it holds data from its first byte to its last
     /// preallocated    its blocks are reserved and hold nothing yet
     /// append          it is empty: every write makes it longer
-    /// last-first      it is empty, and its last block is written first
+    /// last_first      it is empty, and its last block is written first
     /// truncated       it holds data, and is cut to nothing in the timing
     /// sparse          it has its length, and nothing is stored
     #[arg(long, value_name = "STATE", verbatim_doc_comment)]
@@ -78,11 +79,11 @@ struct What {
     /// pattern=c0ffee    these bytes over and over
     #[arg(long, value_name = "KIND", verbatim_doc_comment)]
     data: Option<Data>,
-    /// Stamp and check blocks: off, stamp, read-back [default: off]
+    /// Stamp and check blocks: off, stamp, read_back [default: off]
     ///
     /// off          neither
     /// stamp        writes are stamped, and reads of the same run checked
-    /// read-back    the same, and what was written is read back after
+    /// read_back    the same, and what was written is read back after
     ///              the measurement
     #[arg(long, value_name = "CHECK", verbatim_doc_comment)]
     verify: Option<Verify>,
@@ -105,7 +106,7 @@ struct Where {
     /// each            none: the first worker has the first, and so on
     /// stripe=64KiB    one volume; a chunk on each target in turn
     /// mirror          writes go to all, a read to each in turn; or
-    ///                 mirror=shortest-queue: to the least busy one; or
+    ///                 mirror=shortest_queue: to the least busy one; or
     ///                 mirror=nearest: to the one that was last near there
     #[arg(long, value_name = "LAYOUT", verbatim_doc_comment)]
     layout: Option<Layout>,
@@ -119,7 +120,7 @@ struct Where {
     /// shuffled        any place, each once before any comes again
     /// zipf=0.99       a few places often: place k as often as 1/k^0.99
     /// pareto=0.2      20 % of the places get 80 %, and so on within
-    /// hot-cold=80/20  80 % of the requests to 20 % of the places
+    /// hot_cold=80/20  80 % of the requests to 20 % of the places
     /// normal=0.1      around the middle; deviation 10 % of the span
     #[arg(long, verbatim_doc_comment)]
     pattern: Option<Pattern>,
@@ -138,7 +139,7 @@ struct Where {
     #[arg(long, value_name = "SIZE")]
     offset: Option<Bytes>,
     /// Draws places, mix and data; the same seed gives the same requests [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = any::<u64>)]
     seed: Option<u64>,
 }
 
@@ -146,10 +147,10 @@ struct Where {
 #[command(next_help_heading = "How many")]
 struct HowMany {
     /// Requests outstanding, of each worker [default: 1]
-    #[arg(long, value_name = "N", visible_alias = "iodepth")]
+    #[arg(long, value_name = "N", visible_alias = "iodepth", value_parser = count::<u32>)]
     depth: Option<u32>,
     /// Workers: each issues its own requests [default: one, or one a target]
-    #[arg(long, value_name = "N", visible_alias = "numjobs")]
+    #[arg(long, value_name = "N", visible_alias = "numjobs", value_parser = count::<u32>)]
     workers: Option<u32>,
     /// Workers are processes, as parallel writers mostly are [default: threads]
     #[arg(long)]
@@ -227,16 +228,16 @@ struct How {
     /// Requests handed to the kernel with one call, at most [default: 1]
     ///
     /// More cost less processor time; one keeps the device busiest.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
     submit_batch: Option<u32>,
     /// Requests a worker waits for with one call [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
     wait_batch: Option<u32>,
     /// Processors to pin the workers to in turn, like 0,2 or 0-3 [default: not pinned]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Processors the whole program keeps to [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
     processors: Option<u32>,
 }
 
@@ -247,10 +248,13 @@ struct End {
     #[arg(long, value_name = "TIME", visible_alias = "runtime")]
     duration: Option<Nanoseconds>,
     /// Requests of all workers [default: no such limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     requests: Option<u64>,
-    /// Bytes of all workers [default: none; once over a file that grows]
-    #[arg(long, value_name = "SIZE")]
+    /// Bytes of all workers, in whole requests [default: none; once over a file that grows]
+    ///
+    /// As many requests as it takes to move them, each of the one size, or of
+    /// the largest of --sizes: 100KiB in requests of 64KiB are two, 128 KiB.
+    #[arg(verbatim_doc_comment, long, value_name = "SIZE")]
     bytes: Option<Bytes>,
     /// Time at the start that is not counted [default: none]
     #[arg(long, value_name = "TIME", visible_alias = "ramp_time")]
@@ -301,6 +305,7 @@ impl WorkloadArguments {
             closing: what.time_close.then_some(Closing::Timed),
             span: place.size,
             layout: place.layout,
+            among: None,
             pattern: place.pattern,
             sharing: place.sharing,
             align: place.align,

@@ -22,7 +22,8 @@ pub(crate) fn offer_removal(
     for file in store.test_files_left()? {
         console.warning(&describe(&file, store));
         if !console.can_ask() {
-            console.message("Remove it with `halfpower runs clean`.");
+            let clean = store.command("runs clean").unwrap_or_default();
+            console.message(&format!("Remove it with `{clean}`."));
         } else if console.ask("Remove it now?", cancel) {
             KeptTestFile::adopt(store, &file)?.remove(store)?;
         }
@@ -52,12 +53,13 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Vec<TestFile
 
 fn describe(left: &TestFile, store: &Store) -> String {
     let run = left.run.and_then(|id| store.run(id).ok());
-    let resume = run
+    let again = run.filter(|run| run.status != RunStatus::Complete).and_then(|run| match run.plan {
+        Some(_) => Some(format!("; `{}` goes on with it", store.command(&format!("study resume {}", run.id))?)),
         // A single workload is begun anew.
-        .filter(|run| run.status != RunStatus::Complete && run.plan.is_some())
-        .map(|run| format!("; `halfpower study resume {}` goes on with it", run.id));
+        None => Some(format!("; `{}` measures anew", run.command)),
+    });
     let path = left.path.display();
-    format!("a run that was killed left its test file {path} ({}){}", left.bytes, resume.unwrap_or_default())
+    format!("a run that was killed left its test file {path} ({}){}", left.bytes, again.unwrap_or_default())
 }
 
 /// Whether two paths lead to one file.

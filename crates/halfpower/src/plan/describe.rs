@@ -2,6 +2,7 @@
 
 use super::{Plan, TestFileEnd, reads_a_cold_cache_in_order};
 use crate::study::Order;
+use halfpower_model::workload::names;
 use halfpower_model::{Nanoseconds, Workload};
 use std::fmt::Write;
 
@@ -46,12 +47,14 @@ impl Plan {
     pub(crate) fn table(&self) -> String {
         let header = ["cell", "sweep", "workload", "cache", "personality", "trial", "bytes at most"];
         let mut rows = vec![header.map(str::to_owned)];
-        rows.extend(self.cells.iter().map(|cell| {
+        // Plug-ins are named with the personality, the rest under the heads of the last columns.
+        let shown = ["cache", "personality", "plugin", "duration", "requests", "bytes", "warmup"];
+        rows.extend(self.cells.iter().zip(self.names(&shown)).map(|(cell, name)| {
             let workload = &cell.workload;
             [
                 cell.index.to_string(),
                 cell.label.clone(),
-                workload.to_string(),
+                name,
                 workload.cache.to_string(),
                 workload.named_personality().to_string(),
                 trial(workload),
@@ -69,6 +72,11 @@ impl Plan {
             );
         }
         text
+    }
+
+    /// What each cell is called among them all, beside the keys that are shown.
+    pub(crate) fn names(&self, shown: &[&str]) -> Vec<String> {
+        names(&self.cells.iter().map(|cell| &cell.workload).collect::<Vec<_>>(), shown)
     }
 
     fn repetitions_in_words(&self) -> String {

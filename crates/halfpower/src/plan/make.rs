@@ -136,27 +136,38 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> (
     let mut first_of: HashMap<Workload, usize> = HashMap::new();
     let mut skipped: Vec<Skipped> = Vec::new();
     for sweep in &study.sweeps {
-        for spec in &sweep.cells {
-            let workload = overrides.workload.clone().or(spec).resolve(environment).map_err(|error| error.to_string());
-            let outcome = workload.and_then(|workload| {
-                if let Some(reason) = overrides.forbids(&workload) {
-                    return Err(reason.clone());
-                }
-                match first_of.get(&workload) {
-                    Some(first) => Err(format!("here it is the same as workload {first}")),
-                    None => Ok(workload),
-                }
+        for spec in sweep.cells.iter().flat_map(|spec| one_by_one(&overrides.workload.clone().or(spec), environment)) {
+            let workload = spec.resolve(environment).map_err(|error| error.to_string());
+            let outcome = workload.and_then(|workload| match overrides.forbids(&workload) {
+                Some(reason) => Err(reason.clone()),
+                None => Ok(workload),
             });
-            match outcome {
-                Ok(workload) => {
+            match outcome.map(|workload| (first_of.get(&workload), workload)) {
+                Ok((None, workload)) => {
                     first_of.insert(workload.clone(), workloads.len());
                     workloads.push((sweep.name.clone(), workload));
+                }
+                // The first of two targets is the first target alone: nobody asked for it twice.
+                Ok((Some(_), _)) if spec.among.is_some() => {}
+                Ok((Some(first), _)) => {
+                    leave_out(&mut skipped, &sweep.name, format!("here it is the same as workload {first}"));
                 }
                 Err(reason) => leave_out(&mut skipped, &sweep.name, reason),
             }
         }
     }
     (workloads, skipped)
+}
+
+/// A spec for each of the targets, or groups of targets, that it stands for here.
+fn one_by_one(spec: &WorkloadSpec, environment: &Environment) -> Vec<WorkloadSpec> {
+    match spec.among {
+        None => vec![spec.clone()],
+        Some(among) => {
+            let each = among.expand(environment.targets()).into_iter();
+            each.map(|among| WorkloadSpec { among: Some(among), ..spec.clone() }).collect()
+        }
+    }
 }
 
 fn leave_out(skipped: &mut Vec<Skipped>, label: &str, reason: String) {

@@ -14,6 +14,7 @@ fn environment(size: Bytes) -> Environment {
         host: "test".to_owned(),
         kernel: "6".to_owned(),
         cpus: 2,
+        cpu_numbers: Vec::new(),
         cpu_model: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
@@ -225,4 +226,34 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn rows_of_a_plan_are_told_apart_by_whatever_differs() {
+    let text = "name = \"alike\"\n[[sweep]]\nname = \"a\"\ndepth = 4\nworkers = 2\nsubmit_batch = [1, 4]\n\
+                sharing = [\"parts\", \"whole\"]\nalign = [\"64KiB\", \"128KiB\"]\ninterval = [\"10ms\", \"1s\"]\n";
+    let study = Study::parse("alike.toml", text).unwrap();
+    let plan = Plan::make(&study, &Overrides::default(), &environment(Bytes(1 << 30))).unwrap();
+    let names: std::collections::HashSet<String> = plan.names(&[]).into_iter().collect();
+    assert_eq!((plan.cells.len(), names.len()), (16, 16), "{names:?}");
+    assert!(plan.table().contains("sharing whole, align 128 KiB, submit_batch 4, interval 10 ms"), "{}", plan.table());
+}
+
+#[test]
+fn a_workload_is_planned_on_each_target_alone_and_on_more_and_more_of_them() {
+    let study = study("among = [\"each\", \"growing\"]\nrequest_size = [\"4KiB\", \"8KiB\"]\nrequests = 10");
+    let mut environment = environment(Bytes(1 << 30));
+    let planned = |environment: &Environment| {
+        let plan = Plan::make(&study, &Overrides::default(), environment).unwrap();
+        assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);
+        plan.cells.iter().map(|cell| (cell.workload.among.to_string(), cell.workload.targets)).collect::<Vec<_>>()
+    };
+    assert_eq!(planned(&environment), [("all".to_owned(), 1), ("all".to_owned(), 1)], "one target is all there is");
+    environment.more_targets = vec![environment.target.clone(), environment.target.clone()];
+    let each = [("only=1", 1), ("only=2", 1), ("only=3", 1)];
+    let growing = [("first=1", 1), ("first=2", 2), ("all", 3)];
+    // Once for each size.
+    let expected = [each, each, growing, growing].concat();
+    let expected: Vec<_> = expected.into_iter().map(|(among, targets)| (among.to_owned(), targets)).collect();
+    assert_eq!(planned(&environment), expected);
 }

@@ -2,9 +2,9 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
+use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
-use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Finding, FindingCode};
 
 /// What stands where nothing was measured.
@@ -77,10 +77,9 @@ fn sequential(input: &ReportInput<'_>) -> Vec<Vec<String>> {
 
 /// What each workload gave: all there is where no claim can be made.
 fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
-    let measured = input.analysis.cells.iter().filter(|cell| cell.bytes_per_s.repetitions > 0);
-    let row =
-        |cell: &CellSummary| [cell.workload.to_string(), cell.bytes_per_s.to_string(), cell.requests_per_s.to_string()];
-    measured.map(|cell| row(cell).to_vec()).collect()
+    let cells = &input.analysis.cells;
+    let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| cell.bytes_per_s.repetitions > 0);
+    measured.map(|(cell, name)| vec![name, cell.bytes_per_s.to_string(), cell.requests_per_s.to_string()]).collect()
 }
 
 fn recommendation(page: &mut Page, input: &ReportInput<'_>) {

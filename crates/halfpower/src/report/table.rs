@@ -4,6 +4,7 @@ use super::chart::{Chart, XAxis};
 use halfpower_analysis::{CellSummary, CostFit, Observed};
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
+use halfpower_model::workload::names;
 use halfpower_model::{Bytes, Environment, Estimate, Quantity, TargetFacts, TargetKind};
 use serde::Serialize;
 
@@ -67,11 +68,11 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
     let head = ["workload", "n", "throughput", "requests/s", "processor", "p50", "p99", "p99.9", "slowest"];
     Table::new(
         head,
-        cells.iter().map(|cell| {
+        cells.iter().zip(cell_names(cells)).map(|(cell, name)| {
             let used = cell.bytes_per_s.repetitions;
             let latency = cell.latency;
             [
-                cell.workload.to_string(),
+                name,
                 if cell.failed > 0 { format!("{used} ({} failed)", cell.failed) } else { used.to_string() },
                 figure(Some(cell.bytes_per_s)),
                 requests_per_s(cell),
@@ -83,6 +84,11 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
             ]
         }),
     )
+}
+
+/// What each cell is called among them all.
+pub(super) fn cell_names(cells: &[CellSummary]) -> Vec<String> {
+    names(&cells.iter().map(|cell| &cell.workload).collect::<Vec<_>>(), &[])
 }
 
 /// Fixed and marginal processor cost of every series.
@@ -100,15 +106,16 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
 /// Every sample, in the order they were taken.
 pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
     let head = ["sample", "block", "workload", "length", "throughput", "requests/s", "p50", "p99", "remarks"];
+    let workloads: Vec<_> = samples.iter().map(|observed| &observed.sample.workload).collect();
     Table::new(
         head,
-        samples.iter().map(|observed| {
+        samples.iter().zip(names(&workloads, &[])).map(|(observed, name)| {
             let sample = observed.sample;
             let total = &sample.total;
             [
                 observed.id.to_string(),
                 (observed.block + 1).to_string(),
-                sample.workload.to_string(),
+                name,
                 sample.elapsed().to_string(),
                 total.bytes_per_s.to_string(),
                 named_above(Quantity::RequestsPerSecond.format(total.requests_per_s)),

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::store::{RunId, Store};
 use forecast::Forecast;
 use halfpower_analysis::relative_half_width;
-use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed, Workload};
+use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed};
 use std::time::Instant;
 
 /// Is told how a run goes.
@@ -20,7 +20,7 @@ pub(crate) trait Audience {
     /// A trial begins, ends, or has a new figure.
     fn moved(&mut self, course: &Course<'_>);
     /// A cell was given up.
-    fn gave_up(&mut self, workload: &Workload, reason: &str);
+    fn gave_up(&mut self, name: &str, reason: &str);
 }
 
 /// How far a run is.
@@ -30,8 +30,8 @@ pub(crate) struct Course<'a> {
     pub(crate) elapsed: Nanoseconds,
     /// Time that is probably left.
     pub(crate) left: Nanoseconds,
-    /// What is being measured.
-    pub(crate) workload: &'a Workload,
+    /// What is being measured, as the plan calls it.
+    pub(crate) name: &'a str,
     /// What it shows.
     pub(crate) progress: Option<Progress>,
 }
@@ -55,6 +55,8 @@ pub(crate) struct Runner<'a> {
     testbed: &'a mut dyn Testbed,
     cancel: &'a Cancel,
     cells: Vec<CellState>,
+    /// What each cell is called.
+    names: Vec<String>,
     written: Bytes,
     forecast: Forecast,
     started: Instant,
@@ -90,7 +92,18 @@ impl<'a> Runner<'a> {
             written.0 += bytes_written(&stored.sample, plan);
         }
         let forecast = Forecast::new(plan);
-        Ok(Runner { plan, run, store, testbed, cancel, cells, written, forecast, started: Instant::now() })
+        Ok(Runner {
+            plan,
+            run,
+            store,
+            testbed,
+            cancel,
+            cells,
+            names: plan.names(&[]),
+            written,
+            forecast,
+            started: Instant::now(),
+        })
     }
 
     /// Measures what is missing.
@@ -147,8 +160,12 @@ impl<'a> Runner<'a> {
     fn measure(&mut self, cell: usize, block: u32, audience: &mut dyn Audience) -> anyhow::Result<()> {
         let workload = self.plan.workload(cell, block);
         let before = self.elapsed();
-        let mut watcher =
-            Watcher { audience, workload: &workload, before, left: self.forecast.left(self.elapsed(), &self.cells) };
+        let mut watcher = Watcher {
+            audience,
+            name: &self.names[cell],
+            before,
+            left: self.forecast.left(self.elapsed(), &self.cells),
+        };
         watcher.show(before, None);
         let result = self.testbed.measure(&workload, &mut watcher, self.cancel);
         let sample = match result {
@@ -156,7 +173,7 @@ impl<'a> Runner<'a> {
             Err(MeasureError::Cancelled) => return Ok(()),
             Err(error) => {
                 self.cells[cell].given_up = true;
-                audience.gave_up(&workload, &crate::cli::causes(&error));
+                audience.gave_up(&self.names[cell], &crate::cli::causes(&error));
                 return Ok(());
             }
         };
@@ -167,7 +184,7 @@ impl<'a> Runner<'a> {
         self.store.add_sample(self.run, cell, block, &sample)?;
         if let Some(failure) = &sample.failure {
             self.cells[cell].given_up = true;
-            audience.gave_up(&workload, &failure.message);
+            audience.gave_up(&self.names[cell], &failure.message);
         }
         self.cells[cell].rates.push((block, sample.total.bytes_per_s.0));
         self.written.0 += bytes_written(&sample, self.plan);
@@ -189,7 +206,7 @@ fn bytes_written(sample: &Sample, plan: &Plan) -> u64 {
 /// Passes a testbed's progress on with what the run knows.
 struct Watcher<'a> {
     audience: &'a mut dyn Audience,
-    workload: &'a Workload,
+    name: &'a str,
     before: Nanoseconds,
     left: Nanoseconds,
 }
@@ -198,7 +215,7 @@ impl Watcher<'_> {
     fn show(&mut self, elapsed: Nanoseconds, progress: Option<Progress>) {
         let since = Nanoseconds(elapsed.0.saturating_sub(self.before.0));
         let left = Nanoseconds(self.left.0.saturating_sub(since.0));
-        self.audience.moved(&Course { elapsed, left, workload: self.workload, progress });
+        self.audience.moved(&Course { elapsed, left, name: self.name, progress });
     }
 }
 

@@ -6,7 +6,7 @@ use crate::store::{NewRun, RunKind, RunStatus, StoredSample};
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{DepthMean, Failure, Latency, Sample, Totals};
-use halfpower_model::{BytesPerSecond, Environment, Personality, TargetFacts, TargetKind};
+use halfpower_model::{BytesPerSecond, Environment, Personality, TargetFacts, TargetKind, Workload};
 
 /// What a measurement comes to.
 #[derive(Clone, Copy)]
@@ -64,6 +64,7 @@ fn environment() -> Environment {
         host: "scripted".to_owned(),
         kernel: "6.1".to_owned(),
         cpus: 2,
+        cpu_numbers: Vec::new(),
         cpu_model: None,
         memory_bytes: Bytes(1 << 34),
         clock,
@@ -128,14 +129,14 @@ fn begin(store: &mut Store, plan: &Plan) -> RunId {
 /// Remembers which cells were given up and why.
 #[derive(Default)]
 struct Listener {
-    given_up: Vec<(Bytes, String)>,
+    given_up: Vec<(String, String)>,
 }
 
 impl Audience for Listener {
     fn moved(&mut self, _: &Course<'_>) {}
 
-    fn gave_up(&mut self, workload: &Workload, reason: &str) {
-        self.given_up.push((workload.request_size, reason.to_owned()));
+    fn gave_up(&mut self, name: &str, reason: &str) {
+        self.given_up.push((name.to_owned(), reason.to_owned()));
     }
 }
 
@@ -144,7 +145,7 @@ struct Finished {
     end: RunEnd,
     stored: Vec<StoredSample>,
     measured: Vec<Workload>,
-    given_up: Vec<(Bytes, String)>,
+    given_up: Vec<(String, String)>,
 }
 
 impl Finished {
@@ -233,8 +234,9 @@ fn a_cell_that_fails_is_given_up_and_the_others_go_on() {
     assert_eq!(finished.counts(&plan), vec![2, 5, 0]);
     let mut given_up = finished.given_up;
     given_up.sort();
-    let expected = [(Bytes(4096), "failed with EIO"), (Bytes(16_384), "not here")];
-    assert_eq!(given_up, expected.map(|(size, reason)| (size, reason.to_owned())));
+    let names = plan.names(&[]);
+    let expected = [(&names[2], "not here"), (&names[0], "failed with EIO")];
+    assert_eq!(given_up, expected.map(|(name, reason)| (name.clone(), reason.to_owned())));
 }
 
 #[test]

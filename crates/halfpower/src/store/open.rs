@@ -4,6 +4,7 @@ use super::Store;
 use super::claims::Claims;
 use super::error::{During, StoreError};
 use super::schema::{APPLICATION_ID, MIGRATIONS, migrate, version};
+use crate::cli::quoted;
 use rusqlite::{Connection, ErrorCode};
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
@@ -67,6 +68,15 @@ impl Store {
         migrate(&mut connection, MIGRATIONS).during("be made in memory")?;
         configure(&connection)?;
         Ok(Store { connection, claims: Claims::beside(None) })
+    }
+
+    /// A command that finds this store again, as it would be typed; none for one in memory, which nothing finds.
+    pub(crate) fn command(&self, arguments: &str) -> Option<String> {
+        let path = Path::new(self.connection.path().filter(|path| !path.is_empty())?);
+        let is_usual = Store::default_path()
+            .is_ok_and(|usual| usual == path || usual.canonicalize().ok().as_deref() == Some(path));
+        let named = if is_usual { String::new() } else { format!(" --store {}", quoted(path.into())) };
+        Some(format!("halfpower {arguments}{named}"))
     }
 }
 

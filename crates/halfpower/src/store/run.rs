@@ -327,10 +327,10 @@ impl fmt::Display for RunId {
 }
 
 impl FromStr for RunId {
-    type Err = std::num::ParseIntError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(RunId)
+        text.parse().map(RunId).map_err(|_| "runs have numbers; `halfpower runs` lists them")
     }
 }
 

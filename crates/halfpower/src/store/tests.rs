@@ -19,6 +19,7 @@ fn environment() -> Environment {
         host: "laboratory".to_owned(),
         kernel: "6.1".to_owned(),
         cpus: 2,
+        cpu_numbers: Vec::new(),
         cpu_model: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 12.5 },

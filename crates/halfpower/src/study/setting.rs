@@ -7,8 +7,8 @@ use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds, Pattern,
-    Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
+    Among, Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds,
+    Pattern, Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -66,6 +66,7 @@ pub(super) const KEYS: &[Key] = &[
     shown!("operation", operation: ["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:10"]),
     shown!("pattern", pattern: Pattern::EXAMPLES),
     listed!("sharing", sharing: Sharing),
+    shown!("among", among: Among::EXAMPLES),
     shown!("layout", layout: ["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
     listed!("buffering", buffering: Buffering),
     listed!("cache", cache: CachePolicy),

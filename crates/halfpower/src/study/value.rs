@@ -36,7 +36,10 @@ fn integer(value: &DeValue<'_>) -> Option<i128> {
 
 /// A whole number from `low` to `high`.
 pub(super) fn count(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Problem> {
-    let expected = format!("a whole number from {low} to {high}");
+    let expected = match high {
+        LARGEST => format!("a whole number of {low} or more"),
+        _ => format!("a whole number from {low} to {high}"),
+    };
     if !value.is_integer() {
         return Err(is_not(value, &expected));
     }
@@ -58,13 +61,23 @@ pub(super) fn bytes(value: &DeValue<'_>, low: u64, high: u64) -> Result<u64, Pro
         DeValue::String(text) => {
             text.parse::<Bytes>().map_err(|error| Problem::new(safe(&error), format!("expected {EXPECTED}")))?.0
         }
+        DeValue::Integer(_) if integer(value).is_some_and(|number| number < 0) => {
+            return Err(Problem::new("this size is below zero", format!("expected {EXPECTED}")));
+        }
         DeValue::Integer(_) => integer(value).and_then(|number| u64::try_from(number).ok()).unwrap_or(u64::MAX),
         other => return Err(is_not(other, EXPECTED)),
     };
     if (low..=high).contains(&bytes) {
         return Ok(bytes);
     }
-    Err(Problem::new("this size is out of range", format!("expected a size from {low} B to {}", Bytes(high))))
+    if bytes > LARGEST {
+        return Err(Problem::new("this size is larger than any file can be", format!("expected {EXPECTED}")));
+    }
+    let expected = match high {
+        LARGEST => format!("expected a size of {} or more", Bytes(low)),
+        _ => format!("expected a size from {} to {}", Bytes(low), Bytes(high)),
+    };
+    Err(Problem::new("this size is out of range", expected))
 }
 
 /// A span of time from `low` to [`LONGEST`], as text or a number of seconds.

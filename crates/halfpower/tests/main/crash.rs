@@ -197,6 +197,31 @@ fn handles_interrupts(pid: u32) -> bool {
 }
 
 #[test]
+fn what_is_offered_after_an_end_works() {
+    // A single workload cannot be resumed, only begun anew.
+    let lab = Lab::new();
+    let mut running = lab.start(["io", "place", "--size=1MiB", "--duration=60s"]);
+    wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
+    running.signal(Signal::KILL);
+    running.wait();
+    let next = lab.run(["io", "place", "--size=1MiB", "--requests=1"]);
+    assert!(next.stderr.contains("; `halfpower io place --size=1MiB --duration=60s` measures anew"), "{}", next.stderr);
+    assert!(!next.stderr.contains("study resume"), "{}", next.stderr);
+    // A store that was named is named again; what kept nothing cannot go on.
+    for (kept, offer) in [("--store=own.db", "study resume 1 --store "), ("--no-store", "Nothing was kept")] {
+        let lab = Lab::new();
+        let study = ["study", "run", "endless.toml", "--target", "place", "--size=1MiB", "--no-report", kept];
+        let mut running = lab.start(study);
+        wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
+        std::thread::sleep(Duration::from_millis(300));
+        running.signal(Signal::INT);
+        let said = running.wait().stderr;
+        assert!(said.contains(offer), "{said}");
+        assert_eq!(said.contains("study resume"), kept != "--no-store", "{said}");
+    }
+}
+
+#[test]
 fn a_second_signal_ends_the_program_at_once() {
     let lab = Lab::new();
     assert_eq!(lab.run(["runs"]).status, Some(0), "the store is made");
@@ -213,6 +238,31 @@ fn a_second_signal_ends_the_program_at_once() {
     running.signal(Signal::INT);
     assert_eq!(running.wait().status, Some(130));
     assert!(before.elapsed().unwrap() < Duration::from_secs(5), "it did not wait for the store");
+}
+
+#[test]
+fn a_second_signal_tells_what_it_leaves() {
+    // Where the machine is busy, the file may have gone before the second one comes.
+    for _ in 0..20 {
+        let lab = Lab::new();
+        let mut running = lab.start(["io", "place", "--size=1MiB", "--duration=60s"]);
+        wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
+        std::thread::sleep(Duration::from_millis(300));
+        running.signal(Signal::INT);
+        std::thread::sleep(Duration::from_millis(2));
+        running.signal(Signal::INT);
+        let outcome = running.wait();
+        assert_eq!(outcome.status, Some(130), "{}", outcome.stderr);
+        if let [left] = &names(&lab.place())[..] {
+            let remedy = format!("Stopped at once; place/{left} is left: remove it with `rm place/{left}`.");
+            assert!(outcome.stderr.contains(&remedy), "{}", outcome.stderr);
+            std::fs::remove_file(lab.place().join(left)).unwrap();
+            let next = lab.run(["io", "place", "--size=1MiB", "--requests=1"]);
+            assert_eq!((next.status, next.stderr.contains(left)), (Some(0), false), "{}", next.stderr);
+            return;
+        }
+    }
+    panic!("every first signal had removed the file before the second came");
 }
 
 #[test]

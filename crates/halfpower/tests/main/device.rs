@@ -1,6 +1,6 @@
 //! Block devices: read without asking, written only when they are named and nobody uses them.
 
-use crate::support::{BOTH, Lab, hash, is_root, skip, tool, wait_for};
+use crate::support::{BOTH, Lab, Mounted, hash, is_root, skip, tool, wait_for};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -42,15 +42,6 @@ impl Drop for Zram {
     fn drop(&mut self) {
         // Somebody may be looking at the new disk just now.
         wait_for("zram0 to be free", || std::fs::write("/sys/block/zram0/reset", "1").is_ok());
-    }
-}
-
-/// Mounted until dropped.
-struct Mounted(PathBuf);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        tool("umount", &[self.0.as_os_str()]);
     }
 }
 
@@ -196,7 +187,7 @@ fn a_file_system_can_be_unmounted_right_after_a_run() {
     }
     for _ in 0..3 {
         let point = lab.path("mounted");
-        let Some(_mounted) = crate::support::Tmpfs::mount(point.clone(), "size=32m") else { return };
+        let Some(_mounted) = Mounted::tmpfs(point.clone(), "size=32m") else { return };
         let run = lab.run(["io", "mounted", "--size=4MiB", "--personality=io_uring", "--depth=8", "--requests=50"]);
         assert_eq!(run.status, Some(0), "{}", run.stderr);
         assert!(tool("umount", &[point.as_os_str()]), "something still holds a file there");

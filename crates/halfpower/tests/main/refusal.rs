@@ -1,6 +1,6 @@
 //! What cannot be measured: one clear sentence with the remedy, status 1 or 2, and nothing left behind.
 
-use crate::support::{Lab, PROGRAM, Tmpfs, assert_refusal, is_root, names, outcome, skip};
+use crate::support::{Lab, Mounted, PROGRAM, assert_refusal, is_root, names, outcome, skip};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 
@@ -14,15 +14,21 @@ fn a_file_without_data_is_not_read() {
     sparse.set_len(8 << 20).unwrap();
     lab.write("empty", b"");
     lab.refuses(["io", "sparse"], 1, "sparse is sparse");
-    lab.refuses(["run", "sparse", "--no-report"], 1, "write it first (`halfpower io sparse");
+    lab.refuses(
+        ["run", "sparse", "--no-report"],
+        1,
+        "make a copy that is stored (`cp --sparse=never sparse sparse.stored`)",
+    );
     lab.refuses(["study", "run", "tiny.toml", "--target=sparse"], 1, "sparse is sparse");
     lab.refuses(["io", "empty"], 2, "empty is empty");
     lab.refuses(["run", "empty"], 2, "write it first (`halfpower io empty");
     // The remedies do what they say.
+    let mut copy = std::process::Command::new("cp");
+    copy.args(["--sparse=never", "sparse", "sparse.stored"]).current_dir(lab.path("."));
+    assert!(copy.status().unwrap().success());
     for remedy in [
-        "io sparse --op write --pattern sequential --bytes 8388608 --overwrite",
         "io empty --op write --size 1MiB --bytes 1MiB --overwrite",
-        "io sparse --requests 9",
+        "io sparse.stored --requests 9",
         "io empty --requests 9",
     ] {
         let outcome = lab.run(remedy.split(' '));
@@ -69,6 +75,13 @@ fn wrong_usage_has_status_2() {
         ("io data --request-size 1GiB", "do not hold a request of 1 GiB;"),
         ("io data --requests 0", "requests is 0"),
         ("io data --warmup 99999999h", "too large"),
+        ("io data --depth -1", "invalid value '-1' for '--depth <N>': write a whole number of 1 or more"),
+        ("io data --size -4k", "`-4k` is below zero"),
+        ("io data --submit-batch 4", "--submit-batch is 4, and at a depth of 1 it can be 1 only"),
+        ("io data --depth 8 --wait-batch 9", "from 1 to 8"),
+        ("io data --processors 65536", "--processors is 65536, and "),
+        ("io data --cpus 1023", "--cpus names processor 1023"),
+        ("io data --rw-flags no-wait --buffering direct --personality sync", "--personality vectored"),
         ("io data --cpus 3-1", "processors"),
         ("io data --personality sync --depth 8", "--workers 8"),
         ("io data --no-such-option", "--no-such-option"),
@@ -91,10 +104,42 @@ fn wrong_usage_has_status_2() {
 }
 
 #[test]
-fn a_processor_that_is_not_there_is_named() {
+fn what_the_kernel_makes_up_is_no_target() {
+    let lab = Lab::new();
+    lab.refuses(["io", "/proc/meminfo"], 1, "/proc/meminfo is no storage");
+    lab.refuses(["io", "/sys/devices/system/cpu/online", "--op=write", "--overwrite"], 1, "is no storage");
+    lab.refuses(["run", "/proc"], 1, "name a path on a disk");
+}
+
+#[test]
+fn a_limit_on_open_files_is_told() {
     let lab = Lab::new();
     lab.data_file("data", 1024);
-    lab.refuses(["io", "data", "--requests=9", "--cpus=1023"], 1, "processor 1023");
+    for (limit, arguments, remedy) in [
+        (
+            40,
+            "data --workers 64 --personality sync --request-size 4KiB",
+            "use fewer --workers, or raise the limit of 40",
+        ),
+        // Processes have files of their own.
+        (8, "data --workers 64 --processes --request-size 4KiB", "or raise the limit of 8"),
+        (40, "place --files 99 --size 64KiB", "name fewer targets, or raise the limit of 40"),
+    ] {
+        let mut command = std::process::Command::new("sh");
+        let script = format!("ulimit -n {limit}; exec '{PROGRAM}' io {arguments} --requests 99 --no-store");
+        command.args(["-c", &script]).current_dir(lab.path("."));
+        assert_refusal(&outcome(command), 1, &format!("{remedy} on open files (ulimit -n)"), arguments);
+        assert_eq!(names(&lab.place()), [""; 0]);
+    }
+}
+
+#[test]
+fn bytes_that_come_to_no_whole_request_are_told() {
+    let lab = Lab::new();
+    lab.data_file("data", 1024);
+    let measured = |bytes: &str| lab.run(["io", "data", "--no-store", bytes]).stdout;
+    assert!(measured("--bytes=100KiB").contains("; 100 KiB in whole requests are 128 KiB\n"));
+    assert!(!measured("--bytes=128KiB").contains("whole requests"));
 }
 
 #[test]
@@ -187,7 +232,7 @@ fn who_may_not_is_told_so() {
 #[test]
 fn a_tmpfs_of_ten_mebibytes_is_too_small_for_a_survey() {
     let lab = Lab::new();
-    let Some(_mounted) = Tmpfs::mount(lab.path("small"), "size=10m") else { return };
+    let Some(_mounted) = Mounted::tmpfs(lab.path("small"), "size=10m") else { return };
     lab.refuses(["run", "small"], 2, "10 MiB are free and 128 MiB are needed");
     lab.refuses(["io", "small", "--size=20MiB"], 2, "there is too little room under small");
     let fits = lab.run(["io", "small", "--size=2MiB", "--requests=9"]);
@@ -199,7 +244,7 @@ fn a_tmpfs_of_ten_mebibytes_is_too_small_for_a_survey() {
 #[test]
 fn a_full_file_system_is_told_and_left_as_it_was() {
     let lab = Lab::new();
-    let Some(_mounted) = Tmpfs::mount(lab.path("full"), "size=4m") else { return };
+    let Some(_mounted) = Mounted::tmpfs(lab.path("full"), "size=4m") else { return };
     lab.data_file("data", 256);
     let sparse = std::fs::File::create(lab.path("full/sparse")).unwrap();
     sparse.set_len(64 << 20).unwrap();
@@ -217,18 +262,14 @@ fn a_full_file_system_is_told_and_left_as_it_was() {
 #[test]
 fn a_read_only_file_system_is_told() {
     let lab = Lab::new();
-    let Some(_mounted) = Tmpfs::mount(lab.path("fixed"), "size=4m") else { return };
+    let Some(_mounted) = Mounted::tmpfs(lab.path("fixed"), "size=4m") else { return };
     lab.data_file("fixed/data", 256);
     let path = lab.path("fixed");
     assert!(crate::support::tool("mount", &["-o".as_ref(), "remount,ro".as_ref(), path.as_os_str()]));
-    for arguments in [
-        &["run", "fixed"][..],
-        &["io", "fixed"],
-        &["io", "fixed/new", "--size=1MiB"],
-        &["io", "fixed/data", "--op=write", "--overwrite"],
-    ] {
-        lab.refuses(arguments, 1, "read-only file system");
+    for arguments in [&["run", "fixed"][..], &["io", "fixed"], &["io", "fixed/new", "--size=1MiB"]] {
+        lab.refuses(arguments, 1, "read-only file system, where no test file can be made");
     }
+    lab.refuses(["io", "fixed/data", "--op=write", "--overwrite"], 1, "use reads only");
     let read = lab.run(["io", "fixed/data", "--requests=9"]);
     assert_eq!(read.status, Some(0), "{}", read.stderr);
 }

@@ -307,27 +307,47 @@ pub(crate) fn tool(name: &str, arguments: &[&OsStr]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// A small tmpfs, unmounted in the end.
-pub(crate) struct Tmpfs(PathBuf);
+/// Mounted until dropped.
+pub(crate) struct Mounted(pub(crate) PathBuf);
 
-impl Tmpfs {
-    /// None where nothing can be mounted, which is said.
-    pub(crate) fn mount(path: PathBuf, options: &str) -> Option<Tmpfs> {
+impl Mounted {
+    /// A small tmpfs; none where nothing can be mounted, which is said.
+    pub(crate) fn tmpfs(path: PathBuf, options: &str) -> Option<Mounted> {
+        Mounted::at(path, &["-t", "tmpfs", "-o", options, "tmpfs"])
+    }
+
+    /// A new file system of so many MiB on a loop device, made by `make`; none where that cannot be, which is
+    /// said.
+    pub(crate) fn image(path: PathBuf, mib: u64, make: &[&str]) -> Option<Mounted> {
+        let image = path.with_extension("image");
+        std::fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
+        let arguments = [&make[1..], &[image.to_str().unwrap()]].concat();
+        if !tool(make[0], &arguments.iter().map(OsStr::new).collect::<Vec<_>>()) {
+            skip(&format!("there is no {} that makes {mib} MiB", make[0]));
+            return None;
+        }
+        Mounted::at(path, &["-o", "loop", image.to_str().unwrap()])
+    }
+
+    fn at(path: PathBuf, arguments: &[&str]) -> Option<Mounted> {
         if !is_root() {
             return None;
         }
         std::fs::create_dir_all(&path).unwrap();
-        let arguments = ["-t", "tmpfs", "-o", options, "tmpfs"].map(OsStr::new);
-        if !tool("mount", &[&arguments[..], &[path.as_os_str()]].concat()) {
-            skip("nothing can be mounted here");
+        let arguments = [arguments, &[path.to_str().unwrap()]].concat();
+        if !tool("mount", &arguments.iter().map(OsStr::new).collect::<Vec<_>>()) {
+            skip(&format!("this cannot be mounted here: {arguments:?}"));
             return None;
         }
-        Some(Tmpfs(path))
+        Some(Mounted(path))
     }
 }
 
-impl Drop for Tmpfs {
+impl Drop for Mounted {
     fn drop(&mut self) {
-        tool("umount", &[self.0.as_os_str()]);
+        // The last file may be closed a moment after a test has failed; the loop device goes with the mount.
+        if !tool("umount", &[self.0.as_os_str()]) {
+            tool("umount", &["--lazy".as_ref(), self.0.as_os_str()]);
+        }
     }
 }

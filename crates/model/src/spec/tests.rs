@@ -1,4 +1,5 @@
 use super::*;
+use crate::environment::TargetFacts;
 use crate::environment::{ClockFacts, PersonalityFacts};
 
 fn environment() -> Environment {
@@ -8,6 +9,7 @@ fn environment() -> Environment {
         host: "test".to_owned(),
         kernel: "6".to_owned(),
         cpus: 2,
+        cpu_numbers: vec![0, 1, 4],
         cpu_model: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
@@ -69,6 +71,11 @@ fn what_cannot_be_is_refused_with_the_remedy() {
             "--buffering direct",
         ),
         (WorkloadSpec { durability: Some(Durability::FlushAtEnd), ..said() }, "--op write"),
+        (WorkloadSpec { submit_batch: Some(2), ..said() }, "at a depth of 1 it can be 1 only"),
+        (WorkloadSpec { submit_batch: Some(9), depth: Some(8), ..said() }, "from 1 to 8"),
+        (WorkloadSpec { wait_batch: Some(9), depth: Some(8), ..said() }, "--wait-batch is 9"),
+        (WorkloadSpec { processors: Some(3), ..said() }, "--processors is 3, and 2 can be used here"),
+        (WorkloadSpec { cpus: Some(vec![1, 2]), ..said() }, "processor 2, and 2 can be used here: 0-1,4"),
     ];
     for (spec, needle) in cases {
         let message = spec.resolve(&environment()).unwrap_err().to_string();
@@ -108,7 +115,21 @@ fn every_one_of_several_targets_must_suit() {
         (direct.clone(), with_second(1 << 30, None), "/data/second does not take direct I/O"),
         (small, with_second(1 << 30, Some(Bytes(4096))), "multiples of 4 KiB, not 512 B"),
         (striped("stripe=1000"), with_second(1 << 30, Some(Bytes(512))), "--layout comes to 1000 B"),
-        (striped("stripe=64KiB"), with_second(1 << 10, Some(Bytes(512))), "/data/second has 1 KiB"),
+        (
+            striped("stripe=64KiB"),
+            with_second(1 << 10, Some(Bytes(512))),
+            "chunk of 64 KiB is too large for /data/second, which has 1 KiB",
+        ),
+        (
+            WorkloadSpec { span: Some(Bytes(1 << 16)), ..striped("stripe=64KiB") },
+            with_second(1 << 20, Some(Bytes(512))),
+            "all be on one target",
+        ),
+        (
+            WorkloadSpec { request_size: Some(Bytes(1 << 22)), ..striped("stripe=64KiB") },
+            with_second(1 << 20, Some(Bytes(512))),
+            "2 MiB of stripe=64KiB of 2 targets do not hold a request of 4 MiB",
+        ),
         (striped("mirror"), environment(), "several targets"),
         (WorkloadSpec { workers: Some(1), ..said() }, with_second(1 << 30, None), "fewer workers than targets"),
         (direct, with_second(0, Some(Bytes(512))), "/data/second is empty"),

@@ -1,7 +1,7 @@
 //! The course of a sample: how requests arrive, when it ends, what makes written data safe, what the file is like.
 
 use super::ChoiceError;
-use super::words::{by_text, words};
+use super::words::{by_text, settled, words};
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -158,11 +158,12 @@ impl FromStr for Durability {
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
         let unknown = || ChoiceError::new(text, "none, flush_at_end, fsync=WRITES, fdatasync=WRITES (1 or more)");
         let every = |number: &str| number.parse().ok().filter(|every| *every > 0).ok_or_else(unknown);
-        match text.replace('-', "_").split_once('=') {
-            None if text == "none" => Ok(Durability::None),
-            None if text.replace('-', "_") == "flush_at_end" => Ok(Durability::FlushAtEnd),
-            Some(("fsync", number)) => Ok(Durability::Fsync { every: every(number)? }),
-            Some(("fdatasync", number)) => Ok(Durability::Fdatasync { every: every(number)? }),
+        let (word, number) = text.split_once('=').map_or((text, None), |(word, number)| (word, Some(number)));
+        match (settled(word, &["none", "flush_at_end", "fsync", "fdatasync"]), number) {
+            ("none", None) => Ok(Durability::None),
+            ("flush_at_end", None) => Ok(Durability::FlushAtEnd),
+            ("fsync", Some(number)) => Ok(Durability::Fsync { every: every(number)? }),
+            ("fdatasync", Some(number)) => Ok(Durability::Fdatasync { every: every(number)? }),
             _ => Err(unknown()),
         }
     }

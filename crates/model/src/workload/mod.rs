@@ -5,6 +5,7 @@
 
 mod course;
 mod flags;
+mod names;
 mod operation;
 mod pattern;
 mod plugin;
@@ -14,11 +15,12 @@ mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use flags::{RwFlag, RwFlags};
+pub use names::names;
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
-pub use way::{Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
+pub use way::{Among, Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
 pub use words::ChoiceError;
 
 use crate::content::Data;
@@ -78,7 +80,10 @@ pub struct Workload {
     /// How several targets make one.
     #[serde(default)]
     pub layout: Layout,
-    /// How many targets there are.
+    /// Which of the targets it goes to, where there are several.
+    #[serde(default, skip_serializing_if = "Among::is_all")]
+    pub among: Among,
+    /// How many it goes to.
     #[serde(default = "one")]
     pub targets: u32,
     /// How much of the target, from its start, the requests go to; of each, where workers have their own.
@@ -151,6 +156,7 @@ impl Default for Workload {
             ring: RingOptions::default(),
             rw_flags: RwFlags::default(),
             layout: Layout::Each,
+            among: Among::All,
             targets: 1,
             span: Bytes(0),
             limits: Limits { duration: Some(Nanoseconds(5_000_000_000)), requests: None, bytes: None },
@@ -192,11 +198,16 @@ impl Workload {
         worker as usize % self.volumes() as usize
     }
 
+    /// What every place and every size is a multiple of.
+    pub fn grain(&self) -> Bytes {
+        let sizes = self.sizes.all().chain([self.request_size, self.step(), self.offset]);
+        Bytes(sizes.fold(0, |common, bytes| greatest_common_divisor(common, bytes.0)))
+    }
+
     /// The unit in which blocks are stamped and checked: what every place and size is a multiple of, 4 KiB at most.
     pub fn verify_block(&self) -> Bytes {
-        let sizes = self.sizes.all().chain([self.request_size, self.step(), self.offset]);
-        let common = sizes.fold(0, |common, bytes| greatest_common_divisor(common, bytes.0));
-        Bytes(if common.is_multiple_of(4096) { 4096 } else { common })
+        let grain = self.grain();
+        if grain.0.is_multiple_of(4096) { Bytes(4096) } else { grain }
     }
 
     /// How many targets a byte is written to.
@@ -263,6 +274,11 @@ impl fmt::Display for Workload {
         }
         if self.layout != Layout::Each {
             write!(f, ", {}", self.layout)?;
+        }
+        match self.among {
+            Among::First(count) => write!(f, ", the first {count} targets")?,
+            Among::Only(number) => write!(f, ", target {number} alone")?,
+            _ => {}
         }
         if !self.ring.is_default() {
             write!(f, ", {}", self.ring)?;

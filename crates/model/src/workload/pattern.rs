@@ -1,7 +1,7 @@
 //! Where the requests go.
 
 use super::ChoiceError;
-use super::words::{by_text, words};
+use super::words::{by_text, settled, words};
 use crate::units::Bytes;
 use std::fmt;
 use std::str::FromStr;
@@ -144,7 +144,7 @@ impl FromStr for Pattern {
             (least..=most).contains(&number.0).then_some(number)
         };
         let percent = |text: &str| text.trim_end_matches('%').parse().ok().filter(|percent| (1..=99).contains(percent));
-        let pattern = match (word.replace('-', "_").as_str(), number) {
+        let pattern = match (settled(word, &["hot_cold"]), number) {
             ("sequential", None) => Some(Pattern::Sequential),
             ("reverse", None) => Some(Pattern::Reverse),
             ("strided", Some(stride)) => stride.parse().ok().map(|stride| Pattern::Strided { stride }),

@@ -84,6 +84,22 @@ pub enum Layout {
     },
 }
 
+/// Which of several targets a workload goes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Among {
+    /// All of them.
+    #[default]
+    All,
+    /// The first so many.
+    First(u32),
+    /// One alone, counted from 1.
+    Only(u32),
+    /// In a study: each alone, a workload for each.
+    Each,
+    /// In a study: the first, the first two, and so on to all of them.
+    Growing,
+}
+
 /// Which side of a mirror is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MirrorReads {
@@ -133,6 +149,67 @@ impl Personality {
         matches!(self, Personality::Sg | Personality::Nvme)
     }
 }
+
+impl Among {
+    /// One of each form.
+    pub const EXAMPLES: &'static [&'static str] = &["all", "first=2", "only=3", "each", "growing"];
+
+    /// The choices this stands for with so many targets: itself, unless it is one that a study makes several of.
+    pub fn expand(self, targets: u32) -> Vec<Among> {
+        match self {
+            Among::Each => (1..=targets).map(Among::Only).collect(),
+            Among::Growing => (1..=targets).map(Among::First).collect(),
+            one => vec![one],
+        }
+    }
+
+    /// The places of the targets among so many; none where there are not as many, and for what stands for several choices.
+    pub fn range(self, targets: u32) -> Option<std::ops::Range<usize>> {
+        let range = match self {
+            Among::All => 0..targets,
+            Among::First(count) => 0..count,
+            Among::Only(number) => number.checked_sub(1)?..number,
+            Among::Each | Among::Growing => return None,
+        };
+        (range.end <= targets).then_some(range.start as usize..range.end as usize)
+    }
+
+    /// Whether it is all of them.
+    pub fn is_all(&self) -> bool {
+        *self == Among::All
+    }
+}
+
+const AMONG: &str = "all, first=NUMBER, only=NUMBER, and in a study each, growing";
+
+impl fmt::Display for Among {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Among::All => f.write_str("all"),
+            Among::First(count) => write!(f, "first={count}"),
+            Among::Only(number) => write!(f, "only={number}"),
+            Among::Each => f.write_str("each"),
+            Among::Growing => f.write_str("growing"),
+        }
+    }
+}
+
+impl FromStr for Among {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
+        let among = match text.split_once('=') {
+            None => [Among::All, Among::Each, Among::Growing].into_iter().find(|word| word.to_string() == text),
+            Some(("first", count)) => number(count).map(Among::First),
+            Some(("only", place)) => number(place).map(Among::Only),
+            _ => None,
+        };
+        among.ok_or_else(|| ChoiceError::new(text, AMONG))
+    }
+}
+
+by_text!(Among);
 
 impl Layout {
     /// Bytes that each of so many targets holds of a volume.
@@ -195,6 +272,13 @@ mod tests {
         for text in ["each", "stripe=64KiB", "mirror=round_robin", "mirror=nearest"] {
             assert_eq!(text.parse::<Layout>().unwrap().to_string(), text);
         }
+        for text in Among::EXAMPLES {
+            assert_eq!(text.parse::<Among>().unwrap().to_string(), *text);
+        }
+        assert_eq!(Among::Each.expand(2), [Among::Only(1), Among::Only(2)]);
+        assert_eq!((Among::First(2).range(3), Among::Only(3).range(3)), (Some(0..2), Some(2..3)));
+        assert_eq!((Among::Only(4).range(3), Among::Only(0).range(3), Among::Growing.range(3)), (None, None, None));
+        assert!("only=0".parse::<Among>().is_err());
         for bad in ["stripe", "stripe=0", "mirror=both", "raid5"] {
             assert!(bad.parse::<Layout>().is_err(), "{bad}");
         }

@@ -16,6 +16,15 @@ impl ChoiceError {
     }
 }
 
+/// The one of these words that was said, else what was said. `-` and `_` inside a word count for nothing, so that
+/// `no-wait`, `no_wait` and `nowait` are one; in front they are none of the word's.
+pub(crate) fn settled<'w>(said: &'w str, words: &[&'w str]) -> &'w str {
+    let letters = |word: &'w str| word.chars().filter(|letter| !matches!(letter, '-' | '_'));
+    let is_said = |word: &&&'w str| letters(word).eq(letters(said));
+    let whole = !said.starts_with(['-', '_']) && !said.ends_with(['-', '_']);
+    words.iter().find(is_said).filter(|_| whole).copied().unwrap_or(said)
+}
+
 /// Gives an enum without data its words.
 macro_rules! words {
     ($type:ty, $choices:literal, $($word:literal => $value:expr),+ $(,)?) => {
@@ -39,7 +48,7 @@ macro_rules! words {
             type Err = $crate::workload::ChoiceError;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
-                match word.replace('-', "_").as_str() {
+                match $crate::workload::words::settled(word, &[$($word),+]) {
                     $($word => Ok($value),)+
                     _ => Err($crate::workload::ChoiceError::new(word, $choices)),
                 }
@@ -68,3 +77,25 @@ macro_rules! by_text {
 }
 
 pub(crate) use {by_text, words};
+
+#[cfg(test)]
+mod tests {
+    use super::settled;
+
+    #[test]
+    fn a_word_is_known_with_either_mark_or_none() {
+        let words = ["nowait", "io_uring", "no_sqarray"];
+        for (said, word) in [
+            ("no-wait", "nowait"),
+            ("no_wait", "nowait"),
+            ("io-uring", "io_uring"),
+            ("iouring", "io_uring"),
+            ("no-sqarray", "no_sqarray"),
+        ] {
+            assert_eq!(settled(said, &words), word);
+        }
+        for none in ["", "-", "-nowait", "_io_uring", "nowait-", "Nowait", "no wait", "uring"] {
+            assert_eq!(settled(none, &words), none);
+        }
+    }
+}

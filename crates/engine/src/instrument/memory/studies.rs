@@ -117,7 +117,7 @@ fn write_doubles(doubles: &mut [[f64; UNROLLED]]) {
 fn pass_doubles(doubles: &[[f64; UNROLLED]]) {
     for turn in doubles {
         // SAFETY: no instruction at all; it keeps the loop, which has to have the place in a register.
-        unsafe { asm!("/* {0} */", in(reg) turn.as_ptr(), options(nomem, nostack, preserves_flags)) };
+        unsafe { asm!("/* {0} */", in(reg) turn.as_ptr().addr(), options(nomem, nostack, preserves_flags)) };
     }
 }
 

@@ -17,6 +17,7 @@ use crate::target::Opened;
 use fault::Copied;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Layout, Pattern, Workload};
+use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::ffi::c_void;
 use std::io;
@@ -85,18 +86,24 @@ impl Mapping {
     fn new(target: Opened, workload: &Workload) -> io::Result<Self> {
         // A volume of several targets goes to all of each; where each is its own, no request goes beyond the span.
         let most = if workload.layout == Layout::Each { workload.span.min(target.size) } else { target.size };
-        let refused = |error: &dyn std::fmt::Display| {
-            io::Error::other(format!(
-                "cannot map {most} of the target ({error}); use a smaller --size or fewer workers"
-            ))
+        let refused = |error: &dyn std::fmt::Display, remedy: &str| {
+            io::Error::other(format!("cannot map {most} of the target ({error}); {remedy}"))
         };
-        let length = usize::try_from(most.0).map_err(|error| refused(&error))?;
+        const TOO_MUCH: &str = "use a smaller --size or fewer workers";
+        let length = usize::try_from(most.0).map_err(|error| refused(&error, TOO_MUCH))?;
         let mut protection = ProtFlags::READ;
         protection.set(ProtFlags::WRITE, workload.operation.destroys());
         // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
         let base = unsafe { mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, &target.file, 0) };
-        let base = base.map_err(|error| refused(&error))?;
-        let base = NonNull::new(base.cast()).ok_or_else(|| refused(&"no address"))?;
+        let base = base.map_err(|error| {
+            let remedy = match error {
+                Errno::NODEV => "its file system maps no files: use another --personality",
+                Errno::ACCESS | Errno::PERM => "it may not be mapped for this: use another --personality or target",
+                _ => TOO_MUCH,
+            };
+            refused(&error, remedy)
+        })?;
+        let base = NonNull::new(base.cast()).ok_or_else(|| refused(&"no address", TOO_MUCH))?;
         let advice = match workload.pattern {
             Pattern::Sequential => Some(Advice::Sequential),
             pattern if pattern.is_ordered() => None,
@@ -182,6 +189,23 @@ impl Drop for Mapping {
 mod tests {
     use super::*;
     use halfpower_model::Bytes;
+
+    #[test]
+    fn what_cannot_be_mapped_says_why() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(4096).unwrap();
+        let writes =
+            Workload { span: Bytes(4096), operation: halfpower_model::Operation::Write, ..Workload::default() };
+        let reads = Workload { span: Bytes(4096), ..Workload::default() };
+        let refusal = |path: &std::path::Path, workload: &Workload| {
+            Mapping::new(Opened::of(std::fs::File::open(path).unwrap()), workload).map(drop).unwrap_err().to_string()
+        };
+        let message = refusal(file.path(), &writes);
+        assert!(message.contains("may not be mapped for this: use another --personality"), "{message}");
+        // No file of sysfs that is text can be mapped.
+        let message = refusal(std::path::Path::new("/sys/devices/system/cpu/online"), &reads);
+        assert!(message.contains("maps no files: use another --personality"), "{message}");
+    }
 
     #[test]
     fn after_a_fault_the_file_is_back_in_its_place() {

@@ -55,7 +55,7 @@ impl Personality for Uring {
         let targets = setup.own_targets()?;
         let (mut wished, mut unpolled) = (setup.workload.ring, None);
         if is_wanted(wished, RingOption::Iopoll)
-            && let Err(why) = targets.iter().try_for_each(polling::probe)
+            && let Err(why) = targets.iter().try_for_each(|target| polling::probe(target, setup.workload))
         {
             (wished, unpolled) = (wished.with(RingOption::Iopoll, Wish::Declined), Some(why));
         }

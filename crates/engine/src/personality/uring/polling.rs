@@ -1,27 +1,41 @@
 //! Whether a target can be polled: a ring that asks the device for completions takes any file, and then fails every
 //! request of one it cannot ask. The device says so in its `queue/io_poll`, and a polled read of the target shows it.
+//!
+//! A request that the block layer has to cut is not polled for (`bio_clear_polled` in block/blk-merge.c); before Linux 6.3
+//! it is not even begun: the kernel's worker tries it for ever, and the program cannot be ended. So a workload with such
+//! requests is not polled.
 
 use super::entry::{Done, Entry, FileName};
 use super::ring::Ring;
+use crate::personality::device::largest_transfer;
 use crate::target::Opened;
-use crate::target::filesystem::sysfs_device;
+use crate::target::filesystem::{sysfs_device, whole_disk};
 use crate::worker::buffers::Buffers;
-use halfpower_model::TargetKind;
+use halfpower_model::workload::Layout;
+use halfpower_model::{Bytes, TargetKind, Workload};
 use rustix::fs::{fstat, major, minor};
 use rustix::io_uring::{IoringOp, IoringSetupFlags};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is read: the smallest that any device takes.
 const READ_BYTES: u32 = 4096;
 
 /// Why a target cannot be polled.
-pub(super) fn probe(target: &Opened) -> Result<(), String> {
-    if has_poll_queues(target) == Some(false) {
+pub(super) fn probe(target: &Opened, workload: &Workload) -> Result<(), String> {
+    let disk =
+        disk_below(target).ok_or("needs a device, and the system shows none below this target; name the device")?;
+    if read_queue(&disk, "io_poll").is_ok_and(|text| text.trim() == "0") {
         let how = "give its driver some when it is loaded, like nvme.poll_queues=1";
         return Err(format!("needs a device with queues for polling, and this one has none; {how}"));
+    }
+    let most = uncut(&disk).map_err(|error| format!("needs a device that says how much it takes at once ({error})"))?;
+    if largest_part(workload) > most {
+        return Err(format!(
+            "needs requests that are not cut below, of {most} at most here; use a smaller --request-size"
+        ));
     }
     match polled_read(target) {
         Ok(()) => Ok(()),
@@ -32,15 +46,30 @@ pub(super) fn probe(target: &Opened) -> Result<(), String> {
     }
 }
 
-/// What the device below says; none where there is none, or it does not tell.
-fn has_poll_queues(target: &Opened) -> Option<bool> {
+/// The disk that has the queue: a partition has none of its own.
+fn disk_below(target: &Opened) -> Option<PathBuf> {
     let stat = fstat(&target.file).ok()?;
     let number = if target.kind == TargetKind::BlockDevice { stat.st_rdev } else { stat.st_dev };
-    let device = sysfs_device((major(number), minor(number)))?;
-    // A partition has no queue of its own.
-    let queue = |directory: &Path| fs::read_to_string(directory.join("queue/io_poll")).ok();
-    let text = queue(&device).or_else(|| queue(device.parent()?))?;
-    Some(text.trim() != "0")
+    Some(whole_disk(&sysfs_device((major(number), minor(number)))?))
+}
+
+fn read_queue(disk: &Path, name: &str) -> io::Result<String> {
+    fs::read_to_string(disk.join("queue").join(name))
+}
+
+/// The largest request that the block layer hands on whole, wherever it lies in memory.
+fn uncut(disk: &Path) -> io::Result<Bytes> {
+    // The administrator's limit, which is for requests of files and block devices, and the device's own.
+    let set_kib: u64 = read_queue(disk, "max_sectors_kb")?.trim().parse().map_err(io::Error::other)?;
+    Ok(Bytes(largest_transfer(disk)?.min(set_kib.saturating_mul(1024))))
+}
+
+/// The largest transfer that a target is given.
+fn largest_part(workload: &Workload) -> Bytes {
+    match workload.layout {
+        Layout::Stripe { chunk } => workload.request_size.min(chunk),
+        _ => workload.request_size,
+    }
 }
 
 fn polled_read(target: &Opened) -> io::Result<()> {

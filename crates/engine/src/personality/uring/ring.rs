@@ -215,7 +215,7 @@ impl<S: Submission, A: Answer> Ring<S, A> {
     }
 
     /// Hands over what is in the queue, lets the kernel finish what it has put off for us, and waits for an answer, but
-    /// not longer than `at_most` by more than a wake-up takes.
+    /// not longer than `at_most` by more than a wake-up takes; a polled ring does not wait at all.
     ///
     /// # Errors
     /// The kernel's, but for those that pass.
@@ -228,7 +228,8 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         if queued == 0 && self.ready() > 0 {
             return Ok(());
         }
-        if at_most.is_zero() || !self.can_time_out {
+        // The kernel minds no limit where it asks the device: there, one look at a time is taken.
+        if at_most.is_zero() || !self.can_time_out || self.is_polled() {
             return passing(self.enter(queued, 0, IoringEnterFlags::GETEVENTS));
         }
         let span = rustix::time::Timespec {
@@ -302,6 +303,11 @@ impl<S: Submission, A: Answer> Ring<S, A> {
     #[inline]
     fn has_poller(&self) -> bool {
         self.setup.contains(IoringSetupFlags::SQPOLL)
+    }
+
+    /// Whether a call that waits asks the device.
+    fn is_polled(&self) -> bool {
+        self.setup.contains(IoringSetupFlags::IOPOLL) && !self.has_poller()
     }
 
     /// Wakes the kernel's thread where it has gone to sleep.

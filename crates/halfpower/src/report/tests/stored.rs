@@ -88,6 +88,7 @@ fn environment() -> Environment {
         host: "bench-3".to_owned(),
         kernel: "6.12.9-amd64".to_owned(),
         cpus: 8,
+        cpu_numbers: Vec::new(),
         cpu_model: Some("Example Processor 7 <b>9</b>".to_owned()),
         memory_bytes: Bytes(32 << 30),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },

@@ -1,0 +1,182 @@
+//! Which workloads may be held against one another, and what tells the others apart.
+//!
+//! Two may be compared when they are equal but for the axes that are looked at: each of those is set to a fixed value
+//! and the rest must be the same, so that no setting is forgotten, nor one that comes later. Left out besides is what
+//! does not change a workload's nature: the seed, the limits, the spacing of intervals, and the part of the span that a
+//! request size does not divide.
+
+use crate::cells::Cell;
+use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Personality, Workload};
+use serde_json::{Map, Value};
+
+/// What may differ between workloads that are held against one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    RequestSize,
+    Depth,
+    Workers,
+    /// Whether the file cache is used, what it holds, and the personality, which follows from that where nobody said one.
+    Caches,
+    Durability,
+}
+
+impl Axis {
+    /// What a person chooses to get the most out of a target.
+    pub(crate) const LOAD: &[Axis] = &[Axis::RequestSize, Axis::Depth, Axis::Workers];
+    /// The same, and how caches are used.
+    pub(crate) const WAYS: &[Axis] = &[Axis::RequestSize, Axis::Depth, Axis::Workers, Axis::Caches, Axis::Durability];
+}
+
+/// Whether two workloads are the same but for the axes.
+pub(crate) fn are_alike(one: &Workload, other: &Workload, axes: &[Axis]) -> bool {
+    same_span(one, other) && bare(one, axes) == bare(other, axes)
+}
+
+/// Whether two spans are the same but for the part that a request size does not divide.
+fn same_span(one: &Workload, other: &Workload) -> bool {
+    one.span.0.abs_diff(other.span.0) < one.request_size.0.max(other.request_size.0)
+}
+
+/// A workload without what may differ.
+fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
+    let mut bare = Workload {
+        seed: 0,
+        span: Bytes(0),
+        interval: Nanoseconds(0),
+        limits: Limits { duration: None, requests: None, bytes: None },
+        ..workload.clone()
+    };
+    for axis in axes {
+        match axis {
+            Axis::RequestSize => bare.request_size = Bytes(0),
+            Axis::Depth => bare.depth = 0,
+            Axis::Workers => bare.workers = 0,
+            Axis::Caches => {
+                (bare.buffering, bare.cache) = (Buffering::Buffered, CachePolicy::Keep);
+                (bare.personality, bare.plugin) = (Personality::Sync, None);
+            }
+            Axis::Durability => bare.durability = Durability::None,
+        }
+    }
+    bare
+}
+
+/// Cells in groups of those that are alike, in the order of their first ones.
+pub(crate) fn groups<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, axes: &[Axis]) -> Vec<Vec<&'a Cell<'a>>> {
+    let mut groups: Vec<Vec<&'a Cell<'a>>> = Vec::new();
+    for cell in cells {
+        match groups.iter_mut().find(|group| are_alike(group[0].workload, cell.workload, axes)) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    groups
+}
+
+/// For each of several named workloads what tells it from its namesakes, to be put behind its name: `, cold cache`;
+/// empty where it has none.
+pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<String> {
+    let fields: Vec<Map<String, Value>> = named.iter().map(|(_, workload)| fields(&bare(workload, axes))).collect();
+    let of = |index: usize| {
+        let (name, workload) = &named[index];
+        let namesakes = || (0..named.len()).filter(|other| *other != index && named[*other].0 == *name);
+        let differs = |key: &str| namesakes().any(|other| fields[other].get(key) != fields[index].get(key));
+        let mut words = Vec::new();
+        if differs("personality") || differs("plugin") {
+            words.push(workload.named_personality().to_string());
+        }
+        words.extend(differs("cache").then(|| format!("{} cache", workload.cache)));
+        let other_span = namesakes().any(|other| !same_span(named[other].1, workload));
+        words.extend(other_span.then(|| format!("over {}", workload.span)));
+        words.extend(differs("warmup_s").then(|| format!("warm-up {}", workload.warmup)));
+        words.extend(differs("cpus").then(|| processors(workload)));
+        let mut others: Vec<&String> = namesakes().chain([index]).flat_map(|one| fields[one].keys()).collect();
+        others.sort_unstable();
+        others.dedup();
+        let worded = ["personality", "plugin", "cache", "warmup_s", "cpus"];
+        let others = others.into_iter().filter(|key| !worded.contains(&key.as_str()) && differs(key));
+        words.extend(others.map(|key| in_words(key, fields[index].get(key))));
+        words.iter().map(|word| format!(", {word}")).collect()
+    };
+    (0..named.len()).map(of).collect()
+}
+
+/// A workload's fields as a record has them.
+fn fields(workload: &Workload) -> Map<String, Value> {
+    match serde_json::to_value(workload) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn processors(workload: &Workload) -> String {
+    let cpus: Vec<String> = workload.cpus.iter().map(u32::to_string).collect();
+    if cpus.is_empty() { "not pinned".to_owned() } else { format!("on processors {}", cpus.join(" and ")) }
+}
+
+/// A field by its name and the text it has in records: `file state append`, `no rate`.
+fn in_words(key: &str, value: Option<&Value>) -> String {
+    let name = key.replace('_', " ");
+    match value {
+        None | Some(Value::Null) => format!("no {name}"),
+        Some(Value::String(text)) => format!("{name} {text}"),
+        Some(other) => format!("{name} {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{buffered, deep, flushed, read, write};
+    use halfpower_model::{FileState, Layout, Sharing, Verify};
+
+    #[test]
+    fn every_field_parts_but_the_axes_and_what_is_no_part_of_its_nature() {
+        let one = write(64);
+        // Every field of a record set to something else, one at a time.
+        let mut others = vec![
+            ("seed", Workload { seed: 9, ..one.clone() }),
+            ("limits", Workload { limits: Limits { requests: Some(5), ..one.limits }, ..one.clone() }),
+            ("interval_s", Workload { interval: Nanoseconds(5), ..one.clone() }),
+        ];
+        assert!(others.iter().all(|(_, other)| are_alike(&one, other, &[])), "none of its nature");
+        others = vec![
+            ("file_state", Workload { file_state: FileState::Append, ..one.clone() }),
+            ("layout", Workload { layout: Layout::Stripe { chunk: Bytes(65_536) }, targets: 2, ..one.clone() }),
+            ("sharing", Workload { sharing: Sharing::Cursor, ..one.clone() }),
+            ("verify", Workload { verify: Verify::Stamp, ..one.clone() }),
+            ("data", Workload { data: "zeros".parse().unwrap(), ..one.clone() }),
+            ("ring", Workload { ring: "sqpoll".parse().unwrap(), ..one.clone() }),
+            ("submit_batch", Workload { submit_batch: 4, ..one.clone() }),
+            ("offset", Workload { offset: Bytes(12 << 10), ..one.clone() }),
+            ("span", Workload { span: Bytes(1 << 20), ..one.clone() }),
+        ];
+        for (field, other) in &others {
+            assert!(!are_alike(&one, other, Axis::WAYS), "{field}");
+        }
+        for other in [read(64), buffered(write(64)), flushed(write(64)), deep(2, write(64)), write(4)] {
+            assert!(!are_alike(&one, &other, &[]), "{other}");
+        }
+        assert!(are_alike(&one, &deep(2, write(4)), Axis::LOAD));
+        assert!(!are_alike(&one, &buffered(write(64)), Axis::LOAD));
+        assert!(are_alike(&one, &flushed(buffered(deep(2, write(4)))), Axis::WAYS));
+    }
+
+    #[test]
+    fn namesakes_get_the_fields_that_tell_them_apart() {
+        let batched = Workload { submit_batch: 4, verify: Verify::Stamp, ..read(64) };
+        let shifted = Workload { align: Some(Bytes(4096)), ..read(64) };
+        let name = |text: &str, workload| (text.to_owned(), workload);
+        let (plain, lonely) = (read(64), buffered(read(64)));
+        let named = [name("a", &plain), name("a", &batched), name("a", &shifted), name("b", &lonely)];
+        assert_eq!(
+            distinctions(&named, Axis::LOAD),
+            [
+                ", no align, submit batch 1, verify off",
+                ", no align, submit batch 4, verify stamp",
+                ", align 4096, submit batch 1, verify off",
+                "",
+            ]
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! The window of a run on a clock that only its requests move: every figure is known beforehand, however busy the
+//! machine is.
+
+use super::*;
+use crate::personality::{Completion, Transfer};
+use halfpower_model::{Bytes, Limits};
+use std::sync::{Mutex, PoisonError};
+
+const WARMUP_NS: u64 = 20_000_000;
+const WINDOW_NS: u64 = 100_000_000;
+/// From one completion to the next; neither the warm-up nor the window is a multiple of it.
+const SERVICE_NS: u64 = 7_000;
+/// Completions from the start up to the end of the warm-up, and up to the end of the window.
+const BEFORE: u64 = WARMUP_NS / SERVICE_NS;
+const UNTIL: u64 = (WARMUP_NS + WINDOW_NS) / SERVICE_NS;
+
+/// A clock for each of the two forms of the personality, since tests run side by side.
+static CLOCKS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Whose turn it is with the first of them.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Completes one transfer after another and moves the clock by what that takes.
+struct Law<const IS_AT_ONCE: bool>(Vec<Transfer>);
+
+impl<const IS_AT_ONCE: bool> Personality for Law<IS_AT_ONCE> {
+    const MOVES_DATA: bool = false;
+    const AT_ONCE: bool = IS_AT_ONCE;
+
+    fn open(_: Setup<'_>) -> io::Result<Self> {
+        Ok(Law(Vec::new()))
+    }
+
+    unsafe fn submit(&mut self, transfer: Transfer) {
+        self.0.push(transfer);
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
+        let transfer = self.0.remove(0);
+        // SAFETY: it moves no data.
+        let result = unsafe { self.transfer(&transfer) };
+        done.push(Completion { tag: transfer.tag, result });
+        Ok(())
+    }
+
+    unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
+        CLOCKS[usize::from(IS_AT_ONCE)].fetch_add(SERVICE_NS, Relaxed);
+        transfer.length as i32
+    }
+}
+
+fn run_law<const IS_AT_ONCE: bool>(depth: u32, limits: Limits, durability: Durability) -> RawRun {
+    let workload = Workload {
+        request_size: Bytes(4096),
+        span: Bytes(1 << 20),
+        depth,
+        warmup: Nanoseconds(WARMUP_NS),
+        interval: Nanoseconds(WINDOW_NS / 10),
+        limits,
+        durability,
+        ..Workload::default()
+    };
+    let clock = Clock::Virtual(&CLOCKS[usize::from(IS_AT_ONCE)]);
+    run::<Law<IS_AT_ONCE>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
+}
+
+fn window() -> Limits {
+    Limits { duration: Some(Nanoseconds(WINDOW_NS)), requests: None, bytes: None }
+}
+
+fn check_window<const IS_AT_ONCE: bool>() {
+    for depth in if IS_AT_ONCE { vec![1] } else { vec![1, 4] } {
+        let raw = run_law::<IS_AT_ONCE>(depth, window(), Durability::None);
+        assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "{depth} deep: neither the warm-up nor what is drained");
+        let counted = raw.counts[0].histogram();
+        assert_eq!(counted.count(), UNTIL - BEFORE, "{depth} deep: those that completed inside");
+        assert_eq!(raw.counts[0].bytes, (UNTIL - BEFORE) * 4096);
+        let outcome = &raw.workers[0].outcome;
+        assert_eq!(outcome.submitted, UNTIL + u64::from(depth), "{depth} deep: and those that were out at the end");
+        assert_eq!(outcome.depth_mean, f64::from(depth));
+        // Once the depth is reached each waits for those before it.
+        let latency_ns = SERVICE_NS * u64::from(depth);
+        assert_eq!((counted.min(), counted.max()), (Some(latency_ns), Some(latency_ns)), "{depth} deep");
+        let in_intervals: u64 = raw.intervals.iter().map(|interval| interval.requests).sum();
+        assert_eq!(in_intervals, UNTIL - BEFORE, "the intervals are the whole");
+    }
+}
+
+#[test]
+fn the_window_is_the_duration() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    check_window::<false>();
+}
+
+#[test]
+fn the_window_of_transfers_at_once_is_the_duration() {
+    check_window::<true>();
+}
+
+#[test]
+fn a_number_of_requests_ends_with_the_last_of_them() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    for depth in [1, 4] {
+        let limits = Limits { duration: None, requests: Some(1000), bytes: None };
+        let raw = run_law::<false>(depth, limits, Durability::None);
+        assert_eq!(raw.counts[0].requests(), 1000, "{depth} deep");
+        assert_eq!(raw.elapsed, Nanoseconds((BEFORE + 1000) * SERVICE_NS - WARMUP_NS), "{depth} deep");
+        assert_eq!(raw.workers[0].outcome.submitted, BEFORE + 1000, "{depth} deep");
+    }
+}
+
+#[test]
+fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    for depth in [1, 4] {
+        let raw = run_law::<false>(depth, window(), Durability::FlushAtEnd);
+        assert_eq!(raw.counts[0].requests(), UNTIL + u64::from(depth) - BEFORE, "{depth} deep");
+        let end_ns = (UNTIL + u64::from(depth)) * SERVICE_NS;
+        assert_eq!(raw.elapsed, Nanoseconds(end_ns - WARMUP_NS), "{depth} deep");
+    }
+}

@@ -1,0 +1,170 @@
+//! What others do to a file while requests go to it: cut it short, let it grow, give its name to another or to none.
+//!
+//! The length is looked at with each progress, so every 50 ms, and by the watching thread, never in a worker's loop. A
+//! look asks for what the kernel holds itself, so that none makes a network file system send what was written. A file
+//! that is cut short and has grown back before the next look goes unnoticed. Of devices nothing is said: the kernel
+//! lets nobody cut one short, and requests to one that was taken away fail.
+
+use super::several::Chosen;
+use super::{Target, guard};
+use halfpower_model::sample::Warning;
+use halfpower_model::{Bytes, Observer, Progress, TargetKind, Workload};
+use rustix::fs::{AtFlags, StatxFlags, statx};
+use std::path::Path;
+
+/// Looks at the targets while somebody else is told the progress.
+pub(crate) struct Watched<'a> {
+    targets: &'a [Target],
+    /// Whether the workload itself changes the length.
+    grows: bool,
+    /// The least each target was seen to hold.
+    least: Vec<Bytes>,
+    observer: &'a mut dyn Observer,
+}
+
+impl Observer for Watched<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.look();
+        self.observer.progress(progress);
+    }
+}
+
+impl<'a> Watched<'a> {
+    /// Targets that the workload is about to be run on.
+    pub(crate) fn new(targets: &'a Chosen<'_>, workload: &Workload, observer: &'a mut dyn Observer) -> Watched<'a> {
+        let targets = targets.all();
+        let least = targets.iter().map(|target| target.facts.size_bytes).collect();
+        Watched { targets, grows: workload.file_state.grows(), least, observer }
+    }
+
+    fn look(&mut self) {
+        for (target, least) in self.targets.iter().zip(&mut self.least) {
+            *least = length(target).map_or(*least, |length| length.min(*least));
+        }
+    }
+
+    /// What was done to the targets until now; none where nothing was.
+    pub(crate) fn warning(mut self) -> Option<Warning> {
+        self.look();
+        let told = self.targets.iter().zip(&self.least).flat_map(|(target, least)| {
+            [(!self.grows).then(|| resized(target, *least)).flatten(), renamed(target)].into_iter().flatten()
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        let remedy = "find out who did it, and measure again when nobody else touches the target";
+        (!told.is_empty()).then(|| Warning::new("target_changed", told, remedy))
+    }
+}
+
+/// Bytes of a file, as far as this host knows; none for what is no file.
+fn length(target: &Target) -> Option<Bytes> {
+    let file = target.file.as_ref().filter(|_| target.facts.kind == TargetKind::File)?;
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    Some(Bytes(statx(file, "", flags, StatxFlags::SIZE).ok()?.stx_size))
+}
+
+fn resized(target: &Target, least: Bytes) -> Option<String> {
+    let (path, size, now) = (&target.facts.path, target.facts.size_bytes, length(target)?);
+    if now < size {
+        Some(format!("somebody cut {path} short while it was measured: it holds {now} of its {size}"))
+    } else if least < size {
+        Some(format!("somebody cut {path} short to {least} or less while it was measured, and it grew again to {now}"))
+    } else {
+        (now > size).then(|| format!("somebody let {path} grow from {size} to {now} while it was measured"))
+    }
+}
+
+fn renamed(target: &Target) -> Option<String> {
+    let file = target.file.as_ref().filter(|_| target.facts.kind == TargetKind::File)?;
+    let path = Path::new(&target.facts.path);
+    if guard::is_same(path, &file.metadata().ok()?) {
+        return None;
+    }
+    let what = if path.exists() { "another file has taken its name" } else { "it was removed, or has another name" };
+    Some(format!("{} is not the file that was measured any more: {what}", target.facts.path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{Access, Targets};
+    use halfpower_model::{BytesPerSecond, FileState, Nanoseconds};
+    use std::path::PathBuf;
+
+    const SIZE: u64 = 1 << 20;
+
+    fn target() -> (tempfile::TempDir, PathBuf, Targets) {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = directory.path().join("target");
+        std::fs::write(&path, vec![7; SIZE as usize]).unwrap();
+        let targets = Targets::one(Target::open(&path, Access::Overwrite).unwrap());
+        (directory, path, targets)
+    }
+
+    /// What is said of what was done before a progress and after it.
+    fn told(state: FileState, before: impl Fn(&Path), after: impl Fn(&Path)) -> Option<String> {
+        let (_directory, path, mut targets) = target();
+        let workload = Workload { file_state: state, ..Workload::default() };
+        let mut nobody = ();
+        let chosen = targets.of(&workload).unwrap();
+        let mut watched = Watched::new(&chosen, &workload, &mut nobody);
+        before(&path);
+        let (elapsed, rate) = (Nanoseconds(0), BytesPerSecond(0.0));
+        watched.progress(&Progress { elapsed, requests: 0, bytes: Bytes(0), rate });
+        after(&path);
+        watched.warning().map(|warning| warning.message)
+    }
+
+    fn resize(size: u64) -> impl Fn(&Path) {
+        move |path| std::fs::File::options().write(true).open(path).unwrap().set_len(size).unwrap()
+    }
+
+    fn leave(_: &Path) {}
+
+    #[test]
+    fn a_file_that_is_left_alone_is_not_spoken_of() {
+        for state in FileState::ALL {
+            assert_eq!(told(*state, leave, leave), None, "{state}");
+        }
+        let rewrite = |path: &Path| {
+            let mut file = std::fs::File::options().write(true).open(path).unwrap();
+            std::io::Write::write_all(&mut file, &[8; SIZE as usize]).unwrap();
+        };
+        assert_eq!(told(FileState::Written, rewrite, rewrite), None);
+        let another_name = |path: &Path| std::fs::hard_link(path, path.with_extension("link")).unwrap();
+        assert_eq!(told(FileState::Written, another_name, leave), None);
+    }
+
+    #[test]
+    fn a_length_that_changes_is_told_unless_the_workload_changes_it() {
+        let [short, long] = [resize(SIZE / 4), resize(2 * SIZE)];
+        let back = resize(SIZE);
+        let said = |before: &dyn Fn(&Path), after: &dyn Fn(&Path)| told(FileState::Written, before, after).unwrap();
+        assert!(said(&short, &leave).contains("it holds 256 KiB of its 1 MiB"), "{}", said(&short, &leave));
+        assert!(
+            said(&short, &back).ends_with("short to 256 KiB or less while it was measured, and it grew again to 1 MiB")
+        );
+        assert!(said(&leave, &short).contains("it holds 256 KiB of its 1 MiB"));
+        assert!(said(&leave, &long).contains("grow from 1 MiB to 2 MiB"));
+        for state in [FileState::Append, FileState::LastFirst, FileState::Truncated] {
+            assert_eq!(told(state, &short, &back), None, "{state}");
+            assert_eq!(told(state, leave, &long), None, "{state}");
+        }
+        assert!(told(FileState::Sparse, &short, &back).is_some());
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_told_whatever_the_length_does() {
+        let remove = |path: &Path| std::fs::remove_file(path).unwrap();
+        let move_away = |path: &Path| std::fs::rename(path, path.with_extension("other")).unwrap();
+        let replace = |path: &Path| {
+            move_away(path);
+            std::fs::write(path, vec![7; SIZE as usize]).unwrap();
+        };
+        for state in [FileState::Written, FileState::Append] {
+            for lost in [&remove as &dyn Fn(&Path), &move_away] {
+                assert!(told(state, lost, leave).unwrap().ends_with("it was removed, or has another name"));
+            }
+            assert!(told(state, leave, replace).unwrap().ends_with("another file has taken its name"));
+        }
+    }
+}

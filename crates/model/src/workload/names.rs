@@ -1,0 +1,230 @@
+//! What each of several workloads is called among the others: its words, and whatever else tells it from them.
+//!
+//! A setting is named where the words of a workload would be the same with the value that another one has. That is
+//! tried out rather than listed, so that words and names cannot drift apart.
+
+use super::Workload;
+use crate::units::{Bytes, Nanoseconds};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
+
+/// A setting of a workload.
+struct Setting {
+    /// Its key in a study.
+    key: &'static str,
+    value: fn(&Workload) -> String,
+    is_same: fn(&Workload, &Workload) -> bool,
+    /// Gives the first the value that the second has.
+    take: fn(&mut Workload, &Workload),
+}
+
+/// The settings, each with its field and how its value is written.
+macro_rules! settings {
+    ($name:ident, $($key:literal: $($field:ident).+ => $value:expr,)+) => {
+        const $name: &[Setting] = &[$(Setting {
+            key: $key,
+            value: |workload| $value(&workload.$($field).+),
+            is_same: |one, other| one.$($field).+ == other.$($field).+,
+            take: |one, other| one.$($field).+.clone_from(&other.$($field).+),
+        },)+];
+    };
+}
+
+settings!(SETTINGS,
+    "operation": operation => text,
+    "pattern": pattern => text,
+    "sharing": sharing => text,
+    "request_size": request_size => text,
+    "sizes": sizes => text,
+    "align": align => or_none::<Bytes>,
+    "offset": offset => text,
+    "depth": depth => text,
+    "submit_batch": submit_batch => text,
+    "wait_batch": wait_batch => text,
+    "workers": workers => text,
+    "worker_kind": worker_kind => text,
+    "buffering": buffering => text,
+    "personality": personality => text,
+    "plugin": plugin => or_none,
+    "ring": ring => text,
+    "rw_flags": rw_flags => text,
+    "among": among => text,
+    "layout": layout => text,
+    "arrivals": arrivals => text,
+    "rate": rate => or_none,
+    "interval": interval => text,
+    "cache": cache => text,
+    "file_state": file_state => text,
+    "durability": durability => text,
+    "closing": closing => text,
+    "data": data => text,
+    "verify": verify => text,
+    "cpus": cpus => list,
+    "processors": processors => or_none,
+);
+
+// How many targets there are follows from which; a plan gives cells limits of its own and takes a warm-up away, and a size is cut to whole requests, so that these say
+// little beside the rest.
+settings!(LIMITS,
+    "targets": targets => text,
+    "size": span => text,
+    "duration": limits.duration => or_none::<Nanoseconds>,
+    "requests": limits.requests => or_none,
+    "bytes": limits.bytes => or_none,
+    "warmup": warmup => text,
+);
+
+/// Every field of a workload is above, but for its seed, by which repetitions differ and not workloads.
+const _: fn(Workload) = |workload| {
+    #[rustfmt::skip]
+    let Workload {
+        operation: _, pattern: _, sharing: _, request_size: _, sizes: _, align: _, offset: _, depth: _,
+        submit_batch: _, wait_batch: _, workers: _, worker_kind: _, buffering: _, personality: _, plugin: _, ring: _,
+        rw_flags: _, layout: _, among: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
+        cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, cpus: _, processors: _,
+    } = workload;
+};
+
+/// What each workload is called among them all, in their order. `shown` are the keys that stand beside the name.
+///
+/// A key is named in every name that would not tell it otherwise, if any two of the workloads differ in it; a limit, a
+/// size or a warm-up only where nothing else tells two of them apart.
+pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
+    let words: Vec<String> = workloads.iter().map(ToString::to_string).collect();
+    let mut names = words.clone();
+    for setting in SETTINGS.iter().filter(|setting| !shown.contains(&setting.key)) {
+        let mut values: Vec<&Workload> = Vec::new();
+        for workload in workloads {
+            if !values.iter().any(|other| (setting.is_same)(workload, other)) {
+                values.push(workload);
+            }
+        }
+        for ((name, words), workload) in names.iter_mut().zip(&words).zip(workloads) {
+            let mut others = values.iter().filter(|other| !(setting.is_same)(workload, other));
+            let reads_alike = |other: &&Workload| {
+                let mut changed = (*workload).clone();
+                (setting.take)(&mut changed, other);
+                changed.to_string() == *words
+            };
+            if others.any(reads_alike) {
+                setting.add_to(name, workload);
+            }
+        }
+    }
+    for limit in LIMITS.iter().filter(|limit| !shown.contains(&limit.key)) {
+        let mut first_of: HashMap<&String, &Workload> = HashMap::new();
+        let mut shared: HashSet<String> = HashSet::new();
+        for (name, workload) in names.iter().zip(workloads) {
+            if !(limit.is_same)(first_of.entry(name).or_insert(workload), workload) {
+                shared.insert(name.clone());
+            }
+        }
+        let shared_names = names.iter_mut().zip(workloads).filter(|(name, _)| shared.contains(*name));
+        shared_names.for_each(|(name, workload)| limit.add_to(name, workload));
+    }
+    names
+}
+
+impl Setting {
+    fn add_to(&self, name: &mut String, workload: &Workload) {
+        *name = format!("{name}, {} {}", self.key, (self.value)(workload));
+    }
+}
+
+fn text(value: &impl Display) -> String {
+    value.to_string()
+}
+
+fn or_none<T: Display>(value: &Option<T>) -> String {
+    value.as_ref().map_or_else(|| "none".to_owned(), T::to_string)
+}
+
+fn list(numbers: &[u32]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    if numbers.is_empty() { "none".to_owned() } else { numbers.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::tests_support::workload;
+    use crate::{CachePolicy, Limits, Sharing};
+
+    fn named(workloads: &[Workload], shown: &[&str]) -> Vec<String> {
+        names(&workloads.iter().collect::<Vec<_>>(), shown)
+    }
+
+    #[test]
+    fn whatever_differs_is_said_once() {
+        let batched = |submit_batch, depth| Workload { submit_batch, depth, ..workload() };
+        let plain = "sequential read, 4 KiB";
+        assert_eq!(named(&[workload(), Workload { seed: 7, ..workload() }], &[]), vec![workload().to_string(); 2]);
+        // The depth is among the words; the batch is not, and is said though no two rows read alike.
+        let names = named(&[batched(1, 4), batched(2, 8)], &[]);
+        assert_eq!(
+            names,
+            [format!("{plain}, 4 deep, direct, submit_batch 1"), format!("{plain}, 8 deep, direct, submit_batch 2")]
+        );
+        let shared =
+            Workload { sharing: Sharing::Whole, cache: CachePolicy::Cold, align: Some(Bytes(512)), ..workload() };
+        let names = named(&[workload(), shared.clone()], &["cache"]);
+        assert_eq!(names[0], format!("{plain}, 1 deep, direct, sharing parts, align none"));
+        assert_eq!(names[1], format!("{plain}, 1 deep, direct, sharing whole, align 512 B"));
+        assert!(named(&[workload(), shared.clone()], &[])[1].ends_with("cache cold"));
+        // Only those that nothing else tells apart name their limits.
+        let longer = Limits { duration: Some(Nanoseconds(7_000_000_000)), ..workload().limits };
+        let [first, second, other] =
+            [workload(), Workload { limits: longer, ..workload() }, Workload { limits: longer, ..batched(1, 2) }];
+        let names = named(&[first, second, other], &[]);
+        assert_eq!(names[0], format!("{plain}, 1 deep, direct, duration 5 s"));
+        assert_eq!(names[1], format!("{plain}, 1 deep, direct, duration 7 s"));
+        assert_eq!(names[2], format!("{plain}, 2 deep, direct"));
+    }
+
+    #[test]
+    fn every_setting_tells_two_workloads_apart() {
+        let other = Workload {
+            operation: "write".parse().unwrap(),
+            pattern: "random".parse().unwrap(),
+            sharing: "cursor".parse().unwrap(),
+            request_size: Bytes(8192),
+            sizes: "4KiB:1/8KiB:2".parse().unwrap(),
+            align: Some(Bytes(512)),
+            offset: Bytes(512),
+            depth: 9,
+            submit_batch: 3,
+            wait_batch: 3,
+            workers: 5,
+            worker_kind: "process".parse().unwrap(),
+            buffering: "none".parse().unwrap(),
+            personality: "libaio".parse().unwrap(),
+            plugin: "./own.so".parse().ok(),
+            ring: "sqpoll".parse().unwrap(),
+            rw_flags: "hipri".parse().unwrap(),
+            layout: "mirror".parse().unwrap(),
+            among: "only=2".parse().unwrap(),
+            targets: 2,
+            span: Bytes(1 << 21),
+            limits: Limits { duration: None, requests: Some(1), bytes: Some(Bytes(1)) },
+            arrivals: "poisson".parse().unwrap(),
+            rate: "7/s".parse().ok(),
+            warmup: Nanoseconds(1),
+            interval: Nanoseconds(1),
+            cache: "warm".parse().unwrap(),
+            file_state: "sparse".parse().unwrap(),
+            durability: "fsync=1".parse().unwrap(),
+            closing: "timed".parse().unwrap(),
+            data: "zeros".parse().unwrap(),
+            verify: "stamp".parse().unwrap(),
+            seed: 2,
+            cpus: vec![1],
+            processors: Some(1),
+        };
+        for setting in SETTINGS.iter().chain(LIMITS) {
+            let mut changed = workload();
+            (setting.take)(&mut changed, &other);
+            let names = named(&[workload(), changed], &[]);
+            assert_ne!(names[0], names[1], "{}", setting.key);
+        }
+    }
+}
