@@ -10,7 +10,8 @@ Each form of likwid-bench (load_avx, store_mem_avx, ...) first has three runs, a
 Then ours and it run by turns, the first of a pair changing from pair to pair. What is compared is alike: the median of
 our rounds with a run of likwid-bench that is as long as one of them, and our best round with STREAM's best iteration.
 The interval of the median ratio is that of the sign test. Rates count bytes as STREAM does: a copied byte was read and
-written, so it counts twice. Ends with status 1 when a row misses 0.97.
+written, so it counts twice. Ends with status 1 when a row misses 0.97. Where others are at work, put `chrt --fifo 1`
+before it (root): ours and the peers then have their processors to themselves, and the others wait for a second at a time.
 """
 
 import argparse
@@ -28,6 +29,9 @@ from contestants import ROOT
 
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
 NEEDED = 0.97
+# glibc then asks for huge pages, as ours does; STREAM's arrays are static and have small ones where the kernel waits to
+# be asked.
+HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 # As long as a round of ours is.
 ROUND_S = 0.005
 OURS = {"read": ["read"], "write": ["write", "write_non_temporal"], "copy": ["copy", "copy_non_temporal", "memcpy"]}
@@ -70,7 +74,7 @@ def likwid(form, size, threads, iterations):
     """Its rate, and the iterations that a run as long as one of our rounds has."""
     # Its working set is that of all threads together, split among them and the streams. Fractions of a second are no
     # time to it (-s), so the iterations are given.
-    output = run(["likwid-bench", "-t", form, "-i", str(iterations), "-w", f"N:{size * threads}B:{threads}"])
+    output = run(["likwid-bench", "-t", form, "-i", str(iterations), "-w", f"N:{size * threads}B:{threads}"], HUGE_PAGES)
     time_s, rate = (float(re.search(pattern, output, re.M)[1]) for pattern in (r"^Time:\s+(\S+)", r"^MByte/s:\s+(\S+)"))
     return rate * 1e6, max(1, round(iterations * ROUND_S / time_s))
 
@@ -159,8 +163,6 @@ def parse():
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}", help="numbers of threads")
     parser.add_argument("--sizes", default="16384,262144,4194304,134217728", help="working sets of a thread, in bytes")
     parser.add_argument("--rounds", type=int, default=9, help="pairs")
-    parser.add_argument("--nice", type=int, metavar="LEVEL",
-                        help="run all of them at this priority; -20 (root) gives a fair picture where others are at work")
     parser.add_argument("--journal", metavar="FILE", help="write the table there as well")
     arguments = parser.parse_args()
     if arguments.rounds < 6:
@@ -171,13 +173,11 @@ def parse():
 def main():
     arguments = parse()
     report = Report()
-    if arguments.nice is not None:
-        os.setpriority(os.PRIO_PROCESS, 0, arguments.nice)
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    policy = " All with real-time priority." if os.sched_getscheduler(0) == os.SCHED_FIFO else ""
     report.add(f"{first_line([arguments.program, '--version'])}. {os.cpu_count()} × {model}. Load average at the start "
-               f"{os.getloadavg()[0]:.2f}. GB/s; a copied byte counts twice; working sets are a thread's."
-               f"{'' if arguments.nice is None else f' All at priority {arguments.nice}.'}")
+               f"{os.getloadavg()[0]:.2f}. GB/s; a copied byte counts twice; working sets are a thread's.{policy}")
     report.add("")
     report.add("| operation | working set | threads | peer | ours | peer's | ratio | 95 % interval | 0.97 needed |")
     report.add("|---|---|---|---|---|---|---|---|---|")
