@@ -1,6 +1,6 @@
 //! The tables of the report: figures with their units, one place for each.
 
-use super::chart::{Chart, XAxis};
+use super::chart::Chart;
 use halfpower_analysis::{CellSummary, CostFit, Observed};
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
@@ -35,32 +35,15 @@ pub(super) fn of_chart(chart: &Chart) -> Table {
     let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let first = match chart.x {
-        XAxis::RequestSize => "request size",
-        XAxis::Depth => "depth",
-        XAxis::Share => "share of requests",
-        XAxis::WorkingSet => "working set",
-    };
-    let head = std::iter::once(first.to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
+    let head = std::iter::once(chart.x.column().to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
     let row = |x: &f64| {
         let figures = chart.lines.iter().map(|line| {
             let point = line.points.iter().find(|point| point.x == *x);
             point.map_or_else(|| NO_FIGURE.to_owned(), |point| point.y.text())
         });
-        std::iter::once(x_text(chart.x, *x)).chain(figures).collect()
+        std::iter::once(chart.x.text(*x)).chain(figures).collect()
     };
     Table { head: head.collect(), rows: places.iter().map(row).collect() }
-}
-
-fn x_text(axis: XAxis, x: f64) -> String {
-    match axis {
-        XAxis::RequestSize | XAxis::WorkingSet => Bytes(x as u64).to_string(),
-        XAxis::Depth => significant(x),
-        XAxis::Share => {
-            let percent = format!("{:.6}", x * 100.0);
-            format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
-        }
-    }
 }
 
 /// Every cell with its figures.

@@ -1,6 +1,6 @@
 //! What the template is given: every word of the report in its place, nothing left to decide.
 
-use super::chart::{self, Chart, LINES_SHOWN, Value, XAxis, charts};
+use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
@@ -255,13 +255,7 @@ fn description(chart: &Chart) -> String {
         let (first, last) = (line.points.first()?, line.points.last()?);
         Some(format!("{}: from {} to {}", line.label, first.y.text(), last.y.text()))
     });
-    let along = match chart.x {
-        XAxis::RequestSize => "the request size",
-        XAxis::Depth => "the depth",
-        XAxis::Share => "the share of requests",
-        XAxis::WorkingSet => "the working set of a thread",
-    };
-    format!("Lines along {along}. {}.", ends.collect::<Vec<_>>().join("; "))
+    format!("Lines along {}. {}.", chart.x.along(), ends.collect::<Vec<_>>().join("; "))
 }
 
 /// What a point is, how many repetitions are behind it, what the band means.

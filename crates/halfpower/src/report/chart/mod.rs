@@ -2,10 +2,12 @@
 //!
 //! A chart whose lines would have fewer than three points is left out, and the report says so.
 
+mod axis;
 mod draw;
 mod lines;
 mod swatch;
 
+pub(super) use axis::{XAxis, YAxis};
 pub(super) use draw::{svg, view_box};
 pub(super) use swatch::{reference_swatch, swatch};
 
@@ -34,34 +36,6 @@ pub(super) struct Chart {
     pub(super) lines: Vec<Line>,
     /// Half of the peak, where a finding names the peak, in bytes per second.
     pub(super) half_of_peak: Option<f64>,
-}
-
-/// What runs from left to right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum XAxis {
-    /// Request size in bytes, each doubling a step.
-    RequestSize,
-    /// Depth, each doubling a step.
-    Depth,
-    /// Share of the requests from the median up, each nine a step.
-    Share,
-    /// Bytes of a working set, each doubling a step.
-    WorkingSet,
-}
-
-/// What runs from bottom to top.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum YAxis {
-    /// Bytes per second from zero.
-    BytesPerSecond,
-    /// Requests per second from zero.
-    RequestsPerSecond,
-    /// Milliseconds of processor time a MB, logarithmic.
-    ProcessorCost,
-    /// Latency in nanoseconds, logarithmic.
-    Latency,
-    /// Bytes per second, logarithmic.
-    Bandwidth,
 }
 
 /// A line of a chart.
