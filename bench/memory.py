@@ -10,8 +10,9 @@ Each form of likwid-bench (load_avx, store_mem_avx, ...) first has three runs, a
 Then ours and it run by turns, the first of a pair changing from pair to pair. What is compared is alike: the median of
 our rounds with a run of likwid-bench that is as long as one of them, and our best round with STREAM's best iteration.
 The interval of the median ratio is that of the sign test. Rates count bytes as STREAM does: a copied byte was read and
-written, so it counts twice. Ends with status 1 when a row misses 0.97. Where others are at work, put `chrt --fifo 1`
-before it (root): ours and the peers then have their processors to themselves, and the others wait for a second at a time.
+written, so it counts twice. Ends with status 1 when a row misses 0.97. Where others are at work, `chrt --fifo 1` before
+it (root) gives one thread a processor to itself while it runs. Not with more threads: those of likwid-bench wait for one
+another without ever giving the processor back.
 """
 
 import argparse
@@ -44,7 +45,7 @@ FLAGS = {"sse": "sse2", "avx": "avx", "avx512": "avx512f"}
 
 
 def run(command, environment=None):
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})}, timeout=120)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\nended with status {done.returncode}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
@@ -165,6 +166,8 @@ def parse():
     parser.add_argument("--rounds", type=int, default=9, help="pairs")
     parser.add_argument("--journal", metavar="FILE", help="write the table there as well")
     arguments = parser.parse_args()
+    if os.sched_getscheduler(0) == os.SCHED_FIFO and arguments.threads != "1":
+        parser.error("with real-time priority likwid-bench hangs on more than one thread; add --threads 1")
     if arguments.rounds < 6:
         parser.error("--rounds is at least 6; fewer pairs carry no 95 % interval")
     return arguments

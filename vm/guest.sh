@@ -55,6 +55,16 @@ refused() {
     if io "$output" "$@"; then not_ok "$name" "it was run"; else check_messages "$name" "$output" "$text"; fi
 }
 
+# check_inspected DISK PATTERN...: whether inspect says each of these of a disk, and a peak that is given
+check_inspected() {
+    disk=$1
+    shift
+    ./halfpower inspect "$disk" --no-store > inspected 2>&1
+    for pattern in "$@"; do check "inspect says $pattern" "$(cat inspected)" grep -q "$pattern" inspected; done
+    ./halfpower inspect "$disk" --pap device=24MB/s --no-store > given 2>&1
+    check "inspect takes a peak that is given" "$(cat given)" grep -q '^  device *24 MB/s *given' given
+}
+
 # zeros DEVICE FIRST COUNT: how many bytes of these MiB are zero
 zeros() { dd if="$1" bs=1M skip="$2" count="$3" 2> /dev/null | tr -dc '\000' | wc -c; }
 

@@ -6,7 +6,7 @@
 //! request size does not divide.
 
 use crate::cells::Cell;
-use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Personality, Workload};
+use halfpower_model::{Among, Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Personality, Workload};
 use serde_json::{Map, Value};
 
 /// What may differ between workloads that are held against one another.
@@ -18,6 +18,8 @@ pub(crate) enum Axis {
     /// Whether the file cache is used, what it holds, and the personality, which follows from that where nobody said one.
     Caches,
     Durability,
+    /// Which of several targets, and with them the span and the workers that each has.
+    Targets,
 }
 
 impl Axis {
@@ -29,7 +31,7 @@ impl Axis {
 
 /// Whether two workloads are the same but for the axes.
 pub(crate) fn are_alike(one: &Workload, other: &Workload, axes: &[Axis]) -> bool {
-    same_span(one, other) && bare(one, axes) == bare(other, axes)
+    (axes.contains(&Axis::Targets) || same_span(one, other)) && bare(one, axes) == bare(other, axes)
 }
 
 /// Whether two spans are the same but for the part that a request size does not divide.
@@ -56,6 +58,7 @@ fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
                 (bare.personality, bare.plugin) = (Personality::Sync, None);
             }
             Axis::Durability => bare.durability = Durability::None,
+            Axis::Targets => (bare.among, bare.targets, bare.workers) = (Among::All, 0, 0),
         }
     }
     bare

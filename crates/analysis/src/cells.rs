@@ -84,6 +84,13 @@ impl Cell<'_> {
         self.cpu_s_per(|sample| sample.total.requests).into_iter().map(|cost_s| cost_s * 1e6).collect()
     }
 
+    /// Upper bound of the same, by a soaker; empty where not every repetition has one.
+    pub(crate) fn cpu_us_per_request_upper(&self) -> Vec<f64> {
+        let cost = |sample: &Sample| sample.cpu.upper_us_per_request.filter(|cost| cost.is_finite() && *cost > 0.0);
+        let costs: Option<Vec<f64>> = self.repetitions.iter().map(|observed| cost(observed.sample)).collect();
+        costs.unwrap_or_default()
+    }
+
     /// The store's numbers of the samples used.
     pub(crate) fn samples(&self) -> Vec<i64> {
         self.repetitions.iter().map(|observed| observed.id).collect()

@@ -13,7 +13,7 @@ mod words;
 
 use halfpower_model::histogram::Histogram;
 use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Estimate, Finding, Reach, Sample, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
 use serde::Serialize;
 
 pub use statistics::relative_half_width;
@@ -87,6 +87,8 @@ pub struct CostFit {
     pub workload: Workload,
     /// What the series is, in the words of a workload: `sequential read, 8 deep, direct`.
     pub subject: String,
+    /// What of the cost.
+    pub bound: CostBound,
     /// Microseconds a request.
     pub fixed: Estimate,
     /// Microseconds a KiB.
@@ -95,6 +97,33 @@ pub struct CostFit {
     pub r_squared: f64,
     /// The cells of the series.
     pub cells: Vec<u32>,
+    /// What was fitted, the smallest requests first.
+    pub points: Vec<CostPoint>,
+}
+
+/// Which bound of the processor cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostBound {
+    /// What the workers' own threads used.
+    Lower,
+    /// What a soaker did not get of the whole machine.
+    Upper,
+}
+
+/// The cost of one request size, and what the fit makes of it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CostPoint {
+    /// Bytes of each request.
+    pub request_size: Bytes,
+    /// Processor time a request, the mean of the repetitions.
+    pub us_per_request: f64,
+    /// By how much that is above the fit.
+    pub residual_us: f64,
+    /// Throughput at which this cost takes the whole of one processor.
+    pub one_processor: BytesPerSecond,
+    /// And of all that the program may use.
+    pub all_processors: BytesPerSecond,
 }
 
 /// Everything that can be said of one run's samples.
@@ -107,7 +136,7 @@ pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
     Analysis {
         cells: cells.iter().map(summary::summarise).collect(),
         findings: findings::all(&evidence, &costs),
-        costs: costs.into_iter().map(|cost| cost.fit).collect(),
+        costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),
         warnings: warnings::collect(samples),
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Everything else about the workload must be the same ([`alike`](crate::alike)).
 
-use crate::alike::{distinctions, groups};
+use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
 use crate::words::{Varied, circumstances};
-use halfpower_model::{Operation, Workload};
+use halfpower_model::{CpuAccounting, Operation, Workload};
 
 /// Cells in the order of what varies, the smallest first; each has repetitions.
 #[derive(Clone, Debug)]
@@ -33,9 +33,9 @@ impl<'a> Series<'a> {
 
 /// All series there are, of one cell too: reads before writes, sequential before random, direct before buffered, then
 /// by depth and size.
-pub(crate) fn group<'a>(cells: &'a [Cell<'a>], varied: Varied) -> Vec<Series<'a>> {
+pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: Varied) -> Vec<Series<'a>> {
     let axes = [varied.axis()];
-    let mut groups = groups(cells.iter().filter(|cell| !cell.repetitions.is_empty()), &axes);
+    let mut groups = groups(cells.into_iter().filter(|cell| !cell.repetitions.is_empty()), &axes);
     for group in &mut groups {
         group.sort_by_key(|cell| (cell.workload.request_size, cell.workload.depth, cell.number));
     }
@@ -78,6 +78,12 @@ pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
 
 fn subject(workload: &Workload, circumstances: &str) -> String {
     format!("{} {}, {circumstances}", workload.pattern, workload.operation)
+}
+
+/// Whether two series measured the same, one of them with a soaker beside it.
+pub(crate) fn is_twin(soaked: &Series<'_>, plain: &Series<'_>) -> bool {
+    let plain = Workload { cpu_accounting: CpuAccounting::Soaker, ..plain.workload().clone() };
+    are_alike(soaked.workload(), &plain, &[Axis::RequestSize])
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! This host as a testbed: prepares the target, runs the workload, makes the sample.
 
 use crate::instrument::clock::Clock;
+use crate::instrument::phases::Watching;
 use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
+use crate::system::{Root, machine::processor_model};
 use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
@@ -12,9 +14,9 @@ use crate::worker::ledger::Ledger;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
-    Arrivals, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, Durability, Environment, FileState, Layout, Limits,
-    MeasureError, Nanoseconds, Observer, Personality as Name, Sample, TargetFacts, Testbed, Verify, WorkerKind,
-    Workload,
+    Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, CpuAccounting, Durability, Environment,
+    FileState, GivenPeak, Layout, Limits, MeasureError, Nanoseconds, Observer, Personality as Name, Sample,
+    TargetFacts, Testbed, Verify, WorkerKind, Workload,
 };
 use rustix::thread::CpuSet;
 use std::io;
@@ -42,7 +44,7 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         kernel: text(system.release()),
         cpus: allowed.map_or(1, |set| set.count()),
         cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
-        cpu_model: cpu_model(),
+        cpu_model: processor_model(&Root::host()),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
         personalities: personalities(),
@@ -55,12 +57,6 @@ fn describe(targets: &Targets) -> Environment {
     let mut facts = targets.facts();
     let first = facts.remove(0);
     environment(first, facts)
-}
-
-fn cpu_model() -> Option<String> {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 impl Host {
@@ -79,6 +75,11 @@ impl Host {
         Ok(Host { environment: describe(&targets), targets, clock: Clock::host() })
     }
 
+    /// Takes over peaks that were given, of every target.
+    pub fn give_peaks(&mut self, given: &[GivenPeak]) {
+        self.environment.all_targets_mut().for_each(|target| target.give_peaks(given));
+    }
+
     fn sample(
         &mut self,
         workload: &Workload,
@@ -94,6 +95,7 @@ impl Host {
         let cached_share_before = chosen.prepare_cache(workload, cancel)?;
         let loop_ns_per_request = loop_cost_ns(workload, clock)?;
         let counters = chosen.counters();
+        let looking = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
         let before = counters.as_ref().and_then(|counters| counters.read());
         let stolen_before = cpu::stolen_s();
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
@@ -101,6 +103,7 @@ impl Host {
         let mut watched = Watched::new(&chosen, workload, observer);
         let raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
+        let seen = looking.map(|looking| looking.map(Watching::finish));
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = raw.elapsed.seconds();
@@ -121,6 +124,11 @@ impl Host {
             cancelled: cancel.is_cancelled(),
         };
         let mut sample = record::sample(workload, &raw, context);
+        match seen {
+            Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases.clone_from(&phases)),
+            Some(Err(why)) => sample.instrument.refused.push(format!("block_phases: {why}")),
+            None => {}
+        }
         sample.warnings.extend(watched.warning());
         if let Some(ledger) = &ledger {
             verification::conclude(&mut sample, &raw, ledger);
@@ -235,6 +243,7 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         rate: None,
         processors: None,
         verify: Verify::Off,
+        cpu_accounting: CpuAccounting::Account,
         ..workload.clone()
     };
     let mut best = f64::INFINITY;

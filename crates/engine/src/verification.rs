@@ -6,8 +6,8 @@ use crate::worker::FailureCause;
 use crate::worker::ledger::Ledger;
 use halfpower_model::sample::{Failure, Verified};
 use halfpower_model::{
-    Arrivals, Bytes, Closing, Durability, FileState, Limits, Nanoseconds, Operation, Pattern, Sample, Sharing, Sizes,
-    Verify, Workload,
+    Arrivals, Bytes, Closing, CpuAccounting, Durability, FileState, Limits, Nanoseconds, Operation, Pattern, Sample,
+    Sharing, Sizes, Verify, Workload,
 };
 use std::io;
 
@@ -37,6 +37,7 @@ pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Wor
         durability: Durability::None,
         closing: Closing::Untimed,
         verify: Verify::Stamp,
+        cpu_accounting: CpuAccounting::Account,
         ..written.clone()
     }
 }

@@ -4,6 +4,7 @@ mod conformance;
 mod course;
 mod layouts;
 mod parallel;
+mod phases;
 mod verify;
 mod warnings;
 mod ways;

@@ -2,6 +2,7 @@
 //!
 //! Whatever the system does not tell is absent, never guessed.
 
+use crate::levels::Level;
 use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::{Among, Layout, Personality};
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,9 @@ pub struct TargetFacts {
     pub logical_block_bytes: Option<Bytes>,
     /// Peak advertised performance, where it was given.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
+    /// What lies between a program and the medium, from memory to device, each with its peak; empty in records of before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
 }
 
 impl Environment {
@@ -121,6 +125,11 @@ impl Environment {
     /// Every target, in order.
     pub fn all_targets(&self) -> impl Iterator<Item = &TargetFacts> {
         std::iter::once(&self.target).chain(&self.more_targets)
+    }
+
+    /// The same, to change them.
+    pub fn all_targets_mut(&mut self) -> impl Iterator<Item = &mut TargetFacts> {
+        std::iter::once(&mut self.target).chain(&mut self.more_targets)
     }
 
     /// The same with some of the targets alone; none where there are not as many.
@@ -176,6 +185,7 @@ impl TargetFacts {
             read_ahead_bytes: None,
             logical_block_bytes: None,
             pap_bytes_per_s: None,
+            levels: Vec::new(),
         }
     }
 }

@@ -59,6 +59,8 @@ pub enum FindingCode {
     BufferingGain,
     /// What a flush in the timing costs.
     FlushCost,
+    /// Whether several targets hold one another back.
+    SharedLimit,
     /// How to do I/O here.
     Recommendation,
 }

@@ -10,6 +10,7 @@ pub mod distribution;
 pub mod environment;
 pub mod finding;
 pub mod histogram;
+pub mod levels;
 pub mod permutation;
 pub mod random;
 pub mod reading;
@@ -24,6 +25,7 @@ pub use content::Data;
 pub use environment::{Environment, TargetFacts, TargetKind};
 pub use finding::{Estimate, Finding, FindingCode, Quantity, Reach};
 pub use histogram::Histogram;
+pub use levels::{Channel, GivenPeak, Level, LevelName};
 pub use reading::Reading;
 pub use sample::Sample;
 pub use spec::{ResolveError, WorkloadSpec};
@@ -31,7 +33,7 @@ pub use stream::{Request, RequestKind, RequestStream};
 pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
-    Among, Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, NamedPersonality,
-    Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags, Sharing, Sizes, Verify,
-    Wish, WorkerKind, Workload,
+    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
+    Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags,
+    Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };

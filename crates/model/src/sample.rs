@@ -238,7 +238,7 @@ pub struct DepthMean {
     pub counted: f64,
 }
 
-/// Processor time of the sample.
+/// Processor time of the sample. `lower` is surely the sample's; `system` and `upper_s` are of the whole machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
     /// The workers' own threads by getrusage: what the program surely used.
@@ -255,6 +255,80 @@ pub struct Cpu {
     pub upper_us_per_request: Option<f64>,
     /// Processor clocks over bytes; none where they cannot be counted.
     pub clocks_per_byte: Option<f64>,
+    /// Instructions over bytes; none where they cannot be counted.
+    #[serde(default)]
+    pub instructions_per_byte: Option<f64>,
+    /// What the workers' threads used, where the processor's counters can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
+    /// Why they cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters_unavailable: Option<String>,
+    /// How often the workers' threads gave the processor up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<ContextSwitches>,
+    /// The kernel's own account of the whole machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<SystemAccount>,
+    /// What the upper bound rests on, where a soaker measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soaker: Option<Soaker>,
+}
+
+/// How often threads gave the processor up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextSwitches {
+    /// To wait for something.
+    pub voluntary: u64,
+    /// Because somebody else was to have it.
+    pub involuntary: u64,
+}
+
+/// The processor's own counters, user and kernel, over the measured part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Clocks.
+    pub cycles: u64,
+    /// Instructions completed.
+    pub instructions: u64,
+}
+
+/// The kernel's account of all processors (/proc/stat), in its ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SystemAccount {
+    /// The time it is over.
+    pub wall_s: f64,
+    /// Programs.
+    pub user_s: f64,
+    /// Programs of low priority.
+    pub nice_s: f64,
+    /// The kernel, on behalf of programs and in threads of its own.
+    pub system_s: f64,
+    /// Interrupts.
+    pub irq_s: f64,
+    /// What interrupts left to be done.
+    pub softirq_s: f64,
+    /// The hypervisor ran something else.
+    pub steal_s: f64,
+    /// Nothing to do.
+    pub idle_s: f64,
+    /// Nothing to do, and a request outstanding.
+    pub iowait_s: f64,
+    /// All but idle, waiting and stolen time, and less what a soaker used.
+    pub busy_s: f64,
+}
+
+/// What an upper bound by a soaker rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Soaker {
+    /// Processors soaked.
+    pub processors: u32,
+    /// Share of their time that was not left for the soaker.
+    pub busy_share: f64,
+    /// The same while it was calibrated, just before: what the machine is at without the workload.
+    pub calibration_busy_share: f64,
+    /// By how much the upper bound may be wrong.
+    pub error_s: f64,
 }
 
 /// User and system time.
@@ -277,6 +351,49 @@ pub struct Block {
     pub merges: u64,
     /// Share of the time the device had something to do.
     pub busy_fraction: f64,
+    /// Reads and writes apart; none in records from before they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Direction>,
+    /// The same of writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Direction>,
+    /// Where the requests spent their time; none where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
+}
+
+/// What the block layer did in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Direction {
+    /// Requests the device completed.
+    pub requests: u64,
+    /// Bytes it moved.
+    pub bytes: u64,
+    /// Bytes it moved over bytes that were asked for; none where none were.
+    pub amplification: Option<f64>,
+}
+
+/// The lives of requests in the block layer, as seen in short looks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Requests that were followed from the queue to their end.
+    pub followed: u64,
+    /// From being queued to being issued to the driver.
+    pub queued_ns: Latency,
+    /// From there to the completion.
+    pub device_ns: Latency,
+    /// Share of the requests' lives that was spent queued; none where none was followed.
+    pub queued_share: Option<f64>,
+    /// What was submitted and was too large for one request.
+    pub split: u64,
+    /// What was submitted and became part of a request that was queued already.
+    pub merged: u64,
+    /// Requests that the driver gave back.
+    pub requeued: u64,
+    /// Requests that had not ended when a look did: many of them mean that the slow ones are missing.
+    pub unfinished: u64,
+    /// Share of the time that was looked at.
+    pub looked_share: f64,
 }
 
 /// What measuring costs.

@@ -11,8 +11,9 @@ use crate::environment::{Environment, TargetKind};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
-    Among, Arrivals, Buffering, CachePolicy, Closing, Durability, FileState, Layout, Limits, Operation, Pattern,
-    Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
+    Limits, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Sharing, Sizes, Verify,
+    Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -105,10 +106,14 @@ spec! {
     verify: Verify,
     /// Default: 1.
     seed: u64,
+    /// Default: off.
+    block_phases: BlockPhases,
     /// Default: not pinned.
     cpus: Vec<u32>,
     /// Default: all.
     processors: u32,
+    /// Default: account.
+    cpu_accounting: CpuAccounting,
 }
 
 /// Why what was said cannot be run here. Each message ends with the remedy.
@@ -267,8 +272,10 @@ impl WorkloadSpec {
             data: self.data.clone().unwrap_or_default(),
             verify: self.verify.unwrap_or_default(),
             seed: self.seed.unwrap_or(1),
+            block_phases: self.block_phases.unwrap_or_default(),
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
+            cpu_accounting: self.cpu_accounting.unwrap_or_default(),
         };
         workload.span = self.resolve_span(environment, &workload)?;
         check_batch("submit-batch", workload.submit_batch, depth)?;

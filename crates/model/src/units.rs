@@ -50,6 +50,12 @@ pub enum UnitError {
     /// More than 2^63 - 1.
     #[error("`{0}` is too large")]
     TooLarge(String),
+    /// Not a size a second.
+    #[error("`{0}` is no rate; write one like 600MB/s or 3.5GB/s")]
+    NoRate(String),
+    /// A rate at which nothing moves.
+    #[error("at `{0}` nothing moves; give more")]
+    ZeroRate(String),
 }
 
 const SIZE_UNITS: &str = "B, KiB, MiB, GiB, TiB (or k, M, G, T) for powers of 1024, KB, MB, GB, TB for powers of 1000";
@@ -197,6 +203,22 @@ impl FromStr for Nanoseconds {
             }
         };
         scale(text, number, factor, "nanoseconds").map(Nanoseconds)
+    }
+}
+
+impl FromStr for BytesPerSecond {
+    type Err = UnitError;
+
+    /// A size a second: `600MB/s`, `3.5GB/s`, `100MiB/s`.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (size, _) = text
+            .split_once("/s")
+            .filter(|(_, rest)| rest.trim().is_empty())
+            .ok_or_else(|| split_number(text).err().unwrap_or_else(|| UnitError::NoRate(text.to_owned())))?;
+        match size.parse::<Bytes>()? {
+            Bytes(0) => Err(UnitError::ZeroRate(text.to_owned())),
+            Bytes(bytes) => Ok(BytesPerSecond(bytes as f64)),
+        }
     }
 }
 
@@ -358,6 +380,16 @@ mod tests {
             assert_eq!(text.parse(), Ok(Nanoseconds(nanoseconds)), "{text}");
         }
         assert!("3 fortnights".parse::<Nanoseconds>().is_err());
+    }
+
+    #[test]
+    fn rates_read_as_documented() {
+        for (text, rate) in [("600MB/s", 6e8), ("3.5GB/s", 3.5e9), (" 1 MiB/s ", 1_048_576.0)] {
+            assert_eq!(text.parse(), Ok(BytesPerSecond(rate)), "{text}");
+        }
+        for text in ["600MB", "fast", "0MB/s", "1MB/sec", "-1MB/s", ""] {
+            assert!(text.parse::<BytesPerSecond>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -10,11 +10,12 @@ mod knee;
 mod peak;
 mod processor_cost;
 mod recommendation;
+mod shared_limit;
 
 use crate::cells::Cell;
 use crate::series::{Series, group};
 use crate::words::Varied;
-use halfpower_model::Finding;
+use halfpower_model::{CpuAccounting, Finding};
 
 pub(crate) use processor_cost::{Cost, processor_costs};
 
@@ -25,6 +26,8 @@ pub(crate) struct Evidence<'a> {
     cells: Vec<&'a Cell<'a>>,
     by_size: Vec<Series<'a>>,
     by_depth: Vec<Series<'a>>,
+    /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
+    soaked_by_size: Vec<Series<'a>>,
     /// Peak advertised performance, where it was given.
     advertised_bytes_per_s: Option<f64>,
 }
@@ -32,7 +35,9 @@ pub(crate) struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// From all cells of a run.
     pub(crate) fn new(cells: &'a [Cell<'a>]) -> Self {
-        let measured: Vec<_> = cells.iter().filter(|cell| !cell.repetitions.is_empty()).collect();
+        let is_soaked = |cell: &&Cell<'_>| cell.workload.cpu_accounting == CpuAccounting::Soaker;
+        let plain = || cells.iter().filter(move |cell| !is_soaked(cell));
+        let measured: Vec<_> = plain().filter(|cell| !cell.repetitions.is_empty()).collect();
         let advertised_bytes_per_s = measured
             .iter()
             .flat_map(|cell| &cell.repetitions)
@@ -41,8 +46,9 @@ impl<'a> Evidence<'a> {
             .filter(|rate| rate.is_finite() && *rate > 0.0);
         Evidence {
             cells: measured,
-            by_size: group(cells, Varied::RequestSize),
-            by_depth: group(cells, Varied::Depth),
+            by_size: group(plain(), Varied::RequestSize),
+            by_depth: group(plain(), Varied::Depth),
+            soaked_by_size: group(cells.iter().filter(is_soaked), Varied::RequestSize),
             advertised_bytes_per_s,
         }
     }
@@ -57,6 +63,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
         processor_cost::find(costs),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
+        shared_limit::find(evidence),
         recommendation::find(evidence),
     ]
     .concat()

@@ -1,43 +1,74 @@
 //! Fixed and marginal processor cost: µs a request = fixed + marginal × KiB, over the request sizes of a series.
 //!
 //! The points are the cells' means of the lower bound (user and system time of the workers), each weighing by its
-//! relative error, 1/y². The intervals come from the scatter about the line, so that a cost that does not grow in a
+//! relative error, 1/y²; and, where cells were measured with a soaker beside them, of the upper bound that it gives. A
+//! cost of c µs a request of s bytes saturates one processor at s/c bytes a µs, and n of them at n times that. The intervals come from the scatter about the line, so that a cost that does not grow in a
 //! straight line is told by them; cells of one repetition have none. Source: Chung, Gray, Worthington and Horst,
 //! "Windows 2000 disk IO performance" (2000), which gives these two figures for each way to do I/O.
 
 use super::Evidence;
-use crate::CostFit;
-use crate::series::Series;
-use crate::statistics::{Interval, Point, mean, weighted_line};
+use crate::cells::Cell;
+use crate::series::{Series, is_twin};
+use crate::statistics::{Interval, Line, Point, mean, weighted_line};
 use crate::words::{reach, requests, sentence};
+use crate::{CostBound, CostFit, CostPoint};
 use halfpower_model::units::significant;
-use halfpower_model::{Estimate, Finding, FindingCode, Pattern, Quantity};
+use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity};
 
 const SIZES_MIN: usize = 3;
 
 /// A fit with the samples behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cost {
+    /// Of the lower bound.
     pub(crate) fit: CostFit,
+    /// Of the upper one.
+    pub(crate) upper: Option<CostFit>,
+    processors: u32,
     samples: Vec<i64>,
 }
 
 /// A fit for each sequential series with enough sizes.
 pub(crate) fn processor_costs(evidence: &Evidence<'_>) -> Vec<Cost> {
-    let sequential = |series: &&Series<'_>| series.workload().pattern == Pattern::Sequential;
-    evidence.by_size.iter().filter(sequential).filter_map(fit).collect()
+    let is_sequential = |series: &&Series<'_>| series.workload().pattern == Pattern::Sequential;
+    let soaked = || evidence.soaked_by_size.iter().filter(is_sequential);
+    let plain = || evidence.by_size.iter().filter(is_sequential);
+    // What was measured with a soaker only has its lower bound from there as well.
+    let alone = soaked().filter(|soaked| !plain().any(|plain| is_twin(soaked, plain)));
+    let costs = plain().chain(alone).filter_map(|series| {
+        let (fit, mut samples) = fit(series, CostBound::Lower)?;
+        let is_it = |soaked: &&Series<'_>| std::ptr::eq(*soaked, series) || is_twin(soaked, series);
+        let upper = soaked().find(is_it).and_then(|soaked| fit_of_upper(soaked, &fit.subject));
+        let processors = series.cells.first()?.repetitions.first()?.sample.environment.cpus;
+        samples.extend(upper.iter().flat_map(|(_, samples)| samples));
+        samples.sort_unstable();
+        samples.dedup();
+        Some(Cost { fit, upper: upper.map(|(fit, _)| fit), processors, samples })
+    });
+    costs.collect()
 }
 
-fn fit(series: &Series<'_>) -> Option<Cost> {
+/// The fit of the upper bound, under the name of the series without a soaker.
+fn fit_of_upper(soaked: &Series<'_>, subject: &str) -> Option<(CostFit, Vec<i64>)> {
+    let (fit, samples) = fit(soaked, CostBound::Upper)?;
+    Some((CostFit { subject: subject.to_owned(), ..fit }, samples))
+}
+
+fn fit(series: &Series<'_>, bound: CostBound) -> Option<(CostFit, Vec<i64>)> {
     let mut points = Vec::new();
+    let mut measured = Vec::new();
     let mut cells = Vec::new();
     let mut samples = Vec::new();
     let mut repetitions = usize::MAX;
     for cell in &series.cells {
-        let costs = cell.cpu_us_per_request();
+        let costs = match bound {
+            CostBound::Lower => cell.cpu_us_per_request(),
+            CostBound::Upper => cell.cpu_us_per_request_upper(),
+        };
         let Some(cost) = mean(&costs) else { continue };
         points.push(Point { x: cell.workload.request_size.kib(), y: cost, weight: cost.powi(-2) });
         cells.push(cell.number);
+        measured.push(*cell);
         samples.extend(cell.samples());
         repetitions = repetitions.min(costs.len());
     }
@@ -58,12 +89,26 @@ fn fit(series: &Series<'_>) -> Option<Cost> {
     let fit = CostFit {
         workload: series.workload().clone(),
         subject: series.subject.clone(),
+        bound,
         fixed: estimate(Quantity::MicrosecondsPerRequest, line.intercept, line.intercept_interval),
         marginal: estimate(Quantity::MicrosecondsPerKib, line.slope, line.slope_interval),
         r_squared: line.r_squared,
         cells,
+        points: measured.iter().zip(&points).map(|(cell, point)| cost_point(cell, point, &line)).collect(),
     };
-    Some(Cost { fit, samples })
+    Some((fit, samples))
+}
+
+fn cost_point(cell: &Cell<'_>, point: &Point, line: &Line) -> CostPoint {
+    let processors = cell.repetitions.first().map_or(1, |observed| observed.sample.environment.cpus);
+    let one = cell.workload.request_size.0 as f64 / (point.y / 1e6);
+    CostPoint {
+        request_size: cell.workload.request_size,
+        us_per_request: point.y,
+        residual_us: point.y - (line.intercept + line.slope * point.x),
+        one_processor: BytesPerSecond(one),
+        all_processors: BytesPerSecond(one * f64::from(processors)),
+    }
 }
 
 pub(super) fn find(costs: &[Cost]) -> Vec<Finding> {
@@ -74,22 +119,56 @@ fn finding(cost: &Cost) -> Finding {
     let fit = &cost.fit;
     let workload = &fit.workload;
     let circumstances = fit.subject.split_once(", ").map_or("", |(_, circumstances)| circumstances);
-    let parts = match (is_told_from_zero(fit.fixed), is_told_from_zero(fit.marginal)) {
-        (true, true) => format!("at least {} plus {}", fit.fixed, fit.marginal),
-        (true, false) => format!("at least {}; a part that grows with the size is not told from zero", fit.fixed),
-        (false, true) => format!("at least {}; a fixed part is not told from zero", fit.marginal),
-        (false, false) => "too uneven to tell a fixed part from one that grows with the size".to_owned(),
-    };
     let what = format!("sequential {}, {circumstances}", requests(workload.operation));
+    let mut claim = format!("processor time of {what}: {}", parts(fit, "at least"));
+    let mut brief = brief(fit);
+    let mut estimates = vec![fit.fixed, fit.marginal];
+    if let Some(upper) = &cost.upper {
+        claim = format!("{claim}, {}", parts(upper, "at most"));
+        brief = format!("{brief}, at most {}", self::brief(upper));
+        estimates.extend([upper.fixed, upper.marginal]);
+    }
+    let saturation = saturation(cost).map(|saturation| format!(" {}", sentence(&saturation)));
     Finding {
         code: FindingCode::ProcessorCost,
         subject: fit.subject.clone(),
         reach: reach(workload),
-        brief: brief(fit),
-        sentence: sentence(&format!("processor time of {what}: {parts} (R² {:.2})", fit.r_squared)),
-        estimates: vec![fit.fixed, fit.marginal],
+        brief,
+        sentence: format!("{}{}", sentence(&claim), saturation.unwrap_or_default()),
+        estimates,
         samples: cost.samples.clone(),
     }
+}
+
+/// What a fit says, with its R²; `bound` says which of the two it is.
+fn parts(fit: &CostFit, bound: &str) -> String {
+    let parts = match (is_told_from_zero(fit.fixed), is_told_from_zero(fit.marginal)) {
+        (true, true) => format!("{bound} {} plus {}", fit.fixed, fit.marginal),
+        (true, false) => {
+            format!("{bound} {}; a part that grows with the size is not told from zero", fit.fixed)
+        }
+        (false, true) => format!("{bound} {}; a fixed part is not told from zero", fit.marginal),
+        (false, false) => "too uneven to tell a fixed part from one that grows with the size".to_owned(),
+    };
+    format!("{parts} (R² {:.2})", fit.r_squared)
+}
+
+/// The throughput that the largest requests saturate the processors at: the lower bound of the cost gives the most it can
+/// be, the upper one the least.
+fn saturation(cost: &Cost) -> Option<String> {
+    let lower = cost.fit.points.last()?;
+    let upper = cost.upper.as_ref().and_then(|upper| upper.points.last());
+    let upper = upper.filter(|upper| upper.request_size == lower.request_size);
+    let words = |rate: fn(&CostPoint) -> BytesPerSecond| match upper {
+        Some(upper) => format!("{} to {}", rate(upper), rate(lower)),
+        None => format!("{} at most", rate(lower)),
+    };
+    let all = match cost.processors {
+        1 => String::new(),
+        processors => format!(", all {processors} at {}", words(|point| point.all_processors)),
+    };
+    let one = words(|point| point.one_processor);
+    Some(format!("requests of {} would saturate one processor at {one}{all}", lower.request_size))
 }
 
 /// `11.3 µs + 5.06 ns a KiB`; a part that is not told from zero has its upper end, `< 6.21 µs`.
@@ -118,6 +197,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::support::{Run, deep, read};
+    use halfpower_model::{CpuAccounting, Workload};
     use proptest::prelude::*;
 
     const NOISE: [f64; 3] = [0.97, 1.0, 1.03];
@@ -149,10 +229,55 @@ mod tests {
         assert_eq!(
             findings[0].sentence,
             "Processor time of sequential reads, 8 deep, direct: at least 5 µs a request ± 0.1 % plus 250 ns a KiB ± 0.1 % \
-             (R² 1.00)."
+             (R² 1.00). Requests of 1 MiB would saturate one processor at 4.02 GB/s at most, all 2 at 8.04 GB/s at most."
         );
         assert_eq!(findings[0].brief, "5 µs + 250 ns a KiB");
         assert_eq!(findings[0].samples.len(), 15);
+    }
+
+    #[test]
+    fn a_soaker_gives_the_upper_bound_and_is_evidence_of_nothing_else() {
+        let mut run = sweep(&[4, 64, 1024], |kib, _| 4.0 + 0.25 * kib as f64);
+        for kib in [4, 64, 1024] {
+            let soaked = Workload { cpu_accounting: CpuAccounting::Soaker, ..deep(8, read(kib)) };
+            // Faster than the others, which must not count.
+            let cell = run.add(soaked, &[9e9, 9e9, 9e9]);
+            run.cost(cell, |_| 1.0);
+            for placed in run.samples.iter_mut().filter(|placed| placed.cell == cell) {
+                placed.sample.cpu.upper_us_per_request = Some(5.0 + 0.5 * kib as f64);
+            }
+        }
+        let (fits, findings) = costs(&run);
+        let bounds: Vec<_> = fits.iter().map(|fit| (fit.bound, fit.fixed.value.round(), fit.cells.len())).collect();
+        assert_eq!(bounds, [(CostBound::Lower, 4.0, 3), (CostBound::Upper, 5.0, 3)]);
+        assert_eq!((findings.len(), findings[0].samples.len(), findings[0].estimates.len()), (1, 18, 4));
+        assert!(
+            findings[0].brief.contains("4 µs + 250 ns a KiB, at most 5 µs + 500 ns a KiB"),
+            "{}",
+            findings[0].brief
+        );
+        // 1 MiB over 4 + 256 µs and over 5 + 512 µs.
+        let saturation = "saturate one processor at 2.03 GB/s to 4.03 GB/s, all 2 at 4.06 GB/s to 8.07 GB/s.";
+        assert!(findings[0].sentence.ends_with(saturation), "{}", findings[0].sentence);
+        let fastest = analyse(&run.observed()).findings;
+        assert!(fastest.iter().all(|finding| !finding.sentence.contains("9 GB/s")), "{fastest:?}");
+        // Alone, it has both bounds.
+        run.samples.retain(|placed| placed.sample.workload.cpu_accounting == CpuAccounting::Soaker);
+        let (fits, _) = costs(&run);
+        assert_eq!(fits.iter().map(|fit| fit.bound).collect::<Vec<_>>(), [CostBound::Lower, CostBound::Upper]);
+        assert!((fits[0].fixed.value - 1.0).abs() < 1e-6, "{fits:?}");
+    }
+
+    #[test]
+    fn residuals_are_what_the_line_leaves() {
+        // The line through (1, 1), (2, 2), (3, 4) with weights 1/y² is -10/33 + 14/11 x, as below.
+        let run = sweep(&[1, 2, 3], |kib, _| [1.0, 2.0, 4.0][kib as usize - 1]);
+        let (fits, _) = costs(&run);
+        let residuals = [1.0 / 33.0, -8.0 / 33.0, 16.0 / 33.0];
+        for (point, residual) in fits[0].points.iter().zip(residuals) {
+            assert!((point.residual_us - residual).abs() < 1e-9, "{point:?}");
+        }
+        assert!((fits[0].points[2].one_processor.0 - 3072.0 / 4e-6).abs() < 1.0, "{:?}", fits[0].points);
     }
 
     #[test]

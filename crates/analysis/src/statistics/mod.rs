@@ -11,7 +11,7 @@ mod ratio;
 pub(crate) use bootstrap::bootstrap_interval;
 pub use interval::relative_half_width;
 pub(crate) use interval::{mean, mean_estimate};
-pub(crate) use line::{Point, weighted_line};
+pub(crate) use line::{Line, Point, weighted_line};
 pub(crate) use ratio::paired_ratio;
 
 /// A range that holds the true figure with 95 % confidence.

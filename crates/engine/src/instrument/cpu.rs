@@ -1,12 +1,78 @@
-//! Processor time: of a thread by getrusage, and what the hypervisor took by /proc/stat.
+//! What a thread used of the processor, by getrusage and its counters; and what the hypervisor took, by /proc/stat.
 //!
 //! The kernel keeps a thread's sum to the nanosecond and divides it into user and system by its ticks, so the sum is
 //! exact and the split is a sample of it. Stolen time comes in steps of 10 ms.
 
-use halfpower_model::sample::CpuTime;
+use super::counters::{self, ThreadCounters};
+use halfpower_model::sample::{ContextSwitches, Counters, CpuTime};
+use serde::{Deserialize, Serialize};
 
-/// Processor time of the calling thread so far.
-pub(crate) fn thread_time() -> CpuTime {
+/// What a thread used over some time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Usage {
+    pub(crate) time: CpuTime,
+    pub(crate) switches: ContextSwitches,
+    /// None where they cannot be read.
+    pub(crate) counters: Option<Counters>,
+    /// Why they cannot.
+    pub(crate) counters_unavailable: Option<String>,
+}
+
+/// Measures the thread that made it.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    counters: Result<ThreadCounters, String>,
+    time_before: CpuTime,
+    switches_before: ContextSwitches,
+    counters_before: Option<counters::Moment>,
+}
+
+impl Meter {
+    /// From now on.
+    pub(crate) fn start() -> Meter {
+        let mut meter = Meter {
+            counters: ThreadCounters::open(),
+            time_before: CpuTime::default(),
+            switches_before: ContextSwitches::default(),
+            counters_before: None,
+        };
+        meter.restart();
+        meter
+    }
+
+    /// From now on: what came before does not count.
+    pub(crate) fn restart(&mut self) {
+        self.counters_before = self.read_counters();
+        (self.time_before, self.switches_before) = thread_usage();
+    }
+
+    /// What the thread used since.
+    pub(crate) fn used(&self) -> Usage {
+        let (time, switches) = thread_usage();
+        let counted = self.read_counters().zip(self.counters_before);
+        let counters = counted.and_then(|(now, before)| now.since(&before));
+        let why = || self.counters.as_ref().err().cloned().unwrap_or_else(|| "the counters did not run".to_owned());
+        Usage {
+            time: CpuTime {
+                user_s: (time.user_s - self.time_before.user_s).max(0.0),
+                system_s: (time.system_s - self.time_before.system_s).max(0.0),
+            },
+            switches: ContextSwitches {
+                voluntary: switches.voluntary.saturating_sub(self.switches_before.voluntary),
+                involuntary: switches.involuntary.saturating_sub(self.switches_before.involuntary),
+            },
+            counters,
+            counters_unavailable: counters.is_none().then(why),
+        }
+    }
+
+    fn read_counters(&self) -> Option<counters::Moment> {
+        self.counters.as_ref().ok()?.read()
+    }
+}
+
+/// Processor time and context switches of the calling thread so far.
+fn thread_usage() -> (CpuTime, ContextSwitches) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a rusage this function owns; all zeros is a valid one should the call fail.
     let usage = unsafe {
@@ -14,12 +80,9 @@ pub(crate) fn thread_time() -> CpuTime {
         usage.assume_init()
     };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    CpuTime { user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime) }
-}
-
-/// The difference of two readings.
-pub(crate) fn since(now: CpuTime, before: CpuTime) -> CpuTime {
-    CpuTime { user_s: (now.user_s - before.user_s).max(0.0), system_s: (now.system_s - before.system_s).max(0.0) }
+    let time = CpuTime { user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime) };
+    let switches = ContextSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 };
+    (time, switches)
 }
 
 /// The step in which the kernel counts stolen time: a tick of USER_HZ, 100 a second on Linux.
@@ -39,13 +102,23 @@ mod tests {
 
     #[test]
     fn a_busy_thread_uses_time() {
-        let before = thread_time();
+        let meter = Meter::start();
         let start = std::time::Instant::now();
         while start.elapsed().as_millis() < 30 {
             std::hint::spin_loop();
         }
-        let used = since(thread_time(), before);
-        let sum = used.user_s + used.system_s;
+        let used = meter.used();
+        let sum = used.time.user_s + used.time.system_s;
         assert!(sum > 0.001 && sum < 0.2, "{used:?}");
+        assert_ne!(used.counters.is_some(), used.counters_unavailable.is_some());
+    }
+
+    #[test]
+    fn sleeping_gives_the_processor_up() {
+        let meter = Meter::start();
+        for _ in 0..5 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!((5..10).contains(&meter.used().switches.voluntary), "{:?}", meter.used());
     }
 }

@@ -2,7 +2,7 @@
 //! few microseconds, before and after a sample.
 
 use crate::target::filesystem::{sysfs_device, whole_disk};
-use halfpower_model::sample::Block;
+use halfpower_model::sample::{Block, Direction};
 use std::path::PathBuf;
 
 /// Devices whose counters can be read.
@@ -14,8 +14,9 @@ pub(crate) struct DiskCounters {
 /// The counters at some moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    requests: u64,
-    bytes: u64,
+    /// Reads and writes.
+    requests: [u64; 2],
+    bytes: [u64; 2],
     merges: u64,
     busy_ms: u64,
 }
@@ -48,10 +49,10 @@ impl Reading {
         let fields: Vec<u64> = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
         let field = |index: usize| fields.get(index).copied();
         Some(Reading {
-            requests: field(0)? + field(4)?,
+            requests: [field(0)?, field(4)?],
             merges: field(1)? + field(5)?,
             // The unit is 512 bytes whatever the device's block is.
-            bytes: (field(2)? + field(6)?) * 512,
+            bytes: [field(2)? * 512, field(6)? * 512],
             busy_ms: field(9)?,
         })
     }
@@ -59,15 +60,23 @@ impl Reading {
 
 /// What happened between two readings: the sums of the devices, and the mean of their busy fractions.
 pub(crate) fn between(before: &[Reading], after: &[Reading], elapsed_s: f64) -> Block {
-    let sum = |figure: fn(&Reading) -> u64| {
+    let sum = |figure: &dyn Fn(&Reading) -> u64| {
         before.iter().zip(after).map(|(before, after)| figure(after).saturating_sub(figure(before))).sum::<u64>()
     };
-    let busy_s = sum(|reading| reading.busy_ms) as f64 / 1e3 / before.len().max(1) as f64;
+    let busy_s = sum(&|reading| reading.busy_ms) as f64 / 1e3 / before.len().max(1) as f64;
+    let [read, write] = [0, 1].map(|way| Direction {
+        requests: sum(&|reading| reading.requests[way]),
+        bytes: sum(&|reading| reading.bytes[way]),
+        amplification: None,
+    });
     Block {
-        requests: sum(|reading| reading.requests),
-        bytes: sum(|reading| reading.bytes),
-        merges: sum(|reading| reading.merges),
+        requests: read.requests + write.requests,
+        bytes: read.bytes + write.bytes,
+        merges: sum(&|reading| reading.merges),
         busy_fraction: (busy_s / elapsed_s.max(1e-9)).min(1.0),
+        read: Some(read),
+        write: Some(write),
+        phases: None,
     }
 }
 

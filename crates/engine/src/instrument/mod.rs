@@ -1,8 +1,15 @@
 //! Instruments: what is read beside the requests themselves. Each states its own cost or resolution.
 
+pub(crate) mod account;
+pub(crate) mod accounts;
 pub mod cache;
 pub(crate) mod clock;
+pub(crate) mod counters;
 pub(crate) mod cpu;
 pub(crate) mod disk;
+pub mod inspect;
 pub mod memory;
+pub(crate) mod phases;
 pub mod scrub;
+pub(crate) mod soak;
+pub(crate) mod soaker;

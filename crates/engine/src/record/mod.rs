@@ -10,7 +10,8 @@ use crate::worker::recorder::Snapshot;
 use crate::worker::{FailureCause, RequestFailure};
 use halfpower_model::RequestKind;
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop, Parallel, Totals, WorkerTotals,
+    Block, ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop,
+    Parallel, Soaker, Totals, WorkerTotals,
 };
 use halfpower_model::{
     Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, TargetKind, Workload,
@@ -50,7 +51,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let sum = |figure: fn(&Snapshot) -> u64| raw.counts.iter().map(figure).sum();
     let (bytes, short) = (sum(|counts| counts.bytes), sum(|counts| counts.short_transfers));
     let total = totals(&all, bytes, short, elapsed_s, errors(raw, None));
-    let cpu = processor_time(raw, &context, total.requests);
+    let cpu = processor_time(raw, &context, total.requests, bytes);
     let depth_mean = depth_mean(workload, raw, &all);
     // The flush and the closing are not the program's to pace.
     let end_ticks = raw.workers.iter().map(|worker| worker.outcome.end_ticks).max().unwrap_or(0);
@@ -62,6 +63,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let workers = worker_totals(raw, context.clock);
     let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
     let [read_histogram, write_histogram, trim_histogram, flush_histogram] = histograms;
+    let [asked_read, asked_write] = [&read, &write].map(|totals| totals.as_ref().map_or(0, |totals| totals.bytes));
     let mut sample = Sample {
         started_at: raw.started_at,
         elapsed_s,
@@ -84,7 +86,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         intervals: raw.intervals.clone(),
         depth_mean,
         cpu,
-        block: context.block,
+        block: context.block.map(|block| amplified(block, workload, [asked_read, asked_write])),
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
             obtained: raw.granted.obtained.clone(),
@@ -102,6 +104,16 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     };
     sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
     sample
+}
+
+/// Bytes at the device over bytes asked for. The device's count has the warm-up in it, so not where there was one.
+fn amplified(mut block: Block, workload: &Workload, asked: [u64; 2]) -> Block {
+    for (direction, asked) in [&mut block.read, &mut block.write].into_iter().zip(asked) {
+        if let Some(direction) = direction.as_mut().filter(|_| workload.warmup.0 == 0 && asked > 0) {
+            direction.amplification = Some(direction.bytes as f64 / asked as f64);
+        }
+    }
+    block
 }
 
 /// Whether something after the last request counts.
@@ -221,20 +233,47 @@ fn interrupted() -> Failure {
     Failure { code: "interrupted".to_owned(), message: "interrupted; what was measured until then is kept".to_owned() }
 }
 
-fn processor_time(raw: &RawRun, context: &Context, requests: u64) -> Cpu {
+fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) -> Cpu {
     let mut lower = CpuTime::default();
-    for worker in &raw.workers {
-        lower.user_s += worker.outcome.cpu.user_s;
-        lower.system_s += worker.outcome.cpu.system_s;
+    let mut switches = ContextSwitches::default();
+    let mut counters = Some(Counters::default());
+    for usage in raw.workers.iter().map(|worker| &worker.outcome.cpu) {
+        lower.user_s += usage.time.user_s;
+        lower.system_s += usage.time.system_s;
+        switches.voluntary += usage.switches.voluntary;
+        switches.involuntary += usage.switches.involuntary;
+        counters = counters.zip(usage.counters).map(|(sum, more)| Counters {
+            cycles: sum.cycles + more.cycles,
+            instructions: sum.instructions + more.instructions,
+        });
     }
+    let us_per_request = |time_s: f64| (requests > 0).then(|| time_s * 1e6 / requests as f64);
+    let per_byte = |count: fn(&Counters) -> u64| Some(count(&counters?) as f64 / bytes as f64).filter(|_| bytes > 0);
+    let soaked = raw.accounted.soaked.as_ref();
+    let of_all = |share: f64| soaked.map(|soaked| share * f64::from(soaked.processors) * context.elapsed_s);
+    let upper_s = soaked.and_then(|soaked| of_all(soaked.busy.max(0.0)));
+    let unavailable = raw.workers.iter().find_map(|worker| worker.outcome.cpu.counters_unavailable.clone());
     Cpu {
         lower,
-        upper_s: None,
-        upper_method: None,
+        upper_s,
+        upper_method: soaked.map(|_| "soaker".to_owned()),
         steal_s: context.stolen_s,
-        lower_us_per_request: (requests > 0).then(|| (lower.user_s + lower.system_s) * 1e6 / requests as f64),
-        upper_us_per_request: None,
-        clocks_per_byte: None,
+        lower_us_per_request: us_per_request(lower.user_s + lower.system_s),
+        upper_us_per_request: upper_s.and_then(us_per_request),
+        clocks_per_byte: per_byte(|counters| counters.cycles),
+        instructions_per_byte: per_byte(|counters| counters.instructions),
+        counters,
+        counters_unavailable: unavailable,
+        context_switches: Some(switches),
+        system: raw.accounted.system,
+        soaker: soaked.and_then(|soaked| {
+            Some(Soaker {
+                processors: soaked.processors,
+                busy_share: soaked.busy,
+                calibration_busy_share: soaked.calibration_busy,
+                error_s: of_all(soaked.error)?,
+            })
+        }),
     }
 }
 

@@ -93,13 +93,36 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "take the processor cost from the sync personality",
     );
     warnings.extend(idle::warnings(sample, hole_share));
+    warnings.extend(bounds_cross(sample));
     warnings
+}
+
+/// What the workers surely used cannot be more than what was used at all.
+fn bounds_cross(sample: &Sample) -> Option<Warning> {
+    let lower_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
+    let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);
+    let message = "the lower bound of the processor time is above the upper one by more than its error";
+    let remedy = "measure longer, on a machine that does nothing else";
+    (lower_s > sample.cpu.upper_s? + error_s).then(|| Warning::new("bounds_cross", message, remedy))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use halfpower_model::sample::Soaker;
     use halfpower_model::{Bytes, TargetFacts, TargetKind, Workload};
+
+    #[test]
+    fn bounds_that_cross_are_told() {
+        let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
+        let mut sample = Sample::empty(Workload::default(), crate::environment(nowhere, Vec::new()));
+        (sample.cpu.lower.user_s, sample.cpu.lower.system_s) = (0.4, 0.6);
+        assert!(bounds_cross(&sample).is_none(), "nobody measured the upper bound");
+        sample.cpu.upper_s = Some(0.95);
+        assert_eq!(bounds_cross(&sample).map(|warning| warning.code), Some("bounds_cross".to_owned()));
+        sample.cpu.soaker = Some(Soaker { error_s: 0.06, ..Soaker::default() });
+        assert!(bounds_cross(&sample).is_none(), "within the stated error");
+    }
 
     #[test]
     fn a_depth_that_libaio_could_not_reach_is_told_once() {

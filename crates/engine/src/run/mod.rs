@@ -8,7 +8,9 @@ mod tests;
 mod watch;
 
 use crate::errno;
+use crate::instrument::accounts::{Accounted, Accounts};
 use crate::instrument::clock::Clock;
+use crate::instrument::cpu::Meter;
 use crate::personality::spread::Spread;
 use crate::personality::{Granted, Personality, Setup};
 use crate::target::Opened;
@@ -53,6 +55,8 @@ pub(crate) struct RawRun {
     /// The longest of the workers' measured parts.
     pub(crate) elapsed: Nanoseconds,
     pub(crate) granted: Granted,
+    /// The whole machine's processor time in the measured part.
+    pub(crate) accounted: Accounted,
 }
 
 impl RawRun {
@@ -182,6 +186,8 @@ pub(crate) fn run<P: Personality>(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RawRun, MeasureError> {
+    // Before this run has threads, and on all processors.
+    let mut accounts = Accounts::prepare(workload, clock).map_err(setup_failed)?;
     let _limited = Limited::to(workload.processors).map_err(setup_failed)?;
     let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;
     let processes = match workload.worker_kind {
@@ -199,16 +205,20 @@ pub(crate) fn run<P: Personality>(
             }
         };
         let ready = spawned.and_then(|()| await_ready(&shared, &events, cancel));
+        if workload.warmup.0 == 0 {
+            accounts.begin();
+        }
         let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
         shared.gate().open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
         let intervals = match &ready {
-            Ok(_) => watch::watch(&shared, &events, measure_from, observer, cancel),
+            Ok(_) => watch::watch(&shared, &events, measure_from, &mut accounts, observer, cancel),
             Err(_) => Vec::new(),
         };
+        let accounted = accounts.end();
         let ended = workers.join();
         let granted = ready.map_err(setup_failed)?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
-        Ok(gather(&shared, ended, intervals, started_at, granted))
+        Ok(RawRun { accounted, ..gather(&shared, ended, intervals, started_at, granted) })
     })
 }
 
@@ -281,6 +291,7 @@ fn gather(
         started_at,
         elapsed: Nanoseconds(shared.clock.nanoseconds(elapsed_ticks)),
         granted,
+        accounted: Accounted::default(),
     }
 }
 
@@ -372,6 +383,8 @@ fn prepare<'a, P: Personality, const FULL: bool>(
 ) -> io::Result<Worker<'a, P, FULL>> {
     let workload = shared.workload;
     pin(workload, index)?;
+    // Before the personality, whose threads it counts as well.
+    let meter = Meter::start();
     let (slots, slot_bytes) =
         if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
     let mut buffers = Buffers::new(slots, slot_bytes)?;
@@ -394,6 +407,7 @@ fn prepare<'a, P: Personality, const FULL: bool>(
         stop: shared.stop(),
         cursor: (workload.sharing == Sharing::Cursor).then(|| &shared.cursors[volume]),
         extras: Extras::new(workload, index, shared.clock, own_targets, shared.ledger),
+        meter,
     };
     Ok(Worker::new(personality, buffers, surroundings))
 }

@@ -1,6 +1,7 @@
 //! Watches the workers while they run: progress, intervals, cancellation.
 
 use super::{Event, Shared};
+use crate::instrument::accounts::Accounts;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::sample::Interval;
 use halfpower_model::{Bytes, BytesPerSecond, Cancel, Nanoseconds, Observer, Progress};
@@ -16,6 +17,7 @@ pub(super) fn watch(
     shared: &Shared<'_>,
     events: &Receiver<Event>,
     measure_from: u64,
+    accounts: &mut Accounts,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Vec<Interval> {
@@ -26,9 +28,15 @@ pub(super) fn watch(
     let mut last_shown = Moment::default();
     let mut done = 0;
     while done < shared.workload.workers {
-        let elapsed_ns = clock.nanoseconds(clock.tick().saturating_sub(measure_from));
+        let now = clock.tick();
+        if now >= measure_from {
+            accounts.begin();
+        }
+        let elapsed_ns = clock.nanoseconds(now.saturating_sub(measure_from));
         let next_ns = (last.at_ns / interval_ns + 1) * interval_ns;
         let wait = Duration::from_nanos(next_ns.saturating_sub(elapsed_ns)).clamp(Duration::from_micros(100), LOOK);
+        let warmup = Duration::from_nanos(clock.nanoseconds(measure_from.saturating_sub(now)));
+        let wait = if warmup.is_zero() { wait } else { wait.min(warmup) };
         match events.recv_timeout(wait) {
             // Many end at once: looking at the counts after each would take longer than all of them did.
             Ok(_) => done += 1 + events.try_iter().count() as u32,

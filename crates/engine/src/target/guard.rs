@@ -3,6 +3,7 @@
 
 use super::TargetError;
 use super::filesystem::{self, Mount, sysfs_device, whole_disk};
+use crate::system::device::backing_file;
 use rustix::fs::{major, minor};
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -71,12 +72,6 @@ fn loops() -> Vec<(PathBuf, PathBuf)> {
     let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
     let backed = |device: PathBuf| Some((fs::canonicalize(&device).ok()?, backing_file(&device)?));
     entries.flatten().filter_map(|entry| backed(entry.path())).collect()
-}
-
-/// The file that a loop device lies on; none for any other device.
-pub(super) fn backing_file(device: &Path) -> Option<PathBuf> {
-    let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
-    Some(PathBuf::from(file.trim_end_matches('\n')))
 }
 
 /// Whether a path leads to the file or device of these facts.

@@ -4,6 +4,7 @@
 use super::TargetError;
 use super::filesystem::{sysfs_device, whole_disk};
 use super::guard;
+use crate::system::device::backing_file;
 use rustix::fs::{major, minor};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -46,7 +47,7 @@ fn relation(one: &Metadata, other: &Metadata) -> Option<&'static str> {
         return Some(if one.is_dir() { "are one directory" } else { "are one file" });
     }
     let on_it = |device: Option<PathBuf>, file: &Metadata| {
-        device.and_then(|device| guard::backing_file(&device)).is_some_and(|backing| guard::is_same(&backing, file))
+        device.and_then(|device| backing_file(&device)).is_some_and(|backing| guard::is_same(&backing, file))
     };
     let on = on_it(device(one), other) || on_it(device(other), one);
     on.then_some("are a loop device and the file it lies on")

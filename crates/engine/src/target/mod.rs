@@ -13,6 +13,7 @@ pub use identity::refuse_same;
 pub(crate) use several::Targets;
 
 use crate::errno;
+use crate::system::device::size_of;
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
 use std::fs::{File, OpenOptions};
@@ -353,6 +354,27 @@ fn describe_open(path: &Path, file: &File, access: Access) -> Result<(TargetFact
     let device = filesystem::describe(&mut facts, path, number);
     facts.direct_alignment_bytes = direct_alignment(file, &facts);
     Ok((facts, device))
+}
+
+/// Facts of a file, a directory or a block device that is not opened: what it lies on is everybody's to see.
+///
+/// # Errors
+/// When it is not there, or nothing that could be a target.
+pub(crate) fn facts_unopened(path: &Path) -> Result<TargetFacts, TargetError> {
+    let metadata = std::fs::metadata(path).map_err(|error| TargetError::from_io("examine", path, error))?;
+    // A file that would be made in a directory lies on the same ground.
+    let kind = if metadata.is_dir() { TargetKind::File } else { kind_of(path, &metadata)? };
+    let number = if kind == TargetKind::BlockDevice { metadata.rdev() } else { metadata.dev() };
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    let size = match kind {
+        TargetKind::BlockDevice => filesystem::sysfs_device(number).map(|device| size_of(&device)).unwrap_or_default(),
+        _ if metadata.is_dir() => Bytes(0),
+        _ => Bytes(metadata.len()),
+    };
+    let mut facts = TargetFacts::bare(path.display().to_string(), kind, size);
+    facts.allocated_bytes = metadata.is_file().then_some(Bytes(metadata.blocks() * 512));
+    filesystem::describe(&mut facts, path, number);
+    Ok(facts)
 }
 
 /// Refuses what the kernel makes up as it is read.

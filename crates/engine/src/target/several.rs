@@ -1,9 +1,10 @@
 //! The targets of a workload, one or several: what is done to all of them alike before and after the requests.
 
-use super::{Access, Opened, Target, TargetError, identity};
+use super::{Access, Opened, Target, TargetError, filesystem, identity};
 use crate::instrument::cache;
 use crate::instrument::disk::DiskCounters;
 use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, Workload};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -134,6 +135,12 @@ impl Chosen<'_> {
     /// The counters of the devices below; none where one of the targets has none.
     pub(crate) fn counters(&self) -> Option<DiskCounters> {
         DiskCounters::of(self.0.iter().map(|target| target.device))
+    }
+
+    /// The numbers of the disks below, each once.
+    pub(crate) fn disks(&self) -> Vec<(u32, u32)> {
+        let disks = self.0.iter().filter_map(|target| filesystem::disk_number(target.device?));
+        disks.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Puts what was written to each on its medium; false where there is nothing to flush.

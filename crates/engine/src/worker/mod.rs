@@ -18,12 +18,11 @@ pub(crate) mod shared;
 mod tests;
 
 use crate::instrument::clock::Clock;
-use crate::instrument::cpu;
+use crate::instrument::cpu::{Meter, Usage};
 use crate::personality::{Completion, Granted, Personality};
 use buffers::Buffers;
 use extras::Extras;
 use halfpower_model::Workload;
-use halfpower_model::sample::CpuTime;
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
 use pace::{Lateness, wait_until};
 use recorder::Recorder;
@@ -71,8 +70,8 @@ pub(crate) struct Outcome {
     pub(crate) depth_mean: f64,
     /// Requests it submitted, the warm-up included: with the seed, these are its writes.
     pub(crate) submitted: u64,
-    /// Processor time of the thread in the measured part.
-    pub(crate) cpu: CpuTime,
+    /// What the thread used of the processor in the measured part.
+    pub(crate) cpu: Usage,
     /// Requests that were not done, the one that ended it first.
     pub(crate) failures: Vec<RequestFailure>,
     /// The first block that was not as it was written, in a sentence.
@@ -142,6 +141,8 @@ pub(crate) struct Surroundings<'a> {
     /// The cursor it shares with others.
     pub(crate) cursor: Option<&'a AtomicU64>,
     pub(crate) extras: Extras<'a>,
+    /// Of its thread.
+    pub(crate) meter: Meter,
 }
 
 /// A worker about to run: everything is opened and allocated. The full form minds its extras.
@@ -171,12 +172,13 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     depth_ticks: u64,
     depth_until: u64,
     extras: Extras<'a>,
+    meter: Meter,
     outcome: Outcome,
 }
 
 impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     pub(crate) fn new(personality: P, buffers: Buffers, surroundings: Surroundings<'a>) -> Self {
-        let Surroundings { clock, workload, index, record, stop, cursor, extras } = surroundings;
+        let Surroundings { clock, workload, index, record, stop, cursor, extras, meter } = surroundings;
         let depth = workload.depth;
         let stream = RequestStream::new(workload, index, cursor);
         let batch_length = BATCH.min(stream.look_ahead());
@@ -202,6 +204,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             depth_ticks: 0,
             depth_until: 0,
             extras,
+            meter,
             outcome: Outcome::default(),
         }
     }
@@ -218,11 +221,11 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     pub(crate) fn run(mut self, schedule: Schedule) -> io::Result<Outcome> {
         self.count_drain = schedule.count_drain;
         let mut now = self.clock.tick();
-        let mut cpu_before = cpu::thread_time();
+        self.meter.restart();
         let schedule = schedule.not_before(now);
         let mut next_event = schedule.measure_from;
         if now >= next_event {
-            next_event = self.begin_measuring(&schedule, &mut cpu_before);
+            next_event = self.begin_measuring(&schedule);
         }
         if FULL {
             self.extras.begin(now, schedule.measure_until)?;
@@ -230,7 +233,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         let mut last_reap = now;
         loop {
             if now >= next_event || self.remaining == 0 || self.stop.load(Relaxed) {
-                next_event = self.change_phase(&schedule, now, cpu_before);
+                next_event = self.change_phase(&schedule, now);
             }
             if P::AT_ONCE && !FULL && self.phase == Phase::Measuring && self.in_flight() == 0 {
                 now = self.run_at_once(now, next_event);
@@ -254,7 +257,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
                 now = self.clock.tick();
             }
             if self.phase == Phase::Warmup && now >= schedule.measure_from {
-                next_event = self.begin_measuring(&schedule, &mut cpu_before);
+                next_event = self.begin_measuring(&schedule);
             }
             self.count_depth(now);
             last_reap = now;
@@ -266,14 +269,14 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             };
             self.complete(now, counts);
         }
-        self.finish(&schedule, last_reap, cpu_before)
+        self.finish(&schedule, last_reap)
     }
 
     /// The warm-up is over: what completes from now on counts. Gives the tick of the next event.
     #[cold]
-    fn begin_measuring(&mut self, schedule: &Schedule, cpu_before: &mut CpuTime) -> u64 {
+    fn begin_measuring(&mut self, schedule: &Schedule) -> u64 {
         self.phase = Phase::Measuring;
-        *cpu_before = cpu::thread_time();
+        self.meter.restart();
         self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
         // What is outstanding will count, so it is part of the number.
@@ -284,12 +287,12 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     /// The rare turns of the loop: the time is up, the requests are used up, somebody says stop. Gives the tick of the
     /// next one.
     #[cold]
-    fn change_phase(&mut self, schedule: &Schedule, now: u64, cpu_before: CpuTime) -> u64 {
+    fn change_phase(&mut self, schedule: &Schedule, now: u64) -> u64 {
         let time_is_up = now >= schedule.measure_until;
         let stopped = self.stop.load(Relaxed);
         if self.phase == Phase::Measuring && (time_is_up || stopped || self.remaining == 0) {
             self.phase = Phase::Draining;
-            self.outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
+            self.outcome.cpu = self.meter.used();
             // Requests used up: the last ones count.
             self.count_drain |= self.remaining == 0;
             let end = schedule.measure_until.min(now);
@@ -339,12 +342,12 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     }
 
     /// What comes after the last request: the flush and the closing that count.
-    fn finish(mut self, schedule: &Schedule, last_reap: u64, cpu_before: CpuTime) -> io::Result<Outcome> {
+    fn finish(mut self, schedule: &Schedule, last_reap: u64) -> io::Result<Outcome> {
         self.outcome.depth_mean =
             self.depth_ticks as f64 / self.depth_until.saturating_sub(schedule.measure_from).max(1) as f64;
         let before = self.outcome.would_block.unwrap_or(0);
         self.outcome.would_block = self.personality.would_block().map(|all| all - before);
-        let Worker { personality, extras, mut outcome, clock, .. } = self;
+        let Worker { personality, extras, meter, mut outcome, clock, .. } = self;
         let mut end = last_reap;
         if FULL && extras.has_timed_end() {
             let from = clock.tick();
@@ -358,7 +361,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         }
         if self.phase == Phase::Draining && self.count_drain {
             outcome.elapsed_ticks = end.saturating_sub(schedule.measure_from);
-            outcome.cpu = cpu::since(cpu::thread_time(), cpu_before);
+            outcome.cpu = meter.used();
         }
         Ok(outcome)
     }

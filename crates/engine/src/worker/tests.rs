@@ -45,6 +45,7 @@ fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
             stop: &stop,
             cursor: None,
             extras: Extras::default(),
+            meter: Meter::start(),
         },
     );
     let measure_from = clock.tick() + warmup_ms * 1_000_000;

@@ -1,7 +1,7 @@
 //! `halfpower io`: one workload.
 
 use super::number::count;
-use super::targets::OverwriteArgument;
+use super::targets::{OverwriteArgument, PeakArguments};
 use super::workload::{PLACE, WorkloadArguments};
 use super::{Context, Ending, UsageError, sample_text, session};
 use crate::ground::{self, Contents, KeptTestFile, Opened, Opening, Site, Wish};
@@ -25,6 +25,8 @@ pub(super) struct Arguments {
     files: Option<u32>,
     #[command(flatten, next_help_heading = PLACE)]
     overwrite: OverwriteArgument,
+    #[command(flatten, next_help_heading = PLACE)]
+    peaks: PeakArguments,
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store", help_heading = "Results")]
     no_store: bool,
@@ -107,6 +109,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         size: spec.span,
         size_is_fixed: spec.span.is_some(),
         overwrite: arguments.overwrite.of(&arguments.targets)?,
+        peaks: arguments.peaks.given.clone(),
         held: Vec::new(),
     };
     let mut store = session::open_store(context, !arguments.no_store)?;

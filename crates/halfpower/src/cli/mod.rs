@@ -3,6 +3,7 @@
 mod console;
 mod doctor;
 mod fio_names;
+mod inspect;
 mod instrument;
 mod interrupts;
 mod io;
@@ -17,6 +18,7 @@ mod runs;
 mod sample_text;
 mod scrub;
 mod session;
+mod soak;
 mod study;
 mod targets;
 mod workload;
@@ -72,7 +74,9 @@ enum Command {
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
     Memory(memory::Arguments),
+    Inspect(inspect::Arguments),
     Scrub(scrub::Arguments),
+    Soak(soak::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
     /// Write a stored run's report again
@@ -143,7 +147,9 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
         Command::Memory(arguments) => memory::run(&context, &arguments),
+        Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
+        Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),

@@ -2,7 +2,7 @@
 
 use super::number::{any, count};
 use super::session::{self, DEFAULT_REPORT};
-use super::targets::OverwriteArgument;
+use super::targets::{OverwriteArgument, PeakArguments};
 use super::{Context, Ending, UsageError};
 use crate::ground::{self, Contents, Site, Wish};
 use crate::plan::{Overrides, Plan, PlanError};
@@ -15,12 +15,12 @@ use std::path::PathBuf;
 /// Surveys the storage under a path: sequential and random, reads and writes, direct and buffered, from 2 KiB to 1 MiB.
 ///
 /// A directory gets a test file that is removed afterwards; a file or a block device is only read unless --overwrite
-/// names it. Prints what it will do first, and ends with a summary and a report.
+/// names it. Of several, a shared limit shows: a bus, a controller. Prints what it will do first, and ends with a summary and a report.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// A directory, a file or a block device
-    #[arg(default_value = ".")]
-    path: PathBuf,
+    /// Directories, files and block devices; several are measured each alone and all together
+    #[arg(default_value = ".", value_name = "PATH")]
+    paths: Vec<PathBuf>,
     /// Forty seconds: fewer sizes and depths, shorter trials
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
@@ -64,6 +64,8 @@ pub(super) struct PlanArguments {
     write_budget: Option<Bytes>,
     #[command(flatten)]
     overwrite: OverwriteArgument,
+    #[command(flatten)]
+    peaks: PeakArguments,
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
@@ -75,6 +77,9 @@ pub(super) struct PlanArguments {
     seed: Option<u64>,
 }
 
+/// The study of several targets beside one another, which their survey has in it.
+const TARGETS: &str = "targets";
+
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let name = match (arguments.quick, arguments.thorough) {
         (true, _) => "survey-quick",
@@ -82,7 +87,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         _ => "survey",
     };
     let study = Study::builtin(name).ok_or_else(|| UsageError(format!("there is no study {name}")))?;
-    carry_out_study(context, &study, RunKind::Survey, std::slice::from_ref(&arguments.path), &arguments.common)
+    let several = arguments.paths.len() > 1 || arguments.common.plan.files.is_some_and(|files| files > 1);
+    let study = match Study::builtin(TARGETS).filter(|_| several) {
+        Some(targets) => study.and(targets),
+        None => study,
+    };
+    carry_out_study(context, &study, RunKind::Survey, &arguments.paths, &arguments.common)
 }
 
 /// A study on its targets, from looking at the ground to the report.
@@ -144,6 +154,8 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         size: arguments.size.or(study.test_file),
         size_is_fixed: arguments.size.is_some(),
         overwrite: arguments.overwrite.of(targets)?,
+        // Laid over one another: what comes last counts.
+        peaks: [study.peaks.as_slice(), &arguments.peaks.given].concat(),
         ..Wish::default()
     };
     let site = ground::look(&wish)?;

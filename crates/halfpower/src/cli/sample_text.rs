@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use super::console::printable;
-use halfpower_model::sample::{Latency, Parallel, Totals};
+use halfpower_model::sample::{Latency, Parallel, Phases, Totals};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
 use std::fmt::Write;
@@ -29,6 +29,9 @@ pub(super) fn summary(sample: &Sample) -> String {
     if let Some(cost) = processor(sample) {
         line(&mut text, "processor", &cost);
     }
+    if let Some(machine) = machine(sample) {
+        line(&mut text, "machine", &machine);
+    }
     let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
     let depth = significant(sample.depth_mean.counted);
     line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
@@ -36,6 +39,9 @@ pub(super) fn summary(sample: &Sample) -> String {
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
     line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
+    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_ref()) {
+        line(&mut text, "block layer", &lives(phases));
+    }
     if let Some(parallel) = &sample.parallel {
         side_by_side(&mut text, parallel);
     }
@@ -69,7 +75,47 @@ fn processor(sample: &Sample) -> Option<String> {
     let cost = sample.cpu.lower_us_per_request.filter(|cost| *cost > 0.0)?;
     let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
-    Some(format!("{} µs a request (user {user}, system {system})", significant(cost)))
+    let clocks = sample.cpu.clocks_per_byte.map(|clocks| format!(", {} clocks a byte", significant(clocks)));
+    let upper = sample.cpu.upper_us_per_request.map(|upper| {
+        let error = share(sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s));
+        format!(", at most {} ± {error}", significant(upper))
+    });
+    let (clocks, upper) = (clocks.unwrap_or_default(), upper.unwrap_or_default());
+    Some(format!("{} µs a request (user {user}, system {system}){upper}{clocks}", significant(cost)))
+}
+
+/// What all processors did meanwhile, the workers' part left out of nothing: the kernel's threads and other programs are
+/// in it.
+fn machine(sample: &Sample) -> Option<String> {
+    let account = sample.cpu.system?;
+    let all_s = account.wall_s * f64::from(sample.environment.cpus);
+    // In so short a sample the kernel's ticks say nothing.
+    let share = |part_s: f64| (all_s >= 0.5).then(|| format!("{:.0} %", part_s / all_s * 100.0));
+    let (busy, stolen) = (share(account.busy_s)?, share(account.steal_s)?);
+    let switches = sample.cpu.context_switches.unwrap_or_default();
+    let (waits, taken) = (switches.voluntary, switches.involuntary);
+    Some(format!(
+        "{busy} of its processor time used, {stolen} stolen; workers waited {waits} times, were interrupted {taken}"
+    ))
+}
+
+/// Where requests spent their time in the block layer, and what was done to them.
+fn lives(phases: &Phases) -> String {
+    let (Some(share), Some(queued), Some(device)) = (phases.queued_share, phases.queued_ns.mean, phases.device_ns.mean)
+    else {
+        return "no request was seen from its start to its end".to_owned();
+    };
+    let mean = |ns: f64| Nanoseconds(ns as u64);
+    format!(
+        "queued {} ({} %), at the device {}; {} split, {} merged, {} given back, of {} followed",
+        mean(queued),
+        significant(share * 100.0),
+        mean(device),
+        phases.split,
+        phases.merged,
+        phases.requeued,
+        phases.followed
+    )
 }
 
 /// Workers side by side, in the figures of `iozone -t`.

@@ -185,6 +185,7 @@ fn resume(
         overwrite: overwrite.of(&targets)?,
         held: store.test_files_left()?.into_iter().filter(|left| left.run == Some(id)).collect(),
         files: plan.files,
+        peaks: stored.environment.target.given_peaks(),
         targets,
         ..Wish::default()
     };

@@ -3,6 +3,7 @@
 use super::UsageError;
 use crate::ground::Overwrite;
 use clap::Args;
+use halfpower_model::GivenPeak;
 use std::path::PathBuf;
 
 /// Stands for `--overwrite` without a name: no argument of a program can hold it.
@@ -14,6 +15,16 @@ pub(super) struct TargetArgument {
     /// A directory, a file or a block device; repeated for several
     #[arg(long = "target", value_name = "PATH", default_value = ".")]
     pub(super) targets: Vec<PathBuf>,
+}
+
+/// What the levels below a target advertise, where the kernel does not tell.
+#[derive(Clone, Debug, Args)]
+pub(super) struct PeakArguments {
+    /// Peak that a level advertises: memory, bus, link or device, as device=3500MB/s; repeated for several
+    ///
+    /// Of a bus as a whole, of each link and each device. Replaces what the kernel tells.
+    #[arg(long = "pap", value_name = "LEVEL=RATE")]
+    pub(super) given: Vec<GivenPeak>,
 }
 
 /// What may be lost.

@@ -7,8 +7,9 @@ use super::number::{any, count};
 use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{
-    Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, Layout, NamedPersonality, Nanoseconds,
-    Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind, WorkloadSpec,
+    Arrivals, BlockPhases, Buffering, Bytes, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
+    NamedPersonality, Nanoseconds, Operation, Pattern, Rate, RingOptions, RwFlags, Sharing, Sizes, Verify, WorkerKind,
+    WorkloadSpec,
 };
 
 /// What was said of a workload.
@@ -239,6 +240,19 @@ struct How {
     /// Processors the whole program keeps to [default: all]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     processors: Option<u32>,
+    /// Look where requests spend their time in the kernel's block layer: queued, or at the device
+    ///
+    /// For short whiles, so that it costs little; takes root. What is split, merged and given back is counted as well.
+    #[arg(long)]
+    block_phases: bool,
+    /// How processor time is accounted for: account, soaker [default: account]
+    ///
+    /// account    by the kernel's accounts: a lower bound, at no cost
+    /// soaker     by a busy loop on every processor besides, of the lowest
+    ///            priority: what it does not get is an upper bound. It may
+    ///            disturb the rest, so take throughput from another run
+    #[arg(long, value_name = "HOW", verbatim_doc_comment)]
+    cpu_accounting: Option<CpuAccounting>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
@@ -324,8 +338,10 @@ impl WorkloadArguments {
             ring: how.ring,
             submit_batch: how.submit_batch,
             wait_batch: how.wait_batch,
+            block_phases: how.block_phases.then_some(BlockPhases::On),
             cpus: how.cpus.map(|list| list.0),
             processors: how.processors,
+            cpu_accounting: how.cpu_accounting,
             duration: end.duration,
             requests: end.requests,
             bytes: end.bytes,

@@ -19,7 +19,7 @@ use crate::cli::UsageError;
 use crate::store::TestFile;
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Layout, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, TargetFacts, TargetKind};
 use place::{Making, Place};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,8 @@ pub(crate) struct Wish {
     pub(crate) size_is_fixed: bool,
     /// What may be lost.
     pub(crate) overwrite: Overwrite,
+    /// What levels below the targets advertise, by the user's word.
+    pub(crate) peaks: Vec<GivenPeak>,
     /// Test files there that will be used again.
     pub(crate) held: Vec<TestFile>,
 }
@@ -61,12 +63,13 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
     refuse_same(&wish.targets).map_err(|error| UsageError(error.to_string()))?;
     refuse_same_names(&wish.targets)?;
     if let Some(null) = wish.targets.iter().find(|target| target.as_os_str() == NULL_TARGET) {
-        let facts = Target::open(null, Access::Overwrite)?.facts().clone();
+        let mut facts = Target::open(null, Access::Overwrite)?.facts().clone();
+        facts.give_peaks(&wish.peaks);
         if wish.targets.len() > 1 {
             return Err(UsageError("null: takes no other targets beside it; name it alone".to_owned()).into());
         }
         // It holds nothing that could be lost.
-        return Ok(Site::new(vec![Place::as_it_is(null, facts, Access::Overwrite)], Vec::new()));
+        return Ok(Site::new(vec![Place::as_it_is(null, facts, Access::Overwrite)], Vec::new(), wish.peaks.clone()));
     }
     let directories = wish.targets.iter().filter(|target| target.is_dir()).count();
     if directories == 0 && wish.files.is_some() {
@@ -80,14 +83,15 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
     let size = wish.size.map(|size| wish.layout.part(size, targets as u32));
     let mut places = Vec::new();
     for target in &wish.targets {
-        let place = Place::find(target, wish, size)?;
+        let mut place = Place::find(target, wish, size)?;
+        place.facts.give_peaks(&wish.peaks);
         let copies = if matches!(place.making, Making::TestFile(_)) { files } else { 1 };
         places.extend(std::iter::repeat_n(place, copies as usize));
     }
     let mut notes = size_them(&mut places, wish, size)?;
     let said = wish.targets.iter().filter_map(|target| places.iter().find(|place| place.path == *target));
     said.for_each(|place| notes.extend(notes_on(&place.facts)));
-    Ok(Site::new(places, notes))
+    Ok(Site::new(places, notes, wish.peaks.clone()))
 }
 
 /// Gives what is made its size; the note says where that is less than was wanted.
@@ -171,6 +175,16 @@ fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
             format!("{} is on a network: the figures include it and the server's caches", facts.path),
             "measure on the server too, to tell them apart",
         ));
+    }
+    for level in &facts.levels {
+        if let (LevelName::ReadLimit | LevelName::WriteLimit, Some(peak)) = (level.name, level.pap_bytes_per_s) {
+            let what = if level.name == LevelName::ReadLimit { "reads" } else { "writes" };
+            notes.push(Warning::new(
+                "limited",
+                format!("{what} of {} are held to {peak}: {}", facts.path, level.source),
+                "run it in another control group to measure the device",
+            ));
+        }
     }
     if facts.direct_alignment_bytes.is_none() && facts.kind != TargetKind::Null {
         notes.push(Warning::new(

@@ -7,7 +7,7 @@ use crate::store::{self, RunId, Store};
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Cancel, Environment, FileState, TargetFacts, Workload, random};
+use halfpower_model::{Bytes, Cancel, Environment, FileState, GivenPeak, TargetFacts, Workload, random};
 use std::path::Path;
 
 /// Part of a run's seed that draws the test files' bytes.
@@ -20,6 +20,8 @@ pub(crate) struct Site {
     pub(super) places: Vec<Place>,
     /// What the user should know beforehand.
     pub(crate) notes: Vec<Warning>,
+    /// What levels below the targets advertise, by the user's word.
+    peaks: Vec<GivenPeak>,
 }
 
 /// Open targets.
@@ -62,8 +64,8 @@ impl Contents {
 }
 
 impl Site {
-    pub(super) fn new(places: Vec<Place>, notes: Vec<Warning>) -> Self {
-        Site { places, notes }
+    pub(super) fn new(places: Vec<Place>, notes: Vec<Warning>, peaks: Vec<GivenPeak>) -> Self {
+        Site { places, notes, peaks }
     }
 
     /// The host and the targets as they will be.
@@ -153,7 +155,8 @@ impl Site {
             KeptTestFile::adopt(opening.store, left)?.remove(opening.store)?;
         }
         match opened.and_then(|targets| Ok(Host::on(targets)?)) {
-            Ok(host) => {
+            Ok(mut host) => {
+                host.give_peaks(&self.peaks);
                 made.named.into_iter().for_each(|file| drop(file.keep()));
                 Ok(Opened { host, test_files: made.test_files, filled: made.filled })
             }

@@ -16,7 +16,7 @@ pub(crate) use make::{Overrides, PlanError};
 use crate::study::{Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
-use halfpower_model::{Buffering, Bytes, Nanoseconds, Workload};
+use halfpower_model::{Buffering, Bytes, CpuAccounting, Nanoseconds, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The name of the stored form.
@@ -28,6 +28,8 @@ pub(crate) const DEFAULT_WRITE_BUDGET: Bytes = Bytes(32 << 30);
 const TRIAL_OVERHEAD: Nanoseconds = Nanoseconds(25_000_000);
 /// What a buffered trial takes on top of that: the cache before it, the flush after it. An estimate.
 const BUFFERED_OVERHEAD: Nanoseconds = Nanoseconds(60_000_000);
+/// The calibration of a soaker.
+const SOAKER_OVERHEAD: Nanoseconds = Nanoseconds(340_000_000);
 /// At what rate a test file is made. An estimate, on the low side for anything but spinning disks.
 const FILL_BYTES_PER_S: f64 = 200e6;
 
@@ -149,7 +151,10 @@ impl Plan {
     /// What one trial of a cell takes; none where nothing limits its time. An estimate.
     pub(crate) fn trial_duration(workload: &Workload) -> Option<Nanoseconds> {
         let buffered = !workload.buffering.is_direct();
-        let overhead = TRIAL_OVERHEAD.0 + if buffered { BUFFERED_OVERHEAD.0 } else { 0 };
+        let soaked = workload.cpu_accounting == CpuAccounting::Soaker;
+        let overhead = TRIAL_OVERHEAD.0
+            + if buffered { BUFFERED_OVERHEAD.0 } else { 0 }
+            + if soaked { SOAKER_OVERHEAD.0 } else { 0 };
         Some(Nanoseconds(workload.limits.duration?.0.saturating_add(workload.warmup.0).saturating_add(overhead)))
     }
 

@@ -20,6 +20,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&head, &sequential(input));
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
+    page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
     if input.analysis.findings.is_empty() {
         page.table(&["Workload", "throughput", "rate"], &cells(input));
     }

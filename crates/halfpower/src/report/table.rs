@@ -1,11 +1,11 @@
 //! The tables of the report: figures with their units, one place for each.
 
 use super::chart::Chart;
-use halfpower_analysis::{CellSummary, CostFit, Observed};
+use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed};
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
 use halfpower_model::workload::names;
-use halfpower_model::{Bytes, Environment, Estimate, Quantity, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, BytesPerSecond, Environment, Estimate, Quantity, TargetFacts, TargetKind};
 use serde::Serialize;
 
 /// What stands where there is no figure; a note below the table says why.
@@ -76,12 +76,40 @@ pub(super) fn cell_names(cells: &[CellSummary]) -> Vec<String> {
 
 /// Fixed and marginal processor cost of every series.
 pub(super) fn of_costs(costs: &[CostFit]) -> Table {
-    let head = ["series", "fixed", "marginal", "variance explained"];
+    let head = [
+        "series",
+        "bound",
+        "fixed",
+        "marginal",
+        "variance explained",
+        "largest residual",
+        "saturates one processor",
+        "saturates all",
+    ];
     Table::new(
         head,
         costs.iter().map(|cost| {
-            let explained = format!("{} %", significant(cost.r_squared * 100.0));
-            [cost.subject.clone(), cost.fixed.to_string(), cost.marginal.to_string(), explained]
+            let bound = match cost.bound {
+                CostBound::Lower => "lower",
+                CostBound::Upper => "upper",
+            };
+            let share = |point: &CostPoint| point.residual_us.abs() / point.us_per_request;
+            let residual = cost.points.iter().map(share).fold(0.0, f64::max);
+            let percent = |share: f64| format!("{} %", significant(share * 100.0));
+            let at = |rate: fn(&CostPoint) -> BytesPerSecond| {
+                let words = |point: &CostPoint| format!("{} ({})", rate(point), point.request_size);
+                cost.points.last().map_or_else(String::new, words)
+            };
+            [
+                cost.subject.clone(),
+                bound.to_owned(),
+                cost.fixed.to_string(),
+                cost.marginal.to_string(),
+                percent(cost.r_squared),
+                percent(residual),
+                at(|point| point.one_processor),
+                at(|point| point.all_processors),
+            ]
         }),
     )
 }

@@ -92,13 +92,14 @@ struct WarningView<'a> {
 }
 
 /// The kinds of findings that have a section, in its order. The recommendation stands above them all.
-const GROUPS: [(FindingCode, &str); 6] = [
+const GROUPS: [(FindingCode, &str); 7] = [
     (FindingCode::Peak, "Peaks"),
     (FindingCode::HalfPower, "Half-power request sizes"),
     (FindingCode::Knee, "Depth"),
     (FindingCode::ProcessorCost, "Processor cost"),
     (FindingCode::BufferingGain, "Buffering"),
     (FindingCode::FlushCost, "Flushing"),
+    (FindingCode::SharedLimit, "Targets together"),
 ];
 
 impl<'a> View<'a> {

@@ -16,7 +16,7 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 
-use halfpower_model::{Bytes, Nanoseconds, Plugin, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Plugin, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 /// The studies in the binary: name and text.
@@ -24,6 +24,8 @@ const BUILTINS: &[(&str, &str)] = &[
     ("survey", include_str!("../../../../studies/survey.toml")),
     ("survey-quick", include_str!("../../../../studies/survey-quick.toml")),
     ("survey-thorough", include_str!("../../../../studies/survey-thorough.toml")),
+    ("targets", include_str!("../../../../studies/targets.toml")),
+    ("cached-read-cost", include_str!("../../../../studies/cached-read-cost.toml")),
 ];
 
 /// A study as it was written.
@@ -35,6 +37,8 @@ pub(crate) struct Study {
     pub question: Option<String>,
     /// Size of the test file to make where the target is a directory; none: whoever makes it chooses.
     pub test_file: Option<Bytes>,
+    /// What levels below the target advertise, where the kernel does not tell.
+    pub peaks: Vec<GivenPeak>,
     /// How each cell is measured.
     pub trial: Trial,
     /// The sweeps, in the order of the file; never empty.
@@ -105,6 +109,15 @@ impl Study {
     pub(crate) fn builtin(name: &str) -> Option<Study> {
         let (name, text) = BUILTINS.iter().find(|(builtin, _)| *builtin == name)?;
         Some(Study::parse(&format!("{name}.toml"), text).expect("built-in studies are right"))
+    }
+
+    /// The same with the sweeps of another, and with the time that they may take.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Study) -> Study {
+        self.sweeps.extend(other.sweeps);
+        let limits = self.trial.time_limit.zip(other.trial.time_limit);
+        self.trial.time_limit = limits.map(|(own, more)| Nanoseconds(own.0 + more.0));
+        self
     }
 
     /// Every built-in study.

@@ -6,7 +6,7 @@ use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
 use super::value::{self, LARGEST};
 use super::{Order, Repetitions, Study, Sweep, Trial};
-use halfpower_model::{Bytes, Nanoseconds, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, Nanoseconds, WorkloadSpec};
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -14,7 +14,9 @@ use toml::de::{DeTable, DeValue};
 /// Longest text that is read at all.
 const MOST_TEXT: usize = 1 << 20;
 const STUDY: &[&str] = &["name", "question", "target", "trial", "workload", "sweep"];
-const TARGET: &[&str] = &["size"];
+const TARGET: &[&str] = &["size", "pap"];
+/// Levels that may be given; a limit is set, not advertised.
+const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
 const TRIAL: &[&str] = &["warmup", "duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
 const REPETITIONS: &[&str] = &["min", "max", "precision"];
 const MOST_REPETITIONS: u64 = 10_000;
@@ -38,18 +40,28 @@ pub(super) fn study(file: &str, text: &str) -> Result<Study, StudyErrors> {
     if !keys.contains_key("name") {
         diagnostics.missing(0..0, Problem::new("this study has no `name`", "begin with name = \"one word for it\""));
     }
-    let test_file = table_at(&keys, "target", TARGET, &mut diagnostics).and_then(|target| {
-        target.get("size").and_then(|size| size.read(&mut diagnostics, |v| value::size(v, LARGEST)))
-    });
+    let target = table_at(&keys, "target", TARGET, &mut diagnostics).unwrap_or_default();
+    let test_file = target.get("size").and_then(|size| size.read(&mut diagnostics, |v| value::size(v, LARGEST)));
+    let peaks = table_at(&target, "pap", LEVELS, &mut diagnostics).unwrap_or_default();
+    let peaks: Vec<GivenPeak> = peaks.iter().filter_map(|(level, rate)| peak(level, rate, &mut diagnostics)).collect();
     let trial_keys = table_at(&keys, "trial", TRIAL, &mut diagnostics).unwrap_or_default();
     let (trial, timing) = trial(&trial_keys, &mut diagnostics);
     let sweeps = sweeps(&keys, &timing, &mut diagnostics);
     match name {
         Some(name) if diagnostics.is_empty() => {
-            Ok(Study { name, question, test_file: test_file.map(Bytes), trial, sweeps, text: text.to_owned() })
+            Ok(Study { name, question, test_file: test_file.map(Bytes), peaks, trial, sweeps, text: text.to_owned() })
         }
         _ => Err(diagnostics.into_errors(file)),
     }
+}
+
+/// The peak of a level: `device = "3500MB/s"`.
+fn peak(level: &str, rate: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<GivenPeak> {
+    rate.read(diagnostics, |value| {
+        let text = value.as_str().ok_or_else(|| value::is_not(value, "a rate, such as \"3500MB/s\""))?;
+        let given = format!("{level}={text}").parse::<GivenPeak>();
+        given.map_err(|error| Problem::new(error.to_string(), "write a rate, such as \"3500MB/s\""))
+    })
 }
 
 /// The keys of a table that may be there.

@@ -7,8 +7,9 @@ use super::diagnostic::Problem;
 use super::value;
 use halfpower_model::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS};
 use halfpower_model::{
-    Among, Arrivals, Buffering, Bytes, CachePolicy, Closing, Durability, FileState, NamedPersonality, Nanoseconds,
-    Pattern, Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind, WorkloadSpec,
+    Among, Arrivals, BlockPhases, Buffering, Bytes, CachePolicy, Closing, CpuAccounting, Durability, FileState,
+    NamedPersonality, Nanoseconds, Pattern, Personality, RingOption, RwFlags, Sharing, Verify, WorkerKind,
+    WorkloadSpec,
 };
 use toml::de::DeValue;
 
@@ -120,8 +121,10 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "bytes", form: Form::Size(value::LARGEST, |bytes| said!(bytes: Bytes(bytes))) },
     Key { name: "warmup", form: Form::Duration(Nanoseconds(0), |span| said!(warmup: span)) },
     Key { name: "interval", form: Form::Duration(Nanoseconds(10_000_000), |span| said!(interval: span)) },
+    listed!("block_phases", block_phases: BlockPhases),
     Key { name: "cpus", form: Form::Processors },
     Key { name: "processors", form: Form::Count(4096, |number| said!(processors: number as u32)) },
+    listed!("cpu_accounting", cpu_accounting: CpuAccounting),
 ];
 
 impl Key {

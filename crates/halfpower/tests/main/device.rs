@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A loop device on a file, detached in the end.
-struct Loop {
-    device: PathBuf,
+pub(crate) struct Loop {
+    pub(crate) device: PathBuf,
 }
 
 impl Loop {
     /// None where there is none to be had, which is said.
-    fn on(file: &Path) -> Option<Loop> {
+    pub(crate) fn on(file: &Path) -> Option<Loop> {
         if !is_root() {
             return None;
         }
@@ -23,7 +23,7 @@ impl Loop {
         Some(Loop { device: PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()) })
     }
 
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.device.to_str().unwrap()
     }
 }

@@ -1,6 +1,8 @@
 //! The instruments: what each reads, keeps and refuses.
 
 use crate::support::{Lab, skip};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 #[test]
 fn what_was_scrubbed_is_cold_and_is_remembered() {
@@ -34,4 +36,68 @@ fn scrubbing_says_what_stands_in_its_way() {
     lab.refuses(["scrub", "null:"], 1, "holds nothing");
     lab.refuses(["scrub", "file", "none"], 1, "does not exist");
     lab.refuses(["scrub", "place"], 1, "is a directory");
+}
+
+/// A burst of about a millisecond, and a pause three times as long, until told to stop: gives the share of the time that
+/// the thread burnt by its own processor time. The lengths differ, so that they are never in step with the ticks.
+fn burn_a_quarter(stop: &AtomicBool) -> f64 {
+    let cpu_time = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = |time: rustix::time::Timespec| time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+    let (wall, before) = (Instant::now(), seconds(cpu_time()));
+    for number in 0_u64.. {
+        if stop.load(Relaxed) {
+            break;
+        }
+        let burst = Duration::from_micros(700 + number * 37 % 600);
+        let from = seconds(cpu_time());
+        while seconds(cpu_time()) - from < burst.as_secs_f64() {}
+        std::thread::sleep(burst * 3);
+    }
+    (seconds(cpu_time()) - before) / wall.elapsed().as_secs_f64()
+}
+
+#[test]
+fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
+    let lab = Lab::new();
+    let stop = AtomicBool::new(false);
+    let (burnt, reading) = std::thread::scope(|scope| {
+        let burner = scope.spawn(|| burn_a_quarter(&stop));
+        let reading = lab.json(["soak", "2", "--json", "--no-store"]);
+        stop.store(true, Relaxed);
+        (burner.join().unwrap(), reading)
+    });
+    assert_eq!(reading["instrument"], "soak");
+    let figure = |name: &str| reading["figures"][name].as_f64().unwrap();
+    let processors = reading["figures"]["processors"].as_array().unwrap();
+    let all = processors.len() as f64;
+    // Others may be at work as well, so this is the least it must see; the most is held by the kernel's account, where the
+    // loops are what has the lowest priority.
+    let seen = figure("busy_share") * all;
+    assert!(burnt > 0.05 && seen > burnt - 0.03, "burnt {burnt}, seen {seen}");
+    let account = |name: &str| reading["figures"]["account"][name].as_f64().unwrap();
+    let loops = account("nice_s") / account("wall_s");
+    let soaked = all - seen;
+    assert!((soaked - loops).abs() < 0.1 * all, "soaked {soaked}, nice {loops} of {all}");
+    assert!(processors.iter().all(|processor| processor["counts_per_s"].as_f64().unwrap() > 1000.0));
+}
+
+#[test]
+fn a_sample_with_a_soaker_has_both_bounds_and_they_do_not_cross() {
+    let lab = Lab::new();
+    lab.data_file("file", 4096);
+    let options = ["io", "file", "--buffering=buffered", "--cache=warm", "--duration=400ms", "--warmup=20ms", "--json"];
+    let plain = lab.json(options);
+    assert_eq!((&plain["workload"]["cpu_accounting"], &plain["cpu"]["upper_s"]), (&"account".into(), &().into()));
+    assert!(plain["cpu"]["context_switches"]["voluntary"].is_u64(), "{}", plain["cpu"]);
+    let wall_s = plain["cpu"]["system"]["wall_s"].as_f64().unwrap();
+    assert!((0.39..0.6).contains(&wall_s), "the measured part without the warm-up: {wall_s}");
+    let soaked = lab.json([&options[..], &["--cpu-accounting=soaker"]].concat());
+    let cpu = &soaked["cpu"];
+    let figure = |value: &serde_json::Value| value.as_f64().unwrap();
+    let lower_s = figure(&cpu["lower"]["user_s"]) + figure(&cpu["lower"]["system_s"]);
+    let (upper_s, error_s) = (figure(&cpu["upper_s"]), figure(&cpu["soaker"]["error_s"]));
+    assert!(lower_s > 0.05 && lower_s <= upper_s + error_s, "{cpu}");
+    assert!(upper_s <= 1.05 * figure(&soaked["elapsed_s"]) * figure(&cpu["soaker"]["processors"]), "{cpu}");
+    assert!(figure(&cpu["upper_us_per_request"]) > 0.0 && cpu["upper_method"] == "soaker");
+    assert_ne!(cpu["counters_unavailable"].is_string(), cpu["clocks_per_byte"].is_f64(), "{cpu}");
 }

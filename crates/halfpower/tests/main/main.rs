@@ -6,6 +6,7 @@
 mod crash;
 mod device;
 mod fio;
+mod inspect;
 mod instruments;
 mod json;
 mod memory;

@@ -3,13 +3,17 @@
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
+pub mod inspect;
 mod memory;
 mod rounds;
 mod scrub;
+mod soak;
 
+pub use inspect::{Inspected, InspectedTarget};
 pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
 pub use rounds::Rounds;
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
+pub use soak::{Soaked, SoakedProcessor};
 
 use crate::environment::Environment;
 use crate::sample::{Program, Warning};
@@ -45,10 +49,14 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "instrument", content = "figures", rename_all = "snake_case")]
 pub enum Figures {
+    /// `halfpower inspect`: the path from targets to the hardware.
+    Inspect(Box<Inspected>),
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
     /// `halfpower memory`: how fast memory is.
     Memory(MemorySpeed),
+    /// `halfpower soak`: how idle the processors are.
+    Soak(Soaked),
 }
 
 impl Reading {
@@ -69,8 +77,10 @@ impl Reading {
     /// The instrument's name, as the command has it.
     pub fn instrument(&self) -> &'static str {
         match self.figures {
+            Figures::Inspect(_) => "inspect",
             Figures::Scrub(_) => "scrub",
             Figures::Memory(_) => "memory",
+            Figures::Soak(_) => "soak",
         }
     }
 }

@@ -11,7 +11,7 @@ mod pattern;
 mod plugin;
 mod ring;
 mod way;
-mod words;
+pub(crate) mod words;
 
 pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
 pub use flags::{RwFlag, RwFlags};
@@ -20,7 +20,9 @@ pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
-pub use way::{Among, Buffering, CachePolicy, Layout, MirrorReads, Personality, WorkerKind};
+pub use way::{
+    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, Layout, MirrorReads, Personality, WorkerKind,
+};
 pub use words::ChoiceError;
 
 use crate::content::Data;
@@ -120,12 +122,18 @@ pub struct Workload {
     pub verify: Verify,
     /// Draws the offsets, the mix and the data.
     pub seed: u64,
+    /// Whether it is looked where requests spend their time.
+    #[serde(default, skip_serializing_if = "BlockPhases::is_off")]
+    pub block_phases: BlockPhases,
     /// Processors the workers are pinned to in turn; empty: not pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<u32>,
     /// How many processors the whole program keeps to; none: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
+    /// How processor time is accounted for.
+    #[serde(default)]
+    pub cpu_accounting: CpuAccounting,
 }
 
 /// What records from before there was a choice did not say.
@@ -171,8 +179,10 @@ impl Default for Workload {
             data: Data::Incompressible,
             verify: Verify::Off,
             seed: 1,
+            block_phases: BlockPhases::Off,
             cpus: Vec::new(),
             processors: None,
+            cpu_accounting: CpuAccounting::Account,
         }
     }
 }
@@ -302,7 +312,10 @@ impl fmt::Display for Workload {
         if self.data != Data::Incompressible {
             write!(f, ", {}", self.data)?;
         }
-        if self.verify == Verify::Off { Ok(()) } else { write!(f, ", verified") }
+        if self.verify != Verify::Off {
+            write!(f, ", verified")?;
+        }
+        if self.cpu_accounting == CpuAccounting::Account { Ok(()) } else { write!(f, ", with a soaker") }
     }
 }
 

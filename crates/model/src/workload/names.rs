@@ -59,8 +59,10 @@ settings!(SETTINGS,
     "closing": closing => text,
     "data": data => text,
     "verify": verify => text,
+    "block_phases": block_phases => text,
     "cpus": cpus => list,
     "processors": processors => or_none,
+    "cpu_accounting": cpu_accounting => text,
 );
 
 // How many targets there are follows from which; a plan gives cells limits of its own and takes a warm-up away, and a size is cut to whole requests, so that these say
@@ -81,7 +83,8 @@ const _: fn(Workload) = |workload| {
         operation: _, pattern: _, sharing: _, request_size: _, sizes: _, align: _, offset: _, depth: _,
         submit_batch: _, wait_batch: _, workers: _, worker_kind: _, buffering: _, personality: _, plugin: _, ring: _,
         rw_flags: _, layout: _, among: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
-        cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, cpus: _, processors: _,
+        cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, block_phases: _, cpus: _,
+        processors: _, cpu_accounting: _,
     } = workload;
 };
 
@@ -216,9 +219,11 @@ mod tests {
             closing: "timed".parse().unwrap(),
             data: "zeros".parse().unwrap(),
             verify: "stamp".parse().unwrap(),
+            block_phases: "on".parse().unwrap(),
             seed: 2,
             cpus: vec![1],
             processors: Some(1),
+            cpu_accounting: "soaker".parse().unwrap(),
         };
         for setting in SETTINGS.iter().chain(LIMITS) {
             let mut changed = workload();

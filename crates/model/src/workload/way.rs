@@ -84,6 +84,16 @@ pub enum Layout {
     },
 }
 
+/// Whether it is looked where requests spend their time in the kernel's block layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BlockPhases {
+    /// It is not.
+    #[default]
+    Off,
+    /// It is, for short whiles; takes root.
+    On,
+}
+
 /// Which of several targets a workload goes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Among {
@@ -112,6 +122,18 @@ pub enum MirrorReads {
     Nearest,
 }
 
+/// How the processor time of a sample is accounted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CpuAccounting {
+    /// By the kernel's accounts, which costs the sample nothing.
+    #[default]
+    Account,
+    /// By a soaker besides: a busy loop on every processor that takes what nobody wants. It gives an upper bound, and
+    /// may disturb what else is measured.
+    Soaker,
+}
+
+words!(CpuAccounting, "account, soaker", "account" => CpuAccounting::Account, "soaker" => CpuAccounting::Soaker);
 words!(Buffering, "buffered, direct, through, none",
     "buffered" => Buffering::Buffered, "direct" => Buffering::Direct,
     "through" => Buffering::Through, "none" => Buffering::None);
@@ -122,6 +144,7 @@ words!(Personality, "sync, vectored, mmap, libaio, io_uring, sg, nvme, null, plu
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
 words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);
+words!(BlockPhases, "off, on", "off" => BlockPhases::Off, "on" => BlockPhases::On);
 words!(MirrorReads, "round_robin, shortest_queue, nearest",
     "round_robin" => MirrorReads::RoundRobin, "shortest_queue" => MirrorReads::ShortestQueue,
     "nearest" => MirrorReads::Nearest);
@@ -150,6 +173,13 @@ impl Personality {
     }
 }
 
+impl BlockPhases {
+    /// Whether nobody looks.
+    pub fn is_off(&self) -> bool {
+        *self == BlockPhases::Off
+    }
+}
+
 impl Among {
     /// One of each form.
     pub const EXAMPLES: &'static [&'static str] = &["all", "first=2", "only=3", "each", "growing"];
@@ -158,7 +188,10 @@ impl Among {
     pub fn expand(self, targets: u32) -> Vec<Among> {
         match self {
             Among::Each => (1..=targets).map(Among::Only).collect(),
-            Among::Growing => (1..=targets).map(Among::First).collect(),
+            // The first alone is the same as the first of them.
+            Among::Growing => {
+                (1..=targets).map(|count| if count == 1 { Among::Only(1) } else { Among::First(count) }).collect()
+            }
             one => vec![one],
         }
     }

@@ -11,7 +11,7 @@ pub struct ChoiceError {
 }
 
 impl ChoiceError {
-    pub(super) fn new(word: &str, choices: &'static str) -> Self {
+    pub(crate) fn new(word: &str, choices: &'static str) -> Self {
         ChoiceError { word: word.to_owned(), choices }
     }
 }

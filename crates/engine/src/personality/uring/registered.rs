@@ -65,7 +65,7 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         Ok(())
     }
 
-    /// Registers a worker's buffers, [`Buffers::regions`], which must outlive the ring; entries name the one that their
+    /// Registers a worker's buffers, the regions of its slots, which must outlive the ring; entries name the one that their
     /// address is in.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! A reading of an instrument for people.
 
+mod inspect;
 mod memory;
+mod soak;
 
 use super::console::printable;
 use halfpower_model::Reading;
@@ -12,11 +14,13 @@ use std::fmt::Write;
 pub(super) fn summary(reading: &Reading) -> String {
     let mut text = String::new();
     match &reading.figures {
+        Figures::Inspect(inspected) => inspect::inspect(&mut text, inspected),
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
         Figures::Memory(speed) => memory::memory(&mut text, speed),
+        Figures::Soak(soaked) => soak::soak(&mut text, soaked),
     }
     for warning in &reading.warnings {
-        let _ = writeln!(text, "  {:<11} {}; {}", "warning", warning.message, warning.remedy);
+        let _ = writeln!(text, "  {:<11} {}; {}", "warning", printable(&warning.message), warning.remedy);
     }
     text
 }

@@ -76,7 +76,7 @@ struct View<'a> {
 pub(crate) fn reading_html(input: &ReadingInput<'_>) -> Result<Option<String>> {
     let page = match &input.reading.figures {
         Figures::Memory(speed) => memory::page(speed),
-        Figures::Scrub(_) => return Ok(None),
+        Figures::Inspect(_) | Figures::Scrub(_) | Figures::Soak(_) => return Ok(None),
     };
     let reading = input.reading;
     let view = View {

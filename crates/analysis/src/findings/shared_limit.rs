@@ -1,0 +1,127 @@
+//! Whether targets hold one another back: what they deliver together against the sum of what each delivers alone.
+//!
+//! Paired by block, as every ratio of throughputs: in each block the sum of the targets alone against all of them together
+//! (geometric mean, t interval of the logarithms). Sources: Riedel, van Ingen and Gray (1997), who added disks to a bus
+//! until the sum stopped growing.
+
+use super::Evidence;
+use crate::alike::{Axis, groups};
+use crate::cells::Cell;
+use crate::statistics::{mean, paired_ratio};
+use crate::words::{reach, requests, sentence};
+use halfpower_model::{Among, BytesPerSecond, Estimate, Finding, FindingCode, Quantity};
+
+/// Together they reach at least this share of the sum where they share nothing that matters.
+const FREE: f64 = 0.95;
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    groups(evidence.cells.iter().copied(), &[Axis::Targets]).iter().filter_map(|group| limit(group)).collect()
+}
+
+/// What the largest number of targets measured together says, where each of them was measured alone.
+fn limit(group: &[&Cell<'_>]) -> Option<Finding> {
+    let together = group.iter().filter(|cell| cell.workload.targets > 1).max_by_key(|cell| cell.workload.targets)?;
+    let count = together.workload.targets;
+    let of = |among: Among| group.iter().find(|cell| cell.workload.among == among);
+    let alone: Vec<&&Cell<'_>> = (1..=count).map(|number| of(Among::Only(number))).collect::<Option<_>>()?;
+    let blocks = together.repetitions.iter().filter_map(|all| {
+        let rates = alone.iter().map(|cell| cell.repetitions.iter().find(|one| one.block == all.block));
+        let rates: Option<Vec<f64>> = rates.map(|one| Some(one?.sample.total.bytes_per_s.0)).collect();
+        Some((all.sample.total.bytes_per_s.0, rates?.iter().sum()))
+    });
+    let blocks: Vec<(f64, f64)> = blocks.collect();
+    let share = paired_ratio(&blocks)?;
+    let sum = mean(&blocks.iter().map(|(_, sum)| *sum).collect::<Vec<_>>())?;
+    let total = mean(&blocks.iter().map(|(total, _)| *total).collect::<Vec<_>>())?;
+    let workload = together.workload;
+    let verdict = verdict(share, total);
+    let [sum_text, total_text] = [sum, total].map(|rate| BytesPerSecond(rate).to_string());
+    let claim = format!(
+        "{count} targets together deliver {total_text} in {} {} of {}, {share} of the {sum_text} that they deliver alone: \
+         {verdict}",
+        workload.pattern,
+        requests(workload.operation),
+        workload.request_size,
+    );
+    let rate = |value| Estimate {
+        quantity: Quantity::BytesPerSecond,
+        value,
+        low: None,
+        high: None,
+        repetitions: share.repetitions,
+    };
+    let samples = alone.iter().flat_map(|cell| cell.samples()).chain(together.samples());
+    Some(Finding {
+        code: FindingCode::SharedLimit,
+        subject: format!("{} {}, {}, {count} targets", workload.pattern, workload.operation, workload.request_size),
+        reach: reach(workload),
+        brief: format!("{total_text} together, {sum_text} in sum alone: {verdict}"),
+        sentence: sentence(&claim),
+        estimates: vec![share, rate(total), rate(sum)],
+        samples: samples.collect(),
+    })
+}
+
+fn verdict(share: Estimate, total: f64) -> String {
+    match (share.low, share.high) {
+        (_, Some(high)) if high < FREE => format!("something they share holds them to {}", BytesPerSecond(total)),
+        (Some(low), _) if low >= FREE => "they do not hold one another back".to_owned(),
+        _ => "undecided whether they hold one another back".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, deep, random, read};
+    use halfpower_model::Workload;
+
+    fn among(among: Among, targets: u32) -> Workload {
+        Workload { among, targets, workers: targets, ..deep(8, read(1024)) }
+    }
+
+    /// The findings of so many targets, each at some rate alone, all together at another.
+    fn limits(each: f64, together: &[f64]) -> Vec<Finding> {
+        let mut run = Run::default();
+        let count = together.len() as u32 + 1;
+        for number in 1..=count {
+            run.add(among(Among::Only(number), 1), &around(each));
+        }
+        for (rate, targets) in together.iter().zip(2..) {
+            let which = if targets == count { Among::All } else { Among::First(targets) };
+            run.add(among(which, targets), &around(*rate));
+        }
+        // Nothing of theirs.
+        run.add(random(read(4)), &around(1e6));
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::SharedLimit);
+        findings
+    }
+
+    #[test]
+    fn a_bus_shows_as_a_sum_that_stops_growing() {
+        let findings = limits(24e6, &[48e6, 60e6, 60e6]);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(
+            findings[0].sentence,
+            "4 targets together deliver 60 MB/s in sequential reads of 1 MiB, 62.5 % [62.5 to 62.5] of the 96 MB/s that \
+             they deliver alone: something they share holds them to 60 MB/s."
+        );
+        assert!((findings[0].estimates[0].value - 0.625).abs() < 1e-9);
+    }
+
+    #[test]
+    fn targets_that_share_nothing_add_up() {
+        let findings = limits(24e6, &[48e6]);
+        assert!(findings[0].brief.ends_with("they do not hold one another back"), "{findings:?}");
+    }
+
+    #[test]
+    fn without_each_of_them_alone_nothing_is_said() {
+        let mut run = Run::default();
+        run.add(among(Among::Only(1), 1), &around(1e6));
+        run.add(among(Among::All, 2), &around(1e6));
+        let findings = crate::analyse(&run.observed()).findings;
+        assert!(findings.iter().all(|finding| finding.code != FindingCode::SharedLimit));
+    }
+}

@@ -1,0 +1,173 @@
+//! The processor's own counters of a thread: clocks and instructions, in user space and in the kernel (perf_event_open,
+//! perf_event_open(2)). They count what the thread starts as well. Opening them takes some microseconds, reading them
+//! two system calls.
+//!
+//! Counts of user space alone, which are to be had with fewer rights, are refused: most of a request is the kernel's.
+
+use halfpower_model::sample::Counters;
+use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::io;
+
+/// `struct perf_event_attr` as it first was (PERF_ATTR_SIZE_VER0), with the fields that matter here.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint: u32,
+    config_1: u64,
+}
+
+/// PERF_TYPE_HARDWARE and two of its events.
+const HARDWARE: u32 = 0;
+const CYCLES: u64 = 0;
+const INSTRUCTIONS: u64 = 1;
+/// PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING.
+const WITH_TIMES: u64 = 3;
+/// `inherit` and `exclude_hv`.
+const FLAGS: u64 = 1 << 1 | 1 << 6;
+/// PERF_FLAG_FD_CLOEXEC.
+const CLOSE_ON_EXEC: libc::c_ulong = 8;
+
+/// Counters of the thread that opened them.
+#[derive(Debug)]
+pub(crate) struct ThreadCounters {
+    cycles: OwnedFd,
+    instructions: OwnedFd,
+}
+
+/// What both say at some moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    cycles: Count,
+    instructions: Count,
+}
+
+/// A count, and for how long it was to run and did: counters are taken in turn when there are too few.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    value: u64,
+    enabled_ns: u64,
+    running_ns: u64,
+}
+
+impl ThreadCounters {
+    /// Of the calling thread, from now on; or why not, with the remedy.
+    pub(crate) fn open() -> Result<ThreadCounters, String> {
+        let open = |event| open(event).map_err(|error| reason(&error));
+        Ok(ThreadCounters { cycles: open(CYCLES)?, instructions: open(INSTRUCTIONS)? })
+    }
+
+    /// What they say; none when the kernel does not tell.
+    pub(crate) fn read(&self) -> Option<Moment> {
+        Some(Moment { cycles: read(self.cycles.as_fd())?, instructions: read(self.instructions.as_fd())? })
+    }
+}
+
+impl Moment {
+    /// What was counted since an earlier one; none where the counters never ran.
+    pub(crate) fn since(&self, before: &Moment) -> Option<Counters> {
+        Some(Counters {
+            cycles: self.cycles.since(before.cycles)?,
+            instructions: self.instructions.since(before.instructions)?,
+        })
+    }
+}
+
+impl Count {
+    fn since(self, before: Count) -> Option<u64> {
+        let running = self.running_ns.checked_sub(before.running_ns).filter(|ns| *ns > 0)?;
+        let enabled = self.enabled_ns.saturating_sub(before.enabled_ns);
+        let value = self.value.saturating_sub(before.value);
+        u64::try_from(u128::from(value) * u128::from(enabled) / u128::from(running)).ok()
+    }
+}
+
+fn open(event: u64) -> io::Result<OwnedFd> {
+    let attributes = Attributes {
+        kind: HARDWARE,
+        size: size_of::<Attributes>() as u32,
+        config: event,
+        read_format: WITH_TIMES,
+        flags: FLAGS,
+        ..Attributes::default()
+    };
+    let (this_thread, any_processor, no_group): (libc::pid_t, libc::c_int, libc::c_int) = (0, -1, -1);
+    // SAFETY: the structure has the size it says and outlives the call, which only reads it.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            this_thread,
+            any_processor,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    let descriptor = i32::try_from(result).ok().filter(|number| *number >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+fn read(counter: BorrowedFd<'_>) -> Option<Count> {
+    let mut bytes = [0; 24];
+    let length = rustix::io::read(counter, &mut bytes).ok()?;
+    let word = |index: usize| Some(u64::from_ne_bytes(*bytes.get(index * 8..)?.first_chunk()?));
+    (length == bytes.len()).then_some(())?;
+    Some(Count { value: word(0)?, enabled_ns: word(1)?, running_ns: word(2)? })
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
+            "the processor offers no counters, as in most virtual machines".to_owned()
+        }
+        Some(libc::EACCES | libc::EPERM) => {
+            "needs root, CAP_PERFMON, or kernel.perf_event_paranoid at 1 or less".to_owned()
+        }
+        Some(libc::ENOSYS) => "the kernel was built without perf_event_open".to_owned(),
+        _ => format!("perf_event_open: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_count_or_say_why_not() {
+        let counters = match ThreadCounters::open() {
+            Ok(counters) => counters,
+            Err(reason) => {
+                eprintln!("skipped: {reason}");
+                return;
+            }
+        };
+        let before = counters.read().unwrap();
+        let mut value = 1_u64;
+        for _ in 0..1_000_000 {
+            value = std::hint::black_box(value.wrapping_mul(3));
+        }
+        let counted = counters.read().unwrap().since(&before).unwrap();
+        assert!(counted.instructions > 1_000_000 && counted.cycles > 100_000, "{counted:?}");
+    }
+
+    #[test]
+    fn what_ran_for_half_of_the_time_counts_twice() {
+        let before = Count { value: 100, enabled_ns: 1000, running_ns: 400 };
+        let after = Count { value: 350, enabled_ns: 2000, running_ns: 900 };
+        assert_eq!(after.since(before), Some(500));
+        assert_eq!(before.since(before), None);
+    }
+
+    #[test]
+    fn the_structure_is_as_the_kernel_has_it() {
+        assert_eq!(size_of::<Attributes>(), 64);
+    }
+}

@@ -1,0 +1,171 @@
+//! Follows requests of the block layer from point to point, and sums up how long they stay where.
+
+use halfpower_model::Histogram;
+use halfpower_model::sample::{Latency, Phases};
+use std::collections::HashMap;
+
+/// Points that the kernel reports (include/trace/events/block.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    /// A request was made for what somebody submitted; from here on it is queued.
+    Queued,
+    /// It was handed to the driver.
+    Issued,
+    /// The driver says that it is done.
+    Completed,
+    /// The driver gave it back, to be issued again.
+    Requeued,
+    /// What was submitted was too large for one request.
+    Split,
+    /// What was submitted became part of a request that was queued already.
+    Merged,
+}
+
+impl Point {
+    /// Every point with the name of its event.
+    pub(super) const ALL: [(Point, &'static str); 7] = [
+        (Point::Queued, "block_getrq"),
+        (Point::Issued, "block_rq_issue"),
+        (Point::Completed, "block_rq_complete"),
+        (Point::Requeued, "block_rq_requeue"),
+        (Point::Split, "block_split"),
+        (Point::Merged, "block_bio_backmerge"),
+        (Point::Merged, "block_bio_frontmerge"),
+    ];
+}
+
+/// Something that happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) at_ns: u64,
+    pub(super) point: Point,
+    /// The device's number as the kernel keeps it, and the request's first sector: together they say which request.
+    pub(super) device: u32,
+    pub(super) sector: u64,
+}
+
+/// How far a request is.
+#[derive(Clone, Copy)]
+struct Life {
+    queued_at: u64,
+    issued_at: Option<u64>,
+}
+
+/// What was seen until now.
+#[derive(Default)]
+pub(super) struct Follower {
+    queued: Histogram,
+    device: Histogram,
+    figures: Phases,
+}
+
+impl Follower {
+    /// Follows the requests of one look. Those that begin in its second half are left out: the long-lived among them would
+    /// not be seen to end, and what is left would be the quick ones.
+    pub(super) fn look(&mut self, events: &mut [Event]) {
+        events.sort_by_key(|event| event.at_ns);
+        let (Some(first), Some(last)) = (events.first(), events.last()) else { return };
+        let half = first.at_ns + (last.at_ns - first.at_ns) / 2;
+        let mut lives: HashMap<(u32, u64), Life> = HashMap::new();
+        for event in events.iter() {
+            let which = (event.device, event.sector);
+            match event.point {
+                Point::Queued => {
+                    // One that is already there was merged into another or ended unseen.
+                    lives.remove(&which);
+                    if event.at_ns <= half {
+                        lives.insert(which, Life { queued_at: event.at_ns, issued_at: None });
+                    }
+                }
+                Point::Issued => {
+                    if let Some(life) = lives.get_mut(&which) {
+                        life.issued_at = Some(event.at_ns);
+                    }
+                }
+                Point::Completed => {
+                    if let Some(Life { queued_at, issued_at: Some(issued_at) }) = lives.remove(&which) {
+                        self.queued.record(issued_at - queued_at);
+                        self.device.record(event.at_ns - issued_at);
+                    }
+                }
+                // It waits again, and is issued once more.
+                Point::Requeued => self.figures.requeued += 1,
+                Point::Split => self.figures.split += 1,
+                Point::Merged => self.figures.merged += 1,
+            }
+        }
+        self.figures.unfinished += lives.values().filter(|life| life.issued_at.is_some()).count() as u64;
+    }
+
+    /// What it comes to, seen in so much of the time.
+    pub(super) fn figures(&self, looked_share: f64) -> Phases {
+        let (queued, device) = (self.queued.sum(), self.device.sum());
+        Phases {
+            followed: self.device.count(),
+            queued_ns: Latency::of(&self.queued),
+            device_ns: Latency::of(&self.device),
+            queued_share: (queued + device > 0.0).then(|| queued / (queued + device)),
+            looked_share,
+            ..self.figures.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEVICE: u32 = 254 << 20;
+
+    fn event(at_ns: u64, point: Point, sector: u64) -> Event {
+        Event { at_ns, point, device: DEVICE, sector }
+    }
+
+    #[test]
+    fn a_request_is_followed_from_the_queue_to_its_end() {
+        let mut follower = Follower::default();
+        follower.look(&mut [
+            // Begun before anybody looked: its end says nothing.
+            event(50, Point::Completed, 8),
+            event(100, Point::Queued, 16),
+            event(110, Point::Merged, 24),
+            event(400, Point::Issued, 16),
+            event(1000, Point::Queued, 800),
+            event(1500, Point::Issued, 800),
+            event(1600, Point::Requeued, 800),
+            event(2000, Point::Issued, 800),
+            event(2400, Point::Completed, 16),
+            event(4000, Point::Completed, 800),
+            // In the second half.
+            event(4100, Point::Queued, 900),
+            event(4200, Point::Issued, 900),
+            event(4300, Point::Completed, 900),
+            event(5000, Point::Split, 1000),
+        ]);
+        let figures = follower.figures(0.1);
+        assert_eq!((figures.followed, figures.merged, figures.split, figures.requeued), (2, 1, 1, 1));
+        // 300 and 1000 ns queued, 2000 and 2000 ns at the device.
+        assert_eq!((figures.queued_ns.min, figures.queued_ns.max), (Some(300), Some(1000)));
+        assert_eq!(figures.device_ns.mean, Some(2000.0));
+        assert!((figures.queued_share.unwrap() - 1300.0 / 5300.0).abs() < 1e-9);
+        assert_eq!(figures.unfinished, 0);
+    }
+
+    #[test]
+    fn requests_of_two_devices_are_two_requests() {
+        let mut follower = Follower::default();
+        let other = |at_ns, point| Event { device: DEVICE + 1, ..event(at_ns, point, 8) };
+        follower.look(&mut [
+            event(0, Point::Queued, 8),
+            other(1, Point::Queued),
+            event(2, Point::Issued, 8),
+            other(3, Point::Issued),
+            other(5, Point::Completed),
+            event(1000, Point::Queued, 16),
+        ]);
+        let figures = follower.figures(1.0);
+        assert_eq!((figures.followed, figures.unfinished), (1, 1));
+        assert_eq!(figures.device_ns.max, Some(2));
+        assert_eq!(Follower::default().figures(0.0).queued_share, None);
+    }
+}

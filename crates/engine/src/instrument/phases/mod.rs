@@ -1,0 +1,108 @@
+//! Where requests spend their lives in the block layer: from being queued to being issued, and from there to their
+//! completion; and what the kernel does to them: splits, merges, requeues.
+//!
+//! The studies had a bus analyser for this. Here it is the kernel's tracepoints, looked at for short whiles: as long as it
+//! takes to see some hundred requests, with nine times as long a pause after it, so that a fast device pays little. It
+//! takes root; opening and closing the tracepoints takes some tens of milliseconds, before and after the measured part.
+
+mod follow;
+mod ring;
+mod tracepoint;
+
+use follow::Follower;
+use halfpower_model::sample::Phases;
+use ring::Ring;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tracepoint::Tracepoint;
+
+/// How often a ring is looked at, and how long a look may last at most.
+const LOOK: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_secs(1);
+/// A ring this full ends a look; the rest of it is for what comes until the events are off.
+const FULL: f64 = 0.5;
+/// The pause after a look that was ended by a full ring, in looks.
+const PAUSE: u32 = 9;
+
+/// The thread that looks.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    stop: Arc<AtomicBool>,
+    /// None once it was waited for.
+    thread: Option<JoinHandle<Phases>>,
+}
+
+impl Watching {
+    /// Begins to look at the requests of devices `(major, minor)`, partitions by their disks; or says why it cannot.
+    pub(crate) fn start(devices: &[(u32, u32)]) -> Result<Watching, String> {
+        if devices.is_empty() {
+            return Err("no block device is below the target".to_owned());
+        }
+        let tracepoints = tracepoint::all()?;
+        let numbers =
+            devices.iter().map(|(major, minor)| format!("dev == {}", u64::from(*major) << 20 | u64::from(*minor)));
+        let filter = numbers.collect::<Vec<_>>().join(" || ");
+        let open = |cpu| Ring::open(cpu, &tracepoints, &filter);
+        let rings = online()?.into_iter().map(open).collect::<io::Result<Vec<_>>>();
+        let rings = rings.map_err(|error| match error.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => "needs root, or CAP_PERFMON".to_owned(),
+            Some(libc::EMFILE | libc::ENFILE) => "needs a higher limit on open files; raise ulimit -n".to_owned(),
+            _ => format!("the kernel refused its tracepoints ({error})"),
+        })?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread =
+            std::thread::Builder::new().name("phases".to_owned()).spawn(move || watch(&rings, &tracepoints, &stopped));
+        Ok(Watching { stop, thread: Some(thread.map_err(|error| error.to_string())?) })
+    }
+
+    /// Ends it, and gives what was seen.
+    pub(crate) fn finish(mut self) -> Option<Phases> {
+        self.stop.store(true, Relaxed);
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+    }
+}
+
+fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phases {
+    let (mut follower, began, mut looked) = (Follower::default(), Instant::now(), Duration::ZERO);
+    while !stop.load(Relaxed) {
+        let from = Instant::now();
+        rings.iter().for_each(Ring::enable);
+        let is_full = || rings.iter().any(|ring| ring.fill() > FULL);
+        while !stop.load(Relaxed) && from.elapsed() < LONGEST && !is_full() {
+            std::thread::sleep(LOOK);
+        }
+        let pause = if is_full() { from.elapsed() * PAUSE } else { Duration::ZERO };
+        rings.iter().for_each(Ring::disable);
+        looked += from.elapsed();
+        let mut events = Vec::new();
+        rings.iter().for_each(|ring| ring.take(tracepoints, &mut events));
+        follower.look(&mut events);
+        let until = Instant::now() + pause;
+        while !stop.load(Relaxed) && Instant::now() < until {
+            std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+        }
+    }
+    follower.figures(looked.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9))
+}
+
+/// The processors that are there, by their numbers.
+fn online() -> Result<Vec<u32>, String> {
+    let path = "/sys/devices/system/cpu/online";
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path} ({error})"))?;
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    };
+    let ranges: Option<Vec<_>> = text.trim().split(',').map(range).collect();
+    ranges.map(|ranges| ranges.into_iter().flatten().collect()).ok_or_else(|| format!("{path} says `{}`", text.trim()))
+}

@@ -1,0 +1,219 @@
+//! The kernel's events of one processor, through a ring that it writes and we read (perf_event_open(2)).
+
+use super::follow::Event;
+use super::tracepoint::Tracepoint;
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::ffi::{CString, c_void};
+use std::io;
+use std::mem::offset_of;
+use std::ptr::NonNull;
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Release},
+};
+
+/// Bytes of a ring: some 1500 events.
+const DATA_BYTES: usize = 128 << 10;
+
+/// PERF_TYPE_TRACEPOINT.
+const TRACEPOINT: u32 = 2;
+/// PERF_SAMPLE_TIME and PERF_SAMPLE_RAW.
+const TIME_AND_RAW: u64 = 1 << 2 | 1 << 10;
+/// `disabled`: counts nothing until it is told to.
+const DISABLED: u64 = 1;
+/// PERF_FLAG_FD_CLOEXEC.
+const CLOSE_ON_EXEC: libc::c_ulong = 8;
+/// PERF_RECORD_SAMPLE.
+const SAMPLE: u32 = 9;
+
+/// PERF_EVENT_IOC_ENABLE, _DISABLE, _SET_OUTPUT, _SET_FILTER (linux/perf_event.h).
+const ENABLE: libc::c_ulong = 0x2400;
+const DISABLE: libc::c_ulong = 0x2401;
+const SET_OUTPUT: libc::c_ulong = 0x2405;
+const SET_FILTER: libc::c_ulong = 0x4008_2406;
+
+/// `struct perf_event_attr` as it first was (PERF_ATTR_SIZE_VER0).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint: u32,
+    config_1: u64,
+}
+
+/// The end of `struct perf_event_mmap_page`, which lies 1024 bytes into the first page.
+#[repr(C)]
+struct Heads {
+    before: [u8; 1024],
+    /// Bytes the kernel has written since the start, and bytes we have read.
+    head: AtomicU64,
+    tail: AtomicU64,
+    data_offset: u64,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 64 && offset_of!(Heads, head) == 1024);
+
+/// The events of one processor.
+#[derive(Debug)]
+pub(super) struct Ring {
+    /// The first has the ring, into which the others write as well.
+    events: Vec<OwnedFd>,
+    base: NonNull<u8>,
+    data_offset: usize,
+    bytes: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Opens the events of a processor for devices, by a filter in the kernel's words.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn open(cpu: u32, tracepoints: &[Tracepoint], filter: &str) -> io::Result<Ring> {
+        let filter = CString::new(filter)?;
+        let mut events: Vec<OwnedFd> = Vec::new();
+        for tracepoint in tracepoints {
+            let event = open(cpu, tracepoint.number)?;
+            // SAFETY: the kernel reads the text up to its end.
+            check(unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) })?;
+            events.push(event);
+        }
+        let first = events.first().ok_or(io::ErrorKind::InvalidInput)?;
+        let bytes = rustix::param::page_size() + DATA_BYTES;
+        // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
+        let base = unsafe {
+            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, first.as_fd(), 0)?
+        };
+        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mut ring = Ring { events, base, data_offset: rustix::param::page_size(), bytes };
+        // None before Linux 4.1: the data begin after the first page.
+        ring.data_offset = match ring.heads().data_offset {
+            0 => ring.data_offset,
+            offset => offset as usize,
+        };
+        for event in &ring.events[1..] {
+            // SAFETY: both are descriptors of events; no memory is named.
+            check(unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, ring.events[0].as_raw_fd()) })?;
+        }
+        Ok(ring)
+    }
+
+    pub(super) fn enable(&self) {
+        self.tell(ENABLE);
+    }
+
+    pub(super) fn disable(&self) {
+        self.tell(DISABLE);
+    }
+
+    fn tell(&self, what: libc::c_ulong) {
+        for event in &self.events {
+            // SAFETY: no memory is named. It fails for no event that was opened.
+            let _ = unsafe { libc::ioctl(event.as_raw_fd(), what, 0) };
+        }
+    }
+
+    /// Share of the ring that is full.
+    pub(super) fn fill(&self) -> f64 {
+        let heads = self.heads();
+        heads.head.load(Acquire).wrapping_sub(heads.tail.load(Acquire)) as f64 / DATA_BYTES as f64
+    }
+
+    /// Takes what is in the ring.
+    pub(super) fn take(&self, tracepoints: &[Tracepoint], events: &mut Vec<Event>) {
+        let heads = self.heads();
+        // Acquired: the kernel moves its head after it wrote the records.
+        let head = heads.head.load(Acquire);
+        let mut tail = heads.tail.load(Acquire);
+        let mut record = Vec::new();
+        while head.wrapping_sub(tail) >= 8 {
+            self.copy(tail, 8, &mut record);
+            let (kind, length) = (word32(&record, 0), usize::from(word16(&record, 6)));
+            // A length that cannot be is the end of what can be understood.
+            if length < 8 || length as u64 > head.wrapping_sub(tail) {
+                tail = head;
+                break;
+            }
+            if kind == SAMPLE && length >= 20 {
+                self.copy(tail, length, &mut record);
+                let at_ns = u64::from(word32(&record, 8)) | u64::from(word32(&record, 12)) << 32;
+                let raw = &record[20..];
+                let number = raw.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes));
+                let tracepoint = tracepoints.iter().find(|tracepoint| Some(tracepoint.number) == number);
+                events.extend(tracepoint.and_then(|tracepoint| tracepoint.event(at_ns, raw)));
+            }
+            tail = tail.wrapping_add(length as u64);
+        }
+        // Released: the records were read before the kernel may write over them.
+        heads.tail.store(tail, Release);
+    }
+
+    /// A copy of bytes of the ring, whose end goes on at its start.
+    fn copy(&self, from: u64, length: usize, into: &mut Vec<u8>) {
+        into.clear();
+        let start = from as usize % DATA_BYTES;
+        let first = length.min(DATA_BYTES - start);
+        for (start, length) in [(start, first), (0, length - first)] {
+            // SAFETY: inside the data of the mapping; the kernel does not write between the tail and the head.
+            into.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(self.base.as_ptr().add(self.data_offset + start), length)
+            });
+        }
+    }
+
+    fn heads(&self) -> &Heads {
+        // SAFETY: the first page of the mapping, which begins so and lives as long as `self`.
+        unsafe { self.base.cast::<Heads>().as_ref() }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `open`, unmapped once.
+        let _ = unsafe { munmap(self.base.as_ptr().cast::<c_void>(), self.bytes) };
+    }
+}
+
+fn open(cpu: u32, number: u16) -> io::Result<OwnedFd> {
+    let attributes = Attributes {
+        kind: TRACEPOINT,
+        size: size_of::<Attributes>() as u32,
+        config: u64::from(number),
+        sample_period: 1,
+        sample_type: TIME_AND_RAW,
+        flags: DISABLED,
+        ..Attributes::default()
+    };
+    let (any_thread, no_group): (libc::pid_t, libc::c_int) = (-1, -1);
+    let cpu = libc::c_int::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the structure has the size it says and outlives the call, which only reads it.
+    let result = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, any_thread, cpu, no_group, CLOSE_ON_EXEC)
+    };
+    let descriptor = i32::try_from(result).ok().filter(|number| *number >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A number of a record; nought past its end.
+fn word32(record: &[u8], at: usize) -> u32 {
+    record.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+}
+
+fn word16(record: &[u8], at: usize) -> u16 {
+    record.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u16::from_ne_bytes(*bytes))
+}

@@ -1,0 +1,253 @@
+//! The soaker: one busy loop a processor that takes what nobody else wants; what it does not get, somebody used.
+//!
+//! Each loop is a process of its own (so that nothing of it shows in what the program is measured by), pinned, in the
+//! scheduling class SCHED_IDLE. Where the kernel groups processes by session (sched_autogroup), that class counts
+//! within the session only, so each also leaves the session for one of the lowest weight. It turns a chain of
+//! multiplications that touches no memory and whose speed hangs on the length of the chain, not on what a sibling
+//! thread of the core leaves of its units. Calibration takes the rate of the fastest uninterrupted span of
+//! some 0.1 ms; counts over that rate are the time the loop had, to which interrupts, other programs, and the hypervisor
+//! do not belong.
+//!
+//! It refuses where a limit on the program's processor time (`cpu.max`) would make the loops slow down what they
+//! measure. Method: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), section 4.
+
+use super::clock::Clock;
+use crate::worker::shared::{Shared, Zeroed};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Multiplications a count, one after another: 1 to 2 µs.
+const MULTIPLICATIONS: u32 = 1000;
+/// Counts a span.
+const SPAN: u64 = 64;
+/// How long the loops are calibrated; longer where one had no uninterrupted span, up to the most.
+const CALIBRATION: Duration = Duration::from_millis(300);
+const CALIBRATION_MOST: Duration = Duration::from_secs(5);
+
+/// What a loop says of itself.
+#[derive(Debug)]
+#[repr(C, align(128))]
+struct Slot {
+    counts: AtomicU64,
+    /// Ticks of the fastest span since somebody set it to 0.
+    best_ticks: AtomicU64,
+}
+
+// SAFETY: two numbers, zero before the loop begins, changed as atomics.
+unsafe impl Zeroed for Slot {}
+
+/// Busy loops on all processors that the thread which made it may use; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Soaker {
+    slots: Shared<Slot>,
+    processes: Vec<Pid>,
+    cpus: Vec<u32>,
+    clock: Clock,
+    /// Ticks of a span, as calibrated.
+    span_ticks: Vec<u64>,
+    calibrated_s: f64,
+    calibration: Vec<Share>,
+}
+
+/// The counts at some moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    tick: u64,
+    counts: Vec<u64>,
+}
+
+/// What was not left for the loop of one processor, as a share of the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub(crate) cpu: u32,
+    pub(crate) counts_per_s: f64,
+    pub(crate) busy: f64,
+    /// By how much that may be wrong.
+    pub(crate) error: f64,
+}
+
+impl Soaker {
+    /// Starts the loops and calibrates them.
+    ///
+    /// # Errors
+    /// When a process cannot be made, processor time is limited, or a processor has no time left for its loop.
+    pub(crate) fn start(clock: Clock) -> io::Result<Soaker> {
+        if let Some(limit) = processor_limit() {
+            return Err(io::Error::other(format!(
+                "{limit} limits the processor time of this program, and the soaker would use it up; lift the limit"
+            )));
+        }
+        let allowed = sched_getaffinity(None)?;
+        let cpus: Vec<u32> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+        let slots = Shared::new(cpus.len())?;
+        let mut soaker = Soaker {
+            slots,
+            processes: Vec::new(),
+            cpus,
+            clock,
+            span_ticks: Vec::new(),
+            calibrated_s: 0.0,
+            calibration: Vec::new(),
+        };
+        let parent = rustix::process::getpid();
+        for (slot, cpu) in soaker.slots.iter().zip(&soaker.cpus) {
+            // SAFETY: the child calls the kernel and turns its loop; it allocates nothing, takes no lock, and never
+            // returns.
+            match unsafe { libc::fork() } {
+                -1 => return Err(io::Error::last_os_error()),
+                0 => soak(slot, *cpu, clock, parent),
+                pid => soaker.processes.extend(Pid::from_raw(pid)),
+            }
+        }
+        soaker.calibrate()?;
+        Ok(soaker)
+    }
+
+    fn calibrate(&mut self) -> io::Result<()> {
+        let from = Instant::now();
+        // The first moments of the processes are not the loops'.
+        std::thread::sleep(CALIBRATION / 10);
+        let before = self.now();
+        loop {
+            std::thread::sleep(CALIBRATION);
+            let starved = self.slots.iter().position(|slot| slot.best_ticks.load(Relaxed) == 0);
+            let Some(starved) = starved else { break };
+            if from.elapsed() > CALIBRATION_MOST {
+                return Err(io::Error::other(format!(
+                    "processor {} has no time left for the soaker; use it when the machine is idle",
+                    self.cpus[starved]
+                )));
+            }
+        }
+        self.calibrated_s = from.elapsed().as_secs_f64();
+        self.span_ticks = self.slots.iter().map(|slot| slot.best_ticks.load(Relaxed)).collect();
+        self.calibration = self.since(&before);
+        Ok(())
+    }
+
+    /// How long it was calibrated, and what it saw meanwhile.
+    pub(crate) fn calibration(&self) -> (f64, &[Share]) {
+        (self.calibrated_s, &self.calibration)
+    }
+
+    /// Forgets how fast the loops have been until now, for the stated error of what comes.
+    pub(crate) fn begin(&self) -> Moment {
+        self.slots.iter().for_each(|slot| slot.best_ticks.store(0, Relaxed));
+        self.now()
+    }
+
+    fn now(&self) -> Moment {
+        let counts = self.slots.iter().map(|slot| slot.counts.load(Relaxed)).collect();
+        Moment { tick: self.clock.tick(), counts }
+    }
+
+    /// What was used on each processor since an earlier moment.
+    pub(crate) fn since(&self, before: &Moment) -> Vec<Share> {
+        let now = self.now();
+        let ticks = (now.tick - before.tick).max(1);
+        let of = |index: usize| {
+            let counts = now.counts[index] - before.counts[index];
+            let span_ticks = self.span_ticks[index] as f64;
+            let best = self.slots[index].best_ticks.load(Relaxed);
+            let soaked = counts as f64 / SPAN as f64 * span_ticks / ticks as f64;
+            // A loop that turned at another rate than it was calibrated at has counted the wrong time; and it may have
+            // been amid a count at both ends.
+            let drift = if best == 0 { 0.0 } else { (best as f64 / span_ticks - 1.0).abs() };
+            Share {
+                cpu: self.cpus[index],
+                counts_per_s: SPAN as f64 / (self.clock.nanoseconds(self.span_ticks[index]) as f64 / 1e9),
+                busy: 1.0 - soaked,
+                error: soaked * drift + 2.0 * span_ticks / SPAN as f64 / ticks as f64,
+            }
+        };
+        (0..self.cpus.len()).map(of).collect()
+    }
+}
+
+impl Drop for Soaker {
+    fn drop(&mut self) {
+        for process in &self.processes {
+            // One that is gone already needs no end.
+            let _ = kill_process(*process, Signal::KILL);
+        }
+        for process in &self.processes {
+            let _ = waitpid(Some(*process), WaitOptions::empty());
+        }
+    }
+}
+
+/// The loop. Never returns; ends with the thread that made its process.
+fn soak(slot: &Slot, cpu: u32, clock: Clock, parent: Pid) -> ! {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    let lowest = libc::sched_param { sched_priority: 0 };
+    // SAFETY: each sets something of this process; the one pointer is to a value that outlives the call. Nothing but
+    // the shared memory of its parent stays open.
+    let is_set = unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::signal(libc::SIGINT, libc::SIG_IGN);
+        libc::close_range(0, libc::c_uint::MAX, 0);
+        libc::setsid();
+        libc::setpriority(libc::PRIO_PROCESS, 0, 19);
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const lowest) == 0
+    };
+    leave_the_session();
+    let is_orphan = rustix::process::getppid() != Some(parent);
+    if !is_set || is_orphan || sched_setaffinity(None, &set).is_err() {
+        // SAFETY: ends the process without running what its parent registered.
+        unsafe { libc::_exit(1) }
+    }
+    let mut counts = 0;
+    let mut value = 1_u64;
+    loop {
+        let from = clock.tick();
+        for _ in 0..SPAN {
+            for _ in 0..MULTIPLICATIONS {
+                // The rotation keeps the compiler from making one multiplication of many.
+                value = value.rotate_left(7).wrapping_mul(6_364_136_223_846_793_005);
+            }
+            counts += 1;
+            slot.counts.store(counts, Relaxed);
+        }
+        std::hint::black_box(value);
+        let took = clock.tick() - from;
+        let best = slot.best_ticks.load(Relaxed);
+        if best == 0 || took < best {
+            slot.best_ticks.store(took, Relaxed);
+        }
+    }
+}
+
+/// Gives the new session of this process the lowest weight; where sessions are not scheduled as groups, nothing.
+fn leave_the_session() {
+    use rustix::fs::{Mode, OFlags, open};
+    if let Ok(file) = open(c"/proc/self/autogroup", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+        let _ = rustix::io::write(&file, b"19");
+    }
+}
+
+/// The file that limits this program's processor time, where one does.
+fn processor_limit() -> Option<String> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let limit_of = |line: &str| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_limited = |directory: &Path| {
+            let read = |name: &str| std::fs::read_to_string(directory.join(name)).ok();
+            let quota = read("cpu.cfs_quota_us").is_some_and(|quota| !quota.starts_with('-'));
+            quota || read("cpu.max").is_some_and(|limit| !limit.starts_with("max"))
+        };
+        let root = if controllers.is_empty() { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+        if !controllers.is_empty() && !controllers.split(',').any(|controller| controller == "cpu") {
+            return None;
+        }
+        let directory = Path::new(root).join(path.trim_start_matches('/'));
+        let limited = directory.ancestors().take_while(|above| above.starts_with(root)).find(|above| is_limited(above));
+        limited.map(|directory| directory.display().to_string())
+    };
+    groups.lines().find_map(limit_of)
+}

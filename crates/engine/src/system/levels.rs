@@ -1,0 +1,167 @@
+//! The levels of a target, from memory to device, and the peak of each, from what was found of it.
+//!
+//! Where a stack has several disks, each has its channel at every level; what leads to several of them is there once. A
+//! file system without a disk ends at its network, or at the memory.
+
+use halfpower_model::reading::inspect::{Device, DeviceKind, Ground, Limit, Link, Memory};
+use halfpower_model::{BytesPerSecond, Channel, Level, LevelName};
+
+/// The levels of what lies on this ground. A device's own peak is not known to the kernel.
+pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
+    let mut levels = vec![Level::of(LevelName::Memory, [channel("memory", memory.pap_bytes_per_s, &memory.source)])];
+    let bottom = bottom(ground);
+    let stack: Vec<&Device> = ground.device.iter().flat_map(Device::stack).collect();
+    for name in [LevelName::ReadLimit, LevelName::WriteLimit] {
+        if let Some(top) = &ground.device
+            && stack.iter().any(|device| limit_of(device, name).is_some())
+        {
+            let mut channels = Vec::new();
+            limits(top, None, name, &mut channels);
+            levels.push(Level::of(name, channels));
+        }
+    }
+    let is_leaf = |device: &&&Device| device.below.is_empty() && device.backing.is_none();
+    let disks: Vec<&Device> =
+        stack.iter().filter(is_leaf).filter(|device| device.kind == DeviceKind::Disk).copied().collect();
+    if disks.is_empty() {
+        let network = bottom.filesystem.as_ref().filter(|mount| crate::target::filesystem::is_network(&mount.kind));
+        levels.extend(network.map(|mount| {
+            Level::of(LevelName::Link, [channel(&mount.source, None, "a network does not tell what it gives")])
+        }));
+        return levels;
+    }
+    let bus: Vec<Channel> = disks.iter().flat_map(|disk| bus(disk)).collect();
+    if !bus.is_empty() {
+        levels.push(Level::of(LevelName::Bus, bus));
+    }
+    let link = |disk: &&Device| match disk.links.last() {
+        Some(link) => channel(&link.at, link.pap_bytes_per_s, &link.source),
+        None => channel(&disk.name, None, "the kernel does not tell how it is attached"),
+    };
+    levels.push(Level::of(LevelName::Link, disks.iter().map(link)));
+    let device = |disk: &&Device| channel(&disk.name, None, "a device does not tell its own peak");
+    levels.push(Level::of(LevelName::Device, disks.iter().map(device)));
+    levels
+}
+
+/// The ground that the last loop device of a stack lies on, or the ground itself.
+fn bottom(ground: &Ground) -> &Ground {
+    let stack = ground.device.iter().flat_map(Device::stack);
+    stack.filter_map(|device| device.backing.as_ref()).next_back().map_or(ground, |backing| &backing.ground)
+}
+
+fn channel(at: &str, pap_bytes_per_s: Option<BytesPerSecond>, source: &str) -> Channel {
+    Channel { at: at.to_owned(), through: None, pap_bytes_per_s, source: source.to_owned() }
+}
+
+/// The links above the disk's own, each through the one above it.
+fn bus(disk: &Device) -> Vec<Channel> {
+    let Some((_, above)) = disk.links.split_last() else { return Vec::new() };
+    let through = |index: usize| index.checked_sub(1).map(|upper: usize| above[upper].at.clone());
+    let one = |(index, link): (usize, &Link)| Channel {
+        through: through(index),
+        ..channel(&link.at, link.pap_bytes_per_s, &link.source)
+    };
+    above.iter().enumerate().map(one).collect()
+}
+
+/// Every device of a stack with its limit, or none, through the one above it.
+fn limits(device: &Device, through: Option<&str>, name: LevelName, channels: &mut Vec<Channel>) {
+    let (rate, source) = match limit_of(device, name) {
+        Some((rate, group)) => (Some(rate), format!("control group {group} on {}", device.name)),
+        None => (None, format!("no limit on {}", device.name)),
+    };
+    channels.push(Channel { through: through.map(str::to_owned), ..channel(&device.name, rate, &source) });
+    let backing = device.backing.iter().filter_map(|backing| backing.ground.device.as_ref());
+    device.below.iter().chain(backing).for_each(|below| limits(below, Some(&device.name), name, channels));
+}
+
+/// The least that a group lets through, and which group.
+fn limit_of(device: &Device, name: LevelName) -> Option<(BytesPerSecond, &str)> {
+    let rate = |limit: &Limit| match name {
+        LevelName::ReadLimit => limit.read_bytes_per_s,
+        _ => limit.write_bytes_per_s,
+    };
+    let rates = device.limits.iter().filter_map(|limit| Some((rate(limit)?, limit.group.as_str())));
+    rates.min_by(|a, b| a.0.0.total_cmp(&b.0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::device::ground_of;
+    use crate::system::machine::memory;
+    use crate::system::tree::Tree;
+    use std::path::{Path, PathBuf};
+
+    /// Name, peak in MB/s and source of every level of a file on the device `number`.
+    fn shown(tree: &Tree, number: &str) -> Vec<(LevelName, Option<f64>, String)> {
+        tree.mounts(&format!(
+            "30 1 {number} / / rw - ext4 /dev/disk rw\n35 31 0:36 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio"
+        ));
+        let found = levels(&ground_of(&tree.root(), Path::new("/")), &memory(&tree.root()));
+        let peak = |level: &Level| level.pap_bytes_per_s.map(|rate| (rate.0 / 1e6).round());
+        found.into_iter().map(|level| (level.name, peak(&level), level.source)).collect()
+    }
+
+    fn level(name: LevelName, megabytes: f64, source: &str) -> (LevelName, Option<f64>, String) {
+        (name, Some(megabytes), source.to_owned())
+    }
+
+    fn raid(tree: &Tree, level: &str) -> [PathBuf; 2] {
+        let disks = ["sda", "sdb"].map(|name| tree.sas(name));
+        let raid = tree.device("devices/virtual/block/md0", "9:0", &[("md/level", level)]);
+        tree.stack(&raid, &[&disks[0], &disks[1]]);
+        disks
+    }
+
+    #[test]
+    fn an_nvme_disk_in_its_socket_has_no_bus_beside_its_link() {
+        let tree = Tree::new();
+        tree.nvme("nvme0n1", "259:0");
+        let found = shown(&tree, "259:0");
+        let names: Vec<LevelName> = found.iter().map(|level| level.0).collect();
+        assert_eq!(names, [LevelName::Memory, LevelName::Link, LevelName::Device]);
+        assert_eq!(found[1], level(LevelName::Link, 7877.0, "PCIe 16 GT/s × 4, 128b/130b"));
+        assert_eq!((found[0].1, found[2].1), (None, None));
+    }
+
+    #[test]
+    fn disks_of_a_raid_add_up_behind_the_bus_they_share() {
+        let tree = Tree::new();
+        raid(&tree, "raid0");
+        let found = shown(&tree, "9:0");
+        assert_eq!(found[1], level(LevelName::Bus, 3938.0, "PCIe 8 GT/s × 4, 128b/130b"));
+        assert_eq!(found[2], level(LevelName::Link, 2400.0, "2 × (SAS 12 Gbit/s, 8b/10b)"));
+        assert_eq!(found[3].0, LevelName::Device);
+    }
+
+    #[test]
+    fn a_limit_anywhere_in_the_stack_is_a_level() {
+        let tree = Tree::new();
+        raid(&tree, "raid0");
+        tree.files("proc/self", &[("cgroup", "7:blkio:/slow")]);
+        let group = "sys/fs/cgroup/blkio/slow";
+        tree.files(group, &[("blkio.throttle.write_bps_device", "8:0 5000000\n8:16 7000000\n9:0 90000000")]);
+        tree.files(group, &[("blkio.throttle.read_bps_device", "8:0 5000000")]);
+        let found = shown(&tree, "9:0");
+        // One disk alone that is held back leaves the sum open.
+        assert_eq!((found[1].0, found[1].1), (LevelName::ReadLimit, None));
+        let sources = "control group blkio:/slow on sda + control group blkio:/slow on sdb";
+        assert_eq!(found[2], level(LevelName::WriteLimit, 12.0, sources));
+    }
+
+    #[test]
+    fn memory_and_networks_end_early() {
+        let tree = Tree::new();
+        tree.device("devices/virtual/block/zram0", "253:0", &[]);
+        let names = |found: Vec<(LevelName, Option<f64>, String)>| found.into_iter().map(|l| l.0).collect::<Vec<_>>();
+        assert_eq!(names(shown(&tree, "253:0")), [LevelName::Memory]);
+        tree.mounts("30 1 0:50 / / rw - nfs4 server:/export rw");
+        let found = levels(&ground_of(&tree.root(), Path::new("/")), &memory(&tree.root()));
+        assert_eq!(
+            (found.len(), found[1].name, found[1].channels[0].at.as_str()),
+            (2, LevelName::Link, "server:/export")
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! The machine around the targets: processors, caches, memory, kernel, hypervisor.
+
+use super::{Root, dmi, entries, name_of, number, text};
+use halfpower_model::reading::inspect::{Cache, Machine, Memory, MemoryModule, Processors};
+use halfpower_model::{Bytes, BytesPerSecond};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+const CPUS: &str = "/sys/devices/system/cpu";
+const TABLES: &str = "/sys/firmware/dmi/tables/DMI";
+
+/// What the machine is made of.
+pub(crate) fn machine(root: &Root) -> Machine {
+    let cpus = cpus(root);
+    let vulnerabilities = entries(&root.path(format!("{CPUS}/vulnerabilities")));
+    let identity = |name: &str| text(root.path(format!("/sys/class/dmi/id/{name}")));
+    let product: Vec<String> = [identity("sys_vendor"), identity("product_name")].into_iter().flatten().collect();
+    Machine {
+        virtualisation: virtualisation(root, product.first().map(String::as_str)),
+        product: (!product.is_empty()).then(|| product.join(" ")),
+        kernel: text(root.path("/proc/sys/kernel/osrelease")).unwrap_or_default(),
+        processors: processors(root, &cpus),
+        caches: caches(&cpus),
+        numa_nodes: numbered(root, "/sys/devices/system/node", "node").len().max(1) as u32,
+        memory: memory(root),
+        mitigations: vulnerabilities
+            .iter()
+            .filter_map(|file| Some((name_of(file), text(file)?)))
+            .collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// Directories such as cpu0, cpu1.
+fn numbered(root: &Root, directory: &str, prefix: &str) -> Vec<PathBuf> {
+    let is_one = |path: &PathBuf| {
+        let name = name_of(path);
+        name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    entries(&root.path(directory)).into_iter().filter(is_one).collect()
+}
+
+/// The processors that are running: one that is not has no topology.
+fn cpus(root: &Root) -> Vec<PathBuf> {
+    let all = numbered(root, CPUS, "cpu");
+    all.into_iter().filter(|cpu| cpu.join("topology").is_dir()).collect()
+}
+
+/// The processor's name.
+pub(crate) fn processor_model(root: &Root) -> Option<String> {
+    of_cpuinfo(root, "model name")
+}
+
+fn of_cpuinfo(root: &Root, key: &str) -> Option<String> {
+    let cpuinfo = text(root.path("/proc/cpuinfo"))?;
+    let found = cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key);
+    found.map(|(_, value)| value.trim().to_owned())
+}
+
+fn processors(root: &Root, cpus: &[PathBuf]) -> Processors {
+    let socket = |cpu: &PathBuf| text(cpu.join("topology/physical_package_id"));
+    // Kernels before 4.3 count the cores of each socket from 0.
+    let core = |cpu: &PathBuf| (socket(cpu), text(cpu.join("topology/core_id")), text(cpu.join("topology/die_id")));
+    let governors: BTreeSet<String> =
+        cpus.iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect();
+    Processors {
+        model: processor_model(root),
+        sockets: cpus.iter().map(socket).collect::<BTreeSet<_>>().len() as u32,
+        cores: cpus.iter().map(core).collect::<BTreeSet<_>>().len() as u32,
+        threads: cpus.len() as u32,
+        clock_mhz: of_cpuinfo(root, "cpu MHz").and_then(|clock| clock.parse().ok()),
+        clock_max_mhz: cpus
+            .first()
+            .and_then(|cpu| number::<f64>(cpu.join("cpufreq/cpuinfo_max_freq")))
+            .map(|kilohertz| kilohertz / 1e3),
+        governors: governors.into_iter().collect(),
+    }
+}
+
+/// Each kind of cache once, with how many there are: a cache is told from others by the processors that share it.
+fn caches(cpus: &[PathBuf]) -> Vec<Cache> {
+    let mut found: BTreeMap<(u32, String, u64), BTreeSet<String>> = BTreeMap::new();
+    for index in cpus.iter().flat_map(|cpu| entries(&cpu.join("cache"))) {
+        let told = || {
+            let kib: u64 = text(index.join("size"))?.strip_suffix('K')?.parse().ok()?;
+            Some(((number(index.join("level"))?, text(index.join("type"))?, kib), text(index.join("shared_cpu_list"))?))
+        };
+        if let Some((kind, shared)) = told() {
+            found.entry(kind).or_default().insert(shared);
+        }
+    }
+    let cache = |((level, kind, kib), sharers): ((u32, String, u64), BTreeSet<String>)| Cache {
+        level,
+        kind,
+        size_bytes: Bytes(kib.saturating_mul(1024)),
+        instances: sharers.len() as u32,
+    };
+    found.into_iter().map(cache).collect()
+}
+
+/// What the machine runs in: told by the flag that every hypervisor sets, named by what else shows.
+fn virtualisation(root: &Root, vendor: Option<&str>) -> Option<String> {
+    if let Some(kind) = text(root.path("/sys/hypervisor/type")) {
+        return Some(kind);
+    }
+    let flags = of_cpuinfo(root, "flags").unwrap_or_default();
+    if !flags.split_whitespace().any(|flag| flag == "hypervisor") {
+        return None;
+    }
+    let clocks = text(root.path("/sys/devices/system/clocksource/clocksource0/available_clocksource"));
+    let clocks = clocks.unwrap_or_default();
+    let by_clock = [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")];
+    let named = by_clock.iter().find(|(clock, _)| clocks.contains(clock)).map(|(_, name)| *name);
+    Some(named.or(vendor).unwrap_or("a hypervisor that does not tell its name").to_owned())
+}
+
+/// The memory, with its modules where the firmware's tables are there to be read.
+pub(crate) fn memory(root: &Root) -> Memory {
+    let meminfo = text(root.path("/proc/meminfo")).unwrap_or_default();
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or_default();
+    let tables = fs::read(root.path(TABLES));
+    let modules = tables.as_deref().map(dmi::modules).unwrap_or_default();
+    let channels = dmi::channels(&modules);
+    let (pap_bytes_per_s, source) = match tables {
+        Ok(_) => match memory_peak(&modules, channels) {
+            Ok((peak, source)) => (Some(peak), source),
+            Err(reason) => (None, reason.to_owned()),
+        },
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            (None, "the firmware's tables are not available: needs root".to_owned())
+        }
+        Err(_) => (None, "this machine has no firmware tables that tell of its memory".to_owned()),
+    };
+    Memory { size_bytes: Bytes(kib.saturating_mul(1024)), modules, channels, pap_bytes_per_s, source }
+}
+
+/// What all channels give: transfers a second of the slowest module, by the bytes of one, by the channels.
+fn memory_peak(modules: &[MemoryModule], channels: Option<u32>) -> Result<(BytesPerSecond, String), &'static str> {
+    if modules.is_empty() {
+        return Err("the firmware's tables name no memory module");
+    }
+    let speeds: Option<Vec<u32>> = modules.iter().map(|module| module.megatransfers_per_s).collect();
+    let widths: Option<Vec<u32>> = modules.iter().map(|module| module.width_bytes).collect();
+    let slowest = speeds.and_then(|speeds| speeds.into_iter().min());
+    let narrowest = widths.and_then(|widths| widths.into_iter().min());
+    let Some((speed, width)) = slowest.zip(narrowest) else {
+        return Err("the firmware's tables do not tell the modules' speed");
+    };
+    let Some(channels) = channels else { return Err("the names of the memory slots do not tell the channels") };
+    let kind = modules[0].kind.as_deref().unwrap_or("memory at");
+    let rate = f64::from(speed) * 1e6 * f64::from(width) * f64::from(channels);
+    let plural = if channels == 1 { "channel" } else { "channels" };
+    Ok((BytesPerSecond(rate), format!("{kind}-{speed} × {width} bytes × {channels} {plural}").replace(" at-", " at ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::tree::Tree;
+    use std::path::Path;
+
+    #[test]
+    fn processors_and_caches_are_counted_once() {
+        let tree = Tree::new();
+        // Two sockets of two cores of two threads.
+        for cpu in 0..8 {
+            let directory = format!("sys/devices/system/cpu/cpu{cpu}");
+            let (socket, core) = (cpu / 4, cpu % 4 / 2);
+            let place = [("physical_package_id", socket.to_string()), ("core_id", core.to_string())];
+            place.iter().for_each(|(name, text)| tree.files(&format!("{directory}/topology"), &[(name, text)]));
+            let cache = |index: u32, level: &str, kind: &str, size: &str, shared: String| {
+                let files = [("level", level), ("type", kind), ("size", size), ("shared_cpu_list", &shared)];
+                tree.files(&format!("{directory}/cache/index{index}"), &files);
+            };
+            cache(0, "1", "Data", "48K", format!("{}-{}", cpu / 2 * 2, cpu / 2 * 2 + 1));
+            cache(3, "3", "Unified", "32768K", format!("{}-{}", socket * 4, socket * 4 + 3));
+            tree.files(
+                &format!("{directory}/cpufreq"),
+                &[("scaling_governor", "powersave"), ("cpuinfo_max_freq", "3400000")],
+            );
+        }
+        tree.files("sys/devices/system/cpu/cpufreq", &[("boost", "1")]);
+        tree.files("sys/devices/system/cpu/cpu9", &[("online", "0")]);
+        tree.files("sys/devices/system/cpu/vulnerabilities", &[("meltdown", "Not affected")]);
+        for node in 0..2 {
+            tree.files(&format!("sys/devices/system/node/node{node}"), &[("cpulist", "0-3")]);
+        }
+        tree.files(
+            "proc",
+            &[("cpuinfo", "processor\t: 0\nmodel name\t: ACME 9000\ncpu MHz\t\t: 2100.5\nflags\t\t: fpu sse")],
+        );
+        let found = machine(&tree.root());
+        let processors = &found.processors;
+        assert_eq!((processors.sockets, processors.cores, processors.threads), (2, 4, 8));
+        assert_eq!((processors.model.as_deref(), processors.clock_mhz), (Some("ACME 9000"), Some(2100.5)));
+        assert_eq!((processors.clock_max_mhz, processors.governors.join(" ").as_str()), (Some(3400.0), "powersave"));
+        let caches: Vec<_> =
+            found.caches.iter().map(|cache| (cache.level, cache.size_bytes, cache.instances)).collect();
+        assert_eq!(caches, [(1, Bytes(48 << 10), 4), (3, Bytes(32 << 20), 2)]);
+        assert_eq!((found.numa_nodes, found.virtualisation), (2, None));
+        assert_eq!(found.mitigations["meltdown"], "Not affected");
+    }
+
+    #[test]
+    fn a_hypervisor_is_named_by_what_shows() {
+        let tree = Tree::new();
+        tree.files("proc", &[("cpuinfo", "flags : fpu hypervisor sse")]);
+        assert_eq!(machine(&tree.root()).virtualisation.as_deref(), Some("a hypervisor that does not tell its name"));
+        tree.files("sys/class/dmi/id", &[("sys_vendor", "ACME Cloud"), ("product_serial", "secret")]);
+        assert_eq!(machine(&tree.root()).virtualisation.as_deref(), Some("ACME Cloud"));
+        let clocks = "sys/devices/system/clocksource/clocksource0";
+        tree.files(clocks, &[("available_clocksource", "kvm-clock tsc")]);
+        assert_eq!(machine(&tree.root()).virtualisation.as_deref(), Some("kvm"));
+        assert!(!format!("{:?}", machine(&tree.root())).contains("secret"));
+    }
+
+    #[test]
+    fn memory_has_the_peak_of_its_channels() {
+        let tree = Tree::new();
+        tree.files("proc", &[("meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB")]);
+        let none = memory(&tree.root());
+        assert_eq!((none.size_bytes, none.pap_bytes_per_s), (Bytes(1 << 20), None));
+        assert!(none.source.contains("no firmware tables"), "{}", none.source);
+        let device = dmi::tests::device;
+        let tables = [device(16384, 3200, "DIMM_A1", "BANK 0"), device(16384, 3200, "DIMM_B1", "BANK 1")].concat();
+        tree.write(Path::new(TABLES.trim_start_matches('/')), tables);
+        let found = memory(&tree.root());
+        assert_eq!((found.pap_bytes_per_s, found.channels), (Some(BytesPerSecond(51.2e9)), Some(2)));
+        assert_eq!(found.source, "DDR4-3200 × 8 bytes × 2 channels");
+        let tables = [device(16384, 3200, "one", "here"), device(16384, 3200, "two", "here")].concat();
+        tree.write(Path::new(TABLES.trim_start_matches('/')), tables);
+        assert!(memory(&tree.root()).source.contains("names of the memory slots"));
+    }
+}

@@ -1,0 +1,80 @@
+//! What this machine is made of and what lies below a file, read from procfs, sysfs and the firmware's tables.
+//!
+//! Every reader takes a [`Root`], so that the tests can show it machines that are not here. What the kernel does not tell
+//! stays unknown. Nothing is opened but what these trees hold; serial numbers and addresses are not read. Sources: Linux,
+//! Documentation/ABI (sysfs-block, sysfs-bus-pci, sysfs-ata, sysfs-class-scsi…), and those each file names.
+
+pub(crate) mod device;
+mod dmi;
+pub(crate) mod levels;
+mod limits;
+mod links;
+pub(crate) mod machine;
+#[cfg(test)]
+mod tree;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Where the trees are rooted: `/`, or a directory of a test.
+#[derive(Clone, Debug)]
+pub(crate) struct Root(PathBuf);
+
+impl Root {
+    /// This host.
+    pub(crate) fn host() -> Root {
+        Root(PathBuf::from("/"))
+    }
+
+    /// An absolute path, below this root.
+    pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+        let path = absolute.as_ref();
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// What a path leads to, as it is called below this root; none where there is nothing.
+    pub(crate) fn canonical(&self, absolute: &Path) -> Option<PathBuf> {
+        let found = fs::canonicalize(self.path(absolute)).ok()?;
+        let within = found.strip_prefix(fs::canonicalize(&self.0).ok()?).ok()?;
+        Some(Path::new("/").join(within))
+    }
+
+    /// The directory of a block device in sysfs.
+    pub(crate) fn device(&self, (major, minor): (u32, u32)) -> Option<PathBuf> {
+        fs::canonicalize(self.path(format!("/sys/dev/block/{major}:{minor}"))).ok()
+    }
+}
+
+/// A file's text without blanks around it; none where there is none.
+pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
+    let text = fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// A file's number, or anything else that is read from text.
+pub(crate) fn number<N: FromStr>(path: impl AsRef<Path>) -> Option<N> {
+    text(path)?.parse().ok()
+}
+
+/// What a directory of links leads to, in the order of their names.
+pub(crate) fn links_in(directory: &Path) -> Vec<PathBuf> {
+    let mut entries = entries(directory);
+    entries.retain_mut(|entry| fs::canonicalize(&*entry).map(|found| *entry = found).is_ok());
+    entries
+}
+
+/// The entries of a directory in the order of their names; none where there is no such directory.
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    entries
+}
+
+/// The last part of a path.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

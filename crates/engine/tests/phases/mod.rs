@@ -1,0 +1,80 @@
+//! Where requests spend their time below the file system, and what the device moved for them.
+
+use crate::{file, host, measure};
+use halfpower_engine::Access;
+use halfpower_model::sample::Phases;
+use halfpower_model::{BlockPhases, Buffering, Bytes, Operation, Pattern, Sample, Testbed, WorkloadSpec};
+
+fn direct(request_size: u64) -> WorkloadSpec {
+    WorkloadSpec {
+        buffering: Some(Buffering::Direct),
+        block_phases: Some(BlockPhases::On),
+        request_size: Some(Bytes(request_size)),
+        ..Default::default()
+    }
+}
+
+/// The phases of a sample; none, saying so, where they cannot be had here.
+fn phases(sample: &Sample) -> Option<&Phases> {
+    let refused = &sample.instrument.refused;
+    let phases = sample.block.as_ref().and_then(|block| block.phases.as_ref());
+    if phases.is_none() {
+        assert!(sample.block.is_none() || !refused.is_empty(), "nothing was said of why there are none");
+        eprintln!("skipped: {refused:?}, or the target has no device");
+    }
+    phases
+}
+
+#[test]
+fn requests_are_followed_from_the_queue_to_their_end() {
+    let (_directory, path) = file(8 << 20);
+    let mut host = host(&path, Access::Read);
+    if host.describe().target.direct_alignment_bytes.is_none() {
+        eprintln!("skipped: needs direct I/O");
+        return;
+    }
+    let spec = WorkloadSpec { pattern: Some(Pattern::Random), requests: Some(2000), ..direct(4096) };
+    let sample = measure(&mut host, &spec);
+    let Some(phases) = phases(&sample) else { return };
+    assert!(phases.followed > 0 && phases.looked_share > 0.0, "{phases:?}");
+    let (queued, device) = (phases.queued_ns.mean.unwrap(), phases.device_ns.mean.unwrap());
+    let share = phases.queued_share.unwrap();
+    assert!((share - queued / (queued + device)).abs() < 1e-6, "{share}");
+    // A request of ours cannot have been at the device longer than the longest that was measured.
+    let longest = sample.total.latency_ns.max.unwrap();
+    assert!(phases.device_ns.p50.is_none_or(|median| median <= longest), "{phases:?} and {longest}");
+    let read = sample.block.as_ref().unwrap().read.unwrap();
+    assert!(read.amplification.unwrap() >= 0.999, "{read:?}: every byte comes from the device");
+}
+
+#[test]
+fn a_request_that_is_too_large_for_the_device_is_seen_to_be_split() {
+    let (_directory, path) = file(64 << 20);
+    let mut host = host(&path, Access::Read);
+    let most = host.describe().target.device.as_ref().and_then(|device| {
+        let text = std::fs::read_to_string(format!("/sys/block/{device}/queue/max_sectors_kb")).ok()?;
+        text.trim().parse::<u64>().ok()
+    });
+    if host.describe().target.direct_alignment_bytes.is_none() || most.is_none_or(|kib| kib >= 16 << 10) {
+        eprintln!("skipped: needs direct I/O on a device that takes less than 16 MiB at a time");
+        return;
+    }
+    let sample = measure(&mut host, &WorkloadSpec { requests: Some(40), ..direct(32 << 20) });
+    let Some(phases) = phases(&sample) else { return };
+    assert!(phases.split > 0, "{phases:?}");
+}
+
+#[test]
+fn nothing_is_asked_of_the_kernel_unless_somebody_wants_to_know() {
+    let (_directory, path) = file(4 << 20);
+    let mut host = host(&path, Access::Overwrite);
+    let spec = WorkloadSpec {
+        operation: Some(Operation::Write),
+        buffering: Some(Buffering::Buffered),
+        requests: Some(10),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    assert!(sample.block.as_ref().is_none_or(|block| block.phases.is_none()));
+    assert!(sample.instrument.refused.is_empty());
+}

@@ -1,0 +1,56 @@
+//! `halfpower inspect`: the path from a file to the hardware, and what each level of it advertises.
+
+use super::instrument::{self, Keeping};
+use super::targets::PeakArguments;
+use super::{Context, Ending};
+use clap::Args;
+use halfpower_engine::{environment, inspect::inspect};
+use halfpower_model::Reading;
+use halfpower_model::reading::{Figures, Inspected};
+use halfpower_model::sample::Warning;
+use std::path::PathBuf;
+
+/// Show the path from files and devices to the hardware, the machine around them, and what each level advertises
+///
+/// File system, partition, what is stacked, disk, queue, links up to the processor, limits that are set, memory. Nothing is
+/// opened or measured. What the kernel does not tell is unknown; some of it is for root alone, and said so.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Files, directories and block devices
+    #[arg(default_value = ".", value_name = "TARGET")]
+    targets: Vec<PathBuf>,
+    #[command(flatten)]
+    peaks: PeakArguments,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let started_at = jiff::Timestamp::now();
+    let (mut inspected, mut facts) = inspect(&arguments.targets)?;
+    for (target, facts) in inspected.targets.iter_mut().zip(&mut facts) {
+        facts.give_peaks(&arguments.peaks.given);
+        target.levels.clone_from(&facts.levels);
+    }
+    let warnings = slow_links(&inspected);
+    let first = facts.remove(0);
+    let mut reading = Reading::new(Figures::Inspect(Box::new(inspected)), environment(first, facts), started_at);
+    reading.warnings = warnings;
+    instrument::conclude(context, &arguments.keeping, &arguments.targets, reading)?;
+    Ok(Ending::Done)
+}
+
+/// Links that run slower than both of their ends could.
+fn slow_links(inspected: &Inspected) -> Vec<Warning> {
+    let devices = inspected.targets.iter().filter_map(|target| target.ground.device.as_ref());
+    let links = devices.flat_map(|device| device.stack()).flat_map(|device| &device.links);
+    let mut warnings: Vec<Warning> = Vec::new();
+    for link in links.filter(|link| link.is_below_its_best()) {
+        let message = format!("the link {} runs at {}, and both ends could do more", link.at, link.source);
+        let remedy = "look at the slot, the cable and power saving";
+        if warnings.iter().all(|warning| warning.message != message) {
+            warnings.push(Warning::new("slow_link", message, remedy));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,335 @@
+//! The pyramid's levels: what lies between a program and the medium, from memory to device, and the peak that each
+//! advertises (PAP).
+//!
+//! A level has channels: the links, devices and limits that the bytes of a target pass side by side or one through
+//! another. What a level gives in all follows from them, so that several targets behind one bus count that bus once.
+//! Nothing is guessed: a channel that does not say has no peak, and a level whose peak hangs on it has none either.
+
+use crate::environment::{Environment, TargetFacts};
+use crate::units::{BytesPerSecond, UnitError};
+use crate::workload::{ChoiceError, words::words};
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// Which level, in the order in which bytes pass them on their way to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LevelName {
+    /// The machine's memory.
+    Memory,
+    /// What a control group lets through of reads.
+    ReadLimit,
+    /// What a control group lets through of writes.
+    WriteLimit,
+    /// What controllers are attached by, and whatever else several devices may share.
+    Bus,
+    /// What the device itself is attached by.
+    Link,
+    /// The device.
+    Device,
+}
+
+words!(LevelName, "memory, bus, link, device",
+    "memory" => LevelName::Memory, "read_limit" => LevelName::ReadLimit, "write_limit" => LevelName::WriteLimit,
+    "bus" => LevelName::Bus, "link" => LevelName::Link, "device" => LevelName::Device);
+
+/// One level of the path to a target, or to several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Which.
+    pub name: LevelName,
+    /// Its peak advertised performance; none where that is not known.
+    pub pap_bytes_per_s: Option<BytesPerSecond>,
+    /// Where that figure is from, or why there is none.
+    pub source: String,
+    /// What it consists of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<Channel>,
+}
+
+/// A part of a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Channel {
+    /// What it is called on this machine; the same name is the same channel.
+    pub at: String,
+    /// The channel of this level that lies between it and the processor; none where nothing of the level does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
+    /// Its peak; none where it does not say, or nothing holds it back.
+    pub pap_bytes_per_s: Option<BytesPerSecond>,
+    /// Where that figure is from, or why there is none.
+    pub source: String,
+}
+
+/// A peak that somebody gave: `device=3500MB/s`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GivenPeak {
+    /// Of which level.
+    pub level: LevelName,
+    /// How much: of a bus as a whole, of each link and of each device.
+    pub bytes_per_s: BytesPerSecond,
+}
+
+/// Why a text is no given peak.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GivenPeakError {
+    /// No `=`.
+    #[error("`{0}` is no peak of a level; write one like device=3500MB/s")]
+    Form(String),
+    /// No such level.
+    #[error(transparent)]
+    Level(#[from] ChoiceError),
+    /// A level that is set and not advertised.
+    #[error("`{0}` is what a control group sets, and is read from there; give memory, bus, link or device")]
+    Limit(LevelName),
+    /// No rate.
+    #[error(transparent)]
+    Rate(#[from] UnitError),
+}
+
+/// Where a peak is from that was given.
+const GIVEN: &str = "given";
+
+impl FromStr for GivenPeak {
+    type Err = GivenPeakError;
+
+    fn from_str(text: &str) -> Result<Self, GivenPeakError> {
+        let (level, rate) = text.split_once('=').ok_or_else(|| GivenPeakError::Form(text.to_owned()))?;
+        let level: LevelName = level.trim().parse()?;
+        if matches!(level, LevelName::ReadLimit | LevelName::WriteLimit) {
+            return Err(GivenPeakError::Limit(level));
+        }
+        Ok(GivenPeak { level, bytes_per_s: rate.parse()? })
+    }
+}
+
+impl Level {
+    /// A level of these channels; the first of several with one name counts.
+    pub fn of(name: LevelName, channels: impl IntoIterator<Item = Channel>) -> Level {
+        let mut different: Vec<Channel> = Vec::new();
+        for channel in channels {
+            if different.iter().all(|other| other.at != channel.at) {
+                different.push(channel);
+            }
+        }
+        let (peak, behind) = peak_of(&different, None);
+        Level { name, pap_bytes_per_s: peak.map(BytesPerSecond), source: sources(&behind), channels: different }
+    }
+
+    /// Whether the peak is one that somebody gave.
+    pub fn is_given(&self) -> bool {
+        self.channels.iter().any(|channel| channel.source == GIVEN)
+    }
+
+    /// The same level with a peak that was given; where it had no channel, of this name.
+    fn given(&self, rate: BytesPerSecond, at: &str) -> Level {
+        let mut roots: Vec<String> =
+            self.channels.iter().filter(|c| c.through.is_none()).map(|c| c.at.clone()).collect();
+        if roots.is_empty() {
+            roots.push(at.to_owned());
+        }
+        // What lies below a bus whose peak is given is in that figure.
+        let channel = |at| Channel { at, through: None, pap_bytes_per_s: Some(rate), source: GIVEN.to_owned() };
+        Level::of(self.name, roots.into_iter().map(channel))
+    }
+}
+
+/// What all channels below `through` give together, and the channels that say so, or that leave it open. A channel gives
+/// no more than itself, and no more than those below it together.
+fn peak_of<'c>(channels: &'c [Channel], through: Option<&str>) -> (Option<f64>, Vec<&'c Channel>) {
+    let mut sum = Some(0.0);
+    let mut behind = Vec::new();
+    for channel in channels.iter().filter(|channel| channel.through.as_deref() == through) {
+        let (below, theirs) = peak_of(channels, Some(&channel.at));
+        let own = channel.pap_bytes_per_s.map(|rate| rate.0);
+        let below = below.filter(|_| !theirs.is_empty());
+        let (peak, why) = match (own, below) {
+            (Some(own), Some(below)) if below < own => (Some(below), theirs),
+            (None, Some(below)) => (Some(below), theirs),
+            (own, _) => (own, vec![channel]),
+        };
+        // One that leaves it open says more than those that do not.
+        match (sum, peak) {
+            (Some(so_far), Some(peak)) => sum = Some(so_far + peak),
+            (Some(_), None) => {
+                sum = None;
+                behind.clear();
+            }
+            (None, Some(_)) => continue,
+            (None, None) => {}
+        }
+        behind.extend(why);
+    }
+    (sum, behind)
+}
+
+/// Each source once, with how many there are of it.
+fn sources(channels: &[&Channel]) -> String {
+    let mut counted: Vec<(usize, &str)> = Vec::new();
+    for channel in channels {
+        match counted.iter_mut().find(|(_, source)| *source == channel.source) {
+            Some((count, _)) => *count += 1,
+            None => counted.push((1, &channel.source)),
+        }
+    }
+    let one = |(count, source): &(usize, &str)| match count {
+        1 => (*source).to_owned(),
+        count => format!("{count} × ({source})"),
+    };
+    counted.iter().map(one).collect::<Vec<_>>().join(" + ")
+}
+
+/// The levels of several paths taken together: what they share counts once.
+pub fn together<'l>(paths: impl IntoIterator<Item = &'l [Level]>) -> Vec<Level> {
+    let paths: Vec<&[Level]> = paths.into_iter().collect();
+    let mut names: Vec<LevelName> = paths.iter().flat_map(|levels| levels.iter().map(|level| level.name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let level = |name: LevelName| {
+        let found: Vec<&Level> = paths.iter().filter_map(|path| path.iter().find(|level| level.name == name)).collect();
+        // A limit that not all are under holds back nothing of them together.
+        let is_limit = matches!(name, LevelName::ReadLimit | LevelName::WriteLimit);
+        (!is_limit || found.len() == paths.len())
+            .then(|| Level::of(name, found.into_iter().flat_map(|level| level.channels.iter().cloned())))
+    };
+    names.into_iter().filter_map(level).collect()
+}
+
+impl TargetFacts {
+    /// Takes over peaks that were given: the levels' own say counts no more.
+    pub fn give_peaks(&mut self, given: &[GivenPeak]) {
+        for GivenPeak { level: name, bytes_per_s } in given {
+            let at = match name {
+                LevelName::Link | LevelName::Device => self.path.as_str(),
+                _ => "this machine",
+            };
+            let level = self.levels.iter().find(|level| level.name == *name).cloned();
+            let level = level.unwrap_or_else(|| Level::of(*name, [])).given(*bytes_per_s, at);
+            if *name == LevelName::Device {
+                self.pap_bytes_per_s = level.pap_bytes_per_s;
+            }
+            self.levels.retain(|other| other.name != *name);
+            self.levels.push(level);
+            self.levels.sort_by_key(|level| level.name);
+        }
+    }
+
+    /// The peaks that were given, as they were given.
+    pub fn given_peaks(&self) -> Vec<GivenPeak> {
+        let rate = |level: &Level| level.channels.first().and_then(|channel| channel.pap_bytes_per_s);
+        let given = self.levels.iter().filter(|level| level.is_given());
+        given.filter_map(|level| Some(GivenPeak { level: level.name, bytes_per_s: rate(level)? })).collect()
+    }
+}
+
+impl Environment {
+    /// The levels from memory to device of all targets together.
+    pub fn levels(&self) -> Vec<Level> {
+        together(self.all_targets().map(|target| target.levels.as_slice()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::TargetKind;
+    use crate::units::Bytes;
+
+    fn channel(at: &str, through: Option<&str>, megabytes: Option<f64>) -> Channel {
+        Channel {
+            at: at.to_owned(),
+            through: through.map(str::to_owned),
+            pap_bytes_per_s: megabytes.map(|rate| BytesPerSecond(rate * 1e6)),
+            source: megabytes.map_or("says nothing".to_owned(), |rate| format!("{rate} on the label")),
+        }
+    }
+
+    fn peak(level: &Level) -> Option<f64> {
+        level.pap_bytes_per_s.map(|rate| rate.0 / 1e6)
+    }
+
+    #[test]
+    fn what_lies_side_by_side_adds_up_and_what_lies_behind_does_not() {
+        let four = ["a", "b", "c", "d"].map(|disk| channel(disk, None, Some(24.0)));
+        let level = Level::of(LevelName::Device, four);
+        assert_eq!((peak(&level), level.source.as_str()), (Some(96.0), "4 × (24 on the label)"));
+        // A switch of 60 with two ports of 40, and one port of 10 beside it.
+        let tree = [
+            channel("switch", None, Some(60.0)),
+            channel("port 1", Some("switch"), Some(40.0)),
+            channel("port 2", Some("switch"), Some(40.0)),
+            channel("other", None, Some(10.0)),
+        ];
+        let level = Level::of(LevelName::Bus, tree.clone());
+        assert_eq!((peak(&level), level.source.as_str()), (Some(70.0), "60 on the label + 10 on the label"));
+        // One port alone is what holds the switch back.
+        let level = Level::of(LevelName::Bus, tree[..2].to_vec());
+        assert_eq!((peak(&level), level.source.as_str()), (Some(40.0), "40 on the label"));
+    }
+
+    #[test]
+    fn what_is_not_known_leaves_the_sum_open() {
+        let level = Level::of(LevelName::Device, [channel("a", None, Some(24.0)), channel("b", None, None)]);
+        assert_eq!((peak(&level), level.source.as_str()), (None, "says nothing"));
+        // A known link above an unknown one still bounds it; an unknown one above a known one does not.
+        for (above, below) in [(Some(60.0), None), (None, Some(60.0))] {
+            let level = Level::of(LevelName::Bus, [channel("up", None, above), channel("down", Some("up"), below)]);
+            assert_eq!((peak(&level), level.source.as_str()), (Some(60.0), "60 on the label"));
+        }
+        assert_eq!(peak(&Level::of(LevelName::Bus, [channel("loop", Some("loop"), Some(1.0))])), Some(0.0));
+    }
+
+    #[test]
+    fn targets_behind_one_bus_share_it() {
+        let path = |disk: &str| {
+            vec![
+                Level::of(LevelName::Bus, [channel("hba", None, Some(60.0))]),
+                Level::of(LevelName::Device, [channel(disk, None, Some(24.0))]),
+            ]
+        };
+        let [a, b, c] = ["a", "b", "c"].map(path);
+        let all = together([a.as_slice(), &b, &c]);
+        assert_eq!(all.iter().map(peak).collect::<Vec<_>>(), [Some(60.0), Some(72.0)]);
+        let mut limited = path("d");
+        limited.insert(0, Level::of(LevelName::ReadLimit, [channel("d", None, Some(5.0))]));
+        assert_eq!(together([limited.as_slice()]).len(), 3);
+        let names: Vec<LevelName> = together([a.as_slice(), &limited]).iter().map(|level| level.name).collect();
+        assert_eq!(names, [LevelName::Bus, LevelName::Device], "a limit of one of them is none of both");
+    }
+
+    #[test]
+    fn a_peak_that_is_given_counts() {
+        let mut facts = TargetFacts::bare("/dev/md0", TargetKind::BlockDevice, Bytes(1));
+        facts.levels = vec![
+            Level::of(LevelName::Bus, [channel("up", None, None), channel("down", Some("up"), Some(40.0))]),
+            Level::of(LevelName::Device, ["a", "b"].map(|disk| channel(disk, None, None))),
+        ];
+        let given: Vec<GivenPeak> =
+            ["device=3500MB/s", "bus = 60MB/s", "memory=20GB/s"].map(|text| text.parse().unwrap()).to_vec();
+        facts.give_peaks(&given);
+        let shown: Vec<_> = facts.levels.iter().map(|level| (level.name, peak(level), level.source.as_str())).collect();
+        assert_eq!(
+            shown,
+            [
+                (LevelName::Memory, Some(20_000.0), "given"),
+                (LevelName::Bus, Some(60.0), "given"),
+                (LevelName::Device, Some(7000.0), "2 × (given)"),
+            ]
+        );
+        assert_eq!(facts.pap_bytes_per_s, Some(BytesPerSecond(7e9)));
+        // What is read back from a record is what was said.
+        let mut again = TargetFacts { levels: Vec::new(), ..facts.clone() };
+        again.give_peaks(&facts.given_peaks());
+        assert_eq!(again.given_peaks(), facts.given_peaks());
+        assert_eq!(facts.given_peaks()[2], given[0]);
+    }
+
+    #[test]
+    fn what_is_no_peak_says_why() {
+        let message = |text: &str| text.parse::<GivenPeak>().unwrap_err().to_string();
+        assert!(message("3500MB/s").contains("device=3500MB/s"));
+        assert!(message("cable=3500MB/s").contains("memory, bus, link, device"));
+        assert!(message("read_limit=1MB/s").contains("control group"));
+        assert!(message("device=fast").contains("no number") && message("device=10").contains("MB/s"));
+        assert!(message("device=0MB/s").contains("nothing"));
+    }
+}
