@@ -4,25 +4,10 @@
 //!
 //! Counts of user space alone, which are to be had with fewer rights, are refused: most of a request is the kernel's.
 
+use super::perf::{self, Attributes, Whose};
 use halfpower_model::sample::Counters;
-use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::io;
-
-/// `struct perf_event_attr` as it first was (PERF_ATTR_SIZE_VER0), with the fields that matter here.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config_1: u64,
-}
 
 /// PERF_TYPE_HARDWARE and two of its events.
 const HARDWARE: u32 = 0;
@@ -32,9 +17,6 @@ const INSTRUCTIONS: u64 = 1;
 const WITH_TIMES: u64 = 3;
 /// `inherit` and `exclude_hv`.
 const FLAGS: u64 = 1 << 1 | 1 << 6;
-/// PERF_FLAG_FD_CLOEXEC.
-const CLOSE_ON_EXEC: libc::c_ulong = 8;
-
 /// Counters of the thread that opened them.
 #[derive(Debug)]
 pub(crate) struct ThreadCounters {
@@ -90,29 +72,9 @@ impl Count {
 }
 
 fn open(event: u64) -> io::Result<OwnedFd> {
-    let attributes = Attributes {
-        kind: HARDWARE,
-        size: size_of::<Attributes>() as u32,
-        config: event,
-        read_format: WITH_TIMES,
-        flags: FLAGS,
-        ..Attributes::default()
-    };
-    let (this_thread, any_processor, no_group): (libc::pid_t, libc::c_int, libc::c_int) = (0, -1, -1);
-    // SAFETY: the structure has the size it says and outlives the call, which only reads it.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            this_thread,
-            any_processor,
-            no_group,
-            CLOSE_ON_EXEC,
-        )
-    };
-    let descriptor = i32::try_from(result).ok().filter(|number| *number >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    let attributes =
+        Attributes { kind: HARDWARE, config: event, read_format: WITH_TIMES, flags: FLAGS, ..Attributes::default() };
+    perf::open(attributes, Whose::ThisThread)
 }
 
 fn read(counter: BorrowedFd<'_>) -> Option<Count> {
@@ -164,10 +126,5 @@ mod tests {
         let after = Count { value: 350, enabled_ns: 2000, running_ns: 900 };
         assert_eq!(after.since(before), Some(500));
         assert_eq!(before.since(before), None);
-    }
-
-    #[test]
-    fn the_structure_is_as_the_kernel_has_it() {
-        assert_eq!(size_of::<Attributes>(), 64);
     }
 }

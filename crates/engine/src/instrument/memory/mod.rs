@@ -20,7 +20,7 @@ pub use plan::MemoryOptions;
 use super::clock::Clock;
 use buffer::Buffer;
 use chase::Chase;
-use halfpower_model::reading::{Bandwidth, Kernel, LoadLatency, MemorySpeed, Rounds, Vectors};
+use halfpower_model::reading::{Bandwidth, Kernel, LoadLatency, MemorySpeed, Rounds, StudyTest, Vectors};
 use halfpower_model::{Bytes, Cancel};
 use plan::Plan;
 use std::io;
@@ -63,6 +63,9 @@ pub enum MemoryError {
         /// Its working set.
         size: Bytes,
     },
+    /// No round of a test took longer than its null test.
+    #[error("the test `{0}` took no longer than its null test: something held this machine up; measure again")]
+    Disturbed(StudyTest),
     /// Somebody said stop.
     #[error("interrupted before everything was measured; nothing was kept")]
     Cancelled,
@@ -277,7 +280,6 @@ struct Part<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::reading::StudyTest;
 
     #[test]
     fn a_short_reading_is_complete() {

@@ -2,7 +2,8 @@
 
 use super::follow::Event;
 use super::tracepoint::Tracepoint;
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use crate::instrument::perf::{self, Attributes, Whose};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::{CString, c_void};
 use std::io;
@@ -22,8 +23,6 @@ const TRACEPOINT: u32 = 2;
 const TIME_AND_RAW: u64 = 1 << 2 | 1 << 10;
 /// `disabled`: counts nothing until it is told to.
 const DISABLED: u64 = 1;
-/// PERF_FLAG_FD_CLOEXEC.
-const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// PERF_RECORD_SAMPLE.
 const SAMPLE: u32 = 9;
 
@@ -32,22 +31,6 @@ const ENABLE: libc::c_ulong = 0x2400;
 const DISABLE: libc::c_ulong = 0x2401;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
-
-/// `struct perf_event_attr` as it first was (PERF_ATTR_SIZE_VER0).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config_1: u64,
-}
 
 /// The end of `struct perf_event_mmap_page`, which lies 1024 bytes into the first page.
 #[repr(C)]
@@ -59,7 +42,7 @@ struct Heads {
     data_offset: u64,
 }
 
-const _: () = assert!(size_of::<Attributes>() == 64 && offset_of!(Heads, head) == 1024);
+const _: () = assert!(offset_of!(Heads, head) == 1024);
 
 /// The events of one processor.
 #[derive(Debug)]
@@ -187,22 +170,13 @@ impl Drop for Ring {
 fn open(cpu: u32, number: u16) -> io::Result<OwnedFd> {
     let attributes = Attributes {
         kind: TRACEPOINT,
-        size: size_of::<Attributes>() as u32,
         config: u64::from(number),
         sample_period: 1,
         sample_type: TIME_AND_RAW,
         flags: DISABLED,
         ..Attributes::default()
     };
-    let (any_thread, no_group): (libc::pid_t, libc::c_int) = (-1, -1);
-    let cpu = libc::c_int::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: the structure has the size it says and outlives the call, which only reads it.
-    let result = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, any_thread, cpu, no_group, CLOSE_ON_EXEC)
-    };
-    let descriptor = i32::try_from(result).ok().filter(|number| *number >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    perf::open(attributes, Whose::Processor(cpu))
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {
