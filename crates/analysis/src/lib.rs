@@ -3,6 +3,7 @@
 mod alike;
 mod cells;
 mod findings;
+pub mod instrument;
 mod series;
 mod statistics;
 mod summary;

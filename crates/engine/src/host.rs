@@ -153,18 +153,24 @@ impl Host {
         let chosen = self.targets.of(&reading)?;
         chosen.flush()?;
         chosen.prepare_cache(&Workload { cache: CachePolicy::Cold, ..reading }, cancel)?;
-        for volume in 0..sample.workload.volumes() as usize {
-            let reading = verification::reading(&sample.workload, ledger, volume);
+        let copies = verification::copies(&sample.workload);
+        for (volume, its) in &copies {
+            let reading = verification::reading(&sample.workload, ledger, *volume);
             if reading.span.0 == 0 {
                 continue;
             }
-            let its = if sample.workload.layout == Layout::Each { &targets[volume..=volume] } else { targets };
-            let volumes = Some(ledger.volumes(volume));
+            let place = if copies.len() > 1 { format!("{}: ", chosen.path(its.start)) } else { String::new() };
+            let its = &targets[its.clone()];
+            let volumes = Some(ledger.volumes(*volume));
             let raw = for_personality!(reading.personality,
                 P => run::run::<P>(&reading, its, self.clock, volumes, &mut (), cancel))?;
-            verification::conclude_reading(sample, &raw, ledger, cancel.is_cancelled());
+            verification::conclude_reading(sample, &raw, ledger, &place, cancel.is_cancelled());
             read.requests += raw.counts.iter().map(Snapshot::requests).sum::<u64>();
             read.bytes += raw.counts.iter().map(|counts| counts.bytes).sum::<u64>();
+            // A reader that broke down keeps its blocks: the next would wait for them for ever.
+            if raw.workers.iter().any(|worker| worker.breakdown.is_some()) {
+                break;
+            }
         }
         let took_s = self.clock.nanoseconds(self.clock.tick() - from) as f64 / 1e9;
         if let Some(verified) = &mut sample.verified {
@@ -270,7 +276,7 @@ fn check_memory(workload: &Workload) -> Result<(), MeasureError> {
     }
 }
 
-fn available_memory() -> Option<Bytes> {
+pub(crate) fn available_memory() -> Option<Bytes> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;

@@ -16,11 +16,12 @@ mod verification;
 mod worker;
 
 pub use host::{Host, environment};
+pub use instrument::burst;
 pub use instrument::cache;
 pub use instrument::clock::Clock;
-pub use instrument::inspect;
-pub use instrument::scrub;
 pub use instrument::soak::soak;
+pub use instrument::zones;
+pub use instrument::{inspect, memory, scrub};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use target::filesystem;

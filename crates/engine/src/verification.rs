@@ -6,12 +6,25 @@ use crate::worker::FailureCause;
 use crate::worker::ledger::Ledger;
 use halfpower_model::sample::{Failure, Verified};
 use halfpower_model::{
-    Arrivals, Bytes, Closing, CpuAccounting, Durability, FileState, Limits, Nanoseconds, Operation, Pattern, Sample,
-    Sharing, Sizes, Verify, Workload,
+    Arrivals, Bytes, Closing, CpuAccounting, Durability, FileState, Layout, Limits, Nanoseconds, Operation, Pattern,
+    Sample, Sharing, Sizes, Verify, Workload,
 };
 use std::io;
+use std::ops::Range;
 
-/// A workload that reads once all that one of `written`'s volumes holds; its span is empty where nothing was written.
+/// One copy of what a volume holds: the volume, and the targets that hold the copy. Each is read back on its own.
+pub(crate) fn copies(written: &Workload) -> Vec<(usize, Range<usize>)> {
+    let targets = 0..written.targets as usize;
+    match written.layout {
+        Layout::Each => targets.map(|target| (target, target..target + 1)).collect(),
+        Layout::Stripe { .. } => vec![(0, targets)],
+        // A read would go to one of the sides, and nobody would look at the others.
+        Layout::Mirror { .. } => targets.map(|target| (0, target..target + 1)).collect(),
+    }
+}
+
+/// A workload that reads once all that a copy of one of `written`'s volumes holds; its span is empty where nothing was
+/// written.
 pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Workload {
     let block = written.verify_block();
     let span = Bytes(ledger.end(volume));
@@ -19,6 +32,7 @@ pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Wor
     let room = span.0.saturating_sub(written.offset.0);
     let even = written.request_size.0.is_multiple_of(block.0) && room.is_multiple_of(written.request_size.0);
     let request_size = if even { written.request_size } else { block };
+    let is_striped = matches!(written.layout, Layout::Stripe { .. });
     Workload {
         operation: Operation::Read,
         pattern: Pattern::Sequential,
@@ -27,7 +41,8 @@ pub(crate) fn reading(written: &Workload, ledger: &Ledger, volume: usize) -> Wor
         align: None,
         request_size,
         workers: 1,
-        targets: if written.volumes() > 1 { 1 } else { written.targets },
+        layout: if is_striped { written.layout } else { Layout::Each },
+        targets: if is_striped { written.targets } else { 1 },
         span,
         limits: Limits { duration: None, requests: Some(room / request_size.0.max(1)), bytes: None },
         arrivals: Arrivals::Closed,
@@ -58,13 +73,18 @@ pub(crate) fn conclude(sample: &mut Sample, raw: &RawRun, ledger: &Ledger) {
     let verified = sample.verified.get_or_insert_with(|| Verified { block_bytes, ..Verified::default() });
     for (index, worker) in (0..).zip(&raw.workers) {
         verified.failed.extend(worker.outcome.failures.iter().map(|failure| (index, failure.request)));
+        if worker.breakdown.is_some() {
+            let cut_off = ledger.abandon(sample.workload.volume_of(index));
+            verified.failed.extend(cut_off.into_iter().map(|request| (index, request)));
+        }
     }
-    find(sample, raw, ledger);
+    find(sample, raw, ledger, "");
 }
 
-/// Adds what reading back found. What could not be read is as good as wrong.
-pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledger, cancelled: bool) {
-    find(sample, raw, ledger);
+/// Adds what reading back a copy found; `place` says which, where there are several. What could not be read is as good as
+/// wrong.
+pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledger, place: &str, cancelled: bool) {
+    find(sample, raw, ledger, place);
     let broken = raw.workers.iter().find_map(|worker| worker.breakdown.clone());
     let unread = raw.failures().next().map(|failure| {
         let at = failure.request.offset;
@@ -76,7 +96,7 @@ pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledge
             }
         }
     });
-    let what = broken.or(unread).map(|why| ("verification_failed", format!("not all was read back: {why}")));
+    let what = broken.or(unread).map(|why| ("verification_failed", format!("not all was read back: {place}{why}")));
     let stopped = cancelled.then(|| ("interrupted", "interrupted while what was written was read back".to_owned()));
     if let Some((code, message)) = what.or(stopped) {
         sample.failure.get_or_insert(Failure { code: code.to_owned(), message });
@@ -84,11 +104,11 @@ pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledge
 }
 
 /// Blocks that were checked, and what was wrong with them.
-fn find(sample: &mut Sample, raw: &RawRun, ledger: &Ledger) {
+fn find(sample: &mut Sample, raw: &RawRun, ledger: &Ledger, place: &str) {
     let Some(verified) = &mut sample.verified else { return };
     (verified.blocks, verified.wrong) = (ledger.checked(), ledger.wrong());
     let first = raw.workers.iter().find_map(|worker| worker.outcome.mismatch.clone());
-    verified.first_wrong = verified.first_wrong.take().or(first);
+    verified.first_wrong = verified.first_wrong.take().or_else(|| Some(format!("{place}{}", first?)));
     if let Some(first) = &verified.first_wrong {
         let wrong = verified.wrong;
         let blocks = if wrong == 1 { "block is" } else { "blocks are" };

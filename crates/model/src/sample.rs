@@ -128,11 +128,13 @@ pub struct WorkerTotals {
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// From the start to its own end, its flush and closing included where they count.
+    /// From the start to its own end, its flush and closing included where they count; to the last completion where it
+    /// broke down.
     pub elapsed_s: f64,
     /// Bytes over that time.
     pub bytes_per_s: BytesPerSecond,
-    /// Requests it submitted, the warm-up included: with the seed, these are what it wrote.
+    /// Requests it submitted, the warm-up included: with the seed, these are what it wrote. Up to a batch too many where it
+    /// broke down and nothing was verified.
     pub submitted: u64,
 }
 
@@ -158,7 +160,7 @@ pub struct Parallel {
 pub struct Verified {
     /// The unit that is stamped and checked.
     pub block_bytes: Bytes,
-    /// Blocks that were read and whose content was known.
+    /// Blocks that were read and whose content was known; each copy of a mirror is one.
     pub blocks: u64,
     /// Those that were not as they were written.
     pub wrong: u64,
@@ -166,7 +168,8 @@ pub struct Verified {
     pub first_wrong: Option<String>,
     /// Time that reading back took, after the measured part; none where nothing was read back.
     pub read_back_s: Option<f64>,
-    /// Requests that were not done, each with its worker: their blocks may hold what was there before.
+    /// Requests that were not done, and blocks that a worker that broke down was at, each with its worker: they may hold
+    /// what was there before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<(u32, Request)>,
 }

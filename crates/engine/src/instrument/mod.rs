@@ -2,14 +2,17 @@
 
 pub(crate) mod account;
 pub(crate) mod accounts;
+pub mod burst;
 pub mod cache;
 pub(crate) mod clock;
 pub(crate) mod counters;
 pub(crate) mod cpu;
 pub(crate) mod disk;
 pub mod inspect;
+pub mod memory;
 pub(crate) mod perf;
 pub(crate) mod phases;
 pub mod scrub;
 pub(crate) mod soak;
 pub(crate) mod soaker;
+pub mod zones;

@@ -2,6 +2,7 @@
 
 mod idle;
 mod memory;
+mod pacing;
 mod warnings;
 
 use crate::errno;
@@ -17,6 +18,7 @@ use halfpower_model::sample::{
 use halfpower_model::{
     Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, TargetKind, Workload,
 };
+use pacing::Course;
 
 /// What is known beside the run itself.
 pub(crate) struct Context {
@@ -104,6 +106,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         ..Sample::empty(workload.clone(), context.environment)
     };
     sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
+    sample.warnings.extend(pacing::warnings(&sample, &Course::of(raw, context.clock)));
     sample
 }
 

@@ -33,6 +33,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+use watch::Watched;
 
 /// Part of a workload's seed that draws the data written.
 const DATA_SEED: u64 = 1 << 40;
@@ -57,6 +59,8 @@ pub(crate) struct RawRun {
     pub(crate) granted: Granted,
     /// The whole machine's processor time in the measured part.
     pub(crate) accounted: Accounted,
+    /// How long the program, or the longest stopped of its workers' processes, stood still in the measured part.
+    pub(crate) stood_still: Duration,
 }
 
 impl RawRun {
@@ -210,15 +214,15 @@ pub(crate) fn run<P: Personality>(
         }
         let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
         shared.gate().open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
-        let intervals = match &ready {
+        let watched = match &ready {
             Ok(_) => watch::watch(&shared, &events, measure_from, &mut accounts, observer, cancel),
-            Err(_) => Vec::new(),
+            Err(_) => Watched::default(),
         };
         let accounted = accounts.end();
         let ended = workers.join();
         let granted = ready.map_err(setup_failed)?;
         let started_at = jiff::Timestamp::now() - since(clock, measure_from);
-        Ok(RawRun { accounted, ..gather(&shared, ended, intervals, started_at, granted) })
+        Ok(RawRun { accounted, ..gather(&shared, ended, watched, started_at, granted) })
     })
 }
 
@@ -259,14 +263,16 @@ impl<'scope> Workers<'scope> {
 fn gather(
     shared: &Shared<'_>,
     ended: Vec<Result<Outcome, String>>,
-    intervals: Vec<Interval>,
+    watched: Watched,
     started_at: jiff::Timestamp,
     granted: Granted,
 ) -> RawRun {
+    let measure_from = shared.gate().started_at().unwrap_or(u64::MAX);
     let of_worker = |(record, ended): (&Record, Result<Outcome, String>)| {
         let mut counts = Snapshot::default();
         record.kinds.iter().for_each(|recorder| counts.add(recorder));
-        let (outcome, breakdown) = ended.map_or_else(|why| (Outcome::default(), Some(why)), |outcome| (outcome, None));
+        let so_far = |why| (record.outcome(measure_from), Some(why));
+        let (outcome, breakdown) = ended.map_or_else(so_far, |outcome| (outcome, None));
         WorkerRun { outcome, requests: counts.requests(), bytes: counts.bytes, breakdown }
     };
     let workers: Vec<_> = shared.records.iter().zip(ended).map(of_worker).collect();
@@ -279,6 +285,7 @@ fn gather(
         backlog_at_end += record.lateness.backlog_at_end.load(Relaxed);
     }
     let elapsed_ticks = workers.iter().map(|worker| worker.outcome.elapsed_ticks).max().unwrap_or(0);
+    let stopped = workers.iter().map(|worker| worker.outcome.stopped).max().unwrap_or_default();
     RawRun {
         workers,
         counts: snapshots(&shared.records),
@@ -287,7 +294,8 @@ fn gather(
         backlog_max,
         backlog_at_end,
         bytes_at_first_finish: shared.finished[1].load(Relaxed),
-        intervals,
+        intervals: watched.intervals,
+        stood_still: watched.stood_still.max(stopped),
         started_at,
         elapsed: Nanoseconds(shared.clock.nanoseconds(elapsed_ticks)),
         granted,

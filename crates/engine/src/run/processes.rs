@@ -88,6 +88,9 @@ struct Child {
     is_ready: bool,
     /// What became of its process, once it was waited for.
     status: Option<WaitStatus>,
+    /// Since when it has been seen to be stopped, and how long it was before.
+    stopped_at: Option<Instant>,
+    stopped: Duration,
     outcome: Option<io::Result<Outcome>>,
 }
 
@@ -119,7 +122,15 @@ impl<'a> Processes<'a> {
                 }
                 pid => {
                     let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))?;
-                    let child = Child { pid, heard: Vec::new(), is_ready: false, status: None, outcome: None };
+                    let child = Child {
+                        pid,
+                        heard: Vec::new(),
+                        is_ready: false,
+                        status: None,
+                        stopped_at: None,
+                        stopped: Duration::ZERO,
+                        outcome: None,
+                    };
                     processes.children.push(child);
                 }
             }
@@ -167,7 +178,7 @@ impl<'a> Processes<'a> {
                 // One that runs does not notice; one that is gone needs nothing.
                 let _ = kill_process(child.pid, Signal::CONT);
             }
-            child.wait(WaitOptions::NOHANG);
+            child.wait(WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED);
             some_are_gone |= child.status.is_some();
         }
         if !some_are_gone {
@@ -194,8 +205,18 @@ impl Child {
     fn wait(&mut self, options: WaitOptions) {
         if self.status.is_none() {
             // An error: somebody else has waited for it.
-            self.status = waitpid(Some(self.pid), options).ok().flatten().map(|(_, status)| status);
+            let status = waitpid(Some(self.pid), options).ok().flatten().map(|(_, status)| status);
+            match status {
+                Some(status) if status.stopped() => self.stopped_at = Some(Instant::now()),
+                Some(status) if status.continued() => self.go_on(),
+                gone => self.status = gone,
+            }
         }
+    }
+
+    /// It is not stopped any more.
+    fn go_on(&mut self) {
+        self.stopped += self.stopped_at.take().map_or(Duration::ZERO, |since| since.elapsed());
     }
 
     fn take(&mut self, said: Said, events: &Sender<Event>) {
@@ -206,7 +227,9 @@ impl Child {
                 let _ = events.send(Event::Ready(told.map_err(io::Error::from)));
             }
             Said::Ended(outcome) => {
-                let outcome = outcome.map_err(io::Error::from);
+                self.go_on();
+                let outcome =
+                    outcome.map(|outcome| Outcome { stopped: self.stopped, ..outcome }).map_err(io::Error::from);
                 if let Err(error) = &outcome
                     && !self.is_ready
                 {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::personality::{Completion, Transfer};
-use halfpower_model::{Bytes, Limits};
+use halfpower_model::{Arrivals, Bytes, Limits, Rate};
 use std::sync::{Mutex, PoisonError};
 
 const WARMUP_NS: u64 = 20_000_000;
@@ -117,5 +117,65 @@ fn where_the_flush_counts_so_does_what_was_out_when_the_time_was_up() {
         assert_eq!(raw.counts[0].requests(), UNTIL + u64::from(depth) - BEFORE, "{depth} deep");
         let end_ns = (UNTIL + u64::from(depth)) * SERVICE_NS;
         assert_eq!(raw.elapsed, Nanoseconds(end_ns - WARMUP_NS), "{depth} deep");
+    }
+}
+
+const STALL_NS: u64 = 4_000_000_000;
+const STALLS_FROM: u64 = WARMUP_NS + WINDOW_NS / 2;
+
+static STALLING_CLOCK: AtomicU64 = AtomicU64::new(0);
+
+/// As the law, but from the middle of the window on nothing moves until long after its end.
+struct Stalling(Vec<Transfer>);
+
+impl Personality for Stalling {
+    const MOVES_DATA: bool = false;
+
+    fn open(_: Setup<'_>) -> io::Result<Self> {
+        STALLING_CLOCK.store(0, Relaxed);
+        Ok(Stalling(Vec::new()))
+    }
+
+    unsafe fn submit(&mut self, transfer: Transfer) {
+        self.0.push(transfer);
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
+        let transfer = self.0.remove(0);
+        let stalls = (STALLS_FROM..WARMUP_NS + WINDOW_NS).contains(&STALLING_CLOCK.load(Relaxed));
+        STALLING_CLOCK.fetch_add(if stalls { STALL_NS } else { SERVICE_NS }, Relaxed);
+        done.push(Completion { tag: transfer.tag, result: transfer.length as i32 });
+        Ok(())
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>, _: Duration) -> io::Result<()> {
+        self.reap(done, 1)
+    }
+}
+
+#[test]
+fn a_stall_past_the_end_of_the_window_leaves_word() {
+    for rate in [None, Some(Rate::Requests(1_000_000_000))] {
+        let workload = Workload {
+            request_size: Bytes(4096),
+            span: Bytes(1 << 20),
+            depth: 8,
+            warmup: Nanoseconds(WARMUP_NS),
+            limits: window(),
+            arrivals: if rate.is_some() { Arrivals::Constant } else { Arrivals::Closed },
+            rate,
+            ..Workload::default()
+        };
+        let clock = Clock::Virtual(&STALLING_CLOCK);
+        let raw = run::<Stalling>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap();
+        assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "the window is fixed all the same");
+        assert_eq!(raw.counts[0].histogram().max(), Some(8 * SERVICE_NS));
+        let overhang = raw.workers[0].outcome.overhang;
+        // Each waits for the seven that were submitted before it as well.
+        assert_eq!((overhang.requests, overhang.longest_ticks), (8, STALL_NS + 7 * SERVICE_NS), "{rate:?}");
+        // So many arrive that those that go have come at the very beginning.
+        let since_arrival = if rate.is_some() { STALL_NS + STALLS_FROM - WARMUP_NS } else { 0 };
+        assert!(overhang.longest_response_ticks >= since_arrival, "{overhang:?}");
+        assert_eq!(rate.is_some(), overhang.longest_response_ticks > 0, "{overhang:?}");
     }
 }

@@ -7,12 +7,23 @@ use halfpower_model::sample::Interval;
 use halfpower_model::{Bytes, BytesPerSecond, Cancel, Nanoseconds, Observer, Progress};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the watching thread looks up.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 
-/// Watches until every worker has ended; gives the intervals.
+/// A wait for an event that took this much longer than it was to: the program stood still meanwhile.
+const STOOD_STILL: Duration = Duration::from_secs(1);
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    pub(super) intervals: Vec<Interval>,
+    /// How long the program stood still in the measured part: stopped by a signal, frozen, or without a processor.
+    pub(super) stood_still: Duration,
+}
+
+/// Watches until every worker has ended.
 pub(super) fn watch(
     shared: &Shared<'_>,
     events: &Receiver<Event>,
@@ -20,10 +31,10 @@ pub(super) fn watch(
     accounts: &mut Accounts,
     observer: &mut dyn Observer,
     cancel: &Cancel,
-) -> Vec<Interval> {
+) -> Watched {
     let clock = shared.clock;
     let interval_ns = shared.workload.interval.0;
-    let mut intervals = Vec::new();
+    let mut watched = Watched::default();
     let mut last = Moment::default();
     let mut last_shown = Moment::default();
     let mut done = 0;
@@ -37,11 +48,16 @@ pub(super) fn watch(
         let wait = Duration::from_nanos(next_ns.saturating_sub(elapsed_ns)).clamp(Duration::from_micros(100), LOOK);
         let warmup = Duration::from_nanos(clock.nanoseconds(measure_from.saturating_sub(now)));
         let wait = if warmup.is_zero() { wait } else { wait.min(warmup) };
+        let (is_over, waits_from) = (shared.is_over(), Instant::now());
         match events.recv_timeout(wait) {
             // Many end at once: looking at the counts after each would take longer than all of them did.
             Ok(_) => done += 1 + events.try_iter().count() as u32,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
+        }
+        let too_long = waits_from.elapsed().saturating_sub(wait);
+        if too_long > STOOD_STILL && !is_over && clock.tick() > measure_from {
+            watched.stood_still += too_long;
         }
         if cancel.is_cancelled() {
             shared.stop().store(true, Relaxed);
@@ -56,15 +72,15 @@ pub(super) fn watch(
                 last_shown = moment.clone();
             }
             if interval_is_over {
-                intervals.push(moment.interval(&last));
+                watched.intervals.push(moment.interval(&last));
                 last = moment;
             }
         }
     }
     let end = Moment::of(shared, clock.nanoseconds(clock.tick().saturating_sub(measure_from)));
     let rest = end.interval(&last);
-    intervals.extend((rest.requests > 0).then_some(rest));
-    intervals
+    watched.intervals.extend((rest.requests > 0).then_some(rest));
+    watched
 }
 
 /// The counts of all workers and both directions at some moment.

@@ -63,6 +63,11 @@ impl Chosen<'_> {
         self.0
     }
 
+    /// The name of one of them.
+    pub(crate) fn path(&self, number: usize) -> &str {
+        self.0.get(number).map_or("", |target| &target.facts.path)
+    }
+
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
     /// nothing is stored for, where that is not what the workload asks for.
     ///

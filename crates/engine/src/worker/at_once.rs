@@ -34,6 +34,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             }
             let latency_ns = self.clock.nanoseconds(end - now);
             self.record.kinds[request.kind as usize].record(latency_ns, u64::from(request.length));
+            self.record.counted_until.store(end, Relaxed);
             now = end;
         }
         self.outcome.submitted += submitted;

@@ -27,6 +27,9 @@ pub(crate) struct Extras<'a> {
     page: Option<Page<'a>>,
     /// Drawn, and waiting for its blocks; and when it was to go.
     held: Option<(Request, u64)>,
+    /// Since when one waits, and the ticks that others have waited in the measured part.
+    held_since: Option<u64>,
+    held_ticks: u64,
     /// The worker's own descriptors of its targets.
     targets: Vec<Opened>,
     truncates: bool,
@@ -85,6 +88,8 @@ impl<'a> Extras<'a> {
             freshener: workload.data.freshener(fresh_seed),
             page: ledger.map(|ledger| ledger.page(workload.volume_of(index))),
             held: None,
+            held_since: None,
+            held_ticks: 0,
             targets,
             truncates: workload.file_state == FileState::Truncated && position == 0,
             flushes_at_end: workload.durability == Durability::FlushAtEnd,
@@ -150,14 +155,36 @@ impl<'a> Extras<'a> {
     }
 
     /// Makes sure that nobody else is at the blocks of a request; false when it has to wait, and is held meanwhile.
-    pub(super) fn claim(&mut self, request: &Request, arrived_at: u64) -> bool {
+    pub(super) fn claim(&mut self, request: &Request, arrived_at: u64, now: u64) -> bool {
         let claimed = self.page.as_ref().is_none_or(|page| page.claim(request));
         if !claimed {
             self.held = Some((*request, arrived_at));
-        } else if let Some(flushes) = &mut self.flushes {
+            self.held_since.get_or_insert(now);
+            return false;
+        }
+        if let Some(since) = self.held_since.take() {
+            self.held_ticks += now.saturating_sub(since);
+        }
+        if let Some(flushes) = &mut self.flushes {
             flushes.writes += u32::from(request.kind == RequestKind::Write);
         }
-        claimed
+        true
+    }
+
+    /// The measured part begins: what waits has waited since then.
+    pub(super) fn measure_from(&mut self, tick: u64) {
+        self.held_ticks = 0;
+        self.held_since = self.held_since.map(|_| tick);
+    }
+
+    /// Ticks of the measured part, which ends now, that a request waited for its blocks.
+    pub(super) fn held_ticks(&self, now: u64) -> u64 {
+        self.held_ticks + self.held_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    /// Whether a request waits for blocks that another has.
+    pub(super) fn is_holding(&self) -> bool {
+        self.held.is_some()
     }
 
     /// Makes the bytes of a write.
@@ -194,24 +221,62 @@ impl<'a> Extras<'a> {
     /// The tick at which the next request can go, with nothing outstanding; none when nothing holds it back.
     pub(super) fn next_submission(&self) -> Option<u64> {
         // What waits for blocks that others have tries again at once.
-        if self.held.is_some() { Some(0) } else { self.pace.as_ref().map(Pace::next) }
+        if self.is_holding() { Some(0) } else { self.pace.as_ref().map(Pace::next) }
     }
 
     /// How long to wait for completions; none: as long as it takes.
     pub(super) fn patience(&self, now: u64) -> Option<Duration> {
-        if self.held.is_some() {
-            return Some(Duration::ZERO);
-        }
         let flushing = self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every);
-        self.pace.as_ref().filter(|_| !flushing).map(|pace| pace.patience(now))
+        // What is held tries again when something comes back: looking meanwhile would take processors from the others.
+        self.pace.as_ref().filter(|_| !flushing && !self.is_holding()).map(|pace| pace.patience(now))
     }
 
-    /// Counts what has arrived and was not submitted, at the window's end all of it.
+    /// Counts what has arrived, is among the `remaining` requests and was not submitted; at the window's end all of it.
     #[inline]
-    pub(super) fn count_backlog(&mut self, now: u64, is_end: bool, lateness: &Lateness) {
+    pub(super) fn count_backlog(&mut self, now: u64, is_end: bool, remaining: u64, lateness: &Lateness) {
         if let Some(pace) = &mut self.pace {
             let most = if is_end { u64::MAX } else { BACKLOG_A_TURN };
-            pace.count_backlog(now.min(self.until), self.request_bytes, most, lateness);
+            pace.count_backlog(now.min(self.until), self.request_bytes, most, remaining, lateness);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ledger::Ledger;
+    use super::*;
+    use halfpower_model::workload::Arrivals;
+    use halfpower_model::{Bytes, Rate, Verify};
+
+    #[test]
+    fn what_is_held_waits_for_a_completion_and_does_not_look_meanwhile() {
+        let workload = Workload {
+            request_size: Bytes(4096),
+            span: Bytes(1 << 20),
+            workers: 2,
+            verify: Verify::Stamp,
+            arrivals: Arrivals::Constant,
+            rate: Some(Rate::Requests(1_000_000)),
+            ..Workload::default()
+        };
+        let ledger = Ledger::new(&workload).unwrap();
+        let clock = Clock::Monotonic;
+        let extras = |index| Extras::new(&workload, index, clock, Vec::new(), Some(ledger.volumes(0)));
+        let (mut one, mut other) = (extras(0), extras(1));
+        let request = Request { offset: 0, length: 4096, kind: RequestKind::Write };
+        assert!(one.claim(&request, 0, 100));
+        assert!(other.patience(100).is_some(), "an arrival is not to be missed");
+        other.measure_from(50);
+        for now in [100, 150] {
+            assert!(!other.claim(&request, 7, now));
+            assert_eq!(other.patience(now), None, "it waits as long as it takes");
+            assert_eq!(other.next_submission(), Some(0), "with nothing outstanding it tries again");
+            assert_eq!(other.held_ticks(now), now - 100);
+            assert!(matches!(other.admission(now, false), Admission::Held(held, 7) if held == request));
+        }
+        one.settle(&request, None);
+        assert!(other.claim(&request, 7, 300));
+        assert!(!other.is_holding() && other.patience(300).is_some());
+        assert_eq!(other.held_ticks(400), 200);
     }
 }

@@ -116,6 +116,20 @@ impl Ledger {
         self.page(volume).blocks.iter().rposition(is_written).map_or(0, |last| (last as u64 + 1) * self.block_bytes)
     }
 
+    /// Lets go of the blocks of a volume that somebody still has, now that all workers have ended: their requests may or
+    /// may not have been done. Gives these blocks as writes.
+    pub(crate) fn abandon(&self, volume: usize) -> Vec<Request> {
+        let mut requests: Vec<Request> = Vec::new();
+        for (block, offset) in self.page(volume).blocks.iter().zip((0..).step_by(self.block_bytes as usize)) {
+            let entry = block.load(Ordering::Relaxed);
+            if entry & BUSY != 0 {
+                block.store((entry & !BUSY) | UNSURE, Ordering::Relaxed);
+                requests.push(Request { offset, length: self.block_bytes as u32, kind: RequestKind::Write });
+            }
+        }
+        requests
+    }
+
     /// Blocks that were checked.
     pub(crate) fn checked(&self) -> u64 {
         self.counts[0].load(Ordering::Relaxed)
@@ -194,5 +208,34 @@ impl Page<'_> {
             let entry = block.load(Ordering::Relaxed) & !BUSY;
             block.store(entry | unsure, Ordering::Release);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::Bytes;
+
+    #[test]
+    fn what_a_worker_left_behind_is_free_again_and_may_be_either() {
+        let workload = Workload { request_size: Bytes(4096), span: Bytes(1 << 20), ..Workload::default() };
+        let ledger = Ledger::new(&workload).unwrap();
+        let page = ledger.page(0);
+        let write = |offset, length| Request { offset, length, kind: RequestKind::Write };
+        let (done, cut_off) = (write(0, 16384), write(8192, 8192));
+        let (mut older, mut newer) = (vec![0; 16384], vec![0; 8192]);
+        assert!(page.claim(&done));
+        page.stamp(&mut older, &done);
+        page.release(&done, false);
+        assert!(page.claim(&cut_off));
+        page.stamp(&mut newer, &cut_off);
+        assert_eq!(ledger.abandon(0), [write(8192, 4096), write(12288, 4096)]);
+        assert_eq!(ledger.abandon(0), [], "only once");
+        let read = Request { kind: RequestKind::Read, ..done };
+        assert!(page.claim(&read), "nobody has them");
+        let torn = [&older[..8192], &newer[..4096], &older[12288..]].concat();
+        assert_eq!(page.check(&torn, &read), Ok(()));
+        let damaged = [&newer[..8192], &older[8192..]].concat();
+        assert!(page.check(&damaged, &read).is_err(), "those that were done are known");
     }
 }

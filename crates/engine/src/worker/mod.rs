@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use shared::Zeroed;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Requests made at a time.
 const BATCH: usize = 128;
@@ -78,6 +79,22 @@ pub(crate) struct Outcome {
     pub(crate) mismatch: Option<String>,
     /// What [`Personality::would_block`] counted in the measured part.
     pub(crate) would_block: Option<u64>,
+    /// What was outstanding when the window ended, and does not count.
+    pub(crate) overhang: Overhang,
+    /// Ticks of the measured part that a request waited for blocks that another was at.
+    pub(crate) held_ticks: u64,
+    /// How long its process had been stopped, as far as the one that watches it saw.
+    pub(crate) stopped: Duration,
+}
+
+/// Requests that came back after the window, uncounted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Overhang {
+    pub(crate) requests: u64,
+    /// Of the one that took longest.
+    pub(crate) longest_ticks: u64,
+    /// From its intended arrival, of an open loop.
+    pub(crate) longest_response_ticks: u64,
 }
 
 /// A request that failed.
@@ -106,6 +123,21 @@ pub(crate) struct Record {
     pub(crate) kinds: [Recorder; 4],
     /// Of an open loop.
     pub(crate) lateness: Lateness,
+    /// Requests it submitted, so that they outlive it: to the last where blocks are verified, else up to a batch more.
+    pub(crate) submitted: AtomicU64,
+    /// Tick of the last completion that was counted.
+    pub(crate) counted_until: AtomicU64,
+}
+
+impl Record {
+    /// What is known of a worker that did not live to tell its outcome.
+    pub(crate) fn outcome(&self, measure_from: u64) -> Outcome {
+        Outcome {
+            elapsed_ticks: self.counted_until.load(Relaxed).saturating_sub(measure_from),
+            submitted: self.submitted.load(Relaxed),
+            ..Outcome::default()
+        }
+    }
 }
 
 // SAFETY: recorders and numbers, each of which may be zero, changed as atomics.
@@ -248,6 +280,10 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
                 // Done at once, and out of the ordinary.
             } else if self.in_flight() == 0 {
                 let Some(tick) = self.next_submission() else { break };
+                if FULL && self.extras.is_holding() {
+                    // Whoever has its blocks may need this processor to let go of them.
+                    std::thread::yield_now();
+                }
                 now = wait_until(self.clock, tick.min(next_event), self.stop);
             } else if let Err(error) = self.await_completions(now) {
                 // The kernel may still be moving bytes: the buffers must outlive this worker.
@@ -279,6 +315,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         self.meter.restart();
         self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
+        self.extras.measure_from(schedule.measure_from);
         // What is outstanding will count, so it is part of the number.
         self.remaining = schedule.requests.saturating_sub(self.in_flight());
         schedule.measure_until
@@ -298,7 +335,8 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             let end = schedule.measure_until.min(now);
             self.outcome.elapsed_ticks = end - schedule.measure_from;
             if FULL {
-                self.extras.count_backlog(end, true, &self.record.lateness);
+                self.extras.count_backlog(end, true, self.remaining, &self.record.lateness);
+                self.outcome.held_ticks = self.extras.held_ticks(end);
             }
         }
         if self.phase == Phase::Draining || stopped {

@@ -96,19 +96,21 @@ impl Pace {
     }
 
     /// Counts what has arrived by now and was not submitted, going through `most` arrivals at most: a loop that cannot
-    /// keep up must not spend its time on counting by how much. Requests of a byte rate are taken for `length` bytes.
-    pub(crate) fn count_backlog(&mut self, now: u64, length: u32, most: u64, lateness: &Lateness) {
+    /// keep up must not spend its time on counting by how much. Requests of a byte rate are taken for `length` bytes; no
+    /// more than `remaining` are still asked for.
+    pub(crate) fn count_backlog(&mut self, now: u64, length: u32, most: u64, remaining: u64, lateness: &Lateness) {
         if !self.is_open {
             return;
         }
+        let asked_for = i64::try_from(remaining).unwrap_or(i64::MAX);
         for _ in 0..most {
-            if self.origin + self.clock.ticks(self.due.next_ns()) > now {
+            if self.backlog >= asked_for || self.origin + self.clock.ticks(self.due.next_ns()) > now {
                 break;
             }
             self.due.advance(length);
             self.backlog += 1;
         }
-        let backlog = u64::try_from(self.backlog).unwrap_or(0);
+        let backlog = u64::try_from(self.backlog.min(asked_for)).unwrap_or(0);
         if backlog > lateness.backlog_max.load(Relaxed) {
             lateness.backlog_max.store(backlog, Relaxed);
         }
@@ -154,14 +156,31 @@ mod tests {
         let mut pace = pace(Arrivals::Constant);
         pace.begin(5_000_000);
         // Five have arrived, at 5 to 9 ms.
-        pace.count_backlog(9_500_000, 4096, 3, lateness);
+        pace.count_backlog(9_500_000, 4096, 3, u64::MAX, lateness);
         assert_eq!(lateness.backlog_max.load(Relaxed), 3, "no more than it was told to");
-        pace.count_backlog(9_500_000, 4096, u64::MAX, lateness);
+        pace.count_backlog(9_500_000, 4096, u64::MAX, u64::MAX, lateness);
         assert_eq!(lateness.backlog_max.load(Relaxed), 5);
         assert_eq!([0; 5].map(|_| pace.take(4096, 9_500_000)), [5, 6, 7, 8, 9].map(|ms| ms * 1_000_000));
-        pace.count_backlog(9_600_000, 4096, u64::MAX, lateness);
+        pace.count_backlog(9_600_000, 4096, u64::MAX, u64::MAX, lateness);
         assert_eq!((lateness.backlog_max.load(Relaxed), lateness.backlog_at_end.load(Relaxed)), (5, 0));
         assert_eq!(pace.next(), 10_000_000);
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_no_backlog() {
+        let lateness = &Shared::<Lateness>::new(1).unwrap()[0];
+        let mut pace = pace(Arrivals::Constant);
+        pace.begin(0);
+        let backlog = || (lateness.backlog_max.load(Relaxed), lateness.backlog_at_end.load(Relaxed));
+        // A thousand have arrived, of the seven that were asked for.
+        pace.count_backlog(1_000_000_000, 4096, u64::MAX, 7, lateness);
+        assert_eq!(backlog(), (7, 7));
+        assert_eq!([0; 4].map(|_| pace.take(4096, 1_000_000_000)), [0, 1, 2, 3].map(|ms| ms * 1_000_000));
+        pace.count_backlog(1_000_000_000, 4096, u64::MAX, 3, lateness);
+        assert_eq!(backlog(), (7, 3));
+        assert_eq!([0; 3].map(|_| pace.take(4096, 1_000_000_000)), [4, 5, 6].map(|ms| ms * 1_000_000));
+        pace.count_backlog(2_000_000_000, 4096, u64::MAX, 0, lateness);
+        assert_eq!(backlog(), (7, 0));
     }
 
     #[test]

@@ -71,6 +71,10 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         if self.batch_next == self.batch_length {
             self.stream.fill(&mut self.batch[..self.batch_length]);
             self.batch_next = 0;
+            if !FULL {
+                let submitted = self.record.submitted.load(Relaxed);
+                self.record.submitted.store(submitted + self.batch_length as u64, Relaxed);
+            }
         }
         let request = self.batch[self.batch_next];
         self.batch_next += 1;
@@ -94,10 +98,12 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             }
         };
         let (request, arrived_at) = drawn;
-        if !self.extras.claim(&request, arrived_at) {
+        if !self.extras.claim(&request, arrived_at, now) {
             return None;
         }
         self.outcome.submitted += 1;
+        // Before it goes: whoever ends this worker now finds it either counted or not written.
+        self.record.submitted.store(self.outcome.submitted, Relaxed);
         if self.phase == Phase::Measuring && self.extras.is_open() {
             let late_ns = self.clock.nanoseconds(now.saturating_sub(arrived_at));
             self.record.lateness.late.record(late_ns, u64::from(request.length));
@@ -128,7 +134,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     #[inline]
     pub(super) fn complete(&mut self, now: u64, counts: bool) {
         if FULL && self.phase == Phase::Measuring {
-            self.extras.count_backlog(now, false, &self.record.lateness);
+            self.extras.count_backlog(now, false, self.remaining, &self.record.lateness);
         }
         let mut done = std::mem::take(&mut self.done);
         let mut alike = Alike { kind: RequestKind::Read, submitted_at: 0, requests: 0, bytes: 0 };
@@ -155,10 +161,25 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
 
     /// Counts whole requests.
     #[inline]
-    fn record(&self, alike: Alike, now: u64, counts: bool) {
-        if counts && alike.requests > 0 {
-            let latency_ns = self.clock.nanoseconds(now - alike.submitted_at);
-            self.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
+    fn record(&mut self, alike: Alike, now: u64, counts: bool) {
+        if alike.requests == 0 {
+            return;
+        }
+        if !counts {
+            return self.overhang(alike, now);
+        }
+        let latency_ns = self.clock.nanoseconds(now - alike.submitted_at);
+        self.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
+        self.record.counted_until.store(now, Relaxed);
+    }
+
+    /// Requests came back that do not count: those after the window leave word of how long they took.
+    #[cold]
+    fn overhang(&mut self, alike: Alike, now: u64) {
+        if self.phase != Phase::Warmup {
+            let overhang = &mut self.outcome.overhang;
+            overhang.requests += alike.requests;
+            overhang.longest_ticks = overhang.longest_ticks.max(now - alike.submitted_at);
         }
     }
 
@@ -167,9 +188,15 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     fn complete_whole(&mut self, tag: u32, now: u64, counts: bool) {
         if FULL {
             let slot = self.slots[tag as usize];
-            if counts && self.extras.is_open() {
-                let response_ns = self.clock.nanoseconds(now.saturating_sub(self.arrived_at[tag as usize]));
-                self.record.lateness.response.record(response_ns, u64::from(slot.request.length));
+            if self.extras.is_open() {
+                let response_ticks = now.saturating_sub(self.arrived_at[tag as usize]);
+                if counts {
+                    let response_ns = self.clock.nanoseconds(response_ticks);
+                    self.record.lateness.response.record(response_ns, u64::from(slot.request.length));
+                } else if self.phase != Phase::Warmup {
+                    let longest = &mut self.outcome.overhang.longest_response_ticks;
+                    *longest = (*longest).max(response_ticks);
+                }
             }
             let buffer = P::MOVES_DATA.then(|| &*self.buffers.slot_mut(tag as usize, 0));
             if let Some(mismatch) = self.extras.settle(&slot.request, buffer) {

@@ -55,10 +55,27 @@ fn what_cannot_go_in_time_is_a_backlog_and_shows_in_the_response() {
         ..Default::default()
     };
     let sample = measure(&mut host, &spec);
-    let open = sample.open_loop.unwrap();
+    let open = sample.open_loop.as_ref().unwrap();
     assert!(open.backlog_at_end > 1_000_000, "{open:?}");
+    assert!(sample.warnings.iter().any(|warning| warning.code == "rate_not_reached"), "{:?}", sample.warnings);
     assert!(open.backlog_max >= open.backlog_at_end);
     assert!(open.response_ns.mean.unwrap() > 100.0 * sample.total.latency_ns.mean.unwrap(), "{open:?}");
+}
+
+#[test]
+fn what_was_not_asked_for_is_no_backlog() {
+    let mut host = host(Path::new(NULL_TARGET), Access::Read);
+    let spec = WorkloadSpec {
+        arrivals: Some(Arrivals::Constant),
+        rate: Some(Rate::Requests(100_000_000)),
+        workers: Some(2),
+        requests: Some(5000),
+        ..Default::default()
+    };
+    let sample = measure(&mut host, &spec);
+    let open = sample.open_loop.unwrap();
+    assert_eq!((sample.total.requests, open.backlog_at_end), (5000, 0));
+    assert!(open.backlog_max <= 5000, "{open:?}");
 }
 
 #[test]

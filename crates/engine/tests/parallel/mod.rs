@@ -1,8 +1,8 @@
 //! Workers side by side: processes, their figures, and what happens when one of them breaks down.
 
 use super::{file, host, measure};
-use halfpower_engine::Access;
-use halfpower_model::workload::Closing;
+use halfpower_engine::{Access, Host};
+use halfpower_model::workload::{Closing, Verify};
 use halfpower_model::{
     Buffering, Bytes, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality, Progress, Sample,
     Sharing, Testbed, WorkerKind, WorkloadSpec,
@@ -97,23 +97,29 @@ impl Observer for SignalOne {
 /// A sample of two processes, of which one gets a signal at the first progress.
 fn with_signal(name: &str, signal: Signal, seconds: u64, cancels: bool) -> Sample {
     let (_directory, path) = file(4 << 20);
-    let mut host = host(&path, Access::Read);
     let spec = WorkloadSpec {
         pattern: Some(Pattern::Random),
-        workers: Some(2),
-        worker_kind: Some(WorkerKind::Process),
         buffering: Some(Buffering::Buffered),
         duration: Some(Nanoseconds(seconds * 1_000_000_000)),
         ..Default::default()
     };
+    signal_one(host(&path, Access::Read), name, signal, &spec, cancels).1
+}
+
+/// The same of any workload, and the host it was on.
+fn signal_one(mut host: Host, name: &str, signal: Signal, spec: &WorkloadSpec, cancels: bool) -> (Host, Sample) {
+    let spec = WorkloadSpec { workers: Some(2), worker_kind: Some(WorkerKind::Process), ..spec.clone() };
     let workload = spec.resolve(host.describe()).unwrap();
     let cancel = Cancel::default();
     let mut observer = SignalOne { signal, cancel: cancels.then(|| cancel.clone()) };
     // A forked process has the name of the thread that forked it, and that one has the name of the thread that made it.
-    let measure = move || host.measure(&workload, &mut observer, &cancel).unwrap();
-    let sample = std::thread::Builder::new().name(name.to_owned()).spawn(measure).unwrap().join().unwrap();
+    let measure = move || {
+        let sample = host.measure(&workload, &mut observer, &cancel).unwrap();
+        (host, sample)
+    };
+    let (host, sample) = std::thread::Builder::new().name(name.to_owned()).spawn(measure).unwrap().join().unwrap();
     assert!(sample.total.requests > 0 && sample.elapsed_s < 30.0);
-    sample
+    (host, sample)
 }
 
 #[test]
@@ -121,6 +127,53 @@ fn a_process_that_is_killed_ends_the_others_and_leaves_what_was_measured() {
     let failure = with_signal("kill-one", Signal::KILL, 60, false).failure.expect("it failed");
     assert_eq!(failure.code, "worker");
     assert!(failure.message.contains("killed by signal 9"), "{failure:?}");
+}
+
+#[test]
+fn what_a_killed_process_wrote_is_neither_forgotten_nor_called_wrong() {
+    for (personality, depth) in [(Personality::Sync, 1), (Personality::IoUring, 16)] {
+        for verify in [Verify::Stamp, Verify::ReadBack] {
+            let (_directory, path) = file(4 << 20);
+            let host = host(&path, Access::Overwrite);
+            if !host.describe().supports(personality) {
+                eprintln!("skipped: {personality} does not work on this machine");
+                continue;
+            }
+            let spec = WorkloadSpec {
+                operation: Some(Operation::Write),
+                pattern: Some(Pattern::Random),
+                request_size: Some(Bytes(4096)),
+                personality: Some(personality),
+                depth: Some(depth),
+                buffering: Some(Buffering::Buffered),
+                verify: Some(verify),
+                duration: Some(Nanoseconds(60_000_000_000)),
+                ..Default::default()
+            };
+            let (mut host, written) = signal_one(host, "kill-writer", Signal::KILL, &spec, false);
+            let case = format!("{personality}, {verify}");
+            assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("worker"), "{case}");
+            assert!(written.workers.iter().all(|worker| worker.submitted >= worker.requests), "{case}");
+            let failed = &written.verified.as_ref().expect("it was stamped").failed;
+            assert!(failed.len() <= depth as usize, "{case}: no more than it had outstanding: {failed:?}");
+            let found = host.verify(&written, &Cancel::default()).unwrap().verified.unwrap();
+            assert!(found.blocks > 100 && found.wrong == 0, "{case}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn the_figures_side_by_side_have_the_bytes_and_the_time_of_a_killed_process() {
+    let sample = with_signal("kill-one-of-two", Signal::KILL, 60, false);
+    let parallel = sample.parallel.expect("two side by side");
+    let [one, other] = [0, 1].map(|index| sample.workers[index].elapsed_s);
+    let (least, most) = (one.min(other), one.max(other));
+    assert!(least > 0.0 && least < most && most == sample.elapsed_s, "{least} s and {most} s of {}", sample.elapsed_s);
+    let rates = sample.workers.iter().map(|worker| worker.bytes as f64 / worker.elapsed_s);
+    assert!((parallel.sum_bytes_per_s.0 / rates.sum::<f64>() - 1.0).abs() < 1e-9, "{parallel:?}");
+    assert!(parallel.min_bytes_per_s.0 > 0.0, "{parallel:?}");
+    assert!(parallel.sum_bytes_per_s.0 >= parallel.parent_bytes_per_s.0, "{parallel:?}");
+    assert!(sample.workers.iter().all(|worker| worker.submitted >= worker.requests), "{:?}", sample.workers);
 }
 
 #[test]
@@ -133,6 +186,7 @@ fn a_process_that_somebody_stopped_hears_the_end_all_the_same() {
 fn a_process_that_somebody_stopped_does_not_keep_the_run_past_its_time() {
     let sample = with_signal("stop-one-more", Signal::STOP, 1, false);
     assert!(sample.is_complete(), "{:?}", sample.failure);
+    assert!(sample.warnings.iter().any(|warning| warning.code == "paused"), "{:?}", sample.warnings);
 }
 
 #[test]

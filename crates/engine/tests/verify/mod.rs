@@ -1,7 +1,7 @@
 //! Verification: finds every flipped bit, and never cries wolf.
 
 use super::{file, host, measure, small_filesystem};
-use halfpower_engine::{Access, Host};
+use halfpower_engine::{Access, Host, Target};
 use halfpower_model::random::Random;
 use halfpower_model::stream::{Request, RequestStream};
 use halfpower_model::workload::Verify;
@@ -139,6 +139,34 @@ fn a_run_that_was_ended_by_time_is_verified_later() {
     }
     assert_eq!((found.blocks, found.wrong), (blocks.len() as u64, 0), "{found:?}");
     assert!(!blocks.is_empty());
+}
+
+#[test]
+fn every_side_of_a_mirror_is_read_back() {
+    let files = [file(1 << 20), file(1 << 20), file(1 << 20)];
+    let sides = files.each_ref().map(|(_directory, path)| path.as_path());
+    let mut mirror =
+        Host::on(sides.iter().map(|path| Target::open(path, Access::Overwrite).unwrap()).collect()).unwrap();
+    let spec = WorkloadSpec {
+        layout: Some("mirror".parse().unwrap()),
+        pattern: Some(Pattern::Shuffled),
+        align: None,
+        ..spec(Verify::ReadBack)
+    };
+    let written = measure(&mut mirror, &spec);
+    let blocks = 3 * (1 << 20) / 4096;
+    assert_eq!(written.verified.as_ref().map(|verified| (verified.blocks, verified.wrong)), Some((blocks, 0)));
+    for (number, side) in (1..).zip(sides) {
+        flip(side, 4096 * number + 77, 3);
+        let found = verify(&mut mirror, &written);
+        let verified = found.verified.unwrap();
+        assert_eq!((verified.blocks, verified.wrong), (blocks, 1), "side {number}");
+        let shown = verified.first_wrong.unwrap();
+        assert!(shown.starts_with(&format!("{}: ", side.display())), "side {number}: {shown}");
+        assert_eq!(found.total.bytes, 3 << 20, "all of it was read");
+        flip(side, 4096 * number + 77, 3);
+    }
+    assert_eq!(verify(&mut mirror, &written).verified.unwrap().wrong, 0, "all is as it was");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the commands of all instruments have in common: keeping a reading, and showing it.
 
 use super::{Context, reading_text, session};
+use crate::store::Store;
 use clap::Args;
 use halfpower_model::Reading;
 use std::path::PathBuf;
@@ -15,6 +16,26 @@ pub(super) struct Keeping {
     /// Something to remember the reading by
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+}
+
+impl Keeping {
+    /// Where a reading is kept that grows: the store, or one in memory.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(super) fn open_store(&self, context: &Context) -> anyhow::Result<Store> {
+        session::open_store(context, !self.no_store)
+    }
+
+    /// Whether it outlives the program.
+    pub(super) fn lasts(&self) -> bool {
+        !self.no_store
+    }
+
+    /// What the user wants it remembered by.
+    pub(super) fn note(&self) -> Option<&String> {
+        self.note.as_ref()
+    }
 }
 
 /// Keeps a reading of some targets, or of none, and shows it.

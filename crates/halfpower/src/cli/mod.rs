@@ -1,5 +1,6 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
+mod burst;
 mod console;
 mod doctor;
 mod fio_names;
@@ -7,6 +8,7 @@ mod inspect;
 mod instrument;
 mod interrupts;
 mod io;
+mod memory;
 mod number;
 mod plan;
 mod plugin;
@@ -21,6 +23,7 @@ mod soak;
 mod study;
 mod targets;
 mod workload;
+mod zones;
 
 use clap::{Parser, Subcommand};
 pub(crate) use console::Console;
@@ -72,8 +75,11 @@ enum Command {
     /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
+    Memory(memory::Arguments),
     Inspect(inspect::Arguments),
     Scrub(scrub::Arguments),
+    Burst(burst::Arguments),
+    Zones(zones::Arguments),
     Soak(soak::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
@@ -144,8 +150,11 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Memory(arguments) => memory::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
+        Command::Burst(arguments) => burst::run(&context, &arguments),
+        Command::Zones(arguments) => zones::run(&context, &arguments),
         Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),

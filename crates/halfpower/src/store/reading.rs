@@ -12,6 +12,22 @@ impl Store {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn add_reading(&mut self, command: &str, target: &str, reading: &Reading) -> Result<RunId, StoreError> {
+        let run = self.begin_reading(command, target, 0, reading)?;
+        self.finish_run(run, RunStatus::Complete)?;
+        Ok(run)
+    }
+
+    /// Begins a run of its own with a reading that will grow.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn begin_reading(
+        &mut self,
+        command: &str,
+        target: &str,
+        seed: u64,
+        reading: &Reading,
+    ) -> Result<RunId, StoreError> {
         let run = self.begin_run(&NewRun {
             kind: RunKind::Instrument,
             name: reading.instrument(),
@@ -20,14 +36,22 @@ impl Store {
             plan: None,
             command,
             target,
-            seed: 0,
+            seed,
             note: reading.note.as_deref(),
             environment: &reading.environment,
         })?;
-        let sql = "INSERT INTO readings (run_id, record) VALUES (?, ?)";
-        self.connection.execute(sql, (run.0, json(reading))).during("keep a reading")?;
-        self.finish_run(run, RunStatus::Complete)?;
+        self.keep_reading(run, reading)?;
         Ok(run)
+    }
+
+    /// Keeps what the reading of a run has come to, in place of what it was. When this returns it is on the medium.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn keep_reading(&mut self, run: RunId, reading: &Reading) -> Result<(), StoreError> {
+        let sql = "INSERT INTO readings (run_id, record) VALUES (?, ?)
+                   ON CONFLICT (run_id) DO UPDATE SET record = excluded.record";
+        self.connection.execute(sql, (run.0, json(reading))).during("keep a reading").map(|_| ())
     }
 
     /// The reading of a run; none where it has samples.

@@ -222,6 +222,26 @@ fn what_is_offered_after_an_end_works() {
 }
 
 #[test]
+fn a_sample_whose_program_was_stopped_meanwhile_says_so() {
+    let lab = Lab::new();
+    let mut running = lab.start(["io", "null:", "--duration=5s", "--warmup=0s"]);
+    let pid = running.pid();
+    let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    wait_for("the worker", || running.has_ended() || threads() > 1);
+    std::thread::sleep(Duration::from_secs(1));
+    running.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(1500));
+    running.signal(Signal::CONT);
+    assert_eq!(running.wait().status, Some(0));
+    let record: serde_json::Value = serde_json::from_str(&lab.samples(1)[0].2).unwrap();
+    let warnings = record["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning["code"] == "paused"), "{warnings:?}");
+    // One that was left alone does not.
+    let alone = lab.json(["io", "null:", "--duration=1s", "--json"]);
+    assert!(!alone["warnings"].to_string().contains("paused"), "{}", alone["warnings"]);
+}
+
+#[test]
 fn a_second_signal_ends_the_program_at_once() {
     let lab = Lab::new();
     assert_eq!(lab.run(["runs"]).status, Some(0), "the store is made");

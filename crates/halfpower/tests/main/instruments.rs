@@ -1,6 +1,6 @@
 //! The instruments: what each reads, keeps and refuses.
 
-use crate::support::{Lab, skip};
+use crate::support::{Lab, skip, wait_for};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,77 @@ fn scrubbing_says_what_stands_in_its_way() {
     lab.refuses(["scrub", "null:"], 1, "holds nothing");
     lab.refuses(["scrub", "file", "none"], 1, "does not exist");
     lab.refuses(["scrub", "place"], 1, "is a directory");
+}
+
+#[test]
+fn a_burst_is_read_alone_and_together_and_is_remembered() {
+    let lab = Lab::new();
+    lab.data_file("one", 8192);
+    lab.data_file("two", 8192);
+    if !lab.has_direct_ring() {
+        return;
+    }
+    let outcome =
+        lab.run(["burst", "one", "two", "--duration=100ms", "--repetitions=2", "--request-size=64KiB", "--json"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let reading: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let figures = &reading["figures"];
+    assert_eq!((&reading["instrument"], &figures["depth"]), (&"burst".into(), &2.into()));
+    assert_eq!(figures["targets"].as_array().unwrap().len(), 2);
+    assert!(figures["targets"][0]["medium"]["far_p50_ns"].as_u64().unwrap() > 0);
+    let settings = figures["settings"].as_array().unwrap();
+    let targets: Vec<_> = settings.iter().map(|setting| setting["targets"].to_string()).collect();
+    assert_eq!(targets, ["[0]", "[1]", "[0,1]"]);
+    for setting in settings {
+        assert_eq!(setting["repetitions"].as_array().unwrap().len(), 2);
+        assert!(setting["bytes_per_s"]["value"].as_f64().unwrap() > 0.0);
+    }
+    assert!(settings[2]["of_alone"]["value"].as_f64().unwrap() > 0.0 && settings[0]["of_alone"].is_null());
+    assert_eq!(lab.json(["runs", "show", "1", "--json"]), reading);
+    let shown = lab.run(["runs", "show", "1"]).stdout;
+    assert!(shown.contains("2 at once") && shown.contains("of the sum alone"), "{shown}");
+}
+
+#[test]
+fn zones_go_on_where_they_were_interrupted() {
+    let lab = Lab::new();
+    lab.data_file("file", 64 << 10);
+    if !lab.has_direct_ring() {
+        return;
+    }
+    let mut running = lab.start(["zones", "file", "--places=256", "--read-size=64KiB", "--note=flat"]);
+    let kept = || lab.query("SELECT record FROM readings", |row| row.get::<_, String>(0)).pop().unwrap_or_default();
+    wait_for("some places to be kept", || kept().contains("\"place\":"));
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.wait().status, Some(130));
+    let part = lab.json(["runs", "show", "1", "--json"]);
+    let probes = |reading: &serde_json::Value| reading["figures"]["probes"].as_array().unwrap().clone();
+    let before = probes(&part);
+    assert!((1..256).contains(&before.len()), "{}", before.len());
+    lab.refuses(["zones", "file", "--resume", "1"], 2, "cannot be used with");
+    let whole = lab.json(["zones", "--resume", "1", "--json"]);
+    assert_eq!(probes(&whole).len(), 256);
+    assert!(before.iter().all(|probe| probes(&whole).contains(probe)), "what was measured is kept");
+    assert!(!whole["figures"]["bands"].as_array().unwrap().is_empty());
+    assert_eq!((&whole["note"], &lab.json(["runs", "show", "1", "--json"])), (&"flat".into(), &whole));
+    lab.refuses(["zones", "--resume", "1"], 1, "complete");
+}
+
+#[test]
+fn bursts_and_zones_say_what_they_cannot_measure() {
+    let lab = Lab::new();
+    lab.data_file("file", 256);
+    for instrument in ["burst", "zones"] {
+        lab.refuses([instrument, "null:"], 2, "has nothing behind it");
+        lab.refuses([instrument, "none"], 1, "does not exist");
+        lab.refuses([instrument, "place"], 1, "is a directory");
+    }
+    lab.refuses(["zones", "file", "--places=9999"], 2, "it must be 1 to 4096");
+    lab.refuses(["zones", "--resume=1"], 1, "there is no run 1");
+    if lab.has_direct_ring() {
+        lab.refuses(["zones", "file", "--read-size=64KiB"], 2, "does not hold 256 places");
+        lab.refuses(["burst", "file"], 2, "file has");
+    }
 }
 
 /// A burst of about a millisecond, and a pause three times as long, until told to stop: gives the share of the time that

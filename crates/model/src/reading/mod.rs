@@ -3,13 +3,21 @@
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
+mod burst;
 pub mod inspect;
+mod memory;
+mod rounds;
 mod scrub;
 mod soak;
+mod zones;
 
+pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
 pub use inspect::{Inspected, InspectedTarget};
+pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
+pub use rounds::Rounds;
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
 pub use soak::{Soaked, SoakedProcessor};
+pub use zones::{Band, Probe, Zones};
 
 use crate::environment::Environment;
 use crate::sample::{Program, Warning};
@@ -49,6 +57,12 @@ pub enum Figures {
     Inspect(Box<Inspected>),
     /// `halfpower scrub`: what of targets was in the file cache, and is.
     Scrub(Scrubbed),
+    /// `halfpower burst`: the limit of cache, link and bus.
+    Burst(Burst),
+    /// `halfpower zones`: throughput from the first byte to the last.
+    Zones(Zones),
+    /// `halfpower memory`: how fast memory is.
+    Memory(MemorySpeed),
     /// `halfpower soak`: how idle the processors are.
     Soak(Soaked),
 }
@@ -73,6 +87,9 @@ impl Reading {
         match self.figures {
             Figures::Inspect(_) => "inspect",
             Figures::Scrub(_) => "scrub",
+            Figures::Burst(_) => "burst",
+            Figures::Zones(_) => "zones",
+            Figures::Memory(_) => "memory",
             Figures::Soak(_) => "soak",
         }
     }

@@ -1,7 +1,10 @@
 //! A reading of an instrument for people.
 
+mod burst;
 mod inspect;
+mod memory;
 mod soak;
+mod zones;
 
 use super::console::printable;
 use halfpower_model::Reading;
@@ -15,6 +18,9 @@ pub(super) fn summary(reading: &Reading) -> String {
     match &reading.figures {
         Figures::Inspect(inspected) => inspect::inspect(&mut text, inspected),
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
+        Figures::Burst(burst) => burst::write(&mut text, burst),
+        Figures::Zones(zones) => zones::write(&mut text, zones),
+        Figures::Memory(speed) => memory::memory(&mut text, speed),
         Figures::Soak(soaked) => soak::soak(&mut text, soaked),
     }
     for warning in &reading.warnings {

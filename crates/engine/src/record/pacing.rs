@@ -1,0 +1,215 @@
+//! Warns of a sample that did not run as it was asked to: its depth or its rate was not reached, it stood still, or its end
+//! cut off requests that took long.
+
+use crate::instrument::clock::Clock;
+use crate::run::RawRun;
+use halfpower_model::sample::Warning;
+use halfpower_model::units::significant;
+use halfpower_model::{BytesPerSecond, Nanoseconds, Personality, Rate, Sample};
+
+/// Share of the depth below which it was not reached.
+const DEPTH_SHARE: f64 = 0.75;
+/// Share of the rate below which it was not reached, where chance does not explain it.
+const RATE_SHARE: f64 = 0.95;
+/// Standard deviations of a number of arrivals that chance explains.
+const DEVIATIONS: f64 = 5.0;
+/// What was cut off by the end is worth a word when it took this many times the longest that was counted, and this long.
+const CUT_OFF_TIMES: u64 = 2;
+const CUT_OFF_NS: u64 = 10_000_000;
+
+/// What the workers and who watched them know of the course of a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Course {
+    /// Requests outstanding at the end that do not count, the longest of them, and that from its intended arrival.
+    cut_off: u64,
+    cut_off_ns: u64,
+    cut_off_response_ns: u64,
+    /// How long the program stood still.
+    stood_still: Nanoseconds,
+    /// Share of the workers' time in which a request waited for one that it overlaps.
+    held_share: f64,
+}
+
+impl Course {
+    /// The course of a run.
+    pub(super) fn of(raw: &RawRun, clock: Clock) -> Course {
+        let outcomes = || raw.workers.iter().map(|worker| &worker.outcome);
+        let longest = |ticks: Option<u64>| clock.nanoseconds(ticks.unwrap_or(0));
+        let held: u64 = outcomes().map(|outcome| outcome.held_ticks).sum();
+        let elapsed: u64 = outcomes().map(|outcome| outcome.elapsed_ticks).sum();
+        Course {
+            cut_off: outcomes().map(|outcome| outcome.overhang.requests).sum(),
+            cut_off_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_ticks).max()),
+            cut_off_response_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_response_ticks).max()),
+            stood_still: Nanoseconds(u64::try_from(raw.stood_still.as_nanos()).unwrap_or(u64::MAX)),
+            held_share: held as f64 / elapsed.max(1) as f64,
+        }
+    }
+}
+
+/// What of its course could make a sample's figures wrong.
+pub(super) fn warnings(sample: &Sample, course: &Course) -> Vec<Warning> {
+    let found = [paused(course), stalled_at_end(sample, course), rate(sample), depth(sample, course)];
+    found.into_iter().flatten().collect()
+}
+
+fn paused(course: &Course) -> Option<Warning> {
+    let message = format!("the program stood still for {}, and its figures have that time in them", course.stood_still);
+    let remedy = "measure again, without stopping it, and where it gets a processor";
+    (course.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
+}
+
+/// A stall that reaches past the end of the window is in no figure.
+fn stalled_at_end(sample: &Sample, course: &Course) -> Option<Warning> {
+    let beyond = |cut_off_ns: u64, counted: Option<u64>| {
+        cut_off_ns > CUT_OFF_NS && cut_off_ns > counted.unwrap_or(0).saturating_mul(CUT_OFF_TIMES)
+    };
+    let response = sample.open_loop.as_ref().map(|open| open.response_ns.max);
+    let of_response = response.is_some_and(|counted| beyond(course.cut_off_response_ns, counted));
+    let figures = match (beyond(course.cut_off_ns, sample.total.latency_ns.max), of_response) {
+        (true, true) => "the percentiles of the latency and of the response",
+        (true, false) => "the percentiles",
+        (false, true) => "the percentiles of the response",
+        (false, false) => return None,
+    };
+    let took = if of_response {
+        format!(
+            "{}, {} from its intended arrival",
+            Nanoseconds(course.cut_off_ns),
+            Nanoseconds(course.cut_off_response_ns)
+        )
+    } else {
+        Nanoseconds(course.cut_off_ns).to_string()
+    };
+    let (requests, were) = if course.cut_off == 1 { ("request", "was") } else { ("requests", "were") };
+    let message = format!(
+        "{} {requests} {were} still outstanding at the end and the longest took {took}; {figures} do not have them",
+        course.cut_off
+    );
+    Some(Warning::new("stalled_at_end", message, "measure longer"))
+}
+
+/// A rate that was not kept to, open loop or closed.
+fn rate(sample: &Sample) -> Option<Warning> {
+    let workload = &sample.workload;
+    // A flush at the end is no part of the time in which requests go.
+    let elapsed_s = sample.elapsed_s - sample.flush_s.unwrap_or(0.0);
+    let rate = workload.rate.filter(|_| sample.is_complete() && elapsed_s > 0.0)?;
+    let (asked, reached, arrivals_per_s) = match rate {
+        Rate::Requests(asked) => (asked as f64, sample.total.requests as f64 / elapsed_s, asked as f64),
+        Rate::Bytes(asked) => {
+            (asked as f64, sample.total.bytes as f64 / elapsed_s, asked as f64 / workload.request_size.0.max(1) as f64)
+        }
+    };
+    let arrivals_a_worker = arrivals_per_s * elapsed_s / f64::from(workload.workers);
+    let by_chance = 1.0 - DEVIATIONS / arrivals_a_worker.sqrt();
+    let text = |rate_per_s: f64| match rate {
+        Rate::Requests(_) => format!("{} requests/s", significant(rate_per_s)),
+        Rate::Bytes(_) => BytesPerSecond(rate_per_s).to_string(),
+    };
+    (reached < asked * RATE_SHARE.min(by_chance)).then(|| {
+        let message = format!("{} were asked for and {} reached", text(asked), text(reached));
+        Warning::new("rate_not_reached", message, "lower --rate, or use a larger --depth or more --workers")
+    })
+}
+
+/// A depth that was not reached, with the cause where it is known.
+fn depth(sample: &Sample, course: &Course) -> Option<Warning> {
+    let workload = &sample.workload;
+    // Said with the reason elsewhere.
+    let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
+    let asked = f64::from(workload.depth) * f64::from(workload.workers);
+    let is_expected = sample.is_complete()
+        && !one_by_one
+        && workload.rate.is_none()
+        && workload.durability.every().is_none()
+        && sample.total.requests > 0;
+    let message = format!("{:.1} requests were outstanding on average, not {asked}", sample.depth_mean.counted);
+    (is_expected && sample.depth_mean.counted < DEPTH_SHARE * asked).then(|| {
+        // A worker that waits for nothing has its whole depth: so much is missing of those that wait.
+        if course.held_share > 1.0 - DEPTH_SHARE {
+            let waited =
+                format!("{:.0} % of the time one waited for another that it overlaps", course.held_share * 100.0);
+            let remedy = "requests that overlap go one after the other where they are verified: use a larger --size, a \
+                          smaller --depth, fewer --workers or no --verify";
+            return Warning::new("depth_not_reached", format!("{message}: {waited}"), remedy);
+        }
+        Warning::new("depth_not_reached", message, "the limit came before the depth was reached; measure longer")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::sample::{Latency, OpenLoop};
+    use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind, Workload};
+
+    fn sample(workload: Workload) -> Sample {
+        let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
+        Sample { elapsed_s: 1.0, ..Sample::empty(workload, crate::environment(facts, Vec::new())) }
+    }
+
+    fn codes(sample: &Sample, course: &Course) -> Vec<String> {
+        warnings(sample, course).into_iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn a_depth_that_was_not_reached_is_told_with_its_cause() {
+        let of = |buffering, held_share| {
+            let workload = Workload { personality: Personality::Libaio, buffering, depth: 8, ..Workload::default() };
+            let mut sample = sample(workload);
+            (sample.total.requests, sample.depth_mean.counted) = (100, 4.0);
+            warnings(&sample, &Course { held_share, ..Course::default() })
+        };
+        assert!(of(Buffering::Buffered, 0.5).is_empty(), "that is told as submits_synchronously");
+        let [unknown] = &of(Buffering::Direct, 0.1)[..] else { panic!("one warning") };
+        assert_eq!(unknown.code, "depth_not_reached");
+        assert!(!unknown.message.contains("overlaps"), "{unknown:?}");
+        let [known] = &of(Buffering::Direct, 0.5)[..] else { panic!("one warning") };
+        assert_eq!(known.code, "depth_not_reached");
+        assert!(known.message.contains("50 % of the time one waited for another that it overlaps"), "{known:?}");
+    }
+
+    #[test]
+    fn what_the_end_cut_off_is_told_where_it_took_long() {
+        let mut sample = sample(Workload::default());
+        sample.total.latency_ns = Latency { max: Some(15_000_000), ..Latency::default() };
+        let course = |cut_off_ns| Course { cut_off: 8, cut_off_ns, ..Course::default() };
+        assert!(warnings(&sample, &course(30_000_000)).is_empty(), "twice the longest is nothing out of the ordinary");
+        let [told] = &warnings(&sample, &course(4_000_000_000))[..] else { panic!("one warning") };
+        assert_eq!(told.code, "stalled_at_end");
+        assert!(told.message.starts_with("8 requests were still outstanding at the end and the longest took 4 s"));
+        sample.total.latency_ns.max = Some(1_000);
+        assert!(warnings(&sample, &course(10_000_000)).is_empty(), "as short as this it is no stall");
+        let response_ns = Latency { max: Some(1_000_000), ..Latency::default() };
+        sample.total.latency_ns.max = Some(15_000_000);
+        sample.open_loop = Some(OpenLoop { response_ns, ..OpenLoop::default() });
+        let late = Course { cut_off_response_ns: 50_000_000, ..course(20_000_000) };
+        let [told] = &warnings(&sample, &late)[..] else { panic!("one warning") };
+        assert!(told.message.contains("50 ms from its intended arrival; the percentiles of the response do not"));
+    }
+
+    #[test]
+    fn a_program_that_stood_still_is_told() {
+        let course = Course { stood_still: Nanoseconds(3_000_000_000), ..Course::default() };
+        let [told] = &warnings(&sample(Workload::default()), &course)[..] else { panic!("one warning") };
+        assert_eq!(told.code, "paused");
+        assert!(told.message.contains("stood still for 3 s"), "{told:?}");
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_told_unless_chance_explains_it() {
+        let of = |rate, requests: u64| {
+            let mut sample = sample(Workload { rate: Some(rate), request_size: Bytes(4096), ..Workload::default() });
+            (sample.total.requests, sample.total.bytes) = (requests, requests * 4096);
+            codes(&sample, &Course::default())
+        };
+        assert_eq!(of(Rate::Requests(1_000_000), 45_616), ["rate_not_reached"]);
+        assert!(of(Rate::Requests(1_000_000), 960_000).is_empty());
+        assert_eq!(of(Rate::Bytes(40_960_000), 8_000), ["rate_not_reached"]);
+        assert!(of(Rate::Bytes(40_960_000), 9_990).is_empty());
+        // A deviation of 10.
+        assert!(of(Rate::Requests(100), 60).is_empty());
+        assert_eq!(of(Rate::Requests(100), 45), ["rate_not_reached"]);
+    }
+}

@@ -1,0 +1,175 @@
+//! `halfpower burst`: the limit of cache, link and bus.
+
+use super::instrument::{self, Keeping};
+use super::number::{any, count};
+use super::{Context, Ending, UsageError};
+use clap::Args;
+use halfpower_analysis::instrument::burst as analysis;
+use halfpower_engine::burst::{self, BurstOptions, BurstSamples, BurstSetting};
+use halfpower_engine::{Access, Host, Target};
+use halfpower_model::reading::{Burst, BurstTarget, Figures};
+use halfpower_model::sample::Warning;
+use halfpower_model::{
+    Bytes, BytesPerSecond, Environment, MeasureError, Nanoseconds, Reading, TargetFacts, TargetKind,
+};
+use std::path::PathBuf;
+
+/// Reads a small region of each target over and over: the limit of cache, link and bus
+///
+/// After the first time the devices have the region in their caches, so no medium is involved; whether that is so is
+/// looked at by small reads near and far. Each target is read alone, then the first two at once, the first three, and so
+/// on to all of them, directly, and each of that several times in an order drawn anew. Where together they give less than
+/// the sum, they share something, and what they give then is its limit. Nothing is written.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Files and block devices
+    #[arg(required = true, value_name = "TARGET")]
+    targets: Vec<PathBuf>,
+    /// How much of each target, from its start; what its cache can hold
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    region: Bytes,
+    /// Bytes of each read; small ones measure what a request costs rather than the link
+    #[arg(long, value_name = "SIZE", visible_alias = "bs", default_value = "256KiB")]
+    request_size: Bytes,
+    /// Reads outstanding at each target
+    #[arg(long, value_name = "N", visible_alias = "iodepth", default_value_t = 2, value_parser = count::<u32>)]
+    depth: u32,
+    /// Length of each measurement; half a second before it is not counted
+    #[arg(long, value_name = "TIME", visible_alias = "runtime", default_value = "1s")]
+    duration: Nanoseconds,
+    /// How often each is measured
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = count::<u32>)]
+    repetitions: u32,
+    /// Each alone and all at once, and nothing between
+    #[arg(long)]
+    each_and_all: bool,
+    /// Draws the order of the measurements
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = any::<u64>)]
+    seed: u64,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let started_at = jiff::Timestamp::now();
+    let options = BurstOptions {
+        region: arguments.region,
+        request_size: arguments.request_size,
+        depth: arguments.depth,
+        duration: arguments.duration,
+        repetitions: arguments.repetitions,
+        seed: arguments.seed,
+    };
+    if arguments.repetitions == 0 {
+        anyhow::bail!(UsageError("--repetitions is 0; measure at least once".to_owned()));
+    }
+    if arguments.duration.0 == 0 {
+        anyhow::bail!(UsageError("--duration is 0; say how long each measurement is, like 1s".to_owned()));
+    }
+    let mut settings = settings(arguments, &options)?;
+    // The last has all of them, in order.
+    let environment = settings.last().map(|setting| setting.environment().clone()).expect("there is a target");
+    context.console.start_bar(1);
+    let mut bar = |done, total, rate: BytesPerSecond| {
+        context.console.move_bar(done, total, "", &rate.to_string());
+    };
+    let samples = match burst::measure(&mut settings, &options, &mut bar, &context.cancel) {
+        Err(MeasureError::Cancelled) => {
+            context.console.end_bar();
+            context.console.message("Interrupted before anything was measured.");
+            return Ok(Ending::Interrupted);
+        }
+        samples => samples?,
+    };
+    let burst = conclude(&options, &environment, &samples);
+    let mut reading = Reading::new(Figures::Burst(burst), environment, started_at);
+    reading.warnings = samples.warnings;
+    reading.warnings.extend(same_device(&reading.environment));
+    instrument::conclude(context, &arguments.keeping, &arguments.targets, reading)?;
+    Ok(if context.cancel.is_cancelled() { Ending::Interrupted } else { Ending::Done })
+}
+
+/// Each target alone, in order, then so many together, all of them last.
+fn settings(arguments: &Arguments, options: &BurstOptions) -> anyhow::Result<Vec<BurstSetting>> {
+    let all = arguments.targets.len() as u32;
+    let together = if arguments.each_and_all { all.max(2) } else { 2 }..=all;
+    let alone = (0..all).map(|target| vec![target]);
+    alone
+        .chain(together.map(|count| (0..count).collect()))
+        .map(|targets| setting(arguments, options, targets))
+        .collect()
+}
+
+fn setting(arguments: &Arguments, options: &BurstOptions, targets: Vec<u32>) -> anyhow::Result<BurstSetting> {
+    let open = |target: &u32| Target::open(&arguments.targets[*target as usize], Access::Read);
+    let opened = targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    if let Some(unsuitable) = opened.iter().find_map(|target| unsuitable(target.facts())) {
+        anyhow::bail!(UsageError(unsuitable));
+    }
+    Ok(BurstSetting::new(targets, Box::new(Host::on(opened)?), options)?)
+}
+
+/// Why a target cannot be read past the file cache; none where it can.
+pub(super) fn unsuitable(target: &TargetFacts) -> Option<String> {
+    let path = &target.path;
+    if target.kind == TargetKind::Null {
+        return Some("null: has nothing behind it; name files or block devices".to_owned());
+    }
+    target.direct_alignment_bytes.is_none().then(|| {
+        format!("{path} takes no direct I/O, so that the file cache would be measured; name something on a disk")
+    })
+}
+
+fn conclude(options: &BurstOptions, environment: &Environment, samples: &BurstSamples) -> Burst {
+    let settings = analysis::settings(&samples.rates);
+    let targets = environment.all_targets().zip(&samples.looks).map(|(target, look)| BurstTarget {
+        path: target.path.clone(),
+        medium: analysis::medium(&look.near, look.far.as_ref(), &look.reread, target.rotational),
+    });
+    Burst {
+        region_bytes: options.region,
+        request_bytes: options.request_size,
+        depth: options.depth,
+        duration: options.duration,
+        seed: options.seed,
+        targets: targets.collect(),
+        limit: analysis::limit(&settings),
+        settings,
+    }
+}
+
+/// Says where two targets lie on one device, which they then share for a start.
+fn same_device(environment: &Environment) -> Option<Warning> {
+    let devices: Vec<&String> = environment.all_targets().filter_map(|target| target.device.as_ref()).collect();
+    let twice = devices.iter().enumerate().find(|(index, device)| devices[..*index].contains(device))?.1;
+    Some(Warning::new(
+        "same_device",
+        format!("several targets lie on {twice}: what they share is that device, and perhaps nothing else"),
+        "name one target of each device",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_the_file_cache_gives_is_not_measured() {
+        let file = TargetFacts::bare("file", TargetKind::File, Bytes::MIB);
+        assert!(unsuitable(&file).unwrap().contains("file takes no direct I/O"));
+        assert_eq!(unsuitable(&TargetFacts { direct_alignment_bytes: Some(Bytes(512)), ..file }), None);
+    }
+
+    #[test]
+    fn targets_of_one_device_are_told_of() {
+        let on = |device: &str| TargetFacts {
+            device: Some(device.to_owned()),
+            ..TargetFacts::bare("file", TargetKind::File, Bytes::MIB)
+        };
+        let environment = |devices: [&str; 3]| {
+            halfpower_engine::environment(on(devices[0]), devices[1..].iter().map(|device| on(device)).collect())
+        };
+        assert_eq!(same_device(&environment(["sda", "sdb", "sdc"])), None);
+        assert!(same_device(&environment(["sda", "sdb", "sda"])).unwrap().message.contains("lie on sda"));
+    }
+}

@@ -1,0 +1,100 @@
+//! What `halfpower zones` found, for people.
+
+use crate::cli::console::printable;
+use halfpower_model::reading::{Band, Zones};
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, BytesPerSecond, Estimate};
+use std::fmt::Write;
+
+/// Columns and rows of the chart.
+const COLUMNS: usize = 64;
+const ROWS: usize = 10;
+/// More bands than this are in the record and the chart only.
+const BANDS_SHOWN: usize = 32;
+
+/// The first and the last band first, then all of them, then a chart.
+pub(super) fn write(text: &mut String, zones: &Zones) {
+    let _ = writeln!(text, "{}, {}: {}", printable(&zones.path), zones.size_bytes, headline(zones));
+    let of = if zones.is_complete() { String::new() } else { format!("{} of ", zones.probes.len()) };
+    let _ = writeln!(text, "  one direct read of {} at {of}{} places", zones.read_bytes, zones.places);
+    if zones.bands.len() > 1 {
+        for band in zones.bands.iter().take(BANDS_SHOWN) {
+            let _ = writeln!(text, "  {:<24}  {}", place(band), band.bytes_per_s);
+        }
+    }
+    if zones.bands.len() > BANDS_SHOWN {
+        let _ = writeln!(text, "  and {} more", zones.bands.len() - BANDS_SHOWN);
+    }
+    chart(text, zones);
+}
+
+fn headline(zones: &Zones) -> String {
+    let rate = |band: &Band| BytesPerSecond(band.bytes_per_s.value);
+    match &zones.bands[..] {
+        [] => "too few places were read to look for bands".to_owned(),
+        [band] => format!("flat, {} from the first byte to the last", rate(band)),
+        [first, .., last] => {
+            let lost = zones.loss.map(|loss| lost(&loss)).unwrap_or_default();
+            format!("{} bands, {} in the first, {} in the last{lost}", zones.bands.len(), rate(first), rate(last))
+        }
+    }
+}
+
+/// What the last band loses, or gains.
+fn lost(loss: &Estimate) -> String {
+    let word = if loss.value < 0.0 { "gained" } else { "lost" };
+    let percent = |share: f64| significant(share.abs() * 100.0);
+    let interval = match (loss.low, loss.high) {
+        // Of one sign; else the ends have one of their own.
+        (Some(low), Some(high)) if low * high > 0.0 => {
+            format!(" [{} to {}]", percent(low.abs().min(high.abs())), percent(low.abs().max(high.abs())))
+        }
+        _ => String::new(),
+    };
+    format!(": {} %{interval} {word}", percent(loss.value))
+}
+
+fn place(band: &Band) -> String {
+    format!("{} to {}", band.from_bytes, band.to_bytes)
+}
+
+/// Rates against places: medians of as many places as a column has, with the bands' own behind them. It begins at zero,
+/// so that what is flat looks flat.
+fn chart(text: &mut String, zones: &Zones) {
+    let column_of = |at: Bytes| (u128::from(at.0) * COLUMNS as u128 / u128::from(zones.size_bytes.0.max(1))) as usize;
+    let mut columns = vec![Vec::new(); COLUMNS];
+    for probe in &zones.probes {
+        columns[column_of(probe.at_bytes).min(COLUMNS - 1)].push(probe.bytes_per_s.0);
+    }
+    let points: Vec<Option<f64>> = columns.iter_mut().map(|rates| middle(rates)).collect();
+    let levels: Vec<Option<f64>> = (0..COLUMNS)
+        .map(|column| {
+            let at = Bytes(((column as u128 * 2 + 1) * u128::from(zones.size_bytes.0) / (COLUMNS as u128 * 2)) as u64);
+            let band = zones.bands.iter().find(|band| band.from_bytes <= at && at < band.to_bytes);
+            band.map(|band| band.bytes_per_s.value)
+        })
+        .collect();
+    let top = points.iter().chain(&levels).flatten().copied().fold(0.0, f64::max);
+    if top <= 0.0 {
+        return;
+    }
+    let row_of = |rate: &Option<f64>| rate.map(|rate| ((rate / top * ROWS as f64).ceil() as usize).clamp(1, ROWS));
+    for row in (1..=ROWS).rev() {
+        let cell = |column: usize| match (row_of(&points[column]) == Some(row), row_of(&levels[column]) == Some(row)) {
+            (true, _) => '*',
+            (false, true) => '-',
+            (false, false) => ' ',
+        };
+        let label = if row == ROWS { BytesPerSecond(top).to_string() } else { String::new() };
+        let line: String = (0..COLUMNS).map(cell).collect();
+        let _ = writeln!(text, "  {label:>10} |{}", line.trim_end());
+    }
+    let _ = writeln!(text, "  {:>10} +{}", "0", "-".repeat(COLUMNS));
+    let end = zones.size_bytes.to_string();
+    let _ = writeln!(text, "  {:>10}  0{end:>width$}", "", width = COLUMNS - 1);
+}
+
+fn middle(rates: &mut [f64]) -> Option<f64> {
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied()
+}

@@ -1,0 +1,315 @@
+//! `halfpower zones`: throughput from the first byte to the last.
+
+use super::burst::unsuitable;
+use super::instrument::{self, Keeping};
+use super::number::{any, count};
+use super::{Context, Ending, UsageError};
+use crate::store::{RunId, RunStatus, Store};
+use clap::Args;
+use halfpower_analysis::instrument::zones as analysis;
+use halfpower_engine::zones::{self as engine, Places};
+use halfpower_engine::{Access, Host, Target};
+use halfpower_model::reading::{Figures, Probe, Zones};
+use halfpower_model::{Bytes, Cancel, MeasureError, Reading, Testbed};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The most places: finding the bands takes as long as their number squared.
+const PLACES_MAX: u32 = 4096;
+/// How often what was measured is kept.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// Measures throughput from the first byte of a device or large file to the last, and finds its bands
+///
+/// One direct read at each of many places, evenly spaced, in random order. Bands are found by change points; the first
+/// and the last of them, and what is lost between, are the outer and the inner tracks of a disk that spins. Everything
+/// else should be flat. What is measured is kept as it goes: an interrupted run goes on with --resume. Nothing is written.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// A block device or a large file
+    #[arg(value_name = "TARGET", required_unless_present = "resume")]
+    target: Option<PathBuf>,
+    /// How many places
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = count::<u32>)]
+    places: u32,
+    /// Bytes of each read [default: what takes some 10 ms in the middle]
+    #[arg(long, value_name = "SIZE", visible_alias = "bs")]
+    read_size: Option<Bytes>,
+    /// Draws the order of the places
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = any::<u64>)]
+    seed: u64,
+    /// Go on with a run that was interrupted, its way
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "places", "read_size", "seed", "no_store", "note"])]
+    resume: Option<RunId>,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let mut store = arguments.keeping.open_store(context)?;
+    let (run, mut reading, mut host) = match (arguments.resume, &arguments.target) {
+        (Some(run), _) => resume(&mut store, run)?,
+        (None, Some(target)) => match begin(context, arguments, target, &mut store)? {
+            Some(begun) => begun,
+            None => return Ok(interrupted(context, None)),
+        },
+        (None, None) => anyhow::bail!(UsageError("name a device or a large file".to_owned())),
+    };
+    let result = carry_on(context, &mut store, run, &mut reading, &mut host);
+    context.console.end_bar();
+    let status = match &result {
+        Ok(true) => RunStatus::Complete,
+        Ok(false) => RunStatus::Interrupted,
+        Err(_) => RunStatus::Failed,
+    };
+    let finished = store.keep_reading(run, &reading).and_then(|()| store.finish_run(run, status));
+    let is_whole = result?;
+    instrument::show(context, &reading)?;
+    finished?;
+    if is_whole {
+        return Ok(Ending::Done);
+    }
+    Ok(interrupted(context, arguments.keeping.lasts().then_some(run)))
+}
+
+fn interrupted(context: &Context, run: Option<RunId>) -> Ending {
+    let go_on = run.map(|run| format!(" `halfpower zones --resume {run}` goes on where it stopped."));
+    context.console.message(&format!("Interrupted.{}", go_on.unwrap_or_default()));
+    Ending::Interrupted
+}
+
+fn open(target: &std::path::Path) -> anyhow::Result<Host> {
+    let target = Target::open(target, Access::Read)?;
+    if let Some(unsuitable) = unsuitable(target.facts()) {
+        anyhow::bail!(UsageError(unsuitable));
+    }
+    Ok(Host::new(target))
+}
+
+/// A new run without a probe; none where it was cancelled meanwhile.
+fn begin(
+    context: &Context,
+    arguments: &Arguments,
+    path: &PathBuf,
+    store: &mut Store,
+) -> anyhow::Result<Option<(RunId, Reading, Host)>> {
+    if !(1..=PLACES_MAX).contains(&arguments.places) {
+        anyhow::bail!(UsageError(format!("--places is {}; it must be 1 to {PLACES_MAX}", arguments.places)));
+    }
+    let started_at = jiff::Timestamp::now();
+    let mut host = open(path)?;
+    let workload = engine::reading(host.describe())?;
+    let read = match arguments.read_size {
+        Some(said) => said,
+        None => match engine::suitable_read(&mut host, &workload, arguments.places, &context.cancel) {
+            Err(MeasureError::Cancelled) => return Ok(None),
+            found => found?,
+        },
+    };
+    let places = places(&host, read, arguments.places)?;
+    let zones = Zones {
+        path: host.describe().target.path.clone(),
+        size_bytes: host.describe().target.size_bytes,
+        read_bytes: places.read_size(),
+        places: arguments.places,
+        seed: arguments.seed,
+        probes: Vec::new(),
+        bands: Vec::new(),
+        loss: None,
+    };
+    let mut reading = Reading::new(Figures::Zones(zones), host.describe().clone(), started_at);
+    reading.note = arguments.keeping.note().cloned();
+    let target = super::session::stored_targets(std::slice::from_ref(path))?.join(", ");
+    let run = store.begin_reading(&format!("halfpower {}", context.typed), &target, arguments.seed, &reading)?;
+    Ok(Some((run, reading, host)))
+}
+
+fn places(testbed: &dyn Testbed, read: Bytes, count: u32) -> Result<Places, UsageError> {
+    Places::new(testbed.describe(), read, count).map_err(|error| UsageError(error.to_string()))
+}
+
+/// A run that was interrupted, with the probes it has.
+fn resume(store: &mut Store, run: RunId) -> anyhow::Result<(RunId, Reading, Host)> {
+    let Some(reading) = store.reading(run)?.filter(|reading| matches!(reading.figures, Figures::Zones(_))) else {
+        anyhow::bail!(UsageError(format!("run {run} is none of `halfpower zones`")));
+    };
+    let target = PathBuf::from(store.run(run)?.target);
+    let host = open(&target)?;
+    let (size, now) = (reading.environment.target.size_bytes, host.describe().target.size_bytes);
+    if size != now {
+        anyhow::bail!(UsageError(format!(
+            "{} has {now} and had {size} when run {run} began; measure it anew",
+            target.display()
+        )));
+    }
+    store.resume_run(run)?;
+    Ok((run, reading, host))
+}
+
+/// Reads the places that are left, and keeps what they give as it goes; whether all were read.
+fn carry_on(
+    context: &Context,
+    store: &mut Store,
+    run: RunId,
+    reading: &mut Reading,
+    testbed: &mut dyn Testbed,
+) -> anyhow::Result<bool> {
+    let Figures::Zones(mut zones) = reading.figures.clone() else { unreachable!("this reading is of zones") };
+    let (started, before_s, count) = (Instant::now(), reading.elapsed_s, u64::from(zones.places));
+    let elapsed_s = || before_s + started.elapsed().as_secs_f64();
+    let mut kept = started;
+    context.console.start_bar(count);
+    let measured = measure(testbed, &mut zones, &context.cancel, &mut |so_far, last| {
+        context.console.move_bar(so_far.probes.len() as u64, count, "", &last.bytes_per_s.to_string());
+        if kept.elapsed() >= KEEP_EVERY {
+            kept = Instant::now();
+            let figures = Figures::Zones(so_far.clone());
+            store.keep_reading(run, &Reading { figures, elapsed_s: elapsed_s(), ..reading.clone() })?;
+        }
+        Ok(())
+    });
+    reading.figures = Figures::Zones(zones);
+    reading.elapsed_s = elapsed_s();
+    measured
+}
+
+/// Reads the places that no probe is of, and finds the bands; false where it was cancelled before all were read. Each
+/// probe is told of, with all there are.
+fn measure(
+    testbed: &mut dyn Testbed,
+    zones: &mut Zones,
+    cancel: &Cancel,
+    tell: &mut dyn FnMut(&Zones, &Probe) -> anyhow::Result<()>,
+) -> anyhow::Result<bool> {
+    let workload = engine::reading(testbed.describe())?;
+    let places = places(testbed, zones.read_bytes, zones.places)?;
+    let result = places.left(zones.seed, &zones.probes).into_iter().try_for_each(|place| {
+        let probe = engine::probe(testbed, &workload, &places, place, cancel)?;
+        let index = zones.probes.partition_point(|before| before.place < place);
+        zones.probes.insert(index, probe);
+        tell(zones, &probe)
+    });
+    zones.bands = analysis::bands(&zones.probes, zones.size_bytes);
+    zones.loss = analysis::loss(&zones.bands);
+    match result {
+        Err(error) if matches!(error.downcast_ref(), Some(MeasureError::Cancelled)) => Ok(false),
+        result => result.map(|()| true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::sample::Failure;
+    use halfpower_model::{
+        BytesPerSecond, Environment, Nanoseconds, Observer, Sample, TargetFacts, TargetKind, Workload,
+    };
+
+    /// A disk of 64 GiB whose bands end at these GiB and have these MB/s; its arm moves in 8 ms, unless it is there.
+    struct Banded {
+        environment: Environment,
+        bands: &'static [(u64, f64)],
+        arm: u64,
+        reads: u32,
+        /// Cancels itself after so many reads.
+        until: u32,
+    }
+
+    const BANDS: &[(u64, f64)] = &[(20, 200e6), (31, 180e6), (47, 150e6), (64, 110e6)];
+
+    impl Banded {
+        fn new(bands: &'static [(u64, f64)]) -> Banded {
+            let facts = TargetFacts {
+                direct_alignment_bytes: Some(Bytes(4096)),
+                ..TargetFacts::bare("disk", TargetKind::Simulated, Bytes(64 << 30))
+            };
+            let environment = halfpower_engine::environment(facts, Vec::new());
+            Banded { environment, bands, arm: 0, reads: 0, until: u32::MAX }
+        }
+    }
+
+    impl Testbed for Banded {
+        fn describe(&self) -> &Environment {
+            &self.environment
+        }
+
+        fn measure(
+            &mut self,
+            workload: &Workload,
+            _: &mut dyn Observer,
+            cancel: &Cancel,
+        ) -> Result<Sample, MeasureError> {
+            self.reads += 1;
+            assert!(workload.buffering.is_direct() && workload.limits.requests == Some(1));
+            let (from, length) = (workload.offset.0, workload.request_size.0);
+            let rate = self.bands.iter().find(|(end, _)| from < end << 30).unwrap().1;
+            let seek_s = if self.arm == from { 0.0 } else { 0.008 };
+            self.arm = from + length;
+            let took = Nanoseconds::from_seconds(seek_s + length as f64 / rate);
+            let mut sample = Sample::empty(workload.clone(), self.environment.clone());
+            sample.total.latency_ns.max = Some(took.0);
+            if self.reads >= self.until {
+                cancel.cancel();
+                let message = "interrupted".to_owned();
+                sample.failure = Some(Failure { code: message.clone(), message });
+            }
+            Ok(sample)
+        }
+    }
+
+    fn zones(testbed: &mut Banded, places: u32) -> Zones {
+        let workload = engine::reading(testbed.describe()).unwrap();
+        let read_bytes = engine::suitable_read(testbed, &workload, places, &Cancel::default()).unwrap();
+        let path = "disk".to_owned();
+        let (size_bytes, probes, bands) = (testbed.environment.target.size_bytes, Vec::new(), Vec::new());
+        Zones { path, size_bytes, read_bytes, places, seed: 7, probes, bands, loss: None }
+    }
+
+    #[test]
+    fn the_bands_of_a_disk_are_found_within_one_place() {
+        let mut testbed = Banded::new(BANDS);
+        let mut zones = zones(&mut testbed, 256);
+        assert_eq!(zones.read_bytes, Bytes(2 << 20), "2 MiB at 150 MB/s are 14 ms");
+        assert!(measure(&mut testbed, &mut zones, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
+        let apart = (64_u64 << 30) / 256;
+        let edges: Vec<u64> = zones.bands.iter().map(|band| band.to_bytes.0).collect();
+        assert_eq!(edges.len(), BANDS.len(), "{edges:?}");
+        for (edge, (end, rate)) in edges.iter().zip(BANDS) {
+            assert!(edge.abs_diff(end << 30) <= apart, "{edge} is not {end} GiB");
+            let found = zones.bands.iter().find(|band| band.to_bytes.0 == *edge).unwrap().bytes_per_s.value;
+            assert!((found / rate - 1.0).abs() < 0.001, "{found} is not {rate}: the arm's time is in it");
+        }
+        assert!((zones.loss.unwrap().value - (1.0 - 110.0 / 200.0)).abs() < 0.001, "{:?}", zones.loss);
+    }
+
+    #[test]
+    fn what_is_flat_is_one_band() {
+        let mut testbed = Banded::new(&[(64, 500e6)]);
+        let mut zones = zones(&mut testbed, 64);
+        assert!(measure(&mut testbed, &mut zones, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
+        assert_eq!((zones.bands.len(), zones.loss), (1, None));
+        assert_eq!(zones.bands[0].to_bytes, zones.size_bytes);
+        assert!(zones.probes.iter().all(|probe| (probe.bytes_per_s.0 / BytesPerSecond(500e6).0 - 1.0).abs() < 0.001));
+    }
+
+    #[test]
+    fn an_interrupted_one_goes_on_with_what_is_left() {
+        let mut whole = Banded::new(BANDS);
+        let mut expected = zones(&mut whole, 64);
+        let mut part = expected.clone();
+        assert!(measure(&mut whole, &mut expected, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
+        let mut testbed = Banded { until: 41, ..Banded::new(BANDS) };
+        let mut told = 0;
+        let is_whole = measure(&mut testbed, &mut part, &Cancel::default(), &mut |_, _| {
+            told += 1;
+            Ok(())
+        });
+        // Two reads a place; the 41st was in vain.
+        assert!(!is_whole.unwrap() && !part.is_complete());
+        assert_eq!((part.probes.len(), told), (20, 20));
+        let mut again = Banded::new(BANDS);
+        assert!(measure(&mut again, &mut part, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
+        assert_eq!(again.reads, 2 * 44);
+        assert_eq!(part, expected);
+    }
+}

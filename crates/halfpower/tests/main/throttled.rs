@@ -1,0 +1,119 @@
+//! Devices of known rates: the kernel holds reads of a loop device back (cgroup v1, blkio), and what is measured is that.
+
+use crate::support::{Lab, PROGRAM, is_root, skip, tool, wait_for};
+use serde_json::Value;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const BLKIO: &str = "/sys/fs/cgroup/blkio";
+
+/// A loop device on a file, detached in the end.
+struct Loop(PathBuf);
+
+impl Loop {
+    fn on(file: &Path) -> Option<Loop> {
+        let attached = Command::new("losetup").args(["--find", "--show"]).arg(file).output();
+        let output = attached.ok().filter(|output| output.status.success())?;
+        Some(Loop(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())))
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        tool("losetup", &["--detach".as_ref(), self.0.as_os_str()]);
+    }
+}
+
+/// A cgroup of our own that holds reads back; removed in the end.
+struct Throttle(PathBuf);
+
+impl Throttle {
+    /// None where there is no such controller, which is said.
+    fn new() -> Option<Throttle> {
+        let path = Path::new(BLKIO).join(format!("halfpower-test-{}", std::process::id()));
+        if !is_root() {
+            return None;
+        }
+        if !Path::new(BLKIO).join("blkio.throttle.read_bps_device").exists() || std::fs::create_dir(&path).is_err() {
+            skip("there is no blkio controller (cgroup v1) that throttles");
+            return None;
+        }
+        Some(Throttle(path))
+    }
+
+    fn limit(&self, device: &Loop, bytes_per_s: u64) {
+        let number = std::fs::metadata(&device.0).unwrap().rdev();
+        let line = format!("{}:{} {bytes_per_s}", rustix::fs::major(number), rustix::fs::minor(number));
+        std::fs::write(self.0.join("blkio.throttle.read_bps_device"), line).unwrap();
+    }
+
+    /// Runs the program in the group.
+    fn json(&self, lab: &Lab, arguments: &[&str]) -> Value {
+        let enter = format!("echo $$ > '{}' && exec \"$0\" \"$@\"", self.0.join("cgroup.procs").display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &enter, PROGRAM]).args(arguments).args(["--json", "--no-store"]);
+        command.current_dir(lab.path("")).env("XDG_DATA_HOME", lab.path("home")).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        wait_for("the cgroup to be empty", || std::fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+/// Measures until the rates are as known, three times at most: what disturbs this machine only slows it, so that a slow
+/// rate, unlike a fast one, is measured again.
+fn measured(known: &[f64], mut measure: impl FnMut() -> Value, rate: impl Fn(&Value, usize) -> f64) -> Value {
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let record = measure();
+        let rates: Vec<f64> = (0..known.len()).map(|index| rate(&record, index)).collect();
+        let shares: Vec<f64> = rates.iter().zip(known).map(|(rate, known)| rate / known).collect();
+        if shares.iter().all(|share| (share - 1.0).abs() < 0.03) {
+            return record;
+        }
+        seen.push(rates);
+        if shares.iter().any(|share| *share > 1.03) {
+            break;
+        }
+    }
+    panic!("{seen:?} are not {known:?}")
+}
+
+/// The rate of one of a burst's settings.
+fn of_setting(reading: &Value, index: usize) -> f64 {
+    reading["figures"]["settings"][index]["bytes_per_s"]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn a_throttled_device_has_the_rate_that_is_known() {
+    let Some(throttle) = Throttle::new() else { return };
+    let lab = Lab::new();
+    let images = ["one", "two"].map(|name| lab.data_file(name, 16 << 10));
+    let (Some(one), Some(two)) = (Loop::on(&images[0]), Loop::on(&images[1])) else {
+        return skip("no loop device is to be had");
+    };
+    let how = ["--duration=2s", "--repetitions=2", "--each-and-all"];
+    for rate in [12_000_000_u32, 40_000_000] {
+        throttle.limit(&one, rate.into());
+        let io = ["io", one.name(), "--buffering=direct", "--depth=4", "--warmup=500ms", "--duration=2s"];
+        let of_all = |sample: &Value, _| sample["total"]["bytes_per_s"].as_f64().unwrap();
+        measured(&[rate.into()], || throttle.json(&lab, &io), of_all);
+        let burst = [&["burst", one.name()], &how[..]].concat();
+        measured(&[rate.into()], || throttle.json(&lab, &burst), of_setting);
+    }
+    // Two that share nothing: each has its own limit.
+    throttle.limit(&two, 20_000_000);
+    let burst = [&["burst", one.name(), two.name()], &how[..]].concat();
+    let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &burst), of_setting);
+    assert_eq!(reading["figures"]["limit"], Value::Null);
+}

@@ -1,0 +1,84 @@
+//! Burst: what a cache, a link and a bus give when no medium is involved.
+
+use crate::finding::Estimate;
+use crate::units::{Bytes, BytesPerSecond, Nanoseconds, seconds};
+use serde::{Deserialize, Serialize};
+
+/// What re-reading small regions came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Burst {
+    /// Bytes of each target that were read over and over, from its start.
+    pub region_bytes: Bytes,
+    /// Bytes of each request.
+    pub request_bytes: Bytes,
+    /// Requests outstanding at each target.
+    pub depth: u32,
+    /// Length of each measurement, what fills the caches before it left out.
+    #[serde(rename = "duration_s", with = "seconds")]
+    pub duration: Nanoseconds,
+    /// Draws the order of the measurements.
+    pub seed: u64,
+    /// The targets, in the order they were named.
+    pub targets: Vec<BurstTarget>,
+    /// Each target alone, then so many together.
+    pub settings: Vec<BurstSetting>,
+    /// What they share and how much it gives; none where all together give what they give alone.
+    pub limit: Option<SharedLimit>,
+}
+
+/// A target, and whether its medium was involved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BurstTarget {
+    /// As it was named.
+    pub path: String,
+    /// Whether its medium was involved.
+    pub medium: Medium,
+}
+
+/// Targets that were read at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BurstSetting {
+    /// Which, by their places in the list of targets, from 0.
+    pub targets: Vec<u32>,
+    /// What they gave in each repetition.
+    pub repetitions: Vec<BytesPerSecond>,
+    /// The mean over the repetitions.
+    pub bytes_per_s: Estimate,
+    /// That over the sum of what each gave alone; none for one alone.
+    pub of_alone: Option<Estimate>,
+}
+
+/// Something that targets share, and that gives less than all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SharedLimit {
+    /// How many targets reach it.
+    pub targets: u32,
+    /// What it gives: the rate of the most targets that were read at once.
+    pub bytes_per_s: Estimate,
+}
+
+/// Signs of a medium: small reads, one at a time, within the region and far from it, and how long the requests took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Medium {
+    /// Median of the reads within the region; none where there were too few.
+    pub near_p50_ns: Option<u64>,
+    /// Median of those at random places behind the region; none where there is no such place, or too few were read.
+    pub far_p50_ns: Option<u64>,
+    /// Share of the re-reads that took longer than most by at least half of what a far read takes longer; none where
+    /// far reads do not take at least twice as long.
+    pub slow_share: Option<f64>,
+    /// What that says.
+    pub verdict: MediumVerdict,
+}
+
+/// Whether the re-reads went to the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MediumVerdict {
+    /// No: they are clearly faster than reads that go there.
+    Cache,
+    /// Yes, or some of them did.
+    Medium,
+    /// Reads far away are as fast as those of the region: nothing tells them apart.
+    Undecided,
+}

@@ -1,0 +1,56 @@
+//! Zones: throughput from the first to the last byte.
+
+use crate::finding::Estimate;
+use crate::units::{Bytes, BytesPerSecond};
+use serde::{Deserialize, Serialize};
+
+/// What reading a target here and there came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Zones {
+    /// The target, as it was named.
+    pub path: String,
+    /// Bytes it holds.
+    pub size_bytes: Bytes,
+    /// Bytes of the one read at each place.
+    pub read_bytes: Bytes,
+    /// How many places there are. Fewer probes were interrupted.
+    pub places: u32,
+    /// Draws the order in which they are read.
+    pub seed: u64,
+    /// What each place gave, from the first byte to the last.
+    pub probes: Vec<Probe>,
+    /// Stretches of one throughput, from the first byte to the last; one where it is the same everywhere. Empty where
+    /// there are too few probes.
+    pub bands: Vec<Band>,
+    /// What the last band gives less than the first, as a share of the first; none with fewer than two bands.
+    pub loss: Option<Estimate>,
+}
+
+/// One read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Which place, from 0.
+    pub place: u32,
+    /// Its first byte.
+    pub at_bytes: Bytes,
+    /// Bytes over the time of the read.
+    pub bytes_per_s: BytesPerSecond,
+}
+
+/// A stretch of one throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Its first byte; half way between two places.
+    pub from_bytes: Bytes,
+    /// The first byte behind it.
+    pub to_bytes: Bytes,
+    /// The median of its probes.
+    pub bytes_per_s: Estimate,
+}
+
+impl Zones {
+    /// Whether every place was read.
+    pub fn is_complete(&self) -> bool {
+        self.probes.len() == self.places as usize
+    }
+}
