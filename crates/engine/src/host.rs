@@ -276,7 +276,7 @@ fn check_memory(workload: &Workload) -> Result<(), MeasureError> {
     }
 }
 
-fn available_memory() -> Option<Bytes> {
+pub(crate) fn available_memory() -> Option<Bytes> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;

@@ -79,8 +79,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "processor time of the kernel's own workers is not in the lower bound".to_owned(),
         "take the processor cost from the sync personality",
     );
-    warnings.extend(idle::warnings(sample, hole_share));
-    warnings.extend(memory::warning(sample));
+    warnings.extend(idle::warnings(sample, hole_share).into_iter().chain(memory::warning(sample)));
     warnings.extend(bounds_cross(sample));
     warnings
 }

@@ -8,6 +8,7 @@ mod inspect;
 mod instrument;
 mod interrupts;
 mod io;
+mod memory;
 mod number;
 mod plan;
 mod plugin;
@@ -74,6 +75,7 @@ enum Command {
     /// does not exist is made when --size says how large, and stays. What exists is only read, unless --overwrite is
     /// said; a block device in use is never written. Several targets have a worker each, or make one by --layout.
     Io(Box<io::Arguments>),
+    Memory(memory::Arguments),
     Inspect(inspect::Arguments),
     Scrub(scrub::Arguments),
     Burst(burst::Arguments),
@@ -148,6 +150,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Study(arguments) => study::run(&context, &arguments),
         Command::Plan(arguments) => plan::run(&context, &arguments),
         Command::Io(arguments) => io::run(&context, &arguments),
+        Command::Memory(arguments) => memory::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Scrub(arguments) => scrub::run(&context, &arguments),
         Command::Burst(arguments) => burst::run(&context, &arguments),

@@ -1,13 +1,14 @@
-//! `halfpower report`: a stored run's report, written again.
+//! `halfpower report`: a stored run's report, written again, or the page of a reading.
 
 use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending, UsageError};
-use crate::report::Analysed;
-use crate::store::RunId;
+use crate::report::{Analysed, ReadingInput, reading_html, write_atomically};
+use crate::store::{RunId, Store};
 use clap::Args;
+use halfpower_model::{Reading, TargetKind};
 use std::path::PathBuf;
 
-/// Writes the report of a stored run again, from its samples.
+/// Writes the report of a stored run again, from its samples, or of what an instrument read
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The run's number; `halfpower runs` lists them
@@ -19,19 +20,32 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let store = session::open_store(context, true)?;
-    if let Some(reading) = store.reading(arguments.run)? {
-        anyhow::bail!(UsageError(format!(
-            "run {run} is a reading of `{}` and has no report; `halfpower runs show {run}` shows it",
-            reading.instrument(),
-            run = arguments.run
-        )));
+    match store.reading(arguments.run)? {
+        Some(reading) => write_page(&store, arguments, &reading)?,
+        None => {
+            let analysed = Analysed::load(&store, arguments.run)?;
+            session::write_report(&analysed, &arguments.output)?;
+        }
     }
-    let analysed = Analysed::load(&store, arguments.run)?;
-    session::write_report(&analysed, &arguments.output)?;
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "run": arguments.run.0, "report": arguments.output }))?;
     } else {
         context.console.message(&format!("Report: {}", arguments.output.display()));
     }
     Ok(Ending::Done)
+}
+
+/// Writes the page of an instrument's reading.
+fn write_page(store: &Store, arguments: &Arguments, reading: &Reading) -> anyhow::Result<()> {
+    let run = store.run(arguments.run)?;
+    let target = if reading.environment.target.kind == TargetKind::Null { "" } else { run.target.as_str() };
+    let input = ReadingInput { run: run.id.0, target, command: &run.command, reading };
+    let page = reading_html(&input)?.ok_or_else(|| {
+        UsageError(format!(
+            "run {run} is a reading of `{}` and has no report; `halfpower runs show {run}` shows it",
+            reading.instrument(),
+            run = arguments.run
+        ))
+    })?;
+    write_atomically(&arguments.output, &page)
 }

@@ -6,10 +6,14 @@ use anyhow::Result;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
 
-/// Its name ends in `.html`, which is what turns escaping on.
-const NAME: &str = "report.html";
-const TEMPLATE: &str = include_str!("report.html");
+/// The templates by name. The names end in `.html`, which is what turns escaping on.
+const TEMPLATES: [(&str, &str); 3] = [
+    ("parts.html", include_str!("parts.html")),
+    ("report.html", include_str!("report.html")),
+    ("reading.html", include_str!("reading/reading.html")),
+];
 const STYLE: &str = include_str!("report.css");
 
 /// The report of a run: a whole file that loads nothing from elsewhere.
@@ -17,10 +21,20 @@ const STYLE: &str = include_str!("report.css");
 /// # Errors
 /// When the template does not fit what it is given, which a test would have shown.
 pub(crate) fn html(input: &ReportInput<'_>) -> Result<String> {
+    render("report.html", View::new(input))
+}
+
+/// A template filled in.
+///
+/// # Errors
+/// When the template does not fit what it is given.
+pub(super) fn render(name: &str, view: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_global("style", STYLE);
-    environment.add_template(NAME, TEMPLATE)?;
-    Ok(environment.get_template(NAME)?.render(Serde(View::new(input)))?)
+    for (name, template) in TEMPLATES {
+        environment.add_template(name, template)?;
+    }
+    Ok(environment.get_template(name)?.render(Serde(view))?)
 }

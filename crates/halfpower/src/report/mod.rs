@@ -7,6 +7,7 @@
 mod chart;
 mod file;
 mod html;
+mod reading;
 mod stored;
 mod summary;
 mod table;
@@ -17,6 +18,7 @@ mod wrap;
 
 pub(crate) use file::write_atomically;
 pub(crate) use html::html;
+pub(crate) use reading::{ReadingInput, reading_html};
 pub(crate) use stored::Analysed;
 pub(crate) use summary::summary;
 

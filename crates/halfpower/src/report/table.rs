@@ -1,11 +1,11 @@
 //! The tables of the report: figures with their units, one place for each.
 
-use super::ReportInput;
-use super::chart::{Chart, XAxis};
+use super::chart::Chart;
 use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed};
+use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
 use halfpower_model::workload::names;
-use halfpower_model::{Bytes, BytesPerSecond, Estimate, Quantity, TargetFacts};
+use halfpower_model::{Bytes, BytesPerSecond, Environment, Estimate, Quantity, TargetFacts, TargetKind};
 use serde::Serialize;
 
 /// What stands where there is no figure; a note below the table says why.
@@ -21,7 +21,11 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn new<const COLUMNS: usize>(head: [&str; COLUMNS], rows: impl Iterator<Item = [String; COLUMNS]>) -> Table {
+    /// Of rows as wide as the head.
+    pub(super) fn new<const COLUMNS: usize>(
+        head: [&str; COLUMNS],
+        rows: impl Iterator<Item = [String; COLUMNS]>,
+    ) -> Table {
         Table { head: head.map(str::to_owned).to_vec(), rows: rows.map(Vec::from).collect() }
     }
 }
@@ -31,31 +35,15 @@ pub(super) fn of_chart(chart: &Chart) -> Table {
     let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let first = match chart.x {
-        XAxis::RequestSize => "request size",
-        XAxis::Depth => "depth",
-        XAxis::Share => "share of requests",
-    };
-    let head = std::iter::once(first.to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
+    let head = std::iter::once(chart.x.column().to_owned()).chain(chart.lines.iter().map(|line| line.label.clone()));
     let row = |x: &f64| {
         let figures = chart.lines.iter().map(|line| {
             let point = line.points.iter().find(|point| point.x == *x);
             point.map_or_else(|| NO_FIGURE.to_owned(), |point| point.y.text())
         });
-        std::iter::once(x_text(chart.x, *x)).chain(figures).collect()
+        std::iter::once(chart.x.text(*x)).chain(figures).collect()
     };
     Table { head: head.collect(), rows: places.iter().map(row).collect() }
-}
-
-fn x_text(axis: XAxis, x: f64) -> String {
-    match axis {
-        XAxis::RequestSize => Bytes(x as u64).to_string(),
-        XAxis::Depth => significant(x),
-        XAxis::Share => {
-            let percent = format!("{:.6}", x * 100.0);
-            format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
-        }
-    }
 }
 
 /// Every cell with its figures.
@@ -165,8 +153,7 @@ pub(super) fn of_skipped(skipped: &[(String, String)]) -> Table {
 }
 
 /// The machine and the target. What the system does not tell is left out.
-pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
-    let environment = input.environment;
+pub(super) fn of_environment(environment: &Environment, program: &Program) -> Table {
     let target = &environment.target;
     let text = |value: &Option<String>| value.clone();
     let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());
@@ -180,10 +167,12 @@ pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
         .filter_map(|facts| facts.unavailable.as_ref().map(|reason| format!("{}: {reason}", facts.personality)));
     let unavailable = unavailable.collect::<Vec<_>>().join("; ");
     let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
+    // An instrument of the machine itself has no target.
+    let named = target.kind != TargetKind::Null;
     let facts: [(&str, Option<String>); 23] = [
-        ("target", Some(target.path.clone())),
+        ("target", named.then(|| target.path.clone())),
         ("other targets", (!others.is_empty()).then(|| others.join("; "))),
-        ("size", bytes(Some(target.size_bytes))),
+        ("size", bytes(named.then_some(target.size_bytes))),
         ("allocated", bytes(target.allocated_bytes)),
         ("file system", text(&target.filesystem)),
         ("mount options", text(&target.mount_options)),
@@ -211,7 +200,7 @@ pub(super) fn of_environment(input: &ReportInput<'_>) -> Table {
             )),
         ),
         ("not available here", (!unavailable.is_empty()).then_some(unavailable)),
-        ("program", Some(program(input))),
+        ("program", Some(program_text(program))),
     ];
     let known = facts.into_iter().filter_map(|(name, value)| value.map(|value| vec![name.to_owned(), value]));
     Table { head: Vec::new(), rows: known.collect() }
@@ -224,8 +213,7 @@ fn other_target(target: &TargetFacts) -> String {
     format!("{} ({})", target.path, parts.join(", "))
 }
 
-fn program(input: &ReportInput<'_>) -> String {
-    let program = input.program;
+fn program_text(program: &Program) -> String {
     let commit = program.commit.as_ref().map(|commit| format!(", commit {commit}")).unwrap_or_default();
     let features =
         if program.features.is_empty() { String::new() } else { format!(", with {}", program.features.join(", ")) };

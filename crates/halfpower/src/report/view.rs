@@ -1,6 +1,6 @@
 //! What the template is given: every word of the report in its place, nothing left to decide.
 
-use super::chart::{self, Chart, LINES_SHOWN, Value, XAxis, charts};
+use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
@@ -64,8 +64,9 @@ struct EstimateView {
     repetitions: u32,
 }
 
+/// A chart, drawn, with its words and its table.
 #[derive(Debug, Serialize)]
-struct ChartView {
+pub(super) struct ChartView {
     id: String,
     title: String,
     description: String,
@@ -133,7 +134,7 @@ impl<'a> View<'a> {
                 })
                 .collect(),
             skipped: (!input.skipped.is_empty()).then(|| table::of_skipped(input.skipped)),
-            environment: table::of_environment(input),
+            environment: table::of_environment(input.environment, input.program),
             plan: input.plan,
             command: input.command,
         }
@@ -227,7 +228,8 @@ fn ranges(numbers: &[i64]) -> String {
     runs.collect::<Vec<_>>().join(", ")
 }
 
-fn chart_view(chart: &Chart) -> Option<ChartView> {
+/// Draws a chart; `None` when nothing in it can be drawn.
+pub(super) fn chart_view(chart: &Chart) -> Option<ChartView> {
     let svg = chart::svg(chart)?;
     let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
     let legend =
@@ -254,12 +256,7 @@ fn description(chart: &Chart) -> String {
         let (first, last) = (line.points.first()?, line.points.last()?);
         Some(format!("{}: from {} to {}", line.label, first.y.text(), last.y.text()))
     });
-    let along = match chart.x {
-        XAxis::RequestSize => "the request size",
-        XAxis::Depth => "the depth",
-        XAxis::Share => "the share of requests",
-    };
-    format!("Lines along {along}. {}.", ends.collect::<Vec<_>>().join("; "))
+    format!("Lines along {}. {}.", chart.x.along(), ends.collect::<Vec<_>>().join("; "))
 }
 
 /// What a point is, how many repetitions are behind it, what the band means.

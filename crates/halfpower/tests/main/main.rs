@@ -9,6 +9,7 @@ mod fio;
 mod inspect;
 mod instruments;
 mod json;
+mod memory;
 mod plugin;
 mod refusal;
 mod safety;

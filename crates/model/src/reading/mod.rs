@@ -5,12 +5,16 @@
 
 mod burst;
 pub mod inspect;
+mod memory;
+mod rounds;
 mod scrub;
 mod soak;
 mod zones;
 
 pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
 pub use inspect::{Inspected, InspectedTarget};
+pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
+pub use rounds::Rounds;
 pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
 pub use soak::{Soaked, SoakedProcessor};
 pub use zones::{Band, Probe, Zones};
@@ -57,6 +61,8 @@ pub enum Figures {
     Burst(Burst),
     /// `halfpower zones`: throughput from the first byte to the last.
     Zones(Zones),
+    /// `halfpower memory`: how fast memory is.
+    Memory(MemorySpeed),
     /// `halfpower soak`: how idle the processors are.
     Soak(Soaked),
 }
@@ -83,6 +89,7 @@ impl Reading {
             Figures::Scrub(_) => "scrub",
             Figures::Burst(_) => "burst",
             Figures::Zones(_) => "zones",
+            Figures::Memory(_) => "memory",
             Figures::Soak(_) => "soak",
         }
     }

@@ -2,6 +2,7 @@
 
 mod burst;
 mod inspect;
+mod memory;
 mod soak;
 mod zones;
 
@@ -19,6 +20,7 @@ pub(super) fn summary(reading: &Reading) -> String {
         Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
         Figures::Burst(burst) => burst::write(&mut text, burst),
         Figures::Zones(zones) => zones::write(&mut text, zones),
+        Figures::Memory(speed) => memory::memory(&mut text, speed),
         Figures::Soak(soaked) => soak::soak(&mut text, soaked),
     }
     for warning in &reading.warnings {

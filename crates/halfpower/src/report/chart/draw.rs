@@ -2,9 +2,7 @@
 //! size follows the column.
 
 use super::swatch::{REFERENCE_DASHES, colour, marker};
-use super::{Chart, LINES_SHOWN, Line, Point, Value, XAxis, YAxis};
-use halfpower_model::Nanoseconds;
-use halfpower_model::units::significant;
+use super::{Chart, LINES_SHOWN, Line, Point, Value, YAxis};
 use kuva::backend::svg::SvgBackend;
 use kuva::plot::{BandPlot, LinePlot, ScatterPlot};
 use kuva::prelude::LineStyle;
@@ -23,6 +21,8 @@ const MARGIN_LEFT: f64 = 68.0;
 const MARGIN_RIGHT: f64 = 16.0;
 /// Room beside the outermost points, in steps of the axis.
 const MARGIN_STEPS: f64 = 0.3;
+/// Points of a line that are marked; more would hide the line.
+const MARKED: usize = 40;
 
 /// How far above its figure an interval can raise the axis; one that reaches beyond is cut, and its table has it whole.
 const TALLEST_BAND: f64 = 1.5;
@@ -42,6 +42,9 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
         let behind = (lines.len() - index) as f64;
         let line = LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style);
         plots.push(Plot::Line(line.with_stroke_width(1.6 + 0.2 * behind)));
+        if points.len() > MARKED {
+            continue;
+        }
         let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
         let markers = markers.with_y_err_asymmetric(whiskers);
         plots.push(Plot::Scatter(markers.with_size(3.0 + 0.2 * behind)));
@@ -95,7 +98,9 @@ fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot>
 fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
     let places = lines.iter().flat_map(|line| &line.points).map(|point| chart.x.place(point.x));
     let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
-    let (left, right) = (left - MARGIN_STEPS, right + MARGIN_STEPS);
+    let tick_step = chart.x.tick_step(right - left);
+    let margin = MARGIN_STEPS * tick_step;
+    let (left, right) = (left - margin, right + margin);
     let x_axis = chart.x;
     let divisor = scale.divisor;
     let y_axis = chart.y;
@@ -107,7 +112,7 @@ fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
         .with_x_axis_max(right)
         .with_y_axis_min(scale.low)
         .with_y_axis_max(scale.high)
-        .with_x_tick_step(1.0)
+        .with_x_tick_step(tick_step)
         .with_ticks(5)
         .with_label_size(13)
         .with_tick_size(13)
@@ -190,97 +195,11 @@ fn round_up(value: f64) -> f64 {
     [1.0, 2.0, 5.0].map(|step| step * power).into_iter().find(|step| *step >= value).unwrap_or(10.0 * power)
 }
 
-impl XAxis {
-    /// Steps from the origin: doublings of a KiB or of one request, or from the median to one nine, two nines
-    /// and so on.
-    fn place(self, x: f64) -> f64 {
-        match self {
-            XAxis::RequestSize => (x / 1024.0).log2(),
-            XAxis::Depth => x.log2(),
-            XAxis::Share if x < 0.9 => (0.5 / (1.0 - x)).log10() / 5_f64.log10(),
-            XAxis::Share => -(1.0 - x).log10(),
-        }
-    }
-
-    fn label(self) -> &'static str {
-        match self {
-            XAxis::RequestSize => "request size, KiB",
-            XAxis::Depth => "depth",
-            XAxis::Share => "share of requests that were faster",
-        }
-    }
-
-    fn tick(self, place: f64) -> String {
-        match self {
-            XAxis::RequestSize if place >= 10.0 => format!("{} MiB", significant((place - 10.0).exp2())),
-            XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
-            XAxis::Share if place < 0.5 => "50 %".to_owned(),
-            XAxis::Share => {
-                let decimals = (place.round() - 2.0).max(0.0) as usize;
-                format!("{:.decimals$} %", 100.0 - 10_f64.powf(2.0 - place.round()))
-            }
-        }
-    }
-}
-
-impl YAxis {
-    fn is_logarithmic(self) -> bool {
-        matches!(self, YAxis::ProcessorCost | YAxis::Latency)
-    }
-
-    /// The unit that suits the largest figure: what to divide by, and its name.
-    fn unit(self, most: f64) -> (f64, &'static str) {
-        match self {
-            YAxis::BytesPerSecond if most >= 1e9 => (1e9, "GB/s"),
-            YAxis::BytesPerSecond if most >= 1e6 => (1e6, "MB/s"),
-            YAxis::BytesPerSecond => (1e3, "kB/s"),
-            YAxis::RequestsPerSecond if most >= 1e4 => (1e3, "thousand requests/s"),
-            YAxis::RequestsPerSecond => (1.0, "requests/s"),
-            YAxis::ProcessorCost => (1.0, "ms a MB"),
-            YAxis::Latency => (1.0, ""),
-        }
-    }
-
-    /// What the unit leaves to be said.
-    fn label(self) -> &'static str {
-        match self {
-            YAxis::Latency => "latency",
-            YAxis::ProcessorCost => " of processor time",
-            YAxis::BytesPerSecond | YAxis::RequestsPerSecond => "",
-        }
-    }
-
-    fn tick(self, figure: f64, divisor: f64) -> String {
-        match self {
-            YAxis::Latency => Nanoseconds(figure.round() as u64).to_string(),
-            _ => significant(figure / divisor),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::chart::Stroke;
     use halfpower_model::{Estimate, Quantity};
-
-    #[test]
-    fn steps_are_doublings_and_nines() {
-        for (axis, x, place, label) in [
-            (XAxis::RequestSize, 512.0, -1.0, "0.5"),
-            (XAxis::RequestSize, 2048.0, 1.0, "2"),
-            (XAxis::RequestSize, 1_048_576.0, 10.0, "1 MiB"),
-            (XAxis::Depth, 32.0, 5.0, "32"),
-            (XAxis::Share, 0.5, 0.0, "50 %"),
-            (XAxis::Share, 0.9, 1.0, "90 %"),
-            (XAxis::Share, 0.99, 2.0, "99 %"),
-            (XAxis::Share, 0.9999, 4.0, "99.99 %"),
-        ] {
-            assert!((axis.place(x) - place).abs() < 1e-9, "{axis:?} {x}");
-            assert_eq!(axis.tick(place), label);
-        }
-        assert!((XAxis::Share.place(0.899_999_9) - XAxis::Share.place(0.9)).abs() < 1e-5);
-    }
 
     #[test]
     fn logarithmic_axes_end_at_one_two_or_five() {

@@ -2,10 +2,12 @@
 //!
 //! A chart whose lines would have fewer than three points is left out, and the report says so.
 
+mod axis;
 mod draw;
 mod lines;
 mod swatch;
 
+pub(super) use axis::{XAxis, YAxis};
 pub(super) use draw::{svg, view_box};
 pub(super) use swatch::{reference_swatch, swatch};
 
@@ -36,30 +38,6 @@ pub(super) struct Chart {
     pub(super) half_of_peak: Option<f64>,
 }
 
-/// What runs from left to right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum XAxis {
-    /// Request size in bytes, each doubling a step.
-    RequestSize,
-    /// Depth, each doubling a step.
-    Depth,
-    /// Share of the requests from the median up, each nine a step.
-    Share,
-}
-
-/// What runs from bottom to top.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum YAxis {
-    /// Bytes per second from zero.
-    BytesPerSecond,
-    /// Requests per second from zero.
-    RequestsPerSecond,
-    /// Milliseconds of processor time a MB, logarithmic.
-    ProcessorCost,
-    /// Latency in nanoseconds, logarithmic.
-    Latency,
-}
-
 /// A line of a chart.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
@@ -85,7 +63,7 @@ pub(super) enum Stroke {
 /// A point of a line, in the units of the axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
-    /// Bytes, a depth or a share.
+    /// Bytes, a depth, a share or a place.
     pub(super) x: f64,
     /// The figure.
     pub(super) y: Value,

@@ -3,7 +3,7 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p halfpower report` writes the golden files anew.
 
-mod markup;
+pub(super) mod markup;
 mod stored;
 
 use super::{Analysed, html, summary};

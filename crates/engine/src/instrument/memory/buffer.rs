@@ -1,0 +1,104 @@
+//! Memory to measure: fresh pages from the kernel, huge ones where it has them.
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::ptr::NonNull;
+
+/// The size of a huge page on x86-64 and on most arm64; where it is another one this only costs some address space.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Anonymous memory that begins at the start of a huge page.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    mapping: NonNull<c_void>,
+    mapped: usize,
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone, and its bytes are reached through it alone.
+unsafe impl Send for Buffer {}
+// SAFETY: a shared reference gives shared access to plain bytes.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// Zeros that take no memory before they are touched, so that whoever touches them first has them near.
+    ///
+    /// # Errors
+    /// When there is no such room.
+    pub(super) fn new(length: usize) -> io::Result<Buffer> {
+        let mapped = length + HUGE_PAGE;
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+        // SAFETY: a new mapping at a place the kernel chooses.
+        let mapping = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, protection, flags) }?;
+        let mapping = NonNull::new(mapping).ok_or_else(|| io::Error::other("the kernel mapped memory at zero"))?;
+        let lead = mapping.addr().get().next_multiple_of(HUGE_PAGE) - mapping.addr().get();
+        // SAFETY: less than a huge page from the start, and the mapping is longer than that.
+        let start = unsafe { mapping.cast::<u8>().add(lead) };
+        let buffer = Buffer { mapping, mapped, start, length };
+        // SAFETY: within the mapping just made. A kernel without huge pages refuses, and small ones do.
+        let _ = unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxHugepage) };
+        Ok(buffer)
+    }
+
+    /// All of it.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping has `length` bytes from `start` on, readable, writable and initialised by the kernel; the
+        // borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+
+    /// Share of it that lies in huge pages now; none where the kernel does not tell.
+    pub(super) fn huge_page_share(&self) -> Option<f64> {
+        let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        huge_bytes(&maps, self.start.addr().get()).map(|bytes| (bytes as f64 / self.length as f64).min(1.0))
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, which nobody can reach any more. A failure leaves it mapped.
+        let _ = unsafe { munmap(self.mapping.as_ptr(), self.mapped) };
+    }
+}
+
+/// `AnonHugePages` of the mapping that an address lies in (Linux, Documentation/filesystems/proc.rst).
+fn huge_bytes(maps: &str, address: usize) -> Option<u64> {
+    let holds = |line: &str| {
+        let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'))?;
+        let (low, high) = (usize::from_str_radix(range.0, 16).ok()?, usize::from_str_radix(range.1, 16).ok()?);
+        Some((low..high).contains(&address))
+    };
+    let mut lines = maps.lines().skip_while(|line| holds(line) != Some(true)).skip(1);
+    let line =
+        lines.by_ref().take_while(|line| holds(line).is_none()).find(|line| line.starts_with("AnonHugePages:"))?;
+    let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_aligned_and_all_there() {
+        let mut buffer = Buffer::new(3 << 20).unwrap();
+        let bytes = buffer.bytes_mut();
+        assert_eq!((bytes.len(), bytes.as_ptr().addr() % HUGE_PAGE), (3 << 20, 0));
+        bytes.fill(1);
+        assert_eq!(bytes.iter().map(|byte| usize::from(*byte)).sum::<usize>(), 3 << 20);
+        let share = buffer.huge_page_share();
+        assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{share:?}");
+    }
+
+    #[test]
+    fn the_pages_of_one_mapping_are_told_from_those_of_the_next() {
+        let maps = "1000-3000 rw-p 0 0:0 0\nSize: 8 kB\nAnonHugePages:  4 kB\nVmFlags: rd\n\
+                    3000-9000 rw-p 0 0:0 0 [heap]\nAnonHugePages:  8 kB\n9000-a000 rw-p 0 0:0 0\nSize: 4 kB\n";
+        assert_eq!(huge_bytes(maps, 0x2fff), Some(4096));
+        assert_eq!(huge_bytes(maps, 0x3000), Some(8192));
+        assert_eq!(huge_bytes(maps, 0x9000), None);
+        assert_eq!(huge_bytes(maps, 0xb000), None);
+    }
+}

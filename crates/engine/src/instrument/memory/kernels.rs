@@ -1,0 +1,371 @@
+//! The kernels: loops that load and store as wide as the processor can.
+//!
+//! On x86-64 they are assembly, so that no compiler leaves anything out or adds anything, in the form that the processor
+//! has (AVX-512, AVX2, SSE2); elsewhere volatile accesses of 8 bytes. What they did can be checked afterwards: a read adds
+//! up every word of every pass, a write leaves the number of the pass in every word, a copy leaves its source.
+//! The order of loads and stores is that of likwid-bench (`copy_avx` and its kin): some registers full of loads, then the
+//! stores.
+
+use halfpower_model::reading::{Kernel, Vectors};
+use std::hint::black_box;
+
+/// Bytes that sizes of working sets are multiples of; half of it is a whole number of turns of every loop.
+pub const GRANULE: usize = 4096;
+
+/// The widest that this processor has.
+pub(super) fn widest() -> Vectors {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            return Vectors::Avx512;
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return Vectors::Avx2;
+        }
+        Vectors::Sse2
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Vectors::Scalar
+}
+
+/// The kernels there are in a form; plain accesses cannot pass the caches by.
+pub(super) fn kernels(vectors: Vectors) -> impl Iterator<Item = Kernel> {
+    let past = |kernel: &Kernel| matches!(kernel, Kernel::WriteNonTemporal | Kernel::CopyNonTemporal);
+    Kernel::ALL.into_iter().filter(move |kernel| vectors != Vectors::Scalar || !past(kernel))
+}
+
+/// What a kernel left behind, to be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trace {
+    /// Of a read: the sum of all 64-bit words of all passes, modulo 2^64; otherwise 0.
+    pub(super) sum: u64,
+}
+
+/// Runs a kernel over a working set, so many times.
+///
+/// # Panics
+/// When the size is no multiple of [`GRANULE`], the memory does not begin at one, or there are no passes.
+pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
+    assert!(memory.len().is_multiple_of(GRANULE) && memory.as_ptr().addr().is_multiple_of(GRANULE));
+    assert!(passes > 0 && !memory.is_empty());
+    if kernel == Kernel::Memcpy {
+        copy_by_library(memory, passes);
+        return Trace { sum: 0 };
+    }
+    match vectors {
+        // SAFETY: the form is one the processor has, as `widest` found or the caller asked it; the range is a slice that
+        // is aligned for the widest vectors and a whole number of turns long, in halves too.
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx512 => unsafe { avx512::run(kernel, memory, passes) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx2 => unsafe { avx2::run(kernel, memory, passes) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Sse2 => unsafe { sse2::run(kernel, memory, passes) },
+        _ => scalar::run(kernel, memory, passes),
+    }
+}
+
+fn copy_by_library(memory: &mut [u8], passes: u64) {
+    let (source, destination) = memory.split_at_mut(memory.len() / 2);
+    for _ in 0..passes {
+        // SAFETY: two halves of a slice, which do not overlap. That neither place is known keeps every pass.
+        unsafe {
+            let (to, from) = black_box((destination.as_mut_ptr(), source.as_ptr()));
+            libc::memcpy(to.cast(), from.cast(), source.len());
+        }
+    }
+}
+
+/// The kernels in one width. A turn moves 16 registers of reads or writes, and 2 times 8 of copies; 2048 bytes, the least
+/// that a copy has as source, is a whole number of turns of each. The assembler writes out the lines between `.irp` and
+/// `.endr` once for each register.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vector_kernels {
+    ($module:ident, $width:literal, $register:literal, move: $move:literal, stream: $stream:literal, sum: $sum:literal,
+     count: $count:literal, leave: $leave:literal) => {
+        mod $module {
+            use super::{Kernel, Trace};
+            use std::arch::asm;
+
+            const ZEROS: [u64; 8] = [0; 8];
+            const ONES: [u64; 8] = [1; 8];
+
+            /// # Safety
+            /// The processor has these vectors; the memory is aligned to 4096 bytes and a multiple of them long.
+            pub(super) unsafe fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
+                let middle = memory.len() / 2;
+                let range = memory.as_mut_ptr_range();
+                // SAFETY: the caller's promise; source and destination of a copy are the halves of the range.
+                unsafe {
+                    let half = range.start.add(middle);
+                    match kernel {
+                        Kernel::Read => return Trace { sum: read(range.start, range.end, passes) },
+                        Kernel::Write => write(range.start, range.end, passes),
+                        Kernel::WriteNonTemporal => write_past(range.start, range.end, passes),
+                        Kernel::CopyNonTemporal => copy_past(range.start, half, passes),
+                        Kernel::Copy | Kernel::Memcpy => copy(range.start, half, passes),
+                    }
+                }
+                Trace { sum: 0 }
+            }
+
+            unsafe fn read(start: *const u8, end: *const u8, passes: u64) -> u64 {
+                let mut sums = [0_u64; $width];
+                // SAFETY: loads from the range alone, and stores of 8 registers into `sums`, which has room for them.
+                unsafe {
+                    asm!(
+                        ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                        concat!($move, " ", $register, "\\r, [{zeros}]"),
+                        ".endr",
+                        "3:",
+                        "mov {at}, {start}",
+                        "2:",
+                        ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                        concat!($sum, " [{at} + ", $width, "*\\r]"),
+                        ".endr",
+                        ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                        concat!($sum, " [{at} + ", $width, "*\\r + ", $width, "*8]"),
+                        ".endr",
+                        concat!("add {at}, ", $width, "*16"),
+                        "cmp {at}, {end}",
+                        "jb 2b",
+                        "dec {passes}",
+                        "jnz 3b",
+                        ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                        concat!($move, " [{sums} + ", $width, "*\\r], ", $register, "\\r"),
+                        ".endr",
+                        $leave,
+                        at = out(reg) _, start = in(reg) start, end = in(reg) end,
+                        passes = inout(reg) passes => _,
+                        zeros = in(reg) ZEROS.as_ptr(), sums = in(reg) sums.as_mut_ptr(),
+                        out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                        out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                        options(nostack)
+                    );
+                }
+                sums.iter().fold(0, |sum, word| sum.wrapping_add(*word))
+            }
+
+            vector_kernels!(@write write, $width, $register, $move, $move, $count, $leave, "");
+            vector_kernels!(@write write_past, $width, $register, $move, $stream, $count, $leave, "sfence");
+            vector_kernels!(@copy copy, $width, $register, $move, $move, $leave, "");
+            vector_kernels!(@copy copy_past, $width, $register, $move, $stream, $leave, "sfence");
+        }
+    };
+    (@write $name:ident, $width:literal, $register:literal, $move:literal, $store:literal, $count:literal,
+     $leave:literal, $fence:literal) => {
+        unsafe fn $name(start: *mut u8, end: *mut u8, passes: u64) {
+            // SAFETY: stores into the range alone.
+            unsafe {
+                asm!(
+                    concat!($move, " ", $register, "0, [{ones}]"),
+                    concat!($move, " ", $register, "1, [{zeros}]"),
+                    "3:",
+                    $count,
+                    "mov {at}, {start}",
+                    "2:",
+                    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+                    concat!($store, " [{at} + ", $width, "*\\n], ", $register, "1"),
+                    ".endr",
+                    concat!("add {at}, ", $width, "*16"),
+                    "cmp {at}, {end}",
+                    "jb 2b",
+                    "dec {passes}",
+                    "jnz 3b",
+                    $fence,
+                    $leave,
+                    at = out(reg) _, start = in(reg) start, end = in(reg) end,
+                    passes = inout(reg) passes => _,
+                    zeros = in(reg) ZEROS.as_ptr(), ones = in(reg) ONES.as_ptr(),
+                    out("xmm0") _, out("xmm1") _,
+                    options(nostack)
+                );
+            }
+        }
+    };
+    (@copy $name:ident, $width:literal, $register:literal, $move:literal, $store:literal, $leave:literal,
+     $fence:literal) => {
+        /// Copies what lies between `source` and `destination` to there.
+        unsafe fn $name(source: *const u8, destination: *mut u8, passes: u64) {
+            // SAFETY: loads from the source and stores into the destination, as long as the source.
+            unsafe {
+                asm!(
+                    "3:",
+                    "mov {from}, {source}",
+                    "mov {to}, {destination}",
+                    "2:",
+                    ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                    concat!($move, " ", $register, "\\r, [{from} + ", $width, "*\\r]"),
+                    ".endr",
+                    ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                    concat!($store, " [{to} + ", $width, "*\\r], ", $register, "\\r"),
+                    ".endr",
+                    ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                    concat!($move, " ", $register, "\\r, [{from} + ", $width, "*\\r + ", $width, "*8]"),
+                    ".endr",
+                    ".irp r, 0, 1, 2, 3, 4, 5, 6, 7",
+                    concat!($store, " [{to} + ", $width, "*\\r + ", $width, "*8], ", $register, "\\r"),
+                    ".endr",
+                    concat!("add {from}, ", $width, "*16"),
+                    concat!("add {to}, ", $width, "*16"),
+                    "cmp {from}, {destination}",
+                    "jb 2b",
+                    "dec {passes}",
+                    "jnz 3b",
+                    $fence,
+                    $leave,
+                    from = out(reg) _, to = out(reg) _, source = in(reg) source, destination = in(reg) destination,
+                    passes = inout(reg) passes => _,
+                    out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                    out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                    options(nostack)
+                );
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+vector_kernels!(avx512, 64, "zmm", move: "vmovdqu64", stream: "vmovntdq", sum: "vpaddq zmm\\r, zmm\\r,",
+    count: "vpaddq zmm1, zmm1, zmm0", leave: "vzeroupper");
+#[cfg(target_arch = "x86_64")]
+vector_kernels!(avx2, 32, "ymm", move: "vmovdqu", stream: "vmovntdq", sum: "vpaddq ymm\\r, ymm\\r,",
+    count: "vpaddq ymm1, ymm1, ymm0", leave: "vzeroupper");
+#[cfg(target_arch = "x86_64")]
+vector_kernels!(sse2, 16, "xmm", move: "movdqu", stream: "movntdq", sum: "paddq xmm\\r,",
+    count: "paddq xmm1, xmm0", leave: "");
+
+/// The kernels by volatile accesses, for processors that have no form of their own here.
+mod scalar {
+    use super::{Kernel, Trace};
+    use std::ptr;
+
+    const UNROLLED: usize = 16;
+
+    pub(super) fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
+        // Aligned, as was asserted, so nothing is left over at the ends.
+        let words = super::words_mut(memory);
+        let mut sum = 0_u64;
+        for pass in 1..=passes {
+            match kernel {
+                Kernel::Read => sum = sum.wrapping_add(read(words)),
+                Kernel::Write | Kernel::WriteNonTemporal => write(words, pass),
+                Kernel::Copy | Kernel::CopyNonTemporal | Kernel::Memcpy => {
+                    let (source, destination) = words.split_at_mut(words.len() / 2);
+                    copy(source, destination);
+                }
+            }
+        }
+        Trace { sum }
+    }
+
+    fn read(words: &[u64]) -> u64 {
+        let mut sums = [0_u64; UNROLLED];
+        for turn in words.as_chunks::<UNROLLED>().0 {
+            for (sum, word) in sums.iter_mut().zip(turn) {
+                // SAFETY: a reference can be read.
+                *sum = sum.wrapping_add(unsafe { ptr::read_volatile(word) });
+            }
+        }
+        sums.iter().fold(0, |sum, word| sum.wrapping_add(*word))
+    }
+
+    fn write(words: &mut [u64], value: u64) {
+        for turn in words.as_chunks_mut::<UNROLLED>().0 {
+            for word in turn {
+                // SAFETY: an exclusive reference can be written.
+                unsafe { ptr::write_volatile(word, value) };
+            }
+        }
+    }
+
+    fn copy(source: &[u64], destination: &mut [u64]) {
+        for (from, to) in source.as_chunks::<UNROLLED>().0.iter().zip(destination.as_chunks_mut::<UNROLLED>().0) {
+            for (from, to) in from.iter().zip(to) {
+                // SAFETY: references, of which the second is exclusive.
+                unsafe { ptr::write_volatile(to, ptr::read_volatile(from)) };
+            }
+        }
+    }
+}
+
+/// Fills a working set with words that differ, so that a copy of the wrong ones would show.
+pub(super) fn fill(memory: &mut [u8]) {
+    for (index, word) in memory.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *word = (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
+    }
+}
+
+/// The words of a working set.
+fn words(memory: &[u8]) -> impl Iterator<Item = u64> {
+    memory.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word))
+}
+
+/// The words of a working set, to be used for something else.
+pub(super) fn words_mut(memory: &mut [u8]) -> &mut [u64] {
+    // SAFETY: every pattern of bits is a u64.
+    unsafe { memory.align_to_mut().1 }
+}
+
+/// The sum of all words, as a read should find it in one pass.
+pub(super) fn sum(memory: &[u8]) -> u64 {
+    words(memory).fold(0, u64::wrapping_add)
+}
+
+/// Whether a kernel has moved every byte of its working set. What a read should have found is told by the caller: the sum
+/// before it.
+pub(super) fn has_moved(kernel: Kernel, memory: &[u8], passes: u64, sum_before: u64, trace: Trace) -> bool {
+    let (source, destination) = memory.split_at(memory.len() / 2);
+    match kernel {
+        Kernel::Read => trace.sum == sum_before.wrapping_mul(passes),
+        Kernel::Write | Kernel::WriteNonTemporal => words(memory).all(|word| word == passes),
+        Kernel::Copy | Kernel::CopyNonTemporal | Kernel::Memcpy => source == destination,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::buffer::Buffer;
+    use super::*;
+
+    /// The forms that this processor has.
+    fn forms() -> Vec<Vectors> {
+        let all = [Vectors::Scalar, Vectors::Sse2, Vectors::Avx2, Vectors::Avx512];
+        let widest = all.iter().position(|form| *form == widest()).unwrap();
+        all[..=widest].to_vec()
+    }
+
+    #[test]
+    fn every_kernel_of_every_form_moves_every_byte_in_every_pass() {
+        for (vectors, size, passes) in
+            forms().into_iter().flat_map(|form| [(form, GRANULE, 1), (form, 3 * GRANULE, 2), (form, 64 << 10, 3)])
+        {
+            for kernel in kernels(vectors) {
+                let mut buffer = Buffer::new(size + GRANULE).unwrap();
+                let (memory, beyond) = buffer.bytes_mut().split_at_mut(size);
+                fill(memory);
+                fill(beyond);
+                let (before, beyond_before) = (sum(memory), beyond.to_vec());
+                let trace = run(vectors, kernel, memory, passes);
+                let name = format!("{vectors:?} {kernel} of {size}, {passes} passes");
+                assert!(has_moved(kernel, memory, passes, before, trace), "{name}");
+                assert!(beyond == beyond_before, "{name} wrote beyond its working set");
+                assert!(kernel == Kernel::Read || sum(memory) != before, "{name} left everything as it was");
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_left_something_out_is_found() {
+        let mut buffer = Buffer::new(2 * GRANULE).unwrap();
+        let memory = buffer.bytes_mut();
+        fill(memory);
+        let before = sum(memory);
+        assert!(!has_moved(Kernel::Copy, memory, 1, before, Trace { sum: 0 }));
+        assert!(!has_moved(Kernel::Write, memory, 1, before, Trace { sum: 0 }));
+        assert!(!has_moved(Kernel::Read, memory, 3, before, Trace { sum: before.wrapping_mul(2) }));
+        assert!(has_moved(Kernel::Read, memory, 3, before, Trace { sum: before.wrapping_mul(3) }));
+    }
+}

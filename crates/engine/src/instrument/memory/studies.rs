@@ -1,0 +1,236 @@
+//! The studies' memspeed: eight tests, each less a null test (Chung, Gray, Worthington and Horst, "Windows 2000 Disk IO
+//! Performance", MSR-TR-2000-55, section 3.5).
+//!
+//! 10 MB are read, written or copied: by 64 bits at a time; from and to a cached temporary file, 64 KB a call; by memcpy.
+//! Those without a file are run again with a thread on every processor. What the same instructions take without reading
+//! or writing is measured first and taken off. The file is one of memory alone (memfd_create), as near as Linux has to a
+//! temporary file that is never written out. As compiled code has it, 16 doubles are moved in a turn of the loop: with
+//! one a turn the loop would hide in the time of the loads, and taking it off would be taking off what was never added.
+
+use super::MemoryError;
+use super::buffer::Buffer;
+use super::kernels;
+use super::together::together;
+use crate::instrument::clock::Clock;
+use halfpower_model::Bytes;
+use halfpower_model::reading::{Rounds, StudySpeed, StudyTest};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::{pread, pwrite};
+use std::arch::asm;
+use std::fs::File;
+use std::hint::black_box;
+use std::ptr;
+
+/// What is read, written or copied, and what a call moves of a file.
+const SIZE: usize = 10 << 20;
+const CALL: usize = 64 << 10;
+/// Doubles a turn.
+const UNROLLED: usize = 16;
+
+/// Two buffers and a file of one thread.
+struct Part {
+    buffer: Buffer,
+    file: File,
+}
+
+impl Part {
+    fn new() -> Result<Part, MemoryError> {
+        let file: File = memfd_create("halfpower-memory", MemfdFlags::CLOEXEC).map_err(MemoryError::file)?.into();
+        let mut part = Part { buffer: Buffer::new(2 * SIZE).map_err(MemoryError::no_memory)?, file };
+        part.write_file().map_err(MemoryError::file)?;
+        Ok(part)
+    }
+
+    fn doubles(&mut self) -> &mut [[f64; UNROLLED]] {
+        // SAFETY: every pattern of bits is a double; the buffer is aligned to a page and a whole number of turns long.
+        unsafe { self.buffer.bytes_mut()[..SIZE].align_to_mut().1 }
+    }
+
+    fn read_file(&mut self) -> rustix::io::Result<()> {
+        let buffer = &mut self.buffer.bytes_mut()[..CALL];
+        (0..SIZE / CALL).try_for_each(|call| pread(&self.file, &mut *buffer, (call * CALL) as u64).map(|_| ()))
+    }
+
+    fn write_file(&mut self) -> rustix::io::Result<()> {
+        let buffer = &self.buffer.bytes_mut()[..CALL];
+        (0..SIZE / CALL).try_for_each(|call| pwrite(&self.file, buffer, (call * CALL) as u64).map(|_| ()))
+    }
+
+    /// Does a test once.
+    fn test(&mut self, test: StudyTest) -> rustix::io::Result<()> {
+        match test {
+            StudyTest::DoubleRead => read_doubles(self.doubles()),
+            StudyTest::DoubleWrite => write_doubles(self.doubles()),
+            StudyTest::FileRead => self.read_file()?,
+            StudyTest::FileWrite => self.write_file()?,
+            StudyTest::Memcpy => self.copy(SIZE),
+        }
+        Ok(())
+    }
+
+    /// The same without moving anything.
+    fn null(&mut self, test: StudyTest) -> rustix::io::Result<()> {
+        match test {
+            StudyTest::DoubleRead | StudyTest::DoubleWrite => pass_doubles(self.doubles()),
+            StudyTest::FileRead => {
+                let nothing = &mut self.buffer.bytes_mut()[..0];
+                (0..SIZE / CALL)
+                    .try_for_each(|call| pread(&self.file, &mut *nothing, (call * CALL) as u64).map(|_| ()))?;
+            }
+            StudyTest::FileWrite => {
+                (0..SIZE / CALL).try_for_each(|call| pwrite(&self.file, &[], (call * CALL) as u64).map(|_| ()))?;
+            }
+            StudyTest::Memcpy => self.copy(0),
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, length: usize) {
+        let (source, destination) = self.buffer.bytes_mut().split_at_mut(SIZE);
+        // SAFETY: two halves that do not overlap, each as long. Neither place nor length is known to the compiler.
+        unsafe {
+            let (to, from, length) = black_box((destination.as_mut_ptr(), source.as_ptr(), length));
+            libc::memcpy(to.cast(), from.cast(), length);
+        }
+    }
+}
+
+fn read_doubles(doubles: &[[f64; UNROLLED]]) {
+    for turn in doubles {
+        for double in turn {
+            // SAFETY: a reference can be read; volatile, so that it is, though nobody wants the value.
+            unsafe { ptr::read_volatile(double) };
+        }
+    }
+}
+
+fn write_doubles(doubles: &mut [[f64; UNROLLED]]) {
+    let value = black_box(1.0);
+    for turn in doubles {
+        for double in turn {
+            // SAFETY: an exclusive reference can be written; volatile, so that every one is.
+            unsafe { ptr::write_volatile(double, value) };
+        }
+    }
+}
+
+fn pass_doubles(doubles: &[[f64; UNROLLED]]) {
+    for turn in doubles {
+        // SAFETY: no instruction at all; it keeps the loop, which has to have the place in a register.
+        unsafe { asm!("/* {0} */", in(reg) turn.as_ptr().addr(), options(nomem, nostack, preserves_flags)) };
+    }
+}
+
+/// The tests, on one thread and on every processor; `go_on` says before each whether to.
+///
+/// # Errors
+/// When the system denies memory, a file or a processor.
+pub(super) fn measure(
+    clock: Clock,
+    processors: &[u32],
+    rounds: usize,
+    go_on: &mut dyn FnMut(StudyTest) -> bool,
+) -> Result<Vec<StudySpeed>, MemoryError> {
+    use StudyTest::{DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy};
+    let mut parts = processors.iter().map(|_| Part::new()).collect::<Result<Vec<_>, _>>()?;
+    let all = parts.len();
+    // Touched first by the threads that will use it.
+    let fill = |part: &mut Part| kernels::fill(part.buffer.bytes_mut());
+    together(clock, processors, &mut parts, fill, |_| ()).map_err(MemoryError::pin)?;
+    let alone = [DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy].map(|test| (test, 1));
+    let together = [DoubleRead, DoubleWrite, Memcpy].map(|test| (test, all));
+    let mut speeds = Vec::new();
+    for (test, threads) in alone.into_iter().chain(together) {
+        if !go_on(test) {
+            break;
+        }
+        speeds.push(speed(clock, &processors[..threads], &mut parts[..threads], test, rounds)?);
+    }
+    Ok(speeds)
+}
+
+fn speed(
+    clock: Clock,
+    processors: &[u32],
+    parts: &mut [Part],
+    test: StudyTest,
+    rounds: usize,
+) -> Result<StudySpeed, MemoryError> {
+    let bytes = (SIZE * parts.len()) as f64;
+    // As warm as the test before leaves it.
+    let warm = |part: &mut Part| {
+        // The timed test says the same where it fails.
+        let _ = part.test(test);
+    };
+    let mut round = |work: &(dyn Fn(&mut Part) -> rustix::io::Result<()> + Sync)| -> Result<f64, MemoryError> {
+        let (elapsed, outcomes) = together(clock, processors, parts, warm, work).map_err(MemoryError::pin)?;
+        outcomes.into_iter().collect::<rustix::io::Result<Vec<()>>>().map_err(MemoryError::file)?;
+        Ok(elapsed.0 as f64)
+    };
+    let (mut nulls, mut wholes) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        nulls.push(round(&|part| part.null(test))?);
+        wholes.push(round(&|part| part.test(test))?);
+    }
+    let (null_ns, bytes_per_s) = less_null(bytes, &nulls, &wholes).ok_or(MemoryError::Disturbed(test))?;
+    Ok(StudySpeed { test, threads: parts.len() as u32, size_bytes: Bytes(SIZE as u64), null_ns, bytes_per_s })
+}
+
+/// What was taken off, and the rates without it; none where no round took longer than nothing.
+///
+/// It is the least of the null tests: what they do is the same each time, and a disturbance only adds to it. Taking off
+/// one that was held up would make a rate of any size.
+fn less_null(bytes: f64, nulls_ns: &[f64], wholes_ns: &[f64]) -> Option<(f64, Rounds)> {
+    let null_ns = nulls_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    let longer = wholes_ns.iter().filter(|whole_ns| **whole_ns > null_ns);
+    let rates: Vec<f64> = longer.map(|whole_ns| bytes * 1e9 / (whole_ns - null_ns)).collect();
+    (!rates.is_empty()).then(|| (null_ns, Rounds::new(rates)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_moves_its_bytes_and_the_null_test_none() {
+        let mut part = Part::new().unwrap();
+        let fresh = |part: &mut Part| {
+            part.buffer.bytes_mut()[SIZE..].fill(0);
+            kernels::fill(&mut part.buffer.bytes_mut()[..SIZE]);
+            part.buffer.bytes_mut().to_vec()
+        };
+        for test in [StudyTest::DoubleRead, StudyTest::DoubleWrite, StudyTest::FileRead, StudyTest::Memcpy] {
+            let before = fresh(&mut part);
+            part.null(test).unwrap();
+            assert!(part.buffer.bytes_mut() == before, "the null test of {test}");
+        }
+        fresh(&mut part);
+        part.test(StudyTest::DoubleWrite).unwrap();
+        assert!(part.doubles().iter().flatten().all(|double| *double == 1.0));
+        let before = fresh(&mut part);
+        part.test(StudyTest::Memcpy).unwrap();
+        assert!(part.buffer.bytes_mut()[SIZE..] == before[..SIZE]);
+        part.test(StudyTest::FileWrite).unwrap();
+        part.buffer.bytes_mut().fill(7);
+        part.test(StudyTest::FileRead).unwrap();
+        assert!(part.buffer.bytes_mut()[..CALL] == before[..CALL], "each call has written what the buffer began with");
+        assert_eq!(part.file.metadata().unwrap().len(), SIZE as u64);
+    }
+
+    #[test]
+    fn a_null_test_that_was_held_up_makes_no_rate() {
+        let (null_ns, rates) = less_null(1000.0, &[9000.0, 100.0, 5000.0], &[1100.0, 600.0, 2100.0]).unwrap();
+        assert_eq!((null_ns, rates.rounds), (100.0, vec![1e9, 2e9, 0.5e9]));
+        assert_eq!(less_null(1000.0, &[100.0], &[90.0, 400.0]).unwrap().1.rounds.len(), 1);
+        assert_eq!(less_null(1000.0, &[100.0], &[100.0]), None);
+    }
+
+    #[test]
+    fn a_null_test_takes_less_than_its_test() {
+        let processors = &super::super::together::allowed()[..1];
+        for speed in measure(Clock::host(), processors, 5, &mut |_| true).unwrap() {
+            let whole_ns = speed.size_bytes.0 as f64 * 1e9 / speed.bytes_per_s.median + speed.null_ns;
+            assert!(speed.null_ns < 0.6 * whole_ns, "{speed:?}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Threads that start together, each pinned to a processor of its own.
+//!
+//! A round is timed from the moment that all were told to start until the last one has ended, so a thread that the
+//! system held up counts against it. Threads are made anew for each round: that takes some 50 µs and is not timed.
+
+use crate::instrument::clock::Clock;
+use halfpower_model::Nanoseconds;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
+
+/// From the last one's arrival to the start: time enough for all to see it.
+const NOTICE_NS: u64 = 20_000;
+/// Looks at the start before a thread that waits lets others run.
+const LOOKS: u32 = 1_000;
+
+/// Processors this process may use, in their order.
+pub(super) fn allowed() -> Vec<u32> {
+    let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    (0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).map(|processor| processor as u32).collect()
+}
+
+/// Does `warm` on each of the parts, each on its processor, then `work` on all at once; gives what that took, and what
+/// each gave.
+///
+/// # Errors
+/// When a thread cannot be pinned.
+pub(super) fn together<P: Send, T: Send>(
+    clock: Clock,
+    processors: &[u32],
+    parts: &mut [P],
+    warm: impl Fn(&mut P) + Sync,
+    work: impl Fn(&mut P) -> T + Sync,
+) -> io::Result<(Nanoseconds, Vec<T>)> {
+    let count = parts.len();
+    let gate = Gate { arrived: AtomicUsize::new(0), start: AtomicU64::new(0) };
+    let outcomes: Vec<io::Result<(u64, T)>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = parts
+            .iter_mut()
+            .zip(processors)
+            .map(|(part, processor)| {
+                let (gate, warm, work) = (&gate, &warm, &work);
+                scope.spawn(move || {
+                    let pinned = pin(*processor);
+                    warm(part);
+                    gate.wait(clock, count);
+                    let outcome = work(part);
+                    let end = clock.tick();
+                    pinned.map(|()| (end, outcome))
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let (ends, outcomes): (Vec<u64>, Vec<T>) =
+        outcomes.into_iter().collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
+    let last = ends.into_iter().max().unwrap_or_default();
+    Ok((Nanoseconds(clock.nanoseconds(last.saturating_sub(gate.start.into_inner()))), outcomes))
+}
+
+fn pin(processor: u32) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(processor as usize);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Where threads wait for one another and then for a tick.
+struct Gate {
+    arrived: AtomicUsize,
+    /// 0 until all are there.
+    start: AtomicU64,
+}
+
+impl Gate {
+    fn wait(&self, clock: Clock, count: usize) {
+        if self.arrived.fetch_add(1, AcqRel) + 1 == count {
+            self.start.store(clock.tick() + clock.ticks(NOTICE_NS), Release);
+        }
+        let mut looks = 0_u32;
+        let start = loop {
+            match self.start.load(Acquire) {
+                0 => {}
+                start => break start,
+            }
+            looks += 1;
+            // Another one may have to be made on this very processor.
+            if looks.is_multiple_of(LOOKS) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        };
+        while clock.tick() < start {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn all_have_arrived_before_the_first_begins_and_the_last_one_ends_the_round() {
+        let processors = allowed();
+        let mut parts: Vec<u64> = (0..processors.len() as u64).collect();
+        let warmed = AtomicUsize::new(0);
+        let (elapsed, seen) = together(
+            Clock::host(),
+            &processors,
+            &mut parts,
+            |part| {
+                std::thread::sleep(Duration::from_millis(*part));
+                warmed.fetch_add(1, AcqRel);
+            },
+            |part| {
+                std::thread::sleep(Duration::from_millis(20 + *part));
+                (warmed.load(Acquire), rustix::thread::sched_getcpu())
+            },
+        )
+        .unwrap();
+        assert!(elapsed.0 >= 20_000_000 + 1_000_000 * (parts.len() as u64 - 1), "{elapsed}");
+        for ((warmed, processor), own) in seen.into_iter().zip(&processors) {
+            assert_eq!((warmed, processor), (processors.len(), *own as usize));
+        }
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_an_error() {
+        let none = CpuSet::MAX_CPU as u32 - 1;
+        assert!(together(Clock::host(), &[none], &mut [0], |_| {}, |_| {}).is_err());
+    }
+}

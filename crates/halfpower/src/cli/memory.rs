@@ -1,0 +1,53 @@
+//! `halfpower memory`: how fast memory is.
+
+use super::instrument::{self, Keeping};
+use super::{Context, Ending, UsageError, number};
+use clap::Args;
+use halfpower_engine::memory::{MemoryError, MemoryOptions, memory};
+use halfpower_engine::{NULL_TARGET, environment};
+use halfpower_model::reading::Figures;
+use halfpower_model::{Bytes, Reading, TargetFacts, TargetKind};
+
+/// Measures how fast memory is: read, write and copy by working set and threads, and what a load takes
+///
+/// Eight tests as in the studies (10 MiB by doubles, by memcpy, from and to a cached file), each less a null test; then
+/// the widest loads and stores of the processor, into the caches and past them, from the innermost cache to memory; then
+/// loads that wait for one another. Rates count each byte once, of a copy too. Takes half a minute.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Fewer working sets, rounds and threads: some five seconds
+    #[arg(long)]
+    quick: bool,
+    /// Numbers of threads, such as 1,4; each is pinned to a processor and has a working set of its own
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = number::count::<u32>)]
+    threads: Vec<u32>,
+    /// Working sets of a thread, such as 16KiB,1GiB; a copy has its source and destination in it
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    sizes: Vec<Bytes>,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let started_at = jiff::Timestamp::now();
+    let options =
+        MemoryOptions { quick: arguments.quick, threads: arguments.threads.clone(), sizes: arguments.sizes.clone() };
+    context.console.start_bar(1);
+    let mut progress = |done, of, what: &str| context.console.move_bar(done, of, "", what);
+    let measured = memory(&options, &context.cancel, &mut progress);
+    context.console.end_bar();
+    let speed = match measured {
+        Err(MemoryError::Cancelled) => {
+            context.console.message("Interrupted; nothing was kept.");
+            return Ok(Ending::Interrupted);
+        }
+        Err(error @ (MemoryError::Size(_) | MemoryError::Threads { .. })) => {
+            return Err(UsageError(error.to_string()).into());
+        }
+        measured => measured?,
+    };
+    let none = TargetFacts::bare(NULL_TARGET, TargetKind::Null, Bytes(0));
+    let reading = Reading::new(Figures::Memory(speed), environment(none, Vec::new()), started_at);
+    instrument::conclude(context, &arguments.keeping, &[NULL_TARGET.into()], reading)?;
+    Ok(Ending::Done)
+}

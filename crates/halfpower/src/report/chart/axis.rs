@@ -1,0 +1,181 @@
+//! The axes: what can run along and up a chart, with its scale, its numbers and its words.
+
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Nanoseconds};
+
+/// Numbers with a unit that a horizontal axis has room for.
+const TICKS_WITH_UNITS: f64 = 6.0;
+
+/// What runs from left to right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::report) enum XAxis {
+    /// Request size in bytes, each doubling a step.
+    RequestSize,
+    /// Depth, each doubling a step.
+    Depth,
+    /// Share of the requests from the median up, each nine a step.
+    Share,
+    /// Bytes of a working set, each doubling a step.
+    WorkingSet,
+}
+
+/// What runs from bottom to top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::report) enum YAxis {
+    /// Bytes per second from zero.
+    BytesPerSecond,
+    /// Requests per second from zero.
+    RequestsPerSecond,
+    /// Milliseconds of processor time a MB, logarithmic.
+    ProcessorCost,
+    /// Latency in nanoseconds, logarithmic.
+    Latency,
+    /// Bytes per second, logarithmic.
+    Bandwidth,
+}
+
+impl XAxis {
+    /// Steps from the origin: doublings of a KiB or of one request, or from the median to one nine, two nines
+    /// and so on.
+    pub(super) fn place(self, x: f64) -> f64 {
+        match self {
+            XAxis::RequestSize | XAxis::WorkingSet => (x / 1024.0).log2(),
+            XAxis::Depth => x.log2(),
+            XAxis::Share if x < 0.9 => (0.5 / (1.0 - x)).log10() / 5_f64.log10(),
+            XAxis::Share => -(1.0 - x).log10(),
+        }
+    }
+
+    /// Steps between two numbers, so that they have room on an axis of some steps.
+    pub(super) fn tick_step(self, steps: f64) -> f64 {
+        match self {
+            XAxis::WorkingSet => (steps / TICKS_WITH_UNITS).ceil().max(1.0),
+            XAxis::RequestSize | XAxis::Depth | XAxis::Share => 1.0,
+        }
+    }
+
+    /// Its name below the axis.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            XAxis::RequestSize => "request size, KiB",
+            XAxis::Depth => "depth",
+            XAxis::Share => "share of requests that were faster",
+            XAxis::WorkingSet => "working set of a thread",
+        }
+    }
+
+    /// The number at a place.
+    pub(super) fn tick(self, place: f64) -> String {
+        match self {
+            XAxis::RequestSize if place >= 10.0 => format!("{} MiB", significant((place - 10.0).exp2())),
+            XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
+            XAxis::WorkingSet => Bytes((place.exp2() * 1024.0).round() as u64).to_string(),
+            XAxis::Share if place < 0.5 => "50 %".to_owned(),
+            XAxis::Share => {
+                let decimals = (place.round() - 2.0).max(0.0) as usize;
+                format!("{:.decimals$} %", 100.0 - 10_f64.powf(2.0 - place.round()))
+            }
+        }
+    }
+
+    /// What lines run along, in a sentence.
+    pub(in crate::report) fn along(self) -> &'static str {
+        match self {
+            XAxis::RequestSize => "the request size",
+            XAxis::Depth => "the depth",
+            XAxis::Share => "the share of requests",
+            XAxis::WorkingSet => "the working set of a thread",
+        }
+    }
+
+    /// The head of its column in a table.
+    pub(in crate::report) fn column(self) -> &'static str {
+        match self {
+            XAxis::RequestSize => "request size",
+            XAxis::Depth => "depth",
+            XAxis::Share => "share of requests",
+            XAxis::WorkingSet => "working set",
+        }
+    }
+
+    /// A value in that column.
+    pub(in crate::report) fn text(self, x: f64) -> String {
+        match self {
+            XAxis::RequestSize | XAxis::WorkingSet => Bytes(x as u64).to_string(),
+            XAxis::Depth => significant(x),
+            XAxis::Share => {
+                let percent = format!("{:.6}", x * 100.0);
+                format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
+            }
+        }
+    }
+}
+
+impl YAxis {
+    /// Whether equal ratios are equally far apart.
+    pub(super) fn is_logarithmic(self) -> bool {
+        matches!(self, YAxis::ProcessorCost | YAxis::Latency | YAxis::Bandwidth)
+    }
+
+    /// The unit that suits the largest figure: what to divide by, and its name.
+    pub(super) fn unit(self, most: f64) -> (f64, &'static str) {
+        match self {
+            YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e9 => (1e9, "GB/s"),
+            YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e6 => (1e6, "MB/s"),
+            YAxis::BytesPerSecond | YAxis::Bandwidth => (1e3, "kB/s"),
+            YAxis::RequestsPerSecond if most >= 1e4 => (1e3, "thousand requests/s"),
+            YAxis::RequestsPerSecond => (1.0, "requests/s"),
+            YAxis::ProcessorCost => (1.0, "ms a MB"),
+            YAxis::Latency => (1.0, ""),
+        }
+    }
+
+    /// What the unit leaves to be said.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            // Each of its numbers has a unit, and the title says what they are.
+            YAxis::Latency => "",
+            YAxis::ProcessorCost => " of processor time",
+            YAxis::BytesPerSecond | YAxis::Bandwidth | YAxis::RequestsPerSecond => "",
+        }
+    }
+
+    /// The number at a figure.
+    pub(super) fn tick(self, figure: f64, divisor: f64) -> String {
+        match self {
+            YAxis::Latency => Nanoseconds(figure.round() as u64).to_string(),
+            _ => significant(figure / divisor),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_doublings_and_nines() {
+        for (axis, x, place, label) in [
+            (XAxis::RequestSize, 512.0, -1.0, "0.5"),
+            (XAxis::RequestSize, 2048.0, 1.0, "2"),
+            (XAxis::RequestSize, 1_048_576.0, 10.0, "1 MiB"),
+            (XAxis::Depth, 32.0, 5.0, "32"),
+            (XAxis::Share, 0.5, 0.0, "50 %"),
+            (XAxis::Share, 0.9, 1.0, "90 %"),
+            (XAxis::Share, 0.99, 2.0, "99 %"),
+            (XAxis::Share, 0.9999, 4.0, "99.99 %"),
+            (XAxis::WorkingSet, 524_288.0, 9.0, "512 KiB"),
+        ] {
+            assert!((axis.place(x) - place).abs() < 1e-9, "{axis:?} {x}");
+            assert_eq!(axis.tick(place), label);
+        }
+        assert!((XAxis::Share.place(0.899_999_9) - XAxis::Share.place(0.9)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn numbers_with_units_have_room() {
+        assert_eq!(XAxis::WorkingSet.tick_step(15.0), 3.0);
+        assert_eq!(XAxis::WorkingSet.tick_step(2.0), 1.0);
+        assert_eq!(XAxis::Depth.tick_step(15.0), 1.0);
+    }
+}
