@@ -155,6 +155,9 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             }
         }
         self.record(alike, now, counts);
+        if counts {
+            self.record.counted_until.store(now, Relaxed);
+        }
         done.clear();
         self.done = done;
     }
@@ -170,7 +173,6 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         }
         let latency_ns = self.clock.nanoseconds(now - alike.submitted_at);
         self.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
-        self.record.counted_until.store(now, Relaxed);
     }
 
     /// Requests came back that do not count: those after the window leave word of how long they took.
