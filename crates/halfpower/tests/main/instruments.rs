@@ -156,12 +156,12 @@ fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
 fn a_sample_with_a_soaker_has_both_bounds_and_they_do_not_cross() {
     let lab = Lab::new();
     lab.data_file("file", 4096);
-    let options = ["io", "file", "--buffering=buffered", "--cache=warm", "--duration=400ms", "--warmup=20ms", "--json"];
+    let options = ["io", "file", "--buffering=buffered", "--cache=warm", "--duration=400ms", "--warmup=3s", "--json"];
     let plain = lab.json(options);
     assert_eq!((&plain["workload"]["cpu_accounting"], &plain["cpu"]["upper_s"]), (&"account".into(), &().into()));
     assert!(plain["cpu"]["context_switches"]["voluntary"].is_u64(), "{}", plain["cpu"]);
     let wall_s = plain["cpu"]["system"]["wall_s"].as_f64().unwrap();
-    assert!((0.39..0.6).contains(&wall_s), "the measured part without the warm-up: {wall_s}");
+    assert!((0.1..2.0).contains(&wall_s), "the measured part without the warm-up of 3 s: {wall_s}");
     let soaked = lab.json([&options[..], &["--cpu-accounting=soaker"]].concat());
     let cpu = &soaked["cpu"];
     let figure = |value: &serde_json::Value| value.as_f64().unwrap();
