@@ -423,7 +423,9 @@ fn prepare<'a, P: Personality, const FULL: bool>(
 /// Worker `index`'s part of the limits.
 fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) -> Schedule {
     let limits = &workload.limits;
-    let by_bytes = limits.bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
+    // Of several sizes they are counted as they go.
+    let by_bytes = limits.bytes.filter(|_| workload.sizes.is_empty());
+    let by_bytes = by_bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
     let requests = [limits.requests, by_bytes].into_iter().flatten().min();
     let workers = u64::from(workload.workers);
     let share = requests.map(|all| all / workers + u64::from(u64::from(index) < all % workers));

@@ -39,6 +39,10 @@ pub(crate) struct Extras<'a> {
     request_bytes: u32,
     /// Tick after which arrivals are not counted.
     until: u64,
+    /// The worker's part of a limit in bytes, where requests of several sizes do not come to a number of them; and what
+    /// is left of it.
+    bytes: Option<u64>,
+    bytes_left: Option<u64>,
 }
 
 /// Flushes between writes.
@@ -46,6 +50,12 @@ pub(crate) struct Extras<'a> {
 struct Flushes {
     every: u32,
     writes: u32,
+}
+
+/// A worker's part of a limit in bytes that has to be counted, since requests are of several sizes.
+fn bytes_of_several_sizes(workload: &Workload) -> Option<u64> {
+    let limit = workload.limits.bytes.filter(|_| !workload.sizes.is_empty())?;
+    Some(limit.0.div_ceil(u64::from(workload.workers)))
 }
 
 /// Whether a request may go.
@@ -68,6 +78,7 @@ impl<'a> Extras<'a> {
             || workload.durability != Durability::None
             || workload.closing == Closing::Timed
             || workload.layout != Layout::Each
+            || bytes_of_several_sizes(workload).is_some()
             || has_ledger
     }
 
@@ -96,6 +107,8 @@ impl<'a> Extras<'a> {
             closes: workload.closing == Closing::Timed,
             request_bytes: workload.request_size.0 as u32,
             until: u64::MAX,
+            bytes: bytes_of_several_sizes(workload),
+            bytes_left: None,
         }
     }
 
@@ -171,8 +184,18 @@ impl<'a> Extras<'a> {
         true
     }
 
-    /// The measured part begins: what waits has waited since then.
-    pub(super) fn measure_from(&mut self, tick: u64) {
+    /// A request goes: whether it is the last that a limit in bytes allows.
+    pub(super) fn spend(&mut self, request: &Request) -> bool {
+        let left = self.bytes_left.as_mut().map(|left| {
+            *left = left.saturating_sub(u64::from(request.length));
+            *left
+        });
+        left == Some(0)
+    }
+
+    /// The measured part begins, with so many bytes outstanding that will count: what waits has waited since then.
+    pub(super) fn measure_from(&mut self, tick: u64, outstanding: u64) {
+        self.bytes_left = self.bytes.map(|bytes| bytes.saturating_sub(outstanding).max(1));
         self.held_ticks = 0;
         self.held_since = self.held_since.map(|_| tick);
     }
@@ -266,7 +289,7 @@ mod tests {
         let request = Request { offset: 0, length: 4096, kind: RequestKind::Write };
         assert!(one.claim(&request, 0, 100));
         assert!(other.patience(100).is_some(), "an arrival is not to be missed");
-        other.measure_from(50);
+        other.measure_from(50, 0);
         for now in [100, 150] {
             assert!(!other.claim(&request, 7, now));
             assert_eq!(other.patience(now), None, "it waits as long as it takes");

@@ -315,7 +315,9 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         self.meter.restart();
         self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
-        self.extras.measure_from(schedule.measure_from);
+        if FULL {
+            self.extras.measure_from(schedule.measure_from, self.outstanding_bytes());
+        }
         // What is outstanding will count, so it is part of the number.
         self.remaining = schedule.requests.saturating_sub(self.in_flight());
         schedule.measure_until
@@ -352,6 +354,13 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     fn counts_late(&mut self) -> bool {
         self.count_drain |= self.record.kinds.iter().all(Recorder::is_empty);
         self.count_drain
+    }
+
+    /// Bytes of the requests outstanding.
+    fn outstanding_bytes(&self) -> u64 {
+        let all: u64 = self.slots.iter().map(|slot| u64::from(slot.request.length)).sum();
+        let free: u64 = self.free.iter().map(|slot| u64::from(self.slots[*slot as usize].request.length)).sum();
+        all - free
     }
 
     /// Requests outstanding.

@@ -36,6 +36,9 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
                 let Some((request, arrived_at)) = self.admit(now) else { break };
                 self.arrived_at[slot as usize] = arrived_at;
                 self.prepare(slot, &request);
+                if self.extras.spend(&request) {
+                    self.remaining = 1;
+                }
                 request
             } else {
                 self.outcome.submitted += 1;

@@ -169,3 +169,36 @@ fn several_sizes_and_a_shift_arrive_at_the_target() {
     let mean = sample.total.bytes / 1000;
     assert!(mean.abs_diff(10 << 10) < 1 << 10, "{mean}");
 }
+
+#[test]
+fn a_limit_in_bytes_holds_for_several_sizes() {
+    const LIMIT: u64 = 3 << 20;
+    let (_directory, path) = file(4 << 20);
+    for (personality, workers, warmup) in [
+        (Personality::Sync, 1, 0),
+        (Personality::Sync, 3, 0),
+        (Personality::Sync, 2, 20_000_000),
+        (Personality::IoUring, 2, 0),
+    ] {
+        let mut host = host(&path, Access::Read);
+        if !host.describe().supports(personality) {
+            eprintln!("skipped: {personality} does not work on this machine");
+            continue;
+        }
+        let spec = WorkloadSpec {
+            sizes: "4KiB:70/64KiB:30".parse().ok(),
+            pattern: Some(Pattern::Random),
+            personality: Some(personality),
+            buffering: Some(Buffering::Buffered),
+            workers: Some(workers),
+            warmup: Some(Nanoseconds(warmup)),
+            depth: (personality == Personality::IoUring).then_some(8),
+            bytes: Some(Bytes(LIMIT)),
+            ..Default::default()
+        };
+        let bytes = measure(&mut host, &spec).total.bytes;
+        // Each worker's last request may go past its part.
+        let most = LIMIT + u64::from(workers) * (64 << 10);
+        assert!((LIMIT..most).contains(&bytes), "{personality} × {workers}: {bytes}");
+    }
+}
