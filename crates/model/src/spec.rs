@@ -302,8 +302,10 @@ impl WorkloadSpec {
     fn resolve_among(&self, environment: &Environment) -> Result<(Among, Option<Environment>), ResolveError> {
         let among = self.among.unwrap_or_default();
         let targets = environment.targets();
+        if among.range(targets) == Among::All.range(targets) {
+            return Ok((Among::All, None));
+        }
         match environment.among(among) {
-            _ if among.range(targets) == Among::All.range(targets) => Ok((Among::All, None)),
             Some(restricted) => Ok((among, Some(restricted))),
             None => Err(ResolveError::Contradiction(match among {
                 Among::Each | Among::Growing => {
