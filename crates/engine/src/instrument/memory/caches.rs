@@ -1,5 +1,6 @@
 //! The data caches of a processor, from sysfs (Linux, Documentation/ABI/stable/sysfs-devices-system-cpu).
 
+use crate::system::machine::processors_in;
 use halfpower_model::Bytes;
 use halfpower_model::reading::Cache;
 use std::path::Path;
@@ -23,17 +24,8 @@ fn cache(directory: &Path) -> Option<Cache> {
     Some(Cache {
         level: text("level")?.parse().ok()?,
         size_bytes: size,
-        shared_by: processors_in(&text("shared_cpu_list")?)?,
+        shared_by: processors_in(&text("shared_cpu_list")?)?.len() as u32,
     })
-}
-
-/// How many processors a list such as `0-3,8` names.
-fn processors_in(list: &str) -> Option<u32> {
-    let count = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)? + 1)
-    };
-    list.split(',').map(count).sum()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod follow;
 mod ring;
 mod tracepoint;
 
+use crate::system::machine::processors_in;
 use follow::Follower;
 use halfpower_model::sample::Phases;
 use ring::Ring;
@@ -99,10 +100,5 @@ fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phase
 fn online() -> Result<Vec<u32>, String> {
     let path = "/sys/devices/system/cpu/online";
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path} ({error})"))?;
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
-    };
-    let ranges: Option<Vec<_>> = text.trim().split(',').map(range).collect();
-    ranges.map(|ranges| ranges.into_iter().flatten().collect()).ok_or_else(|| format!("{path} says `{}`", text.trim()))
+    processors_in(text.trim()).ok_or_else(|| format!("{path} says `{}`", text.trim()))
 }
