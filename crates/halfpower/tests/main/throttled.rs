@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
@@ -35,7 +36,9 @@ struct Throttle(PathBuf);
 impl Throttle {
     /// None where there is no such controller, which is said.
     fn new() -> Option<Throttle> {
-        let path = Path::new(BLKIO).join(format!("halfpower-test-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Relaxed);
+        let path = Path::new(BLKIO).join(format!("halfpower-test-{}-{count}", std::process::id()));
         if !is_root() {
             return None;
         }
@@ -92,6 +95,27 @@ fn measured(known: &[f64], mut measure: impl FnMut() -> Value, rate: impl Fn(&Va
 /// The rate of one of a burst's settings.
 fn of_setting(reading: &Value, index: usize) -> f64 {
     reading["figures"]["settings"][index]["bytes_per_s"]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
+    let Some(throttle) = Throttle::new() else { return };
+    let lab = Lab::new();
+    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
+        return skip("no loop device is to be had");
+    };
+    let zones = ["zones", device.name(), "--places=16", "--read-size=16KiB"];
+    let codes = |reading: &Value| {
+        let warnings = reading["warnings"].as_array().cloned().unwrap_or_default();
+        warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&throttle.json(&lab, &zones)), [""; 0], "nothing is limited yet");
+    throttle.limit(&device, 24_000_000);
+    let reading = throttle.json(&lab, &zones);
+    assert_eq!(codes(&reading), ["limited"]);
+    let message = reading["warnings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("reads to 24 MB/s, by control group blkio:/halfpower-test-"), "{message}");
+    assert_eq!(codes(&lab.json([&zones[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
 }
 
 #[test]

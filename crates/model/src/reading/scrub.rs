@@ -1,7 +1,11 @@
 //! Scrubbing: making the next buffered read of a target cold.
 
-use crate::units::Bytes;
+use crate::units::{Bytes, significant};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A target counts as cold with less than this share of it in the cache.
+pub const COLD: f64 = 0.01;
 
 /// What scrubbing came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,4 +53,44 @@ impl ScrubbedTarget {
     pub fn cached_now(&self) -> Option<f64> {
         self.steps.last().map_or(self.cached_before, |step| step.cached_after)
     }
+
+    /// Whether the next buffered read is cold; not where nobody tells.
+    pub fn is_cold(&self) -> bool {
+        self.cached_now().is_some_and(|share| share < COLD)
+    }
+}
+
+impl Scrubbed {
+    /// What the reader came for: whether the next buffered reads are cold.
+    pub fn verdict(&self) -> String {
+        match &self.targets[..] {
+            [target] => match (target.cached_now(), target.is_cold()) {
+                (None, _) => format!("cold or not, nobody knows; {}", cached_share(None)),
+                (share, true) => format!("cold: {} of it in the file cache", cached_share(share)),
+                (share, false) => format!("not cold: {} of it in the file cache", cached_share(share)),
+            },
+            targets => match targets.iter().filter(|target| !target.is_cold()).count() {
+                0 => format!("cold: all {} targets", targets.len()),
+                warm => format!("not cold, or nobody knows: {warm} of {} targets", targets.len()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Way::Advice => "flushed and let go of",
+            Way::DropCaches => "all caches dropped",
+            Way::ScratchFile => "scratch file read",
+        })
+    }
+}
+
+/// A share of a target in percent, or that nobody tells.
+pub fn cached_share(share: Option<f64>) -> String {
+    share.map_or_else(
+        || "unknown: the kernel tells it to who may write the file".to_owned(),
+        |share| format!("{} %", significant(share * 100.0)),
+    )
 }
