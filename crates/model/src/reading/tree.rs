@@ -182,6 +182,10 @@ impl Machine {
             let kind = kind.map(|kind| kind.to_ascii_lowercase().to_string()).unwrap_or_default();
             Some(format!("{} × {} L{}{kind}", cache.instances, cache.size_bytes, cache.level))
         });
+        let caches = match joined(caches) {
+            none if none.is_empty() => "the kernel does not tell".to_owned(),
+            caches => caches,
+        };
         let memory = &self.memory;
         let modules = (!memory.modules.is_empty()).then(|| counted(memory.modules.len() as u32, "module"));
         let nodes = counted(self.numa_nodes, "NUMA node");
@@ -191,7 +195,7 @@ impl Machine {
             Branch::leaf("virtualised", virtualised),
             Branch::leaf("kernel", self.kernel.clone()),
             Branch::leaf("processors", self.processors.described()),
-            Branch::leaf("caches", joined(caches)),
+            Branch::leaf("caches", caches),
             Branch::leaf("memory", memory),
             self.mitigated(),
         ]

@@ -61,7 +61,7 @@ impl XAxis {
     /// Room beside the outermost points, as a share of what is between two numbers.
     pub(super) fn margin(self) -> f64 {
         match self {
-            XAxis::Place => 0.05,
+            XAxis::Place => 0.15,
             XAxis::RequestSize | XAxis::Depth | XAxis::Share | XAxis::WorkingSet => 0.3,
         }
     }

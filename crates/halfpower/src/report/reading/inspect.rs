@@ -5,7 +5,14 @@ use crate::report::table::Table;
 use halfpower_model::reading::{Branch, Inspected, InspectedTarget};
 
 pub(super) fn page(inspected: &Inspected) -> Page {
-    let targets = inspected.targets.iter().flat_map(|target| [path(target), levels(target)]);
+    let is_one = inspected.targets.len() == 1;
+    let title = |of_one: &str, target: &InspectedTarget| {
+        if is_one { of_one.to_owned() } else { format!("{of_one} of {}", target.path) }
+    };
+    let targets = inspected.targets.iter();
+    let targets = targets.flat_map(|target| {
+        [path(title("The path", target), target), levels(title("What is advertised", target), target)]
+    });
     Page {
         title: "Inspect",
         verdict: inspected.verdict(),
@@ -19,16 +26,16 @@ pub(super) fn page(inspected: &Inspected) -> Page {
     }
 }
 
-fn path(target: &InspectedTarget) -> Section {
-    Section { title: target.path.clone(), about: String::new(), body: Body::Tree(target.ground.tree()) }
+fn path(title: String, target: &InspectedTarget) -> Section {
+    Section { title, about: String::new(), body: Body::Tree(target.ground.tree()) }
 }
 
-fn levels(target: &InspectedTarget) -> Section {
+fn levels(title: String, target: &InspectedTarget) -> Section {
     let rows = target.levels.iter();
     let rows = rows.map(|level| [level.name.title().to_owned(), level.peak(), level.source.clone()]);
     let is_open = target.levels.iter().any(|level| level.pap_bytes_per_s.is_none());
     Section {
-        title: format!("What {} could give", target.path),
+        title,
         about: if is_open { "What is unknown can be given: --pap device=3500MB/s." } else { "" }.to_owned(),
         body: Body::Facts(Table::new(["level", "advertised", "from"], rows)),
     }
