@@ -60,6 +60,9 @@ pub(super) fn summary(sample: &Sample) -> String {
     if !sample.instrument.obtained.is_empty() {
         line(&mut text, "obtained", &sample.instrument.obtained.join(", "));
     }
+    for refused in &sample.instrument.refused {
+        line(&mut text, "unavailable", refused);
+    }
     for warning in &sample.warnings {
         line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
     }

@@ -10,6 +10,7 @@ mod inspect;
 mod instruments;
 mod json;
 mod memory;
+mod ordinary;
 mod plugin;
 mod refusal;
 mod safety;

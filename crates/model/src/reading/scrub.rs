@@ -94,3 +94,26 @@ pub fn cached_share(share: Option<f64>) -> String {
         |share| format!("{} %", significant(share * 100.0)),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_knows_is_not_said_to_be_cold() {
+        let target = |share| ScrubbedTarget {
+            path: "file".to_owned(),
+            size_bytes: Bytes::MIB,
+            cached_before: Some(1.0),
+            steps: vec![Step { way: Way::Advice, cached_after: share }],
+        };
+        let verdict = |shares: &[Option<f64>]| {
+            Scrubbed { targets: shares.iter().map(|share| target(*share)).collect() }.verdict()
+        };
+        assert_eq!(verdict(&[Some(0.002)]), "cold: 0.2 % of it in the file cache");
+        assert_eq!(verdict(&[Some(0.01)]), "not cold: 1 % of it in the file cache");
+        assert!(verdict(&[None]).starts_with("cold or not, nobody knows; unknown: "));
+        assert_eq!(verdict(&[Some(0.0), Some(0.0)]), "cold: all 2 targets");
+        assert_eq!(verdict(&[Some(0.0), None, Some(0.5)]), "not cold, or nobody knows: 2 of 3 targets");
+    }
+}

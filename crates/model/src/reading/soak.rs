@@ -78,3 +78,14 @@ pub fn tenth_of_percent(share: f64) -> String {
     let tenths = (share * 1000.0).round() + 0.0;
     format!("{:.1} %", tenths / 10.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounds_to_nothing_has_no_sign() {
+        let shown = [-0.000_4, 0.000_4, -0.002, 0.248, 1.002].map(tenth_of_percent);
+        assert_eq!(shown, ["0.0 %", "0.0 %", "-0.2 %", "24.8 %", "100.2 %"]);
+    }
+}

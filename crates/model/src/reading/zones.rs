@@ -81,3 +81,20 @@ fn lost(loss: &Estimate) -> String {
     };
     format!(": {} %{interval} {word}", percent(loss.value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Quantity;
+
+    #[test]
+    fn a_loss_has_its_interval_where_that_is_of_one_sign() {
+        let of = |value, low, high| {
+            let [low, high] = [low, high].map(Some);
+            lost(&Estimate { quantity: Quantity::Ratio, value, low, high, repetitions: 9 })
+        };
+        assert_eq!(of(0.45, 0.44, 0.46), ": 45 % [44 to 46] lost");
+        assert_eq!(of(-0.1, -0.2, -0.05), ": 10 % [5 to 20] gained");
+        assert_eq!(of(0.02, -0.01, 0.05), ": 2 % lost");
+    }
+}
