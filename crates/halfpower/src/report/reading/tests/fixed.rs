@@ -124,7 +124,7 @@ pub(super) fn zones() -> Reading {
     let rates = [200e6, 150e6, 110e6];
     let probe = |place: u32| {
         let band = edges[1..].iter().position(|end| u64::from(place) < *end).unwrap();
-        let slower = if place % 5 == 0 { 0.97 } else { 1.0 };
+        let slower = if place.is_multiple_of(5) { 0.97 } else { 1.0 };
         let at_bytes = Bytes(u64::from(place) << 30);
         Probe { place, at_bytes, bytes_per_s: BytesPerSecond(rates[band] * slower) }
     };
