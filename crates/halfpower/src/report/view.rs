@@ -1,6 +1,6 @@
 //! What the template is given: every word of the report in its place, nothing left to decide.
 
-use super::chart::{self, Chart, LINES_SHOWN, Stroke, Value, charts};
+use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
@@ -267,7 +267,7 @@ fn caption(chart: &Chart) -> String {
     });
     let estimates: Vec<Estimate> = estimates.collect();
     let mut caption = format!("A point is {}", chart.point);
-    if chart.lines.iter().any(|line| line.stroke == Stroke::Points) {
+    if chart.lines.iter().any(|line| line.stroke == chart::Stroke::Points) {
         return caption;
     }
     let repetitions = || estimates.iter().map(|estimate| estimate.repetitions);
