@@ -2,6 +2,7 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
+use super::pyramid;
 use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
@@ -21,6 +22,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
+    pyramids(&mut page, input);
     if input.analysis.findings.is_empty() {
         page.table(&["Workload", "throughput", "rate"], &cells(input));
     }
@@ -74,6 +76,16 @@ fn sequential(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     let short = |subject: &str| subject.trim_start_matches("sequential ").to_owned();
     let row = |subject: &&str| vec![short(subject), brief(&half_power, subject), brief(&costs, subject)];
     subjects.iter().map(row).collect()
+}
+
+/// Peak against real performance from memory to device, and the bottleneck of each kind of request.
+fn pyramids(page: &mut Page, input: &ReportInput<'_>) {
+    let pyramids = &input.analysis.pyramids;
+    let head: Vec<&str> = ["Pyramid", "PAP"].into_iter().chain(pyramids.iter().map(pyramid::name)).collect();
+    page.table(&head, &pyramid::brief_rows(pyramids));
+    let bottlenecks: Vec<Vec<String>> =
+        pyramids.iter().map(|of| vec![pyramid::name(of).to_owned(), of.brief.clone()]).collect();
+    page.table(&["Bottleneck", "level"], &bottlenecks);
 }
 
 /// What each workload gave: all there is where no claim can be made.
