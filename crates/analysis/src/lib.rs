@@ -212,7 +212,9 @@ mod tests {
             assert!(pyramid.sentence.ends_with('.') && !pyramid.sentence.contains("NaN"), "{}", pyramid.sentence);
             let named = pyramid.levels.iter().filter(|level| level.standing == Standing::Bottleneck);
             assert!(named.map(|level| level.level).eq(pyramid.bottleneck));
-            assert!(pyramid.levels.iter().filter_map(|level| level.share).all(|share| share.is_finite() && share > 0.0));
+            assert!(
+                pyramid.levels.iter().filter_map(|level| level.share).all(|share| share.is_finite() && share > 0.0)
+            );
         }
         assert!(analysis.costs.iter().all(|fit| (0.0..=1.0).contains(&fit.r_squared)));
     }

@@ -39,6 +39,8 @@ enum Reason {
     Same(Vec<Stage>),
     /// They share something that has no level.
     NothingShared,
+    /// These gave more than they were said to.
+    PeaksWrong(Vec<Stage>),
     /// Nobody tells the peaks of these.
     PeaksUnknown(Vec<Stage>),
     /// Every level has some to spare.
@@ -101,6 +103,10 @@ fn name(passage: &Passage<'_>, rows: &[Row], holding: Option<Holding>) -> (Optio
         let lowest = open().filter(|(_, row)| row.level.level.is_storage()).next_back();
         return lowest.map_or((None, Reason::NothingShared), |(index, _)| (Some(index), Reason::Shared));
     }
+    let wrong: Vec<Stage> = open().filter(|(_, row)| !is_true(row)).map(|(_, row)| row.level.level).collect();
+    if !wrong.is_empty() {
+        return (None, Reason::PeaksWrong(wrong));
+    }
     let unknown: Vec<Stage> =
         open().filter(|(_, row)| row.level.pap_bytes_per_s.is_none()).map(|(_, row)| row.level.level).collect();
     let advertised: Vec<Stage> = unknown.into_iter().filter(|stage| *stage >= Stage::Limit).collect();
@@ -149,6 +155,9 @@ fn why_not(reason: &Reason) -> String {
         Reason::Generator => "the program itself set the pace".to_owned(),
         Reason::Same(stages) => format!("{} are equally near to their peaks", list(stages)),
         Reason::NothingShared => "something they share that has no level here".to_owned(),
+        Reason::PeaksWrong(stages) => {
+            format!("more came through the {} than the peak it is said to have", list(stages))
+        }
         Reason::PeaksUnknown(stages) => {
             let names = list(stages);
             match stages.len() {

@@ -153,7 +153,7 @@ impl<'a> Passage<'a> {
             (Some(cell), _) => (throughput(&cell.bytes_per_s()), described(cell)),
             (None, Some(study)) => (
                 Some(study.bytes_per_s.estimate(Quantity::BytesPerSecond)),
-                format!("halfpower memory: {} of a cached file", study.test),
+                format!("halfpower memory: {}", study.test),
             ),
             (None, None) => (None, "nothing measured the cache alone".to_owned()),
         };
@@ -190,7 +190,10 @@ impl<'a> Passage<'a> {
     /// A level of the record between the software and the medium.
     fn level_row(&self, stage: Stage, found: &Level) -> Row {
         let is_shared = self.is_shared(found.name);
-        let (rap, rap_source) = self.best_through(is_shared);
+        let (rap, mut rap_source) = self.best_through(is_shared);
+        if self.environment.all_targets().any(|target| target.transport.as_deref() == Some("loop")) {
+            rap_source += "; the file below a loop device may have been read from the file cache";
+        }
         let copies = copies(self.best.workload);
         let pap = found.pap_bytes_per_s.map(|rate| BytesPerSecond(rate.0 / f64::from(copies)));
         let source = match (pap, copies) {

@@ -210,6 +210,7 @@ fn more_than_the_peak_is_said_and_not_believed() {
         "{}",
         pyramid.sentence
     );
+    assert_eq!(pyramid.brief, "cannot tell (more came through the device than the peak it is said to have)");
     // A hair above is noise.
     let pyramid = only(&one(disk("sda", None, None, Some(24.0)), 24.5));
     assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));

@@ -115,14 +115,14 @@ fn standing(standing: Standing) -> &'static str {
 }
 
 /// A row for each level of which a peak is known, or that something else measured: its peak, then what it gave to each kind
-/// of request. Of the others the best requests say no more than their peak does.
+/// of request. Of the others the best requests say no more than their peak does. None where all that is known is what came
+/// through them all.
 pub(super) fn brief_rows(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
-    let mut stages: Vec<Stage> = pyramids
-        .iter()
-        .flat_map(|pyramid| &pyramid.levels)
-        .filter(|level| tells(level))
-        .map(|level| level.level)
-        .collect();
+    let all = || pyramids.iter().flat_map(|pyramid| &pyramid.levels);
+    if !all().any(|level| tells(level) && level.level != Stage::FileCache) {
+        return Vec::new();
+    }
+    let mut stages: Vec<Stage> = all().filter(|level| tells(level)).map(|level| level.level).collect();
     stages.sort_unstable();
     stages.dedup();
     let row = |stage: &Stage| {
@@ -136,6 +136,16 @@ pub(super) fn brief_rows(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
         [stage.name().to_owned(), peak].into_iter().chain(real).collect()
     };
     stages.iter().map(row).collect()
+}
+
+/// The bottleneck of reads, of writes, or of both where the same is said of them.
+pub(super) fn bottlenecks(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
+    let said = pyramids.chunk_by(|one, other| one.brief == other.brief);
+    said.map(|alike| {
+        let names: Vec<&str> = alike.iter().map(name).collect();
+        vec![names.join(" and "), alike[0].brief.clone()]
+    })
+    .collect()
 }
 
 fn tells(level: &PyramidLevel) -> bool {

@@ -26,6 +26,13 @@ impl Analysed {
         Ok(Analysed { run, samples, analysis })
     }
 
+    /// Analysed once more, after a test changed its samples.
+    #[cfg(test)]
+    pub(super) fn again(self) -> Self {
+        let analysis = analyse_beside(&observed(&self.samples), None);
+        Analysed { analysis, ..self }
+    }
+
     /// Whether anything was measured.
     pub(crate) fn has_samples(&self) -> bool {
         !self.samples.is_empty()

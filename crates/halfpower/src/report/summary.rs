@@ -82,10 +82,11 @@ fn sequential(input: &ReportInput<'_>) -> Vec<Vec<String>> {
 fn pyramids(page: &mut Page, input: &ReportInput<'_>) {
     let pyramids = &input.analysis.pyramids;
     let head: Vec<&str> = ["Pyramid", "PAP"].into_iter().chain(pyramids.iter().map(pyramid::name)).collect();
-    page.table(&head, &pyramid::brief_rows(pyramids));
-    let bottlenecks: Vec<Vec<String>> =
-        pyramids.iter().map(|of| vec![pyramid::name(of).to_owned(), of.brief.clone()]).collect();
-    page.table(&["Bottleneck", "level"], &bottlenecks);
+    let rows = pyramid::brief_rows(pyramids);
+    page.table(&head, &rows);
+    if !rows.is_empty() {
+        page.table(&["Bottleneck", "level"], &pyramid::bottlenecks(pyramids));
+    }
 }
 
 /// What each workload gave: all there is where no claim can be made.
@@ -107,8 +108,14 @@ fn recommendation(page: &mut Page, input: &ReportInput<'_>) {
 
 /// What was left out, and what could make the figures wrong.
 fn close(page: &mut Page, input: &ReportInput<'_>) {
-    if !(input.skipped.is_empty() && input.analysis.warnings.is_empty()) {
+    let pyramids = &input.analysis.pyramids;
+    // One that could not be told, and has no pyramid above it.
+    let unknown = if pyramid::brief_rows(pyramids).is_empty() { pyramid::bottlenecks(pyramids) } else { Vec::new() };
+    if !(unknown.is_empty() && input.skipped.is_empty() && input.analysis.warnings.is_empty()) {
         page.gap();
+    }
+    for of in unknown {
+        page.paragraph("- ", &[(Style::Plain, &format!("Bottleneck of {}: {}", of[0], of[1]))]);
     }
     for (workload, reason) in input.skipped {
         page.paragraph("- ", &[(Style::Plain, &format!("Not run: {workload}: {reason}"))]);

@@ -148,7 +148,8 @@ impl Scale {
                 (0..=(self.most / step).floor() as u32).map(|count| f64::from(count) * step).collect()
             }
         };
-        rates.into_iter().map(|rate| (self.place(rate), BytesPerSecond(rate).to_string())).collect()
+        let label = |rate: f64| if rate == 0.0 { "0".to_owned() } else { BytesPerSecond(rate).to_string() };
+        rates.into_iter().map(|rate| (self.place(rate), label(rate))).collect()
     }
 }
 
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(scale.first_decade, None);
         assert_eq!(scale.place(48e6), WIDTH / 2.0);
         let labels: Vec<String> = scale.ticks().into_iter().map(|(_, label)| label).collect();
-        assert_eq!(labels, ["0 B/s", "20 MB/s", "40 MB/s", "60 MB/s", "80 MB/s"]);
+        assert_eq!(labels, ["0", "20 MB/s", "40 MB/s", "60 MB/s", "80 MB/s"]);
         assert_eq!([nice_step(0.9), nice_step(12.0), nice_step(20.0)], [1.0, 20.0, 20.0]);
     }
 }
