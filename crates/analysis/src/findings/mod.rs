@@ -24,7 +24,7 @@ pub(crate) use processor_cost::{Cost, processor_costs};
 pub(crate) struct Evidence<'a> {
     /// Cells with at least one repetition, in the plan's order.
     pub(crate) cells: Vec<&'a Cell<'a>>,
-    by_size: Vec<Series<'a>>,
+    pub(crate) by_size: Vec<Series<'a>>,
     by_depth: Vec<Series<'a>>,
     /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
     soaked_by_size: Vec<Series<'a>>,

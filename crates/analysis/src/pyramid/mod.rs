@@ -14,6 +14,7 @@ mod rows;
 mod tests;
 
 use crate::findings::{Evidence, shared_limit};
+use crate::series::Series;
 use crate::statistics::mean_estimate;
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Operation, Quantity};
@@ -171,20 +172,22 @@ pub(crate) fn all(evidence: &Evidence<'_>, findings: &[Finding], memory: Option<
     let together = shared_limit::all_together(evidence);
     let of = |operation: Operation| {
         let passage = rows::Passage::of(evidence, operation, &together, memory)?;
-        Some(pyramid(passage, findings))
+        // The samples of a half-power finding are those of its reference too, so that its series tells it.
+        let is_of = |series: &&Series<'_>| series.cells.iter().any(|cell| cell.number == passage.best.number);
+        let series = evidence.by_size.iter().find(is_of);
+        let half_power = findings
+            .iter()
+            .filter(|finding| finding.code == FindingCode::HalfPower)
+            .find(|finding| series.is_some_and(|series| series.subject == finding.subject))
+            .map(|finding| HalfPowerSize { subject: finding.subject.clone(), brief: finding.brief.clone() });
+        Some(pyramid(&passage, half_power))
     };
     [Operation::Read, Operation::Write].into_iter().filter_map(of).collect()
 }
 
-fn pyramid(passage: rows::Passage<'_>, findings: &[Finding]) -> Pyramid {
+fn pyramid(passage: &rows::Passage<'_>, half_power: Option<HalfPowerSize>) -> Pyramid {
     let mut rows = passage.rows();
-    let verdict = bottleneck::find(&passage, &mut rows);
-    let own = passage.best.samples();
-    let half_power = findings
-        .iter()
-        .filter(|finding| finding.code == FindingCode::HalfPower)
-        .find(|finding| own.iter().all(|sample| finding.samples.contains(sample)))
-        .map(|finding| HalfPowerSize { subject: finding.subject.clone(), brief: finding.brief.clone() });
+    let verdict = bottleneck::find(passage, &mut rows);
     let mut samples = passage.samples();
     samples.sort_unstable();
     samples.dedup();
