@@ -130,9 +130,9 @@ fn claim(passage: &Passage<'_>, level: Option<Stage>, reason: &Reason) -> String
             )
         }
         (Reason::NearPeak(load), Some(stage)) => format!(
-            "{requests} put {} of what it can give through the {}, more than through any other level: it is the bottleneck",
-            percent(*load),
-            stage.name()
+            "the {} gives {requests} {} of what it can, and no other level is nearer to its peak: it is the bottleneck",
+            stage.name(),
+            percent(*load)
         ),
         (Reason::Shared, Some(stage)) => {
             format!("{held}; the {} is the lowest level common to them all: it is the bottleneck", stage.name())

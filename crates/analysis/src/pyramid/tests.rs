@@ -103,7 +103,7 @@ fn a_device_at_its_peak_is_the_bottleneck() {
     assert_eq!(of(&pyramid, Stage::Device).rap_source, "sequential reads of 1 MiB, 8 deep, direct");
     assert_eq!(
         pyramid.sentence,
-        "Reads put 98 % of what it can give through the device, more than through any other level: it is the bottleneck. \
+        "The device gives reads 98 % of what it can, and no other level is nearer to its peak: it is the bottleneck. \
          Ruled out: bus (39 %), link (15 %)."
     );
     assert_eq!(pyramid.brief, "device (98 % of what it can give)");
