@@ -100,7 +100,7 @@ fn name(passage: &Passage<'_>, rows: &[Row], holding: Option<Holding>) -> (Optio
     }
     if holding == Some(Holding::Held) {
         // That memory is shared is no news: without a figure it says nothing.
-        let lowest = open().filter(|(_, row)| row.level.level.is_storage()).next_back();
+        let lowest = open().rfind(|(_, row)| row.level.level.is_storage());
         return lowest.map_or((None, Reason::NothingShared), |(index, _)| (Some(index), Reason::Shared));
     }
     let wrong: Vec<Stage> = open().filter(|(_, row)| !is_true(row)).map(|(_, row)| row.level.level).collect();
