@@ -12,6 +12,7 @@ mod json;
 mod memory;
 mod ordinary;
 mod plugin;
+mod pyramid;
 mod refusal;
 mod safety;
 mod support;
