@@ -114,7 +114,9 @@ mod tests {
     use super::*;
 
     fn line(name: &str, flags: u64, [user, system, started]: [u64; 3]) -> String {
-        format!("7 ({name}) S 2 0 0 0 -1 {flags} 0 0 0 0 {user} {system} 0 0 20 0 1 0 {started} 0 0 18446744073709551615\n")
+        format!(
+            "7 ({name}) S 2 0 0 0 -1 {flags} 0 0 0 0 {user} {system} 0 0 20 0 1 0 {started} 0 0 18446744073709551615\n"
+        )
     }
 
     #[test]
@@ -133,7 +135,16 @@ mod tests {
 
     #[test]
     fn numbered_threads_are_one_kind() {
-        let names = ["kworker/u4:2-writeback", "loop7", "md0_raid5", "jbd2/vda1-8", "kswapd0", "kdamond.0", "irq/24-nvme0q1", "a_1"];
+        let names = [
+            "kworker/u4:2-writeback",
+            "loop7",
+            "md0_raid5",
+            "jbd2/vda1-8",
+            "kswapd0",
+            "kdamond.0",
+            "irq/24-nvme0q1",
+            "a_1",
+        ];
         assert_eq!(names.map(kind), ["kworker", "loop", "md0_raid5", "jbd2", "kswapd", "kdamond", "irq", "a_1"]);
     }
 
@@ -153,7 +164,7 @@ mod tests {
         thread(11, line("kworker/1:1", kernel, [0, 0, 5]), Some("2000000000 5 5\n"));
         thread(12, line("loop0", kernel, [10, 20, 5]), None);
         thread(13, line("ends", kernel, [0, 0, 5]), Some("7000000000 5 5\n"));
-        thread(14, line("kswapd0", "kdamond.0", kernel, [0, 0, 5]), Some("7000000000 5 5\n"));
+        thread(14, line("kswapd0", kernel, [0, 0, 5]), Some("7000000000 5 5\n"));
         std::fs::create_dir(directory.path().join("self")).unwrap();
         let before = Moment::of(directory.path()).unwrap();
         thread(10, line("kworker/0:1", kernel, [0, 0, 5]), Some("1250000000 5 5\n"));

@@ -22,11 +22,8 @@ pub(crate) fn data_caches(root: &Root, processor: u32) -> Vec<DataCache> {
     let told = told(&root.path(format!("/sys/devices/system/cpu/cpu{processor}")));
     let mut data: Vec<Told> = told.into_iter().filter(|cache| cache.kind != "Instruction").collect();
     data.sort_by_key(|cache| cache.level);
-    let cache = |cache: Told| DataCache {
-        level: cache.level,
-        size_bytes: cache.size,
-        shared_by: cache.sharers.len() as u32,
-    };
+    let cache =
+        |cache: Told| DataCache { level: cache.level, size_bytes: cache.size, shared_by: cache.sharers.len() as u32 };
     data.into_iter().map(cache).collect()
 }
 

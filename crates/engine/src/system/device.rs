@@ -1,7 +1,7 @@
 //! Block devices in sysfs: what each is, and what it is made of, down to the hardware or to the file of a loop device.
 
 use super::limits::Groups;
-use super::{Root, entries, links, links_in, name_of, number, text};
+use super::{Root, entries, links, links_in, name_of, network, number, text};
 use crate::target::filesystem::{mount_above, whole_disk};
 use halfpower_model::Bytes;
 use halfpower_model::reading::inspect::{Backing, Device, DeviceKind, FileSystem, Ground, LinkKind, Queue};
@@ -29,6 +29,7 @@ fn ground_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Ground {
     Ground {
         device: directory.map(|directory| device(root, &directory, groups, depth)),
         filesystem: Some(FileSystem {
+            network: network::of(root, &mount),
             kind: mount.kind,
             mount_point: mount.point.to_string_lossy().into_owned(),
             mount_options: mount.options,

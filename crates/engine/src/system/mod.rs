@@ -11,6 +11,7 @@ pub(crate) mod levels;
 mod limits;
 mod links;
 pub(crate) mod machine;
+mod network;
 #[cfg(test)]
 mod tree;
 

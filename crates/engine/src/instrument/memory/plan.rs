@@ -1,10 +1,10 @@
 //! What is measured: which threads, working sets and rounds, from what was asked for and what this host has.
 
 use super::MemoryError;
-use crate::system::{Root, caches::data_caches};
 use super::kernels::GRANULE;
 use super::together::allowed;
 use crate::host::available_memory;
+use crate::system::{Root, caches::data_caches};
 use halfpower_model::reading::Cache;
 use halfpower_model::{Bytes, Nanoseconds};
 

@@ -2,7 +2,7 @@
 
 use super::super::console::printable;
 use halfpower_model::reading::inspect::{
-    Device, Ground, Inspected, InspectedTarget, Limit, Link, LinkRate, Machine, Queue,
+    Device, Ground, Inspected, InspectedTarget, Limit, Link, LinkRate, Machine, Network, Queue,
 };
 use halfpower_model::units::significant;
 use halfpower_model::{Level, LevelName};
@@ -53,11 +53,23 @@ fn ground(text: &mut String, ground: &Ground, depth: usize) {
     if let Some(mount) = &ground.filesystem {
         let said = format!("{} on {}, from {} ({})", mount.kind, mount.mount_point, mount.source, mount.mount_options);
         line(text, depth, "file system", &said);
+        if let Some(network) = &mount.network {
+            share(text, network, depth);
+            return;
+        }
     }
     match &ground.device {
         Some(below) => device(text, below, depth),
         None => line(text, depth, "device", "none, or the kernel does not tell"),
     }
+}
+
+fn share(text: &mut String, network: &Network, depth: usize) {
+    let options = (!network.options.is_empty()).then(|| network.options.join(" "));
+    let share = network.share.as_ref().map(|share| format!("share {share}"));
+    line(text, depth, "server", &joined([network.server.clone(), share, options]));
+    network.links.iter().rev().for_each(|link| line(text, depth, &link.at, &linked(link)));
+    network.unknown.iter().for_each(|why| line(text, depth, "way", why));
 }
 
 fn device(text: &mut String, shown: &Device, depth: usize) {
