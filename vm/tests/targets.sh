@@ -1,6 +1,6 @@
 # Four SCSI disks of 24 MB/s behind a bus of 60 MB/s, each alone and more and more of them together: what a study and `run`
 # find, and that something shared holds them back.
-# lab: --kind scsi --disks 4 --rate 24 --bus-rate 60
+# lab: --kind scsi --disks 4 --rate 24 --bus-rate 60 --limit 600
 . ./guest.sh
 disks="/dev/sda /dev/sdb /dev/sdc /dev/sdd"
 
@@ -58,7 +58,7 @@ question = "Do these disks hold one another back?"
 [trial]
 warmup = "500ms"
 duration = "2s"
-repetitions = { min = 3, max = 3, precision = 0.05 }
+repetitions = { min = 2, max = 2, precision = 0.05 }
 order = "blocks"
 seed = 1
 [[sweep]]
