@@ -12,7 +12,7 @@ use halfpower_model::reading::inspect::{Link, LinkKind, LinkRate, Network};
 use halfpower_model::units::significant;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options that change how much goes over the network for a request, or when.
 const OPTIONS: [&str; 24] = [
@@ -205,6 +205,7 @@ mod tests {
     use crate::system::machine::memory;
     use crate::system::tree::Tree;
     use halfpower_model::LevelName;
+    use std::path::Path;
 
     const ROUTES: &str = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n\
         eth0 00000000 010200C0 0003 0 0 100 00000000 0 0 0\n\
