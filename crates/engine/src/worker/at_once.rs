@@ -8,23 +8,25 @@ use std::sync::atomic::Ordering::Relaxed;
 
 impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     /// Runs until the tick `until` or something out of the ordinary, all of it measured; gives the present tick.
-    #[inline]
+    #[inline(never)]
     pub(super) fn run_at_once(&mut self, mut now: u64, until: u64) -> u64 {
+        let Worker { record, stop, clock, .. } = *self;
+        let address = self.buffers.address(0, 0);
         let mut submitted = 0;
-        while now < until && submitted < self.remaining && !self.stop.load(Relaxed) {
+        while now < until && submitted < self.remaining && !stop.load(Relaxed) {
             let request = self.next_request();
             submitted += 1;
             let transfer = Transfer {
                 tag: 0,
                 length: request.length,
                 offset: request.offset,
-                address: self.buffers.address(0, 0),
+                address,
                 target: 0,
                 kind: request.kind,
             };
             // SAFETY: the one slot is this request's until it is done, and the buffers outlive the personality.
             let result = unsafe { self.personality.transfer(&transfer) };
-            let end = self.clock.tick();
+            let end = clock.tick();
             if result as u32 != request.length || request.length == 0 || end > until {
                 self.free.clear();
                 self.slots[0] = Slot { request, submitted_at: now, done: 0 };
@@ -32,9 +34,9 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
                 now = end;
                 break;
             }
-            let latency_ns = self.clock.nanoseconds(end - now);
-            self.record.kinds[request.kind as usize].record(latency_ns, u64::from(request.length));
-            self.record.counted_until.store(end, Relaxed);
+            let latency_ns = clock.nanoseconds(end - now);
+            record.kinds[request.kind as usize].record(latency_ns, u64::from(request.length));
+            record.counted_until.store(end, Relaxed);
             now = end;
         }
         self.outcome.submitted += submitted;

@@ -23,33 +23,56 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     #[inline]
     pub(super) fn submit_all(&mut self, mut now: u64) {
         let mut batched = 0;
-        while self.remaining > 0
-            && let Some(slot) = self.free.last().copied()
-        {
+        while self.remaining > 0 && !self.free.is_empty() {
             if batched == self.submit_batch {
                 self.personality.start();
                 now = self.clock.tick();
                 self.count_depth(now);
                 batched = 0;
             }
-            let request = if FULL {
+            if FULL {
                 let Some((request, arrived_at)) = self.admit(now) else { break };
+                let Some(slot) = self.free.pop() else { break };
                 self.arrived_at[slot as usize] = arrived_at;
                 self.prepare(slot, &request);
                 if self.extras.spend(&request) {
                     self.remaining = 1;
                 }
-                request
+                self.remaining -= 1;
+                self.begin(slot, request, now);
+                batched += 1;
             } else {
-                self.outcome.submitted += 1;
-                self.next_request()
-            };
-            batched += 1;
-            self.free.pop();
-            self.remaining -= 1;
-            self.slots[slot as usize] = Slot { request, submitted_at: now, done: 0 };
-            self.submit(slot, &request, 0);
+                batched += self.submit_run(self.submit_batch - batched, now);
+            }
         }
+    }
+
+    /// Submits as many of the requests already made as there are slots for, `at_most` at a time; gives how many.
+    #[inline]
+    fn submit_run(&mut self, at_most: u32, now: u64) -> u32 {
+        if self.batch_next == self.batch_length {
+            self.make_requests();
+        }
+        let run = (at_most as usize)
+            .min(self.free.len())
+            .min(self.batch_length - self.batch_next)
+            .min(usize::try_from(self.remaining).unwrap_or(usize::MAX));
+        for _ in 0..run {
+            let Some(slot) = self.free.pop() else { break };
+            let request = self.batch[self.batch_next];
+            self.batch_next += 1;
+            self.begin(slot, request, now);
+        }
+        self.remaining -= run as u64;
+        self.outcome.submitted += run as u64;
+        run as u32
+    }
+
+    /// A request takes its slot, and goes.
+    #[inline]
+    fn begin(&mut self, slot: u32, request: Request, now: u64) {
+        self.slots[slot as usize] = Slot { request, submitted_at: now, done: 0 };
+        self.submit(slot, &request, 0);
     }
 
     /// Hands over what is left of a request from byte `from` on.
@@ -72,16 +95,22 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     #[inline]
     pub(super) fn next_request(&mut self) -> Request {
         if self.batch_next == self.batch_length {
-            self.stream.fill(&mut self.batch[..self.batch_length]);
-            self.batch_next = 0;
-            if !FULL {
-                let submitted = self.record.submitted.load(Relaxed);
-                self.record.submitted.store(submitted + self.batch_length as u64, Relaxed);
-            }
+            self.make_requests();
         }
         let request = self.batch[self.batch_next];
         self.batch_next += 1;
         request
+    }
+
+    /// Makes the next batch of requests.
+    #[inline]
+    fn make_requests(&mut self) {
+        self.stream.fill(&mut self.batch[..self.batch_length]);
+        self.batch_next = 0;
+        if !FULL {
+            let submitted = self.record.submitted.load(Relaxed);
+            self.record.submitted.store(submitted + self.batch_length as u64, Relaxed);
+        }
     }
 
     /// The next request that may go now, and when it was to go; none while it has to wait.

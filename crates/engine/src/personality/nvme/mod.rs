@@ -133,7 +133,7 @@ impl Nvme {
     #[inline]
     fn collect(&mut self, done: &mut Vec<Completion>) {
         let Nvme { ring, generics, cause, .. } = self;
-        ring.take(|answer| done.push(completion(&answer, generics, cause)));
+        ring.take(done, |answer| completion(&answer, generics, cause));
     }
 
     #[inline]

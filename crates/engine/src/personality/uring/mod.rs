@@ -94,7 +94,7 @@ impl Personality for Uring {
         done.append(&mut self.done_at_once);
         while done.len() < at_least as usize {
             self.ring.submit_and_wait(at_least - done.len() as u32)?;
-            self.ring.take(|answer| done.push(answer.into()));
+            self.ring.take(done, Completion::from);
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Personality for Uring {
         done.append(&mut self.done_at_once);
         let at_most = if done.is_empty() { at_most } else { Duration::ZERO };
         self.ring.submit_and_poll(at_most)?;
-        self.ring.take(|answer| done.push(answer.into()));
+        self.ring.take(done, Completion::from);
         Ok(())
     }
 

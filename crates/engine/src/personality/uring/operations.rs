@@ -126,12 +126,12 @@ fn takes_discards(device: &Opened) -> io::Result<bool> {
     // SAFETY: it names no memory, and the device stays open.
     let pushed = unsafe { ring.push(entry) };
     debug_assert!(pushed, "a new queue has room");
-    let mut result = None;
-    while result.is_none() {
+    let mut results = Vec::new();
+    while results.is_empty() {
         ring.submit_and_wait(1)?;
-        ring.take(|done| result = Some(done.result));
+        ring.take(&mut results, |done| done.result);
     }
-    Ok(result == Some(-libc::EINVAL) && takes_work_without_waiting(device))
+    Ok(results == [-libc::EINVAL] && takes_work_without_waiting(device))
 }
 
 /// Whether the driver takes work that must not wait, as the ring gives it trims. Those that do their work as it comes,

@@ -81,17 +81,17 @@ fn polled_read(target: &Opened) -> io::Result<()> {
     // SAFETY: the memory is ours, and outlives the loop below, which ends when the answer is back.
     let pushed = unsafe { ring.push(entry) };
     debug_assert!(pushed, "a new queue has room");
-    let mut result = None;
-    while result.is_none() {
+    let mut results = Vec::new();
+    while results.is_empty() {
         if let Err(error) = ring.submit_and_wait(1) {
             // The kernel may still be writing there.
             std::mem::forget(memory);
             return Err(error);
         }
-        ring.take(|done| result = Some(done.result));
+        ring.take(&mut results, |done| done.result);
     }
-    match result {
-        Some(errno) if errno < 0 => Err(io::Error::from_raw_os_error(-errno)),
+    match results[..] {
+        [errno] if errno < 0 => Err(io::Error::from_raw_os_error(-errno)),
         _ => Ok(()),
     }
 }

@@ -261,21 +261,19 @@ impl<S: Submission, A: Answer> Ring<S, A> {
         self.enter(0, 0, IoringEnterFlags::SQ_WAIT)
     }
 
-    /// Takes the answers that are there.
+    /// Takes the answers that are there, each as `made`.
     #[inline]
-    pub(crate) fn take(&mut self, mut each: impl FnMut(A)) {
+    pub(crate) fn take<T>(&mut self, into: &mut Vec<T>, mut made: impl FnMut(A) -> T) {
         // Acquired: the kernel moves its tail after it wrote the answers.
-        let tail = self.completion_tail.load(Acquire);
-        if tail == self.head {
-            return;
-        }
-        while self.head != tail {
-            let index = self.head & self.answer_mask;
+        let count = self.ready();
+        let (head, answers, mask) = (self.head, self.answers, self.answer_mask);
+        into.extend((0..count).map(|next| {
+            let index = head.wrapping_add(next) & mask;
             // SAFETY: the index is below the number of answers, all of which are mapped; this one is between our head
             // and the kernel's tail, so it was written and will not be written again before the head has passed it.
-            each(unsafe { self.answers.add(index as usize).read() });
-            self.head = self.head.wrapping_add(1);
-        }
+            made(unsafe { answers.add(index as usize).read() })
+        }));
+        self.head = head.wrapping_add(count);
         // Released: the answers were read before the kernel may write over them.
         self.completion_head.store(self.head, Release);
     }

@@ -29,7 +29,7 @@ fn nop(user_data: u64) -> Entry {
 
 fn taken(ring: &mut Ring<Entry, Done>) -> Vec<u64> {
     let mut taken = Vec::new();
-    ring.take(|done| taken.push(done.user_data));
+    ring.take(&mut taken, |done| done.user_data);
     taken
 }
 
@@ -83,7 +83,7 @@ fn wide_entries_and_answers_are_told_apart() {
         }
         ring.submit_and_wait(2).unwrap();
         let mut taken = Vec::new();
-        ring.take(|answer| taken.push((answer.done.user_data, answer.done.result)));
+        ring.take(&mut taken, |answer| (answer.done.user_data, answer.done.result));
         assert_eq!(taken, [(turn, 0), (100 + turn, 0)]);
     }
 }
