@@ -8,7 +8,7 @@ check "a file on it is written" "$(cat written.messages)" [ "$(figure written to
 check "and known to be on the network" "$(cat written)" [ "$(figure written target transport)" = network ]
 
 ./halfpower inspect /mnt/file --no-store > inspected 2>&1
-for pattern in '^  file system   9p on /mnt, from lab ' '^  server .*share lab, ' ' cache=mmap' ' trans=virtio' \
+for pattern in '^  file system   9p on /mnt, from lab ' '^  server .*share lab, ' '^  server .*mmap' ' trans=virtio' \
     '^  virtio[0-9]* *virtual, unknown, the hypervisor' '^  link *unknown *the hypervisor' '^  bus *unknown'; do
     check "inspect says $pattern" "$(cat inspected)" grep -q "$pattern" inspected
 done

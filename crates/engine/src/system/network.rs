@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 /// Options that change how much goes over the network for a request, or when.
-const OPTIONS: [&str; 24] = [
+const OPTIONS: [&str; 27] = [
     "proto",
     "trans",
     "vers",
@@ -40,6 +40,10 @@ const OPTIONS: [&str; 24] = [
     "rdma",
     "direct_io",
     "strictcache",
+    // What 9p calls its caches before Linux 6.4.
+    "mmap",
+    "loose",
+    "fscache",
 ];
 
 /// Routes that refuse lead nowhere (RTF_REJECT).
@@ -298,13 +302,13 @@ mod tests {
 
     #[test]
     fn what_a_hypervisor_shares_has_its_channel() {
-        let tree = tree("9p lab rw,access=client,msize=8192,trans=virtio");
+        let tree = tree("9p lab rw,access=client,loose,msize=8192,trans=virtio");
         let device = "sys/devices/pci0000:00/0000:00:05.0/virtio2";
         tree.files(device, &[("mount_tag", "lab")]);
         tree.link(Path::new("sys/bus/virtio/drivers/9pnet_virtio/virtio2"), Path::new(device));
         let found = ground_of(&tree.root(), Path::new("/")).filesystem.unwrap().network.unwrap();
         assert_eq!((found.server, found.share.as_deref(), found.interface), (None, Some("lab"), None));
-        assert_eq!(found.options, ["msize=8192", "trans=virtio"]);
+        assert_eq!(found.options, ["loose", "msize=8192", "trans=virtio"]);
         assert_eq!(found.links.last().map(|link| (link.kind, link.at.as_str())), Some((LinkKind::Virtual, "virtio2")));
         assert!(network("9p other rw,trans=virtio").unknown.is_some());
     }
