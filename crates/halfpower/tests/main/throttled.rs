@@ -141,3 +141,29 @@ fn a_throttled_device_has_the_rate_that_is_known() {
     let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &burst), of_setting);
     assert_eq!(reading["figures"]["limit"], Value::Null);
 }
+
+#[test]
+fn what_a_loop_device_costs_is_seen_in_the_kernel_s_threads() {
+    let lab = Lab::new();
+    let file = lab.data_file("file", 16 << 10);
+    let Some(device) = Loop::on(&file) else { return skip("needs root and a loop device") };
+    let io = |target: &str| {
+        // The warm-up has the file in the cache that the device's thread copies from.
+        let io = ["io", target, "--buffering=direct", "--request-size=256KiB", "--warmup=300ms", "--duration=500ms"];
+        lab.json([&io[..], &["--json"]].concat())
+    };
+    let sample = io(device.name());
+    if sample["cpu"]["system"]["kernel_threads_s"].is_null() {
+        return skip("no thread of the kernel is to be seen here");
+    }
+    let time_s = |sample: &Value| sample["cpu"]["system"]["kernel_threads_s"].as_f64().unwrap();
+    // One thread of the kernel does the requests one after another and has nothing else to do but to copy.
+    let used_s = time_s(&sample);
+    assert!(used_s > 0.05, "{used_s} s: {}", sample["cpu"]);
+    let kinds = sample["cpu"]["kernel_threads"].as_array().unwrap();
+    let sum_s: f64 = kinds.iter().map(|kind| kind["time_s"].as_f64().unwrap()).sum();
+    assert!((kinds[0]["kind"] == "kworker" || kinds[0]["kind"] == "loop") && sum_s <= used_s + 1e-9, "{kinds:?}");
+    // The window is a little longer than the account's.
+    let processors = sample["environment"]["cpus"].as_f64().unwrap();
+    assert!(used_s <= (sample["cpu"]["system"]["wall_s"].as_f64().unwrap() + 0.1) * processors, "{used_s} s");
+}

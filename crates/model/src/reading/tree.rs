@@ -1,7 +1,9 @@
 //! What inspecting found in words: the path from a file to the hardware as a tree, and the machine as a list. Names are
 //! what the kernel tells and may hold anything; who shows them makes them harmless.
 
-use super::inspect::{Device, Ground, Inspected, InspectedTarget, Limit, Link, LinkRate, Machine, Processors, Queue};
+use super::inspect::{
+    Device, Ground, Inspected, InspectedTarget, Limit, Link, LinkRate, Machine, Network, Processors, Queue,
+};
 use crate::levels::{Level, LevelName};
 use crate::units::significant;
 use serde::Serialize;
@@ -82,11 +84,25 @@ impl Ground {
                 format!("{} on {}, from {} ({})", mount.kind, mount.mount_point, mount.source, mount.mount_options);
             Branch::leaf("file system", said)
         });
-        let device = match &self.device {
+        let network = self.filesystem.as_ref().and_then(|mount| mount.network.as_ref());
+        let below = network.map(Network::branches);
+        let device = || match &self.device {
             Some(device) => device.branch(),
             None => Branch::leaf("device", "none, or the kernel does not tell".to_owned()),
         };
-        filesystem.into_iter().chain([device]).collect()
+        filesystem.into_iter().chain(below.unwrap_or_else(|| vec![device()])).collect()
+    }
+}
+
+impl Network {
+    /// The server, and the links to it.
+    fn branches(&self) -> Vec<Branch> {
+        let options = (!self.options.is_empty()).then(|| self.options.join(" "));
+        let share = self.share.as_ref().map(|share| format!("share {share}"));
+        let server = Branch::leaf("server", joined([self.server.clone(), share, options]));
+        let links = self.links.iter().rev().map(|link| Branch::leaf(&link.at, linked(link)));
+        let way = self.unknown.iter().map(|why| Branch::leaf("way", why.clone()));
+        [server].into_iter().chain(links).chain(way).collect()
     }
 }
 

@@ -216,6 +216,7 @@ pub(super) fn inspect() -> Reading {
         mount_point: point.to_owned(),
         mount_options: "rw,relatime".to_owned(),
         source: source.to_owned(),
+        network: None,
     };
     let device = |name: &str, number: &str, kind| Device {
         name: name.to_owned(),
