@@ -5,7 +5,7 @@ mod cells;
 mod findings;
 pub mod instrument;
 mod series;
-mod statistics;
+pub mod statistics;
 mod summary;
 #[cfg(test)]
 mod support;
@@ -16,8 +16,6 @@ use halfpower_model::histogram::Histogram;
 use halfpower_model::sample::{Latency, Warning};
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
 use serde::Serialize;
-
-pub use statistics::relative_half_width;
 
 /// A sample as the store keeps it: with its number and its place in the plan.
 #[derive(Clone, Copy, Debug)]
