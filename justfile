@@ -48,7 +48,7 @@ deny:
 msrv:
     @.ci/msrv
 
-# What the 95 % intervals hold, on thousands of made-up data sets; a minute or two
+# What the 95 % intervals hold, on thousands of made-up data sets; two to three minutes
 coverage:
     cargo test --release --locked -p halfpower-analysis --test coverage -- --nocapture --test-threads 1
 

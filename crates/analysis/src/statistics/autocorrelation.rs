@@ -7,7 +7,7 @@
 //!
 //! The interval is that of batch means: the series is cut into five equal parts, whose means hardly depend on one
 //! another, and Student's t is used on those. Five, because what is left of the dependence then matters least: with 20
-//! autocorrelation times they hold the truth in 93 % or more, where ten or twenty batches, and the interval by the effective
+//! autocorrelation times they hold the truth in 93 to 95 %, where ten or twenty batches, and the interval by the effective
 //! size itself, hold it in 86 to 92 %. Shorter series have no interval.
 //!
 //! A series' mean is not a repetition: another run may find another level. This is for what one run can say alone.
@@ -22,7 +22,7 @@ use halfpower_model::{Estimate, Quantity};
 const BATCHES: usize = 5;
 /// The fewest autocorrelation times that carry an interval, and the fewest values.
 const TIMES_MIN: f64 = 20.0;
-const VALUES_MIN: usize = 50;
+const VALUES_MIN: usize = 100;
 
 /// How many independent values a series is worth: its length over its autocorrelation time, never more than its length. A
 /// series that does not scatter is worth one value, none is worth nothing.
@@ -56,7 +56,7 @@ fn autocovariance(values: &[f64]) -> impl Fn(usize) -> Option<f64> {
     }
 }
 
-/// The mean of a series, the warm-up left out. No interval with fewer than fifty values or twenty autocorrelation times; none
+/// The mean of a series, the warm-up left out. No interval with fewer than a hundred values or twenty autocorrelation times; none
 /// of nothing. `repetitions` is one: it is one run.
 pub fn series_mean(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     let enough = values.len() >= VALUES_MIN && effective_size(values) >= TIMES_MIN;
@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn batches_by_hand() {
-        // 52 values: the first two are left over; means of ten 1, 2, 3, 4, 5: 3 ± 2.77645 × √(2.5 / 5), and the mean of all.
+        // 102 values: the first two are left over; means of twenty 1, 2, 3, 4, 5: 3 ± 2.77645 × √(2.5 / 5), and the mean of all.
         let mut values = vec![3.0, 3.0];
         for level in 1..=5 {
-            values.extend((0..10).map(|index| f64::from(level) + if index % 2 == 0 { 9.0 } else { -9.0 }));
+            values.extend((0..20).map(|index| f64::from(level) + if index % 2 == 0 { 9.0 } else { -9.0 }));
         }
         let estimate = series_mean(Quantity::Ratio, &values).unwrap();
         assert!((estimate.value - 3.0).abs() < 1e-12 && estimate.repetitions == 1);
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_short_series_has_no_interval() {
         assert_eq!(series_mean(Quantity::Ratio, &[]), None);
-        assert_eq!(series_mean(Quantity::Ratio, &series(0.0, 49, 1)).unwrap().low, None);
+        assert_eq!(series_mean(Quantity::Ratio, &series(0.0, 99, 1)).unwrap().low, None);
         assert_eq!(series_mean(Quantity::Ratio, &series(0.97, 200, 1)).unwrap().low, None);
         assert!(series_mean(Quantity::Ratio, &series(0.5, 200, 1)).unwrap().low.is_some());
         assert_eq!(series_mean(Quantity::Ratio, &[7.0; 200]).unwrap().low, None, "what never moves tells nothing");

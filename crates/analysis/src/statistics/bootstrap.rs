@@ -4,9 +4,12 @@
 //! drawn, 5000 times. Which of these figures are the ends is set by BCa: moved for the bias of the figure (how many of
 //! the drawn ones lie below it) and for how its scatter changes with it (the acceleration, from leaving out one
 //! repetition after the other). The middle 95 % would be too narrow: of five repetitions it holds the truth five times in
-//! six. So the ends are first moved out to those of the expanded percentile interval, which is about Student's t interval
-//! where the figure is a mean. With fewer than four repetitions even the whole range of resamples holds the truth too
-//! rarely, and there is no interval. The seed is fixed, so that a stored result gives the same report again.
+//! six. So the ends are first moved out to where Student's t interval has them, with the degrees of freedom that Welch's
+//! rule finds in what each cell does to the figure: few where one cell decides, more where several do.
+//!
+//! A figure of several cells has an interval from four repetitions of each on; a figure of one from seven, since the whole
+//! range of its resamples holds the truth too rarely before. The seed is fixed, so that a stored result gives the same
+//! report again.
 //! Sources: Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82 (1987);
 //! Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 14, and problem 14.15 for several samples;
 //! Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), for the expansion.
@@ -17,11 +20,14 @@ use halfpower_model::random::Random;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 const RESAMPLES: usize = 5000;
-const REPETITIONS_MIN: usize = 4;
+/// The fewest repetitions of each of several cells, and of one alone.
+const OF_EACH_MIN: usize = 4;
+const ALONE_MIN: usize = 7;
 const SEED: u64 = 1997;
 
 /// The interval of `figure`, a function of the cells' means in the order of `cells`. It may be infinite where a
-/// resample has no answer. None without cells, or where one has fewer than four repetitions.
+/// resample has no answer. None without cells, or with fewer than four repetitions of one, or
+/// seven of the only one.
 pub fn bootstrap_of_means(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) -> Option<Interval> {
     bootstrap_interval(cells, |drawn| {
         let means: Vec<f64> = drawn.iter().filter_map(|values| mean(values)).collect();
@@ -31,7 +37,8 @@ pub fn bootstrap_of_means(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) ->
 
 /// The interval of `figure`, a function of the cells' repetitions. For the rest as [`bootstrap_of_means`].
 pub fn bootstrap_interval(cells: &[Vec<f64>], figure: impl Fn(&[Vec<f64>]) -> f64) -> Option<Interval> {
-    let repetitions = cells.iter().map(Vec::len).min().filter(|repetitions| *repetitions >= REPETITIONS_MIN)?;
+    let least = if cells.len() == 1 { ALONE_MIN } else { OF_EACH_MIN };
+    let repetitions = cells.iter().map(Vec::len).min().filter(|repetitions| *repetitions >= least)?;
     let mut random = Random::new(SEED);
     let mut drawn = cells.to_vec();
     let mut figures: Vec<f64> = (0..RESAMPLES)
@@ -44,8 +51,8 @@ pub fn bootstrap_interval(cells: &[Vec<f64>], figure: impl Fn(&[Vec<f64>]) -> f6
         .collect();
     figures.sort_by(f64::total_cmp);
     let bias = bias(&figures, figure(cells));
-    let acceleration = acceleration(cells, &figure);
-    let reach = reach(repetitions);
+    let Influence { acceleration, degrees_of_freedom } = Influence::of(cells, &figure);
+    let reach = reach(repetitions, degrees_of_freedom);
     let beyond = |share: f64| ((share * RESAMPLES as f64) as usize).min(RESAMPLES - 1);
     let low = beyond(Normal::standard().cdf(moved(-reach, bias, acceleration)));
     let high = RESAMPLES - 1 - beyond(Normal::standard().cdf(-moved(reach, bias, acceleration)));
@@ -54,9 +61,9 @@ pub fn bootstrap_interval(cells: &[Vec<f64>], figure: impl Fn(&[Vec<f64>]) -> f6
 
 /// How far the ends are out before they are moved, in deviations of a normal distribution: 1.96 for many repetitions,
 /// more for few.
-fn reach(repetitions: usize) -> f64 {
+fn reach(repetitions: usize, degrees_of_freedom: f64) -> f64 {
     let count = repetitions as f64;
-    (count / (count - 1.0)).sqrt() * t_quantile(count - 1.0)
+    (count / (count - 1.0)).sqrt() * t_quantile(degrees_of_freedom)
 }
 
 /// Where the share of figures below the one of all repetitions puts that one, in the same deviations.
@@ -69,27 +76,45 @@ fn bias(sorted: &[f64], of_all: f64) -> f64 {
     Normal::standard().inverse_cdf(share.clamp(least, 1.0 - least))
 }
 
-/// How the figure's scatter changes with it; zero where leaving a repetition out leaves no figure, or no scatter.
-fn acceleration(cells: &[Vec<f64>], figure: &impl Fn(&[Vec<f64>]) -> f64) -> f64 {
-    let (mut squares, mut cubes) = (0.0, 0.0);
-    let mut left = cells.to_vec();
-    for (cell, values) in cells.iter().enumerate() {
-        let without = |index: usize| {
-            left[cell] = [&values[..index], &values[index + 1..]].concat();
-            figure(&left)
-        };
-        let figures: Vec<f64> = (0..values.len()).map(without).collect();
-        let middle = figures.iter().sum::<f64>() / figures.len() as f64;
-        let count = values.len() as f64;
-        for figure in figures {
-            let influence = (count - 1.0) * (middle - figure) / count;
-            squares += influence.powi(2);
-            cubes += influence.powi(3);
+/// What leaving out one repetition after the other does to the figure.
+#[derive(Clone, Copy, Debug)]
+struct Influence {
+    /// How the figure's scatter changes with it.
+    acceleration: f64,
+    /// What the scatter is estimated from: repetitions less one where a single cell decides, more where several do (Welch).
+    degrees_of_freedom: f64,
+}
+
+impl Influence {
+    /// No acceleration and the least freedom where leaving one out leaves no figure, or changes none.
+    fn of(cells: &[Vec<f64>], figure: &impl Fn(&[Vec<f64>]) -> f64) -> Influence {
+        let (mut squares, mut cubes, mut welch) = (0.0, 0.0, 0.0);
+        let mut fewest = f64::INFINITY;
+        let mut left = cells.to_vec();
+        for (cell, values) in cells.iter().enumerate() {
+            let without = |index: usize| {
+                left[cell] = [&values[..index], &values[index + 1..]].concat();
+                figure(&left)
+            };
+            let figures: Vec<f64> = (0..values.len()).map(without).collect();
+            left[cell].clone_from(values);
+            let count = values.len() as f64;
+            let middle = figures.iter().sum::<f64>() / count;
+            let influences = figures.iter().map(|figure| (count - 1.0) * (middle - figure) / count);
+            let of_cell: f64 = influences.clone().map(|influence| influence.powi(2)).sum();
+            squares += of_cell;
+            cubes += influences.map(|influence| influence.powi(3)).sum::<f64>();
+            welch += of_cell.powi(2) / (count - 1.0);
+            fewest = fewest.min(count - 1.0);
         }
-        left[cell].clone_from(values);
+        let acceleration = cubes / 6.0 / squares.powf(1.5);
+        let degrees_of_freedom = squares.powi(2) / welch;
+        if acceleration.is_finite() && degrees_of_freedom.is_finite() {
+            Influence { acceleration, degrees_of_freedom }
+        } else {
+            Influence { acceleration: 0.0, degrees_of_freedom: fewest }
+        }
     }
-    let acceleration = cubes / 6.0 / squares.powf(1.5);
-    if acceleration.is_finite() { acceleration } else { 0.0 }
 }
 
 /// An end, in deviations, with its bias and acceleration.
@@ -108,7 +133,7 @@ mod tests {
     fn the_reach_by_hand() {
         // Tables of t: √(5/4) × 2.776, √(10/9) × 2.262, √(20/19) × 2.093.
         for (repetitions, deviations) in [(5, 3.104), (10, 2.384), (20, 2.147)] {
-            assert!((reach(repetitions) - deviations).abs() < 1e-3, "{repetitions}: {}", reach(repetitions));
+            assert!((reach(repetitions, repetitions as f64 - 1.0) - deviations).abs() < 1e-3, "{repetitions}");
         }
     }
 
@@ -126,14 +151,24 @@ mod tests {
             let middle = mean(&cells[0]).unwrap();
             cells[0].iter().map(|value| (value - middle).powi(2)).sum::<f64>() / cells[0].len() as f64
         };
-        let found = acceleration(&[SPATIAL.to_vec()], &spread);
+        let found = Influence::of(&[SPATIAL.to_vec()], &spread).acceleration;
         assert!((found - 0.061).abs() < 5e-4, "{found}");
         for (end, share) in [(-1.645, 0.110), (1.645, 0.985)] {
             let found = Normal::standard().cdf(moved(end, 0.146, 0.061));
             assert!((found - share).abs() < 1e-3, "{found}");
         }
         assert_eq!(moved(3.0, 0.0, 0.4), f64::INFINITY);
-        assert_eq!(acceleration(&[vec![1.0; 4]], &|_: &[Vec<f64>]| 1.0), 0.0);
+        let none = Influence::of(&[vec![1.0; 4], vec![2.0; 5]], &|_: &[Vec<f64>]| 1.0);
+        assert_eq!((none.acceleration, none.degrees_of_freedom), (0.0, 3.0));
+    }
+
+    #[test]
+    fn the_freedom_is_that_of_welchs_test() {
+        // A difference of two means: variances over counts 2.5 / 5 and 10 / 5: 2.5² / (0.5² / 4 + 2² / 4) = 5.882353.
+        let cells = [vec![8.0, 9.0, 10.0, 11.0, 12.0], vec![16.0, 18.0, 20.0, 22.0, 24.0]];
+        let difference = |cells: &[Vec<f64>]| mean(&cells[1]).unwrap() - mean(&cells[0]).unwrap();
+        let found = Influence::of(&cells, &difference);
+        assert!((found.degrees_of_freedom - 5.882_353).abs() < 1e-6, "{found:?}");
     }
 
     #[test]
@@ -184,6 +219,8 @@ mod tests {
         assert_eq!(bootstrap_of_means(&[], |_| 0.0), None);
         assert_eq!(bootstrap_of_means(&[vec![1.0; 5], vec![1.0; 3]], |means| means[0]), None);
         assert!(bootstrap_of_means(&[vec![1.0; 5], vec![1.0; 4]], |means| means[0]).is_some());
+        assert_eq!(bootstrap_of_means(&[vec![1.0; 6]], |means| means[0]), None);
+        assert!(bootstrap_of_means(&[vec![1.0; 7]], |means| means[0]).is_some());
     }
 
     proptest! {
