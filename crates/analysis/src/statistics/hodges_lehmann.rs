@@ -67,10 +67,11 @@ mod tests {
     fn hamiltons_depression_scores() {
         // Hollander and Wolfe (1999), table 3.1 and examples 3.3 and 3.4: the shift is -0.46, between the sixth smallest
         // and sixth greatest of 45 means it lies with 96.1 %, from -0.786 to -0.010.
-        let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
-        let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
+        // In thousandths.
+        let before = [1830., 500., 1620., 2480., 1680., 1880., 1550., 3060., 1300.];
+        let after = [878., 647., 598., 2050., 1060., 1290., 1060., 3140., 1290.];
         let change: Vec<f64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-        close(pseudomedian(Quantity::Ratio, &change), -0.46, -0.786, -0.010);
+        close(pseudomedian(Quantity::Ratio, &change), -460.0, -786.0, -10.0);
     }
 
     #[test]

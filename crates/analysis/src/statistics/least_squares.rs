@@ -127,7 +127,7 @@ mod tests {
             (-2.020_229_803_816_83, 0.488_399_681_651_699),
             (-1.033_226_867_173_59, 0.214_274_163_161_675),
             (-0.051_104_105_653_580_7, 0.226_073_200_069_370),
-            (1829.151_464_613_55, 455.478_499_142_212),
+            (1_829.151_464_613_55, 455.478_499_142_212),
         ];
         let equation = |row: &[f64; 7]| Equation { terms: [&[1.0], &row[..6]].concat(), value: row[6], weight: 1.0 };
         let fit = least_squares(&LONGLEY.iter().map(equation).collect::<Vec<_>>()).unwrap();
@@ -139,7 +139,7 @@ mod tests {
         assert!(((fit.squares_left / 9.0).sqrt() / 304.854_073_561_965 - 1.0).abs() < 1e-10);
         // t(9) = 2.262157.
         let interval = fit.interval(6).unwrap();
-        assert!((interval.high - 1829.151_464_613_55 - 2.262_157 * 455.478_499_142_212).abs() < 1e-3);
+        assert!((interval.high - 1_829.151_464_613_55 - 2.262_157 * 455.478_499_142_212).abs() < 1e-3);
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
             };
             least_squares(&(0..8).map(equation).collect::<Vec<_>>()).unwrap().bic()
         };
-        let wriggle = |x: f64| if x as u32 % 2 == 0 { 0.1 } else { -0.1 };
+        let wriggle = |x: f64| if (x as u32).is_multiple_of(2) { 0.1 } else { -0.1 };
         assert!(with(3, &|x| x * x + wriggle(x)) < with(2, &|x| x * x + wriggle(x)));
         assert!(with(2, &|x| x + wriggle(x)) < with(3, &|x| x + wriggle(x)));
     }

@@ -55,10 +55,10 @@ pub(super) fn rank_sum_shares(first: usize, second: usize) -> Vec<f64> {
     let mut ways = vec![vec![0.0; most + 1]; first + 1];
     ways[0][0] = 1.0;
     for rank in 1..=first + second {
-        for k in (1..=first.min(rank)).rev() {
+        // The k-th smallest of the first sample has so many of the second below it; there are no more than there are.
+        for k in (rank.saturating_sub(second).max(1)..=first.min(rank)).rev() {
             let below = rank - k;
-            // Each of the k is above the values of the second sample so far at most, of which there are as many.
-            for pairs in if below > second { 1..=0 } else { below..=k * below } {
+            for pairs in below..=k * below {
                 ways[k][pairs] += ways[k - 1][pairs - below];
             }
         }
