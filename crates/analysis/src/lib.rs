@@ -6,7 +6,7 @@ mod findings;
 pub mod instrument;
 mod pyramid;
 mod series;
-mod statistics;
+pub mod statistics;
 mod summary;
 #[cfg(test)]
 mod support;
@@ -20,7 +20,6 @@ use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, W
 use serde::Serialize;
 
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
-pub use statistics::relative_half_width;
 
 /// A sample as the store keeps it: with its number and its place in the plan.
 #[derive(Clone, Copy, Debug)]

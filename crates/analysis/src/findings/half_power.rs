@@ -13,7 +13,7 @@ use super::{Evidence, highest};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
 use crate::series::Series;
-use crate::statistics::{Interval, bootstrap_interval};
+use crate::statistics::{self, Interval, bootstrap_of_means};
 use crate::words::{memory_note, reach, reaches_storage, requests, sentence};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity, Workload};
 
@@ -151,13 +151,8 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>) -> Finding {
 
 /// The crossing with its interval, where it has one.
 fn estimate(series: &Series<'_>, bytes: f64, interval: Option<Interval>) -> Estimate {
-    Estimate {
-        quantity: Quantity::RequestSizeBytes,
-        value: bytes,
-        low: interval.map(|interval| interval.low.min(bytes)),
-        high: interval.map(|interval| interval.high.max(bytes)),
-        repetitions: series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0) as u32,
-    }
+    let fewest = series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0);
+    statistics::estimate(Quantity::RequestSizeBytes, bytes, interval.map(|interval| interval.with(bytes)), fewest)
 }
 
 /// The interval of the crossing; its end is infinite where it lies beyond the largest size.
@@ -174,7 +169,7 @@ fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Opt
         }
     };
     let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s()).collect();
-    bootstrap_interval(&repetitions, |means| {
+    bootstrap_of_means(&repetitions, |means| {
         let height = peak.map_or(reference.bytes_per_s(), |index| means[index]) / 2.0;
         match first_crossing(sizes, &means[..sizes.len()], height) {
             Crossing::AtSmallest => sizes[0],

@@ -6,7 +6,7 @@
 use super::Evidence;
 use crate::cells::Cell;
 use crate::series::Series;
-use crate::statistics::{bootstrap_interval, mean_estimate};
+use crate::statistics::{bootstrap_of_means, estimate, mean_estimate};
 use crate::words::{reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
@@ -85,15 +85,10 @@ fn finding(series: &Series<'_>, knee: Knee<'_>) -> Finding {
 fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
     let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s()).collect();
     let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);
-    let interval = bootstrap_interval(&repetitions, |means| depth_of(index_of_knee(means)));
+    let interval = bootstrap_of_means(&repetitions, |means| depth_of(index_of_knee(means)));
     let value = f64::from(depth);
-    Estimate {
-        quantity: Quantity::Depth,
-        value,
-        low: interval.map(|interval| interval.low.min(value)),
-        high: interval.map(|interval| interval.high.max(value)),
-        repetitions: repetitions.iter().map(Vec::len).min().unwrap_or(0) as u32,
-    }
+    let fewest = repetitions.iter().map(Vec::len).min().unwrap_or(0);
+    estimate(Quantity::Depth, value, interval.map(|interval| interval.with(value)), fewest)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 use super::Evidence;
 use crate::cells::Cell;
 use crate::series::{Series, is_twin};
-use crate::statistics::{Interval, Line, Point, mean, weighted_line};
+use crate::statistics::{self, Interval, Line, Point, mean, weighted_line};
 use crate::words::{reach, requests, sentence};
 use crate::{CostBound, CostFit, CostPoint};
 use halfpower_model::units::significant;
@@ -77,14 +77,7 @@ fn fit(series: &Series<'_>, bound: CostBound) -> Option<(CostFit, Vec<i64>)> {
     }
     let line = weighted_line(&points)?;
     let estimate = |quantity, value, interval: Option<Interval>| {
-        let interval = interval.filter(|_| repetitions > 1);
-        Estimate {
-            quantity,
-            value,
-            low: interval.map(|interval| interval.low),
-            high: interval.map(|interval| interval.high),
-            repetitions: repetitions as u32,
-        }
+        statistics::estimate(quantity, value, interval.filter(|_| repetitions > 1), repetitions)
     };
     let fit = CostFit {
         workload: series.workload().clone(),

@@ -74,10 +74,14 @@ mod tests {
         let edges: Vec<_> = bands.iter().map(|band| (band.from_bytes.0, band.to_bytes.0)).collect();
         assert_eq!(edges, [(0, 550), (550, 1200)]);
         let loss = loss(&bands).unwrap();
-        // Six values: from the least to the greatest.
+        // Six values: the ends lie 5/14 of the way from the outermost to the next (`statistics/median.rs`).
+        let (inner, outer) = (5.0 / 14.0, 9.0 / 14.0);
         assert_eq!(loss.value, 0.5);
-        assert!((loss.low.unwrap() - (1.0 - 10.1 / 20.0)).abs() < 1e-12, "{loss:?}");
-        assert!((loss.high.unwrap() - (1.0 - 9.9 / 21.0)).abs() < 1e-12, "{loss:?}");
+        assert!((loss.low.unwrap() - (1.0 - (10.0 * inner + 10.1 * outer) / 20.0)).abs() < 1e-12, "{loss:?}");
+        assert!(
+            (loss.high.unwrap() - (1.0 - (10.0 * inner + 9.9 * outer) / (20.0 * inner + 21.0 * outer))).abs() < 1e-12,
+            "{loss:?}"
+        );
     }
 
     #[test]

@@ -1,52 +1,127 @@
 //! The bootstrap over repetitions: an interval for a figure that has no formula for one.
 //!
-//! Each cell's repetitions are drawn anew with replacement, cell by cell, and the figure is worked out from the means of
-//! what was drawn; the middle of 5000 such figures is the interval. The middle 95 % would be too narrow: of five
-//! repetitions it holds the truth five times in six. So the share left out is that of the expanded percentile interval,
-//! which is about Student's t interval where the figure is a mean. With fewer than four repetitions even the whole range
-//! of resamples holds the truth too rarely, and there is no interval. The seed is fixed, so that a stored result gives
-//! the same report again.
-//! Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13; Hesterberg, "What teachers should
-//! know about the bootstrap", The American Statistician 69 (2015), for the expansion.
+//! Each cell's repetitions are drawn anew with replacement, cell by cell, and the figure is worked out from what was
+//! drawn, 5000 times. Which of these figures are the ends is set by BCa: moved for the bias of the figure (how many of
+//! the drawn ones lie below it) and for how its scatter changes with it (the acceleration, from leaving out one
+//! repetition after the other). The middle 95 % would be too narrow: of five repetitions it holds the truth five times in
+//! six. So the ends are first moved out to where Student's t interval has them, with the degrees of freedom that Welch's
+//! rule finds in what each cell does to the figure: few where one cell decides, more where several do.
+//!
+//! A figure of several cells has an interval from four repetitions of each on; a figure of one from seven, since the whole
+//! range of its resamples holds the truth too rarely before. The seed is fixed, so that a stored result gives the same
+//! report again.
+//! Sources: Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82 (1987);
+//! Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 14, and problem 14.15 for several samples;
+//! Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), for the expansion.
 
-use super::Interval;
-use super::interval::t_quantile;
+use super::mean::t_quantile;
+use super::{Interval, mean};
 use halfpower_model::random::Random;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 const RESAMPLES: usize = 5000;
-const REPETITIONS_MIN: usize = 4;
+/// The fewest repetitions of each of several cells, and of one alone.
+const OF_EACH_MIN: usize = 4;
+const ALONE_MIN: usize = 7;
 const SEED: u64 = 1997;
 
 /// The interval of `figure`, a function of the cells' means in the order of `cells`. It may be infinite where a
-/// resample has no answer. None without cells, or where one has fewer than four repetitions.
-pub(crate) fn bootstrap_interval(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) -> Option<Interval> {
-    let repetitions = cells.iter().map(Vec::len).min().filter(|repetitions| *repetitions >= REPETITIONS_MIN)?;
+/// resample has no answer. None without cells, or with fewer than four repetitions of one, or
+/// seven of the only one.
+pub fn bootstrap_of_means(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) -> Option<Interval> {
+    bootstrap_interval(cells, |drawn| {
+        let means: Vec<f64> = drawn.iter().filter_map(|values| mean(values)).collect();
+        figure(&means)
+    })
+}
+
+/// The interval of `figure`, a function of the cells' repetitions. For the rest as [`bootstrap_of_means`].
+pub fn bootstrap_interval(cells: &[Vec<f64>], figure: impl Fn(&[Vec<f64>]) -> f64) -> Option<Interval> {
+    let least = if cells.len() == 1 { ALONE_MIN } else { OF_EACH_MIN };
+    let repetitions = cells.iter().map(Vec::len).min().filter(|repetitions| *repetitions >= least)?;
     let mut random = Random::new(SEED);
-    let mut means = vec![0.0; cells.len()];
+    let mut drawn = cells.to_vec();
     let mut figures: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
-            for (mean, values) in means.iter_mut().zip(cells) {
-                *mean = resampled_mean(values, &mut random);
+            for (drawn, values) in drawn.iter_mut().zip(cells) {
+                drawn.iter_mut().for_each(|value| *value = values[random.below(values.len() as u64) as usize]);
             }
-            figure(&means)
+            figure(&drawn)
         })
         .collect();
     figures.sort_by(f64::total_cmp);
-    let beyond = (share_beyond(repetitions) * RESAMPLES as f64) as usize;
-    Some(Interval { low: figures[beyond], high: figures[RESAMPLES - 1 - beyond] })
+    let bias = bias(&figures, figure(cells));
+    let Influence { acceleration, degrees_of_freedom } = Influence::of(cells, &figure);
+    let reach = reach(repetitions, degrees_of_freedom);
+    let beyond = |share: f64| ((share * RESAMPLES as f64) as usize).min(RESAMPLES - 1);
+    let low = beyond(Normal::standard().cdf(moved(-reach, bias, acceleration)));
+    let high = RESAMPLES - 1 - beyond(Normal::standard().cdf(-moved(reach, bias, acceleration)));
+    Some(Interval { low: figures[low.min(high)], high: figures[high.max(low)] })
 }
 
-/// The share of resamples to leave out at either end: 2.5 % for many repetitions, less for few.
-fn share_beyond(repetitions: usize) -> f64 {
+/// How far the ends are out before they are moved, in deviations of a normal distribution: 1.96 for many repetitions,
+/// more for few.
+fn reach(repetitions: usize, degrees_of_freedom: f64) -> f64 {
     let count = repetitions as f64;
-    Normal::standard().cdf(-(count / (count - 1.0)).sqrt() * t_quantile(repetitions - 1))
+    (count / (count - 1.0)).sqrt() * t_quantile(degrees_of_freedom)
 }
 
-/// The mean of as many values, drawn with replacement.
-fn resampled_mean(values: &[f64], random: &mut Random) -> f64 {
-    let count = values.len();
-    (0..count).map(|_| values[random.below(count as u64) as usize]).sum::<f64>() / count as f64
+/// Where the share of figures below the one of all repetitions puts that one, in the same deviations.
+fn bias(sorted: &[f64], of_all: f64) -> f64 {
+    let below = sorted.partition_point(|figure| *figure < of_all);
+    let up_to = sorted.partition_point(|figure| *figure <= of_all);
+    // Half of the equal ones; never none or all, whose place would be infinite.
+    let share = (below + up_to) as f64 / 2.0 / sorted.len() as f64;
+    let least = 0.5 / sorted.len() as f64;
+    Normal::standard().inverse_cdf(share.clamp(least, 1.0 - least))
+}
+
+/// What leaving out one repetition after the other does to the figure.
+#[derive(Clone, Copy, Debug)]
+struct Influence {
+    /// How the figure's scatter changes with it.
+    acceleration: f64,
+    /// What the scatter is estimated from: repetitions less one where a single cell decides, more where several do (Welch).
+    degrees_of_freedom: f64,
+}
+
+impl Influence {
+    /// No acceleration and the least freedom where leaving one out leaves no figure, or changes none.
+    fn of(cells: &[Vec<f64>], figure: &impl Fn(&[Vec<f64>]) -> f64) -> Influence {
+        let (mut squares, mut cubes, mut welch) = (0.0, 0.0, 0.0);
+        let mut fewest = f64::INFINITY;
+        let mut left = cells.to_vec();
+        for (cell, values) in cells.iter().enumerate() {
+            let without = |index: usize| {
+                left[cell] = [&values[..index], &values[index + 1..]].concat();
+                figure(&left)
+            };
+            let figures: Vec<f64> = (0..values.len()).map(without).collect();
+            left[cell].clone_from(values);
+            let count = values.len() as f64;
+            let middle = figures.iter().sum::<f64>() / count;
+            let influences = figures.iter().map(|figure| (count - 1.0) * (middle - figure) / count);
+            let of_cell: f64 = influences.clone().map(|influence| influence.powi(2)).sum();
+            squares += of_cell;
+            cubes += influences.map(|influence| influence.powi(3)).sum::<f64>();
+            welch += of_cell.powi(2) / (count - 1.0);
+            fewest = fewest.min(count - 1.0);
+        }
+        let acceleration = cubes / 6.0 / squares.powf(1.5);
+        let degrees_of_freedom = squares.powi(2) / welch;
+        if acceleration.is_finite() && degrees_of_freedom.is_finite() {
+            Influence { acceleration, degrees_of_freedom }
+        } else {
+            Influence { acceleration: 0.0, degrees_of_freedom: fewest }
+        }
+    }
+}
+
+/// An end, in deviations, with its bias and acceleration.
+fn moved(end: f64, bias: f64, acceleration: f64) -> f64 {
+    let from_bias = bias + end;
+    let slack = 1.0 - acceleration * from_bias;
+    if slack > 0.0 { bias + from_bias / slack } else { f64::INFINITY.copysign(from_bias) }
 }
 
 #[cfg(test)]
@@ -55,21 +130,65 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_share_beyond_by_hand() {
-        // Tables of t and of the normal distribution: Φ(-√(5/4) × 2.776) = Φ(-3.104) = 0.00096,
-        // Φ(-√(10/9) × 2.262) = Φ(-2.384) = 0.0086, Φ(-√(20/19) × 2.093) = Φ(-2.147) = 0.0159.
-        for (repetitions, share) in [(5, 0.000_96), (10, 0.008_6), (20, 0.015_9)] {
-            assert!((share_beyond(repetitions) - share).abs() < 5e-5, "{repetitions}: {}", share_beyond(repetitions));
+    fn the_reach_by_hand() {
+        // Tables of t: √(5/4) × 2.776, √(10/9) × 2.262, √(20/19) × 2.093.
+        for (repetitions, deviations) in [(5, 3.104), (10, 2.384), (20, 2.147)] {
+            assert!((reach(repetitions, repetitions as f64 - 1.0) - deviations).abs() < 1e-3, "{repetitions}");
         }
+    }
+
+    /// Spatial perception of 26 children, test A: Efron and Tibshirani (1993), table 14.1.
+    const SPATIAL: [f64; 26] = [
+        48., 36., 20., 29., 42., 42., 20., 42., 22., 41., 45., 14., 6., 0., 33., 28., 34., 4., 32., 24., 47., 41., 24.,
+        26., 30., 41.,
+    ];
+
+    #[test]
+    fn the_spatial_tests_acceleration_and_ends() {
+        // Efron and Tibshirani (1993), section 14.3: of the variance the acceleration is 0.061, and with a bias of 0.146 the
+        // ends of 90 % are not at 5 and 95 % but at 11.0 and 98.5 %, all of them rounded.
+        let spread = |cells: &[Vec<f64>]| {
+            let middle = mean(&cells[0]).unwrap();
+            cells[0].iter().map(|value| (value - middle).powi(2)).sum::<f64>() / cells[0].len() as f64
+        };
+        let found = Influence::of(&[SPATIAL.to_vec()], &spread).acceleration;
+        assert!((found - 0.061).abs() < 5e-4, "{found}");
+        for (end, share) in [(-1.645, 0.110), (1.645, 0.985)] {
+            let found = Normal::standard().cdf(moved(end, 0.146, 0.061));
+            assert!((found - share).abs() < 1e-3, "{found}");
+        }
+        assert_eq!(moved(3.0, 0.0, 0.4), f64::INFINITY);
+        let none = Influence::of(&[vec![1.0; 4], vec![2.0; 5]], &|_: &[Vec<f64>]| 1.0);
+        assert_eq!((none.acceleration, none.degrees_of_freedom), (0.0, 3.0));
+    }
+
+    #[test]
+    fn the_freedom_is_that_of_welchs_test() {
+        // A difference of two means: variances over counts 2.5 / 5 and 10 / 5: 2.5² / (0.5² / 4 + 2² / 4) = 5.882353.
+        let cells = [vec![8.0, 9.0, 10.0, 11.0, 12.0], vec![16.0, 18.0, 20.0, 22.0, 24.0]];
+        let difference = |cells: &[Vec<f64>]| mean(&cells[1]).unwrap() - mean(&cells[0]).unwrap();
+        let found = Influence::of(&cells, &difference);
+        assert!((found.degrees_of_freedom - 5.882_353).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn the_bias_by_hand() {
+        // One below and two equal of four: half.
+        assert_eq!(bias(&[1.0, 2.0, 2.0, 3.0], 2.0), 0.0);
+        // All below: 1 - 0.5 / 4 = 0.875.
+        assert!((bias(&[1.0; 4], 2.0) - 1.150_349).abs() < 1e-6);
     }
 
     #[test]
     fn a_binomial_mean_by_hand() {
-        // The mean of ten drawn from nine zeros and a one is binomial(10, 1/10) / 10: P(0) = 0.349, P(≤ 0.3) = 0.9872,
-        // P(≤ 0.4) = 0.9984, so with 0.86 % beyond either end it is 0 to 0.4.
+        // The mean of ten drawn from nine zeros and a one is binomial(10, 1/10) / 10. Below 0.1 is 0.349 of it, and 0.387 at
+        // it: the bias is Φ⁻¹(0.349 + 0.387 / 2) = 0.1066. Nine influences of -0.1 and one of 0.9: the acceleration is
+        // 0.72 / 6 / 0.9^1.5 = 0.1405. The ends of 2.384 come to Φ(-1.62) = 5.3 %, which is 0, and to Φ(3.94), beyond which
+        // is one in 25 000: the highest of 5000, which is at least 0.5 with P(> 0.4) = 0.0016 and above that in every other
+        // lot, P(> 0.5) = 0.00015.
         let values = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
-        let interval = bootstrap_interval(&[values.to_vec()], |means| means[0]).unwrap();
-        assert_eq!(interval, Interval { low: 0.0, high: 0.4 });
+        let interval = bootstrap_of_means(&[values.to_vec()], |means| means[0]).unwrap();
+        assert_eq!(interval, Interval { low: 0.0, high: 0.5 });
     }
 
     #[test]
@@ -79,7 +198,7 @@ mod tests {
             .filter(|_| {
                 let mut cell = |mean: f64| -> Vec<f64> { (0..5).map(|_| mean + normal.draw()).collect() };
                 let cells = [cell(100.0), cell(50.0)];
-                let interval = bootstrap_interval(&cells, |means| means[0] / means[1]).unwrap();
+                let interval = bootstrap_of_means(&cells, |means| means[0] / means[1]).unwrap();
                 interval.low <= 2.0 && 2.0 <= interval.high
             })
             .count();
@@ -90,16 +209,18 @@ mod tests {
     fn a_mean_of_many_is_close_to_normal() {
         // 0 to 99: the standard error of a resampled mean is sqrt((100² - 1) / 12 / 100) = 2.8866; 1.984 × √(100/99) of them.
         let values: Vec<f64> = (0..100).map(f64::from).collect();
-        let interval = bootstrap_interval(&[values], |means| means[0]).unwrap();
+        let interval = bootstrap_of_means(&[values], |means| means[0]).unwrap();
         assert!((interval.low - (49.5 - 5.756)).abs() < 0.6, "{interval:?}");
         assert!((interval.high - (49.5 + 5.756)).abs() < 0.6, "{interval:?}");
     }
 
     #[test]
     fn few_repetitions_give_no_interval() {
-        assert_eq!(bootstrap_interval(&[], |_| 0.0), None);
-        assert_eq!(bootstrap_interval(&[vec![1.0; 5], vec![1.0; 3]], |means| means[0]), None);
-        assert!(bootstrap_interval(&[vec![1.0; 5], vec![1.0; 4]], |means| means[0]).is_some());
+        assert_eq!(bootstrap_of_means(&[], |_| 0.0), None);
+        assert_eq!(bootstrap_of_means(&[vec![1.0; 5], vec![1.0; 3]], |means| means[0]), None);
+        assert!(bootstrap_of_means(&[vec![1.0; 5], vec![1.0; 4]], |means| means[0]).is_some());
+        assert_eq!(bootstrap_of_means(&[vec![1.0; 6]], |means| means[0]), None);
+        assert!(bootstrap_of_means(&[vec![1.0; 7]], |means| means[0]).is_some());
     }
 
     proptest! {
@@ -108,12 +229,12 @@ mod tests {
         #[test]
         fn it_stays_between_the_extremes_and_repeats(values in proptest::collection::vec(0.0_f64..1e6, 4..9)) {
             let cells = [values.clone(), vec![2.0; 4]];
-            let interval = bootstrap_interval(&cells, |means| means[0] / means[1]).unwrap();
+            let interval = bootstrap_of_means(&cells, |means| means[0] / means[1]).unwrap();
             let lowest = values.iter().copied().fold(f64::INFINITY, f64::min) / 2.0;
             let highest = values.iter().copied().fold(0.0, f64::max) / 2.0;
             prop_assert!(interval.low <= interval.high);
             prop_assert!(lowest <= interval.low * (1.0 + 1e-12) && interval.high <= highest * (1.0 + 1e-12));
-            prop_assert_eq!(Some(interval), bootstrap_interval(&cells, |means| means[0] / means[1]));
+            prop_assert_eq!(Some(interval), bootstrap_of_means(&cells, |means| means[0] / means[1]));
         }
     }
 }

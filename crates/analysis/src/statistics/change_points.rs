@@ -11,13 +11,15 @@
 //! hold few changes: the mean of the smaller nine tenths of them, which outliers and changes do not reach. It refuses to
 //! see less than a resolution that is given.
 //!
+//! It sees levels only; [`super::divisive_change_points`] sees scatter and shape as well.
+//!
 //! Sources: Jackson and others, "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing
 //! Letters 12 (2005), for the search; Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
 //! Probability Letters 6 (1988), for cost and penalty; Hampel, "The influence curve and its role in robust estimation",
 //! Journal of the American Statistical Association 69 (1974), for what is done to values far off.
 
 /// The fewest values of a stretch.
-pub(crate) const STRETCH_MIN: usize = 6;
+const STRETCH_MIN: usize = 6;
 /// What a change costs, times the logarithm of the number of values.
 const PENALTY: f64 = 4.0;
 /// How far from the median of its neighbours a value may be, in units of the scatter.
@@ -30,7 +32,7 @@ const MEAN_KEPT: f64 = 0.93;
 
 /// The first index of every stretch but the first, in order; none in a series that is flat. No scatter below
 /// `resolution`, which is above zero, is believed.
-pub(crate) fn change_points(values: &[f64], resolution: f64) -> Vec<usize> {
+pub fn change_points(values: &[f64], resolution: f64) -> Vec<usize> {
     let count = values.len();
     if count < 2 * STRETCH_MIN {
         return Vec::new();
@@ -98,7 +100,7 @@ impl Sums {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::support::Normal;
     use halfpower_model::random::Random;
@@ -108,7 +110,7 @@ mod tests {
 
     /// The Nile's yearly flow at Aswan from 1871 to 1970, in 10^8 m³: Cobb, "The problem of the Nile", Biometrika 65
     /// (1978), table 1.
-    const NILE: [f64; 100] = [
+    pub(in crate::statistics) const NILE: [f64; 100] = [
         1120., 1160., 963., 1210., 1160., 1160., 813., 1230., 1370., 1140., 995., 935., 1110., 994., 1020., 960.,
         1180., 799., 958., 1140., 1100., 1210., 1150., 1250., 1260., 1220., 1030., 1100., 774., 840., 874., 694., 940.,
         833., 701., 916., 692., 1020., 1050., 969., 831., 726., 456., 824., 702., 1120., 1100., 832., 764., 821., 768.,

@@ -1,26 +1,120 @@
-//! Estimators: means with t intervals, medians, paired ratios, weighted lines, bootstrap intervals, change points.
+//! Estimators, tests and verdicts over plain numbers; they know nothing of storage.
 //!
-//! They take plain numbers, one for each repetition, and know nothing of storage. None gives an interval where the
-//! numbers do not carry one.
+//! One way for each question, chosen by what its intervals hold in simulation (`tests/coverage.rs`; the table is in
+//! docs/journal):
+//!
+//! | question | answer | from |
+//! |---|---|---|
+//! | the mean of repetitions | [`mean_estimate`], Student's t | 2 values |
+//! | a typical value, whatever the distribution | [`median_estimate`], interpolated order statistics | 6 values |
+//! | the same where scatter is symmetric | [`pseudomedian`] and [`shift`], Hodges and Lehmann | 6; 5 and 5 |
+//! | a ratio within the same blocks | [`paired_ratio`], t of logarithms | 2 blocks |
+//! | a ratio of two runs | [`ratio_of_means`], Fieller with Welch's freedom | 5 and 5 |
+//! | several settings in the same blocks | [`RandomisedBlocks`] | 2 by 2 |
+//! | a figure without a formula | [`bootstrap_interval`], BCa, moved out as t is | 4 of each of several cells, 7 of one |
+//! | the mean of an autocorrelated series | [`series_mean`], batch means | 20 autocorrelation times |
+//! | how often one is above the other | [`cliffs_delta`] | 5 and 5 |
+//! | what changed | [`Contrast`] and [`verdicts`] | as the ratio |
+//!
+//! Values are numbers: what is not finite is left out before it comes here. None gives an interval where the numbers do
+//! not carry one. Intervals are 95 %.
 
+mod autocorrelation;
+mod blocks;
 mod bootstrap;
 mod change_points;
-mod interval;
+mod cliffs_delta;
+mod contrast;
+mod discoveries;
+mod divisive;
+mod hodges_lehmann;
+mod least_squares;
 mod line;
+mod mean;
 mod median;
+mod rank_tests;
+mod ranks;
 mod ratio;
+mod steady_state;
+mod stopping;
+mod warm_up;
 
-pub(crate) use bootstrap::bootstrap_interval;
-pub(crate) use change_points::change_points;
-pub use interval::relative_half_width;
-pub(crate) use interval::{mean, mean_estimate};
-pub(crate) use line::{Line, Point, weighted_line};
-pub(crate) use median::median_estimate;
-pub(crate) use ratio::paired_ratio;
+pub use autocorrelation::{effective_size, series_mean};
+pub use blocks::RandomisedBlocks;
+pub use bootstrap::{bootstrap_interval, bootstrap_of_means};
+pub use change_points::change_points;
+pub use cliffs_delta::cliffs_delta;
+pub use contrast::{Contrast, Margin, Verdict, verdicts};
+pub use discoveries::adjusted_p_values;
+pub use divisive::divisive_change_points;
+pub use hodges_lehmann::{pseudomedian, shift};
+pub use least_squares::{Equation, Fit, least_squares};
+pub use line::{Line, Point, weighted_line};
+pub use mean::{mean, mean_estimate, mean_interval};
+pub use median::median_estimate;
+pub use rank_tests::{RankMethod, RankTest, mann_whitney, signed_rank};
+pub use ratio::{paired_ratio, ratio_of_means};
+pub use steady_state::{SteadyState, steady_state};
+pub use stopping::is_precise;
+pub use warm_up::warm_up;
+
+use halfpower_model::{Estimate, Quantity};
 
 /// A range that holds the true figure with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Interval {
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end; never below the lower one.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether a figure lies in it, the ends included.
+    pub fn holds(self, figure: f64) -> bool {
+        self.low <= figure && figure <= self.high
+    }
+
+    /// The same, widened where it must be to hold a figure.
+    #[must_use]
+    pub fn with(self, figure: f64) -> Interval {
+        Interval { low: self.low.min(figure), high: self.high.max(figure) }
+    }
+
+    /// The interval of a figure that grows with this one.
+    #[must_use]
+    pub fn map(self, figure: impl Fn(f64) -> f64) -> Interval {
+        Interval { low: figure(self.low), high: figure(self.high) }
+    }
+}
+
+/// A figure with what is known of its interval.
+pub(crate) fn estimate(quantity: Quantity, value: f64, interval: Option<Interval>, repetitions: usize) -> Estimate {
+    Estimate {
+        quantity,
+        value,
+        low: interval.map(|interval| interval.low),
+        high: interval.map(|interval| interval.high),
+        repetitions: repetitions as u32,
+    }
+}
+
+/// The values in ascending order.
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// The middle of sorted values; none of nothing.
+fn middle(sorted: &[f64]) -> Option<f64> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    let even = sorted.len().is_multiple_of(2);
+    Some(if even { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) } else { upper })
+}
+
+/// The share of Student's t distribution at or below `t`.
+fn t_share_below(t: f64, degrees_of_freedom: f64) -> f64 {
+    use statrs::distribution::{ContinuousCDF, StudentsT};
+    StudentsT::new(0.0, 1.0, degrees_of_freedom).map_or(f64::NAN, |students_t| students_t.cdf(t))
 }

@@ -11,7 +11,7 @@ mod tests;
 use crate::plan::Plan;
 use crate::store::{RunId, Store};
 use forecast::Forecast;
-use halfpower_analysis::relative_half_width;
+use halfpower_analysis::statistics::is_precise;
 use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed};
 use std::time::Instant;
 
@@ -141,7 +141,7 @@ impl<'a> Runner<'a> {
         let Some(precision) = self.plan.repetitions.precision else { return self.affords(cell) };
         let rates: Vec<f64> = state.rates.iter().map(|(_, rate)| *rate).collect();
         // Too few to tell, or no throughput at all: more of it is what could help.
-        let precise = relative_half_width(&rates).is_some_and(|half_width| half_width <= precision);
+        let precise = is_precise(&rates, precision);
         !precise && self.affords(cell)
     }
 

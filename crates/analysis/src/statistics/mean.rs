@@ -1,51 +1,47 @@
 //! The mean of repetitions and its 95 % interval by Student's t.
 //!
-//! The repetitions are taken as independent draws; seconds or requests within one are not, and must not be passed in.
+//! The repetitions are taken as independent draws; seconds or requests within one are not, and must not be passed in
+//! ([`series_mean`](super::series_mean) takes those). Where the scatter is skewed the interval holds the truth a little
+//! less often: with five repetitions of a lognormal with σ = 0.25 in 94 %, with σ = 0.5 in 91 % of the cases; the
+//! [median](super::median_estimate) has no such weakness.
 //! Source: Student, "The probable error of a mean", Biometrika 6 (1908).
 
-use super::Interval;
+use super::{Interval, estimate};
 use halfpower_model::{Estimate, Quantity};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The mean; none of nothing.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// How many standard errors a two-sided 95 % interval reaches to either side, for at least one degree of freedom.
-pub(crate) fn t_quantile(degrees_of_freedom: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
-        .expect("an interval is only asked for with at least one degree of freedom")
-        .inverse_cdf(0.975)
+/// The unbiased variance; none under two values.
+pub(super) fn variance(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() > 1)?;
+    Some(values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
+}
+
+/// How many standard errors a two-sided 95 % interval reaches to either side; infinite without a degree of freedom.
+pub(super) fn t_quantile(degrees_of_freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom).map_or(f64::INFINITY, |students_t| students_t.inverse_cdf(0.975))
 }
 
 /// The 95 % interval of the mean; none under two values.
-pub(crate) fn mean_interval(values: &[f64]) -> Option<Interval> {
-    if values.len() < 2 {
-        return None;
-    }
+pub fn mean_interval(values: &[f64]) -> Option<Interval> {
+    let standard_error = (variance(values)? / values.len() as f64).sqrt();
+    let half = t_quantile((values.len() - 1) as f64) * standard_error;
     let mean = mean(values)?;
-    let degrees_of_freedom = values.len() - 1;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let standard_error = (squares / degrees_of_freedom as f64 / values.len() as f64).sqrt();
-    let half = t_quantile(degrees_of_freedom) * standard_error;
     Some(Interval { low: mean - half, high: mean + half })
 }
 
 /// The mean of a quantity that cannot be negative, so that its interval is cut at zero; none of nothing.
-pub(crate) fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
-    let interval = mean_interval(values);
-    Some(Estimate {
-        quantity,
-        value: mean(values)?,
-        low: interval.map(|interval| interval.low.max(0.0)),
-        high: interval.map(|interval| interval.high),
-        repetitions: values.len() as u32,
-    })
+pub fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
+    let interval = mean_interval(values).map(|interval| Interval { low: interval.low.max(0.0), ..interval });
+    Some(estimate(quantity, mean(values)?, interval, values.len()))
 }
 
 /// Half of the 95 % t interval over the mean: 0.02 is ±2 %. None under two values, and where the mean is zero.
-pub fn relative_half_width(values: &[f64]) -> Option<f64> {
+pub(super) fn relative_half_width(values: &[f64]) -> Option<f64> {
     let interval = mean_interval(values)?;
     let relative = (interval.high - interval.low) / 2.0 / mean(values)?.abs();
     relative.is_finite().then_some(relative)
@@ -66,7 +62,7 @@ mod tests {
         for (degrees_of_freedom, quantile) in
             [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042), (100, 1.984)]
         {
-            let got = t_quantile(degrees_of_freedom);
+            let got = t_quantile(f64::from(degrees_of_freedom));
             assert!((got - quantile).abs() < 0.0006, "{degrees_of_freedom}: {got}");
         }
     }

@@ -1,0 +1,216 @@
+//! What changed between two ways, or two runs: a ratio with its interval, and a verdict by an equivalence margin.
+//!
+//! The margin ε is what does not matter: a ratio from 1/(1+ε) to 1+ε. The printed interval decides, so that a reader can
+//! check it: wholly within the margin the two are equivalent (two one-sided tests, each at 2.5 %), wholly outside they
+//! changed, else it is undecided. So a machine whose runs differ by less than ε cries no wolf however exact they are, and
+//! one that is noisy cannot be called the same. Over many cells the verdict `Changed` needs the adjusted p-value
+//! as well ([`super::adjusted_p_values`]). One repetition on a side has no interval, and stays undecided here.
+//! Sources: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", Journal of
+//! Pharmacokinetics and Biopharmaceutics 15 (1987), for equivalence; Murphy and Myors, "Testing the hypothesis that
+//! treatments have negligible effects", Journal of Applied Psychology 84 (1999), for changes beyond a margin.
+
+use super::mean::{mean, variance};
+use super::ratio::{Fieller, logarithms};
+use super::{adjusted_p_values, paired_ratio, ratio_of_means, t_share_below};
+use halfpower_model::Estimate;
+use serde::{Deserialize, Serialize};
+
+/// The share of false ones among the changes named.
+const FALSE_SHARE: f64 = 0.05;
+
+/// The change of a ratio that does not matter: 0.02 is a ratio from 1/1.02 to 1.02.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Margin(f64);
+
+impl Margin {
+    /// Of throughput and rates.
+    pub const THROUGHPUT: Margin = Margin(0.02);
+    /// Of processor cost.
+    pub const COST: Margin = Margin(0.02);
+    /// Of the 99th percentile of latency.
+    pub const TAIL: Margin = Margin(0.05);
+
+    /// A margin of one's own; none unless it is a number of zero or more.
+    pub fn new(share: f64) -> Option<Margin> {
+        (share.is_finite() && share >= 0.0).then_some(Margin(share))
+    }
+
+    /// What a comparison of the same with the same found: the furthest that an end of these ratios' intervals lies from 1.
+    /// None without an interval.
+    pub fn of_the_same(ratios: &[Estimate]) -> Option<Margin> {
+        let ends = ratios.iter().filter_map(|ratio| Some([ratio.low?, ratio.high?])).flatten();
+        let furthest = ends.map(|end| end.max(1.0 / end) - 1.0).max_by(f64::total_cmp)?;
+        Margin::new(furthest)
+    }
+
+    /// The lowest and the highest ratio that do not matter.
+    pub fn ends(self) -> (f64, f64) {
+        (1.0 / (1.0 + self.0), 1.0 + self.0)
+    }
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// By more than the margin.
+    Changed,
+    /// By less than the margin, if at all.
+    Equivalent,
+    /// The repetitions do not tell.
+    Undecided,
+}
+
+/// One figure compared with another of its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contrast {
+    /// The new over the old.
+    pub ratio: Estimate,
+    /// The margin it is held against.
+    pub margin: Margin,
+    /// The chance of a ratio as far beyond the margin if the true one were at its edge, two-sided: 5 % or less where the
+    /// interval lies outside. None without an interval.
+    pub p_value: Option<f64>,
+}
+
+impl Contrast {
+    /// Of pairs from the same blocks, the new one first. None without pairs or with a figure of zero.
+    pub fn paired(blocks: &[(f64, f64)], margin: Margin) -> Option<Contrast> {
+        let ratio = paired_ratio(blocks)?;
+        let logarithms = logarithms(blocks)?;
+        let middle = mean(&logarithms)?;
+        let p_value = variance(&logarithms).map(|variance| {
+            let error = (variance / logarithms.len() as f64).sqrt();
+            let beyond = middle.abs() - margin.ends().1.ln();
+            // Without scatter and at the very edge.
+            let t = if beyond == 0.0 { 0.0 } else { beyond / error };
+            2.0 * t_share_below(-t, (logarithms.len() - 1) as f64)
+        });
+        Some(Contrast { ratio, margin, p_value: p_value.map(|p_value| p_value.min(1.0)) })
+    }
+
+    /// Of two samples apart. None where either is empty or the old mean is not above zero.
+    pub fn apart(new: &[f64], old: &[f64], margin: Margin) -> Option<Contrast> {
+        let ratio = ratio_of_means(new, old)?;
+        let (low, high) = margin.ends();
+        let p_value = ratio.high.and_then(|_| Fieller::of(new, old)).map(|fieller| {
+            let chance =
+                if ratio.value > 1.0 { fieller.chance_of_more(high) } else { 1.0 - fieller.chance_of_more(low) };
+            (2.0 * chance).min(1.0)
+        });
+        Some(Contrast { ratio, margin, p_value })
+    }
+
+    /// The verdict on this one alone.
+    pub fn verdict(&self) -> Verdict {
+        let (least, most) = self.margin.ends();
+        match (self.ratio.low, self.ratio.high) {
+            (Some(low), Some(high)) if least <= low && high <= most => Verdict::Equivalent,
+            (Some(low), Some(high)) if high < least || most < low => Verdict::Changed,
+            _ => Verdict::Undecided,
+        }
+    }
+}
+
+/// The verdicts on cells that are looked at together: so that of those called changed only one in twenty is not, some that
+/// would be changed alone are undecided here.
+pub fn verdicts(contrasts: &[Contrast]) -> Vec<Verdict> {
+    let p_values: Vec<f64> = contrasts.iter().filter_map(|contrast| contrast.p_value).collect();
+    let mut adjusted = adjusted_p_values(&p_values).into_iter();
+    let verdict = |contrast: &Contrast| {
+        let adjusted = contrast.p_value.and_then(|_| adjusted.next());
+        match contrast.verdict() {
+            Verdict::Changed if adjusted.is_none_or(|p_value| p_value > FALSE_SHARE) => Verdict::Undecided,
+            verdict => verdict,
+        }
+    };
+    contrasts.iter().map(verdict).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::Quantity;
+    use proptest::prelude::*;
+
+    fn around(rate: f64) -> Vec<f64> {
+        [0.99, 0.995, 1.0, 1.005, 1.01].map(|factor| factor * rate).to_vec()
+    }
+
+    #[test]
+    fn the_interval_decides() {
+        // Half a width of t(8) = 2.306 × √(2 × 0.0079²/5) = 1.15 % about the ratio.
+        for (new, verdict) in [
+            (100.0, Verdict::Equivalent),
+            (100.8, Verdict::Equivalent),
+            (101.5, Verdict::Undecided),
+            (102.5, Verdict::Undecided),
+            (103.5, Verdict::Changed),
+            (97.5, Verdict::Undecided),
+            (96.0, Verdict::Changed),
+        ] {
+            let contrast = Contrast::apart(&around(new), &around(100.0), Margin::THROUGHPUT).unwrap();
+            assert_eq!(contrast.verdict(), verdict, "{contrast:?}");
+            assert_eq!(contrast.p_value.unwrap() <= 0.05, verdict == Verdict::Changed, "{contrast:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_cancel_what_slows_a_block() {
+        let blocks: Vec<(f64, f64)> = [(100.0, 1.06), (20.0, 1.05), (70.0, 1.04), (90.0, 1.05), (50.0, 1.05)]
+            .map(|(rate, factor)| (rate * factor, rate))
+            .to_vec();
+        assert_eq!(Contrast::paired(&blocks, Margin::THROUGHPUT).unwrap().verdict(), Verdict::Changed);
+        let (new, old): (Vec<f64>, Vec<f64>) = blocks.into_iter().unzip();
+        assert_eq!(Contrast::apart(&new, &old, Margin::THROUGHPUT).unwrap().verdict(), Verdict::Undecided);
+    }
+
+    #[test]
+    fn one_repetition_is_undecided() {
+        let contrast = Contrast::apart(&[50.0], &around(100.0), Margin::THROUGHPUT).unwrap();
+        assert_eq!((contrast.verdict(), contrast.p_value), (Verdict::Undecided, None));
+        let contrast = Contrast::paired(&[(50.0, 100.0)], Margin::THROUGHPUT).unwrap();
+        assert_eq!((contrast.verdict(), contrast.p_value), (Verdict::Undecided, None));
+        assert_eq!(verdicts(&[contrast]), [Verdict::Undecided]);
+    }
+
+    #[test]
+    fn among_many_that_did_not_change_one_needs_more() {
+        // Just over the line alone: one in twenty of the same would be.
+        let barely = Contrast::apart(&around(103.4), &around(100.0), Margin::THROUGHPUT).unwrap();
+        let same = Contrast::apart(&around(100.0), &around(100.0), Margin::THROUGHPUT).unwrap();
+        assert_eq!(verdicts(&[barely]), [Verdict::Changed]);
+        let mut cells = vec![same; 99];
+        cells.push(barely);
+        assert_eq!(verdicts(&cells)[99], Verdict::Undecided);
+        assert_eq!(verdicts(&cells)[0], Verdict::Equivalent);
+        let clearly = Contrast::apart(&around(200.0), &around(100.0), Margin::THROUGHPUT).unwrap();
+        cells.push(clearly);
+        assert_eq!(verdicts(&cells)[100], Verdict::Changed);
+    }
+
+    #[test]
+    fn a_margin_from_the_same_twice() {
+        let ratio = |low, high| Estimate { quantity: Quantity::Ratio, value: 1.0, low, high, repetitions: 5 };
+        let margin = Margin::of_the_same(&[ratio(Some(0.8), Some(1.01)), ratio(Some(0.99), Some(1.1))]).unwrap();
+        assert!((margin.ends().1 - 1.25).abs() < 1e-12 && (margin.ends().0 - 0.8).abs() < 1e-12);
+        assert_eq!(Margin::of_the_same(&[ratio(None, None)]), None);
+        assert_eq!(Margin::new(-0.1), None);
+        assert_eq!(Margin::new(f64::NAN), None);
+    }
+
+    proptest! {
+        #[test]
+        fn old_and_new_exchanged_the_verdict_stays(new in proptest::collection::vec(95.0_f64..110.0, 3..12),
+                                                  old in proptest::collection::vec(95.0_f64..110.0, 3..12)) {
+            let one = Contrast::apart(&new, &old, Margin::TAIL).unwrap();
+            let other = Contrast::apart(&old, &new, Margin::TAIL).unwrap();
+            prop_assert_eq!(one.verdict(), other.verdict());
+            prop_assert!((one.p_value.unwrap() - other.p_value.unwrap()).abs() < 1e-9);
+            prop_assert_eq!(one.p_value.unwrap() <= 0.05, one.verdict() == Verdict::Changed);
+            let blocks: Vec<(f64, f64)> = new.iter().copied().zip(old.iter().copied()).collect();
+            let paired = Contrast::paired(&blocks, Margin::TAIL).unwrap();
+            prop_assert_eq!(paired.p_value.unwrap() <= 0.05, paired.verdict() == Verdict::Changed);
+        }
+    }
+}
