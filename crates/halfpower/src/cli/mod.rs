@@ -4,6 +4,7 @@ mod burst;
 mod console;
 mod doctor;
 mod fio_names;
+mod import;
 mod inspect;
 mod instrument;
 mod interrupts;
@@ -85,6 +86,7 @@ enum Command {
     Runs(runs::Arguments),
     /// Write a stored run's report again
     Report(report::Arguments),
+    Import(import::Arguments),
     /// Say what this host can and cannot measure, and how to mend it
     Doctor(doctor::Arguments),
 }
@@ -158,6 +160,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
+        Command::Import(arguments) => import::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
     }
 }

@@ -1,0 +1,3 @@
+//! Results of other programs in, and ours out. Units are converted here and nowhere else.
+
+pub(crate) mod import;
