@@ -461,7 +461,7 @@ pub struct Warning {
 }
 
 /// What nobody knows of an imported sample before its source was read.
-const UNKNOWN_AT_FIRST: [&str; 29] = [
+const UNKNOWN_AT_FIRST: [&str; 41] = [
     "started_at",
     "elapsed_s",
     "depth_mean",
@@ -491,6 +491,18 @@ const UNKNOWN_AT_FIRST: [&str; 29] = [
     "trim.bytes_per_s",
     "trim.short_transfers",
     "trim.errors",
+    "flush.requests",
+    "flush.bytes",
+    "flush.requests_per_s",
+    "flush.bytes_per_s",
+    "flush.short_transfers",
+    "flush.errors",
+    "parallel.sum_bytes_per_s",
+    "parallel.parent_bytes_per_s",
+    "parallel.min_bytes_per_s",
+    "parallel.max_bytes_per_s",
+    "parallel.mean_bytes_per_s",
+    "parallel.bytes_at_first_finish",
 ];
 
 impl Serialize for Sample {

@@ -5,6 +5,7 @@
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
 mod error;
+mod iozone;
 mod record;
 mod sqlio;
 mod text;
@@ -29,6 +30,8 @@ const MAX_SAMPLES: usize = 200_000;
 pub(crate) enum Format {
     /// A trace of SQLIO: comma-separated, 14 columns
     Sqlio,
+    /// What iozone prints: throughput of several processes (-t), tables of sizes (-R)
+    Iozone,
 }
 
 /// What a file gave.
@@ -65,17 +68,20 @@ impl Format {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Format::Sqlio => "sqlio",
+            Format::Iozone => "iozone",
         }
     }
 
     /// Which it is; none where it looks like none of them.
     fn recognise(source: Source<'_>) -> Option<Format> {
-        [(Format::Sqlio, sqlio::is_one(source.text))].into_iter().find_map(|(format, is_one)| is_one.then_some(format))
+        let forms: [(Format, fn(&str) -> bool); 2] = [(Format::Sqlio, sqlio::is_one), (Format::Iozone, iozone::is_one)];
+        forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format))
     }
 
     fn read(self, source: Source<'_>) -> Result<Harvest, What> {
         match self {
             Format::Sqlio => sqlio::read(source),
+            Format::Iozone => iozone::read(source),
         }
     }
 }
