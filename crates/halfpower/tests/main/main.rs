@@ -11,6 +11,7 @@ mod instruments;
 mod json;
 mod memory;
 mod plugin;
+mod pyramid;
 mod refusal;
 mod safety;
 mod support;

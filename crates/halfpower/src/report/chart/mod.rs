@@ -3,13 +3,15 @@
 //! A chart whose lines would have fewer than three points is left out, and the report says so.
 
 mod axis;
+mod bars;
 mod draw;
 mod lines;
 mod swatch;
 
 pub(super) use axis::{XAxis, YAxis};
+pub(super) use bars::{bars, bars_view_box};
 pub(super) use draw::{svg, view_box};
-pub(super) use swatch::{reference_swatch, swatch};
+pub(super) use swatch::{bar_legend, reference_swatch, swatch};
 
 use super::ReportInput;
 use halfpower_analysis::CellSummary;
