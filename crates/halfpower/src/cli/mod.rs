@@ -27,7 +27,7 @@ mod workload;
 mod zones;
 
 use clap::{Parser, Subcommand};
-pub(crate) use console::Console;
+pub(crate) use console::{Console, printable};
 use halfpower_model::{Cancel, ResolveError};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -12,7 +12,9 @@ pub(crate) enum ImportError {
     #[error("{file} has more than {most} MiB; split it")]
     TooLarge { file: String, most: u64 },
     /// Of no form that is known.
-    #[error("{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`)")]
+    #[error(
+        "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`)"
+    )]
     Unknown { file: String },
     /// Of its form, and without a result.
     #[error("{file} has no result in it that could be read as {format}; is it complete, and is that its form?")]

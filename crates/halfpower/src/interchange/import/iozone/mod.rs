@@ -35,8 +35,9 @@ struct Head {
 /// Whether it is of iozone.
 pub(super) fn is_one(text: &str) -> bool {
     let mut start = text.lines().take(200);
-    start.any(|line| line.contains("Iozone: Performance Test of File I/O") || line.contains("Children see throughput for"))
-        || text.lines().take(2000).any(|line| line.trim() == "Excel output is below:")
+    start.any(|line| {
+        line.contains("Iozone: Performance Test of File I/O") || line.contains("Children see throughput for")
+    }) || text.lines().take(2000).any(|line| line.trim() == "Excel output is below:")
 }
 
 /// Every test.
@@ -94,7 +95,8 @@ impl Head {
         let words: Vec<&str> = command.split_whitespace().collect();
         self.asynchronous = words.iter().any(|word| matches!(*word, "-H" | "-k"));
         let named = words.iter().skip_while(|word| !matches!(**word, "-F" | "-f")).skip(1);
-        self.files = named.take_while(|word| !word.starts_with('-')).take(1024).map(|word| (*word).to_owned()).collect();
+        self.files =
+            named.take_while(|word| !word.starts_with('-')).take(1024).map(|word| (*word).to_owned()).collect();
     }
 
     /// What the head says of a workload.
@@ -135,7 +137,8 @@ impl Head {
 /// `1024 KB`, `1024 kB`, `1024`.
 fn kib(text: &str) -> Option<u64> {
     let (figure, unit) = text.split_once(' ').unwrap_or((text, ""));
-    let known = ["", "kb", "kbytes", "kbyte"].contains(&unit.trim().trim_end_matches('.').to_ascii_lowercase().as_str());
+    let known =
+        ["", "kb", "kbytes", "kbyte"].contains(&unit.trim().trim_end_matches('.').to_ascii_lowercase().as_str());
     super::text::whole(figure).filter(|kib| known && *kib <= 1 << 50)
 }
 

@@ -90,8 +90,7 @@ impl Reader {
             }
             let per_request = if head.counts_operations { figure } else { figure / record_kib as f64 };
             let bytes_per_s = per_request * (record_kib << 10) as f64;
-            let told =
-                Told { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Told::default() };
+            let told = Told { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Told::default() };
             fill_only(&mut sample, told);
             harvest.take(sample)?;
         }

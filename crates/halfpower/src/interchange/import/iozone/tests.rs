@@ -74,7 +74,10 @@ fn parallel_writers_keep_what_children_and_parent_see() {
     );
     assert_eq!((parallel.max_bytes_per_s, parallel.mean_bytes_per_s), (kib(4734.29), kib(4730.57)));
     let workload = &first.workload;
-    assert_eq!((workload.workers, workload.worker_kind, workload.request_size), (2, WorkerKind::Process, Bytes(1 << 20)));
+    assert_eq!(
+        (workload.workers, workload.worker_kind, workload.request_size),
+        (2, WorkerKind::Process, Bytes(1 << 20))
+    );
     assert_eq!((workload.durability, workload.closing), (Durability::FlushAtEnd, Closing::Timed));
     assert_eq!((workload.file_state, again.workload.file_state), (FileState::Append, FileState::Written));
     assert_eq!((workload.buffering, workload.span, workload.targets), (Buffering::Buffered, Bytes(1_536_000 << 10), 2));

@@ -17,7 +17,9 @@ pub(super) fn workload_of(name: &str, head: &Head, record: Option<Bytes>) -> Opt
         }
         "reverse readers" | "backward read" => (Operation::Read, Pattern::Reverse),
         // The stride is printed in records, and is the same for all of them.
-        "stride readers" | "stride read" => (Operation::Read, Pattern::Strided { stride: Bytes(record?.0.checked_mul(17)?) }),
+        "stride readers" | "stride read" => {
+            (Operation::Read, Pattern::Strided { stride: Bytes(record?.0.checked_mul(17)?) })
+        }
         "random readers" | "random read" => (Operation::Read, Pattern::Random),
         "random writers" | "random write" => (Operation::Write, Pattern::Random),
         _ => return None,

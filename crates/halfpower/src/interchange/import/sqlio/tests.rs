@@ -46,7 +46,10 @@ fn a_row_is_a_sample_with_what_it_tells_and_nothing_else() {
     assert_eq!((sample.total.requests, sample.elapsed_s), (8037, 120.01));
     assert_eq!((sample.cpu.lower.user_s, sample.cpu.lower.system_s), (0.016, 0.234));
     assert_eq!(sample.started_at.to_string(), "2000-03-10T23:25:07.99Z");
-    assert_eq!((sample.workload.span, sample.environment.target.size_bytes), (Bytes(24_000 << 20), Bytes(24_000 << 20)));
+    assert_eq!(
+        (sample.workload.span, sample.environment.target.size_bytes),
+        (Bytes(24_000 << 20), Bytes(24_000 << 20))
+    );
     assert_eq!(sample.note.as_deref(), Some("DMA random Hardware buffered"));
     let origin = sample.origin.as_ref().unwrap();
     assert_eq!((origin.format.as_str(), origin.file.as_str(), origin.line), ("sqlio", "trace.csv", Some(4)));
