@@ -55,15 +55,23 @@ impl Unknown {
     /// A record with null in the place of every field that is not told.
     pub(crate) fn blank(&self, mut record: Value) -> Value {
         for field in &self.0 {
-            let mut place = Some(&mut record);
-            for key in field.split('.') {
-                place = place.and_then(|outer| outer.get_mut(key));
-            }
-            if let Some(place) = place {
-                *place = Value::Null;
-            }
+            blank_in(&mut record, field);
         }
         record
+    }
+}
+
+/// Of a list, in each of its values.
+fn blank_in(record: &mut Value, field: &str) {
+    let (key, inner) = field.split_once('.').map_or((field, None), |(key, inner)| (key, Some(inner)));
+    match (record, inner) {
+        (Value::Array(values), _) => values.iter_mut().for_each(|value| blank_in(value, field)),
+        (Value::Object(values), inner) => match (values.get_mut(key), inner) {
+            (Some(value), Some(inner)) => blank_in(value, inner),
+            (Some(value), None) => *value = Value::Null,
+            (None, _) => {}
+        },
+        _ => {}
     }
 }
 

@@ -244,8 +244,10 @@ pub struct Interval {
     /// Its end, from the start of the measured part.
     pub at_s: f64,
     /// Requests completed in it.
+    #[serde(deserialize_with = "null_as_default")]
     pub requests: u64,
     /// Bytes completed in it.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes: u64,
     /// Median latency in it.
     pub latency_p50_ns: Option<u64>,
@@ -461,7 +463,7 @@ pub struct Warning {
 }
 
 /// What nobody knows of an imported sample before its source was read.
-const UNKNOWN_AT_FIRST: [&str; 41] = [
+const UNKNOWN_AT_FIRST: [&str; 43] = [
     "started_at",
     "elapsed_s",
     "depth_mean",
@@ -503,6 +505,8 @@ const UNKNOWN_AT_FIRST: [&str; 41] = [
     "parallel.max_bytes_per_s",
     "parallel.mean_bytes_per_s",
     "parallel.bytes_at_first_finish",
+    "intervals.requests",
+    "intervals.bytes",
 ];
 
 impl Serialize for Sample {

@@ -5,7 +5,9 @@
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
 mod error;
+mod fio;
 mod iozone;
+mod json;
 mod record;
 mod sqlio;
 mod text;
@@ -24,6 +26,8 @@ use std::path::Path;
 const MAX_FILE_BYTES: u64 = 256 << 20;
 /// Most records a file may have.
 const MAX_SAMPLES: usize = 200_000;
+/// Most of them with a histogram, each of which takes 30 kB.
+const MAX_HISTOGRAMS: usize = 20_000;
 
 /// What can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -32,6 +36,10 @@ pub(crate) enum Format {
     Sqlio,
     /// What iozone prints: throughput of several processes (-t), tables of sizes (-R)
     Iozone,
+    /// fio's JSON or JSON+, of versions 2 and 3, of a client too
+    Fio,
+    /// A log of fio: bandwidth, requests, latencies or histograms; its name says which
+    FioLog,
 }
 
 /// What a file gave.
@@ -57,6 +65,7 @@ struct Source<'a> {
 #[derive(Debug, Default)]
 struct Harvest {
     samples: Vec<Sample>,
+    histograms: usize,
     /// What makes the samples' figures doubtful: goes with each of them.
     doubts: Vec<Warning>,
     /// What says something of the file alone.
@@ -69,12 +78,18 @@ impl Format {
         match self {
             Format::Sqlio => "sqlio",
             Format::Iozone => "iozone",
+            Format::Fio => "fio",
+            Format::FioLog => "fio-log",
         }
     }
 
     /// Which it is; none where it looks like none of them.
     fn recognise(source: Source<'_>) -> Option<Format> {
-        let forms: [(Format, fn(&str) -> bool); 2] = [(Format::Sqlio, sqlio::is_one), (Format::Iozone, iozone::is_one)];
+        if fio::is_log(source) {
+            return Some(Format::FioLog);
+        }
+        let forms: [(Format, fn(&str) -> bool); 3] =
+            [(Format::Sqlio, sqlio::is_one), (Format::Iozone, iozone::is_one), (Format::Fio, fio::is_one)];
         forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format))
     }
 
@@ -82,6 +97,8 @@ impl Format {
         match self {
             Format::Sqlio => sqlio::read(source),
             Format::Iozone => iozone::read(source),
+            Format::Fio => fio::read(source),
+            Format::FioLog => fio::read_log(source),
         }
     }
 }
@@ -123,6 +140,12 @@ impl Harvest {
     fn take(&mut self, sample: Sample) -> Result<(), What> {
         if self.samples.len() == MAX_SAMPLES {
             return Err(What::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
+        }
+        let histograms = &sample.latency_histogram;
+        let own = [&histograms.read, &histograms.write, &histograms.trim].into_iter().flatten().count();
+        self.histograms += own;
+        if self.histograms > MAX_HISTOGRAMS {
+            return Err(What::whole(format!("it has more than {MAX_HISTOGRAMS} histograms; split it")));
         }
         self.samples.push(sample);
         Ok(())
