@@ -229,7 +229,12 @@ impl Workload {
 
     /// What the requests do, with where they go as far as that is known: `random read`, `write`.
     pub fn work(&self) -> String {
-        if self.tells("pattern") { format!("{} {}", self.pattern, self.operation) } else { self.operation.to_string() }
+        match (self.tells("pattern"), self.tells("operation")) {
+            (true, true) => format!("{} {}", self.pattern, self.operation),
+            (false, true) => self.operation.to_string(),
+            (true, false) => format!("{} requests", self.pattern),
+            (false, false) => "requests".to_owned(),
+        }
     }
 
     /// The personality as a person names it.

@@ -4,8 +4,11 @@
 //! not fit ends the import with the line it is on. What a format does not tell is null in the sample
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
+mod diskspd;
+mod elbencho;
 mod error;
 mod fio;
+mod ior;
 mod iozone;
 mod json;
 mod record;
@@ -40,6 +43,12 @@ pub(crate) enum Format {
     Fio,
     /// A log of fio: bandwidth, requests, latencies or histograms; its name says which
     FioLog,
+    /// diskspd's XML or text
+    Diskspd,
+    /// elbencho's CSV or JSON
+    Elbencho,
+    /// IOR's JSON
+    Ior,
 }
 
 /// What a file gave.
@@ -80,6 +89,9 @@ impl Format {
             Format::Iozone => "iozone",
             Format::Fio => "fio",
             Format::FioLog => "fio-log",
+            Format::Diskspd => "diskspd",
+            Format::Elbencho => "elbencho",
+            Format::Ior => "ior",
         }
     }
 
@@ -88,8 +100,14 @@ impl Format {
         if fio::is_log(source) {
             return Some(Format::FioLog);
         }
-        let forms: [(Format, fn(&str) -> bool); 3] =
-            [(Format::Sqlio, sqlio::is_one), (Format::Iozone, iozone::is_one), (Format::Fio, fio::is_one)];
+        let forms: [(Format, fn(&str) -> bool); 6] = [
+            (Format::Sqlio, sqlio::is_one),
+            (Format::Iozone, iozone::is_one),
+            (Format::Fio, fio::is_one),
+            (Format::Diskspd, diskspd::is_one),
+            (Format::Elbencho, elbencho::is_one),
+            (Format::Ior, ior::is_one),
+        ];
         forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format))
     }
 
@@ -99,6 +117,9 @@ impl Format {
             Format::Iozone => iozone::read(source),
             Format::Fio => fio::read(source),
             Format::FioLog => fio::read_log(source),
+            Format::Diskspd => diskspd::read(source),
+            Format::Elbencho => elbencho::read(source),
+            Format::Ior => ior::read(source),
         }
     }
 }
