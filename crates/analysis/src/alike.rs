@@ -98,7 +98,13 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
         others.dedup();
         let worded = ["personality", "plugin", "cache", "warmup_s", "cpus"];
         let others = others.into_iter().filter(|key| !worded.contains(&key.as_str()) && differs(key));
-        words.extend(others.map(|key| in_words(key, fields[index].get(key))));
+        words.extend(others.map(|key| {
+            if workload.tells(key) {
+                in_words(key, fields[index].get(key))
+            } else {
+                format!("{} not known", key.replace('_', " "))
+            }
+        }));
         words.iter().map(|word| format!(", {word}")).collect()
     };
     (0..named.len()).map(of).collect()
@@ -107,7 +113,10 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
 /// A workload's fields as a record has them.
 fn fields(workload: &Workload) -> Map<String, Value> {
     match serde_json::to_value(workload) {
-        Ok(Value::Object(fields)) => fields,
+        Ok(Value::Object(mut fields)) => {
+            fields.remove("unknown");
+            fields
+        }
         _ => Map::new(),
     }
 }

@@ -127,8 +127,8 @@ pub struct CostPoint {
     pub residual_us: f64,
     /// Throughput at which this cost takes the whole of one processor.
     pub one_processor: BytesPerSecond,
-    /// And of all that the program may use.
-    pub all_processors: BytesPerSecond,
+    /// And of all that the program may use; none where imported samples do not tell how many there were.
+    pub all_processors: Option<BytesPerSecond>,
 }
 
 /// Everything that can be said of one run's samples.

@@ -3,6 +3,7 @@
 
 mod cli;
 mod ground;
+mod interchange;
 mod plan;
 mod report;
 mod runner;

@@ -4,10 +4,11 @@
 
 use crate::environment::Environment;
 use crate::histogram::Histogram;
+use crate::origin::{Origin, null_as_default};
 use crate::stream::Request;
 use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::Workload;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The name of this record's form.
@@ -15,6 +16,7 @@ pub const SCHEMA: &str = "halfpower.sample/1";
 
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Sample {
     /// [`SCHEMA`].
     pub schema: String,
@@ -25,8 +27,10 @@ pub struct Sample {
     /// What it was run on.
     pub environment: Environment,
     /// When the measured part began.
+    #[serde(deserialize_with = "null_as_default")]
     pub started_at: jiff::Timestamp,
     /// Length of the measured part, the flush included where it counts.
+    #[serde(deserialize_with = "null_as_default")]
     pub elapsed_s: f64,
     /// Time of the flush at the end, part of `elapsed_s`; none when there was none.
     pub flush_s: Option<f64>,
@@ -59,6 +63,7 @@ pub struct Sample {
     /// The course of the sample.
     pub intervals: Vec<Interval>,
     /// Requests outstanding, as achieved.
+    #[serde(deserialize_with = "null_as_default")]
     pub depth_mean: DepthMean,
     /// Processor time.
     pub cpu: Cpu,
@@ -67,6 +72,7 @@ pub struct Sample {
     /// The instrument's own cost.
     pub instrument: Instrument,
     /// True when the program, not the storage, set the pace.
+    #[serde(deserialize_with = "null_as_default")]
     pub generator_bound: bool,
     /// Share of the span that was in the file cache when the measurement began; none where nobody looked.
     pub cached_share_before: Option<f64>,
@@ -76,6 +82,9 @@ pub struct Sample {
     pub warnings: Vec<Warning>,
     /// Whatever the user wants remembered.
     pub note: Option<String>,
+    /// Where it is from, if another program measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// What measured a sample.
@@ -93,18 +102,24 @@ pub struct Program {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// Completed requests.
+    #[serde(deserialize_with = "null_as_default")]
     pub requests: u64,
     /// Their bytes.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes: u64,
     /// Requests over `elapsed_s`.
+    #[serde(deserialize_with = "null_as_default")]
     pub requests_per_s: f64,
     /// Bytes over `elapsed_s`.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes_per_s: BytesPerSecond,
     /// Latencies.
     pub latency_ns: Latency,
     /// Transfers that moved fewer bytes than asked and were continued.
+    #[serde(deserialize_with = "null_as_default")]
     pub short_transfers: u64,
     /// Failed requests by the name of the error: `EIO`, `ENOSPC`.
+    #[serde(deserialize_with = "null_as_default")]
     pub errors: BTreeMap<String, u64>,
 }
 
@@ -142,16 +157,22 @@ pub struct WorkerTotals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parallel {
     /// The sum of the workers' rates: what the children see.
+    #[serde(deserialize_with = "null_as_default")]
     pub sum_bytes_per_s: BytesPerSecond,
     /// All bytes over the time to the last finish: what the parent sees.
+    #[serde(deserialize_with = "null_as_default")]
     pub parent_bytes_per_s: BytesPerSecond,
     /// The slowest worker's rate.
+    #[serde(deserialize_with = "null_as_default")]
     pub min_bytes_per_s: BytesPerSecond,
     /// The fastest worker's rate.
+    #[serde(deserialize_with = "null_as_default")]
     pub max_bytes_per_s: BytesPerSecond,
     /// The mean of the workers' rates.
+    #[serde(deserialize_with = "null_as_default")]
     pub mean_bytes_per_s: BytesPerSecond,
     /// Bytes that all had moved when the first one finished.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes_at_first_finish: u64,
 }
 
@@ -223,8 +244,10 @@ pub struct Interval {
     /// Its end, from the start of the measured part.
     pub at_s: f64,
     /// Requests completed in it.
+    #[serde(deserialize_with = "null_as_default")]
     pub requests: u64,
     /// Bytes completed in it.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes: u64,
     /// Median latency in it.
     pub latency_p50_ns: Option<u64>,
@@ -245,6 +268,7 @@ pub struct DepthMean {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
     /// The workers' own threads by getrusage: what the program surely used.
+    #[serde(deserialize_with = "null_as_default")]
     pub lower: CpuTime,
     /// The most it can have cost, by `upper_method`; none when not measured.
     pub upper_s: Option<f64>,
@@ -453,6 +477,67 @@ pub struct Warning {
     pub remedy: String,
 }
 
+/// What nobody knows of an imported sample before its source was read.
+const UNKNOWN_AT_FIRST: [&str; 43] = [
+    "started_at",
+    "elapsed_s",
+    "depth_mean",
+    "generator_bound",
+    "cpu.lower",
+    "total.requests",
+    "total.bytes",
+    "total.requests_per_s",
+    "total.bytes_per_s",
+    "total.short_transfers",
+    "total.errors",
+    "read.requests",
+    "read.bytes",
+    "read.requests_per_s",
+    "read.bytes_per_s",
+    "read.short_transfers",
+    "read.errors",
+    "write.requests",
+    "write.bytes",
+    "write.requests_per_s",
+    "write.bytes_per_s",
+    "write.short_transfers",
+    "write.errors",
+    "trim.requests",
+    "trim.bytes",
+    "trim.requests_per_s",
+    "trim.bytes_per_s",
+    "trim.short_transfers",
+    "trim.errors",
+    "flush.requests",
+    "flush.bytes",
+    "flush.requests_per_s",
+    "flush.bytes_per_s",
+    "flush.short_transfers",
+    "flush.errors",
+    "parallel.sum_bytes_per_s",
+    "parallel.parent_bytes_per_s",
+    "parallel.min_bytes_per_s",
+    "parallel.max_bytes_per_s",
+    "parallel.mean_bytes_per_s",
+    "parallel.bytes_at_first_finish",
+    "intervals.requests",
+    "intervals.bytes",
+];
+
+impl Serialize for Sample {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(origin) = &self.origin else { return Sample::serialize(self, serializer) };
+        let record = Sample::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
+        origin.unknown.blank(record).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sample {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Sample::deserialize(deserializer)
+    }
+}
+
 impl Program {
     /// This program.
     pub fn this() -> Self {
@@ -525,7 +610,26 @@ impl Sample {
             failure: None,
             warnings: Vec::new(),
             note: None,
+            origin: None,
         }
+    }
+
+    /// A sample of another program, of which nothing is known yet but where it is from; see [`tell`](Self::tell).
+    pub fn imported(workload: Workload, environment: Environment, origin: Origin) -> Self {
+        let origin = Origin { unknown: UNKNOWN_AT_FIRST.into_iter().collect(), ..origin };
+        Sample { origin: Some(origin), ..Sample::empty(workload, environment) }
+    }
+
+    /// Notes that a field of an imported sample holds what its source says.
+    pub fn tell(&mut self, field: &str) {
+        if let Some(origin) = &mut self.origin {
+            origin.unknown.tell(field);
+        }
+    }
+
+    /// Whether a field outside the workload is known: false for what the source of an imported sample does not tell.
+    pub fn tells(&self, field: &str) -> bool {
+        self.origin.as_ref().is_none_or(|origin| !origin.unknown.has(field))
     }
 
     /// The measured part as a span.

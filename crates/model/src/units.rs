@@ -316,6 +316,14 @@ pub mod seconds {
         f64::deserialize(deserializer).map(Nanoseconds::from_seconds)
     }
 
+    /// Reads seconds; null, which an imported record has where its source says nothing, as none.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
+    pub fn or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanoseconds, D::Error> {
+        Ok(optional::deserialize(deserializer)?.unwrap_or_default())
+    }
+
     /// The same for an optional span.
     pub mod optional {
         use super::Nanoseconds;

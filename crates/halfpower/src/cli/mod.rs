@@ -3,7 +3,9 @@
 mod burst;
 mod console;
 mod doctor;
+mod export;
 mod fio_names;
+mod import;
 mod inspect;
 mod instrument;
 mod interrupts;
@@ -26,7 +28,7 @@ mod workload;
 mod zones;
 
 use clap::{Parser, Subcommand};
-pub(crate) use console::Console;
+pub(crate) use console::{Console, printable};
 use halfpower_model::{Cancel, ResolveError};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -85,6 +87,8 @@ enum Command {
     Runs(runs::Arguments),
     /// Write a stored run's report again
     Report(report::Arguments),
+    Import(import::Arguments),
+    Export(export::Arguments),
     /// Say what this host can and cannot measure, and how to mend it
     Doctor(doctor::Arguments),
 }
@@ -158,6 +162,8 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
+        Command::Export(arguments) => export::run(&context, &arguments),
+        Command::Import(arguments) => import::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
     }
 }

@@ -48,10 +48,12 @@ fn place(environment: &Environment) -> String {
         std::iter::once(device.as_str()).chain(described).collect::<Vec<_>>().join(", ")
     });
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
-    let kernel = format!("kernel {}", environment.kernel);
+    let kernel = (!environment.kernel.is_empty()).then(|| format!("kernel {}", environment.kernel));
     let plural = if environment.cpus == 1 { "" } else { "s" };
-    let rest = format!("{kernel}, {} processor{plural}", environment.cpus);
-    if storage.is_empty() { rest } else { format!("{storage}; {rest}") }
+    let processors = (environment.cpus > 0).then(|| format!("{} processor{plural}", environment.cpus));
+    let rest = kernel.into_iter().chain(processors).collect::<Vec<_>>().join(", ");
+    let known: Vec<String> = [storage, rest].into_iter().filter(|part| !part.is_empty()).collect();
+    if known.is_empty() { "imported; of the machine nothing is told".to_owned() } else { known.join("; ") }
 }
 
 /// The findings of a kind whose figures are of the storage: subject and claim.

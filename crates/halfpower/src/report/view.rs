@@ -32,6 +32,8 @@ pub(super) struct View<'a> {
     skipped: Option<Table>,
     environment: Table,
     plan: &'a str,
+    /// Whether another program measured it, so that our method is not its.
+    imported: bool,
     command: &'a str,
 }
 
@@ -139,6 +141,7 @@ impl<'a> View<'a> {
             skipped: (!input.skipped.is_empty()).then(|| table::of_skipped(input.skipped)),
             environment: table::of_environment(input.environment, input.program),
             plan: input.plan,
+            imported: input.samples.iter().any(|observed| observed.sample.origin.is_some()),
             command: input.command,
         }
     }
