@@ -35,12 +35,12 @@ pub(crate) fn are_alike(one: &Workload, other: &Workload, axes: &[Axis]) -> bool
 }
 
 /// Whether two spans are the same but for the part that a request size does not divide.
-fn same_span(one: &Workload, other: &Workload) -> bool {
+pub(crate) fn same_span(one: &Workload, other: &Workload) -> bool {
     one.span.0.abs_diff(other.span.0) < one.request_size.0.max(other.request_size.0)
 }
 
 /// A workload without what may differ.
-fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
+pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
     let mut bare = Workload {
         seed: 0,
         span: Bytes(0),

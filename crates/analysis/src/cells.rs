@@ -47,7 +47,7 @@ fn has_a_rate(sample: &Sample) -> bool {
 }
 
 /// A sample counts when it ran to its limits and its rates are numbers.
-fn is_usable(sample: &Sample) -> bool {
+pub(crate) fn is_usable(sample: &Sample) -> bool {
     sample.is_complete() && sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite()
 }
 

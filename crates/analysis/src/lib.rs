@@ -2,6 +2,7 @@
 
 mod alike;
 mod cells;
+pub mod comparison;
 mod findings;
 pub mod instrument;
 mod pyramid;
