@@ -4,6 +4,7 @@ mod alike;
 mod cells;
 mod findings;
 pub mod instrument;
+mod pyramid;
 mod series;
 pub mod statistics;
 mod summary;
@@ -13,9 +14,12 @@ mod warnings;
 mod words;
 
 use halfpower_model::histogram::Histogram;
+use halfpower_model::reading::MemorySpeed;
 use halfpower_model::sample::{Latency, Warning};
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
 use serde::Serialize;
+
+pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 
 /// A sample as the store keeps it: with its number and its place in the plan.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +43,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Processor cost against request size, a fit for each series.
     pub costs: Vec<CostFit>,
+    /// Peak against real performance at each level, of reads and of writes.
+    pub pyramids: Vec<Pyramid>,
     /// Warnings of the samples, each code once in its first wording, with how many samples carry it; the most
     /// frequent first.
     pub warnings: Vec<(Warning, u32)>,
@@ -129,12 +135,19 @@ pub struct CostPoint {
 ///
 /// Samples that failed, and those without a usable rate, are counted and left out.
 pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
+    analyse_beside(samples, None)
+}
+
+/// The same, where it is known how fast the machine's memory is.
+pub fn analyse_beside(samples: &[Observed<'_>], memory: Option<&MemorySpeed>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = findings::Evidence::new(&cells);
     let costs = findings::processor_costs(&evidence);
+    let findings = findings::all(&evidence, &costs);
     Analysis {
         cells: cells.iter().map(summary::summarise).collect(),
-        findings: findings::all(&evidence, &costs),
+        pyramids: pyramid::all(&evidence, &findings, memory),
+        findings,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),
         warnings: warnings::collect(samples),
     }
@@ -192,6 +205,15 @@ mod tests {
             assert!(low <= estimate.value + slack && estimate.value <= high + slack, "{estimate:?}");
             assert_eq!(estimate.low.is_some(), estimate.high.is_some());
             assert!(estimate.low.is_none() || estimate.repetitions > 1, "{estimate:?}");
+        }
+        for pyramid in &analysis.pyramids {
+            assert!(!pyramid.samples.is_empty() && pyramid.samples.iter().all(|id| ids.contains(id)), "{pyramid:?}");
+            assert!(pyramid.sentence.ends_with('.') && !pyramid.sentence.contains("NaN"), "{}", pyramid.sentence);
+            let named = pyramid.levels.iter().filter(|level| level.standing == Standing::Bottleneck);
+            assert!(named.map(|level| level.level).eq(pyramid.bottleneck));
+            assert!(
+                pyramid.levels.iter().filter_map(|level| level.share).all(|share| share.is_finite() && share > 0.0)
+            );
         }
         assert!(analysis.costs.iter().all(|fit| (0.0..=1.0).contains(&fit.r_squared)));
     }

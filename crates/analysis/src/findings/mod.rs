@@ -10,7 +10,7 @@ mod knee;
 mod peak;
 mod processor_cost;
 mod recommendation;
-mod shared_limit;
+pub(crate) mod shared_limit;
 
 use crate::cells::Cell;
 use crate::series::{Series, group};
@@ -23,8 +23,8 @@ pub(crate) use processor_cost::{Cost, processor_costs};
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     /// Cells with at least one repetition, in the plan's order.
-    cells: Vec<&'a Cell<'a>>,
-    by_size: Vec<Series<'a>>,
+    pub(crate) cells: Vec<&'a Cell<'a>>,
+    pub(crate) by_size: Vec<Series<'a>>,
     by_depth: Vec<Series<'a>>,
     /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
     soaked_by_size: Vec<Series<'a>>,
@@ -70,7 +70,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
 }
 
 /// The cell with the highest of a figure; the first of equals. None where none is above zero.
-fn highest<'a>(cells: &[&'a Cell<'a>], figure: impl Fn(&Cell<'a>) -> f64) -> Option<&'a Cell<'a>> {
+pub(crate) fn highest<'a>(cells: &[&'a Cell<'a>], figure: impl Fn(&Cell<'a>) -> f64) -> Option<&'a Cell<'a>> {
     let mut best: Option<(&'a Cell<'a>, f64)> = None;
     for cell in cells {
         let value = figure(cell);

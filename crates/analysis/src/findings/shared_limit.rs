@@ -7,35 +7,95 @@
 use super::Evidence;
 use crate::alike::{Axis, groups};
 use crate::cells::Cell;
-use crate::statistics::{mean, paired_ratio};
+use crate::statistics::{mean_estimate, paired_ratio};
 use crate::words::{reach, requests, sentence};
 use halfpower_model::{Among, BytesPerSecond, Estimate, Finding, FindingCode, Quantity};
 
 /// Together they reach at least this share of the sum where they share nothing that matters.
 const FREE: f64 = 0.95;
 
-pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    groups(evidence.cells.iter().copied(), &[Axis::Targets]).iter().filter_map(|group| limit(group)).collect()
+/// Several targets at one workload: each alone, and all of them together.
+#[derive(Debug)]
+pub(crate) struct Together<'a> {
+    /// All of them.
+    pub(crate) cell: &'a Cell<'a>,
+    /// Each alone, in their order.
+    alone: Vec<&'a Cell<'a>>,
+    /// What they deliver together, over the blocks that have all of it.
+    pub(crate) total: Estimate,
+    /// The sum of what each delivers alone.
+    pub(crate) sum: Estimate,
+    share: Estimate,
 }
 
-/// What the largest number of targets measured together says, where each of them was measured alone.
-fn limit(group: &[&Cell<'_>]) -> Option<Finding> {
-    let together = group.iter().filter(|cell| cell.workload.targets > 1).max_by_key(|cell| cell.workload.targets)?;
-    let count = together.workload.targets;
-    let of = |among: Among| group.iter().find(|cell| cell.workload.among == among);
-    let alone: Vec<&&Cell<'_>> = (1..=count).map(|number| of(Among::Only(number))).collect::<Option<_>>()?;
-    let blocks = together.repetitions.iter().filter_map(|all| {
+/// What that says of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// Something they share holds them back.
+    Held,
+    /// They do not hold one another back.
+    Free,
+    /// The intervals are too wide to tell.
+    Undecided,
+}
+
+/// Every workload whose targets were measured each alone and together.
+pub(crate) fn all_together<'a>(evidence: &Evidence<'a>) -> Vec<Together<'a>> {
+    groups(evidence.cells.iter().copied(), &[Axis::Targets]).iter().filter_map(|group| together(group)).collect()
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    all_together(evidence).iter().map(finding).collect()
+}
+
+/// The largest number of targets measured together, where each of them was measured alone.
+fn together<'a>(group: &[&'a Cell<'a>]) -> Option<Together<'a>> {
+    let cell = *group.iter().filter(|cell| cell.workload.targets > 1).max_by_key(|cell| cell.workload.targets)?;
+    let of = |among: Among| group.iter().copied().find(|cell| cell.workload.among == among);
+    let alone: Vec<&Cell<'_>> =
+        (1..=cell.workload.targets).map(|number| of(Among::Only(number))).collect::<Option<_>>()?;
+    let blocks = cell.repetitions.iter().filter_map(|all| {
         let rates = alone.iter().map(|cell| cell.repetitions.iter().find(|one| one.block == all.block));
         let rates: Option<Vec<f64>> = rates.map(|one| Some(one?.sample.total.bytes_per_s.0)).collect();
         Some((all.sample.total.bytes_per_s.0, rates?.iter().sum()))
     });
     let blocks: Vec<(f64, f64)> = blocks.collect();
-    let share = paired_ratio(&blocks)?;
-    let sum = mean(&blocks.iter().map(|(_, sum)| *sum).collect::<Vec<_>>())?;
-    let total = mean(&blocks.iter().map(|(total, _)| *total).collect::<Vec<_>>())?;
-    let workload = together.workload;
-    let verdict = verdict(share, total);
-    let [sum_text, total_text] = [sum, total].map(|rate| BytesPerSecond(rate).to_string());
+    let (totals, sums): (Vec<f64>, Vec<f64>) = blocks.iter().copied().unzip();
+    Some(Together {
+        cell,
+        alone,
+        total: mean_estimate(Quantity::BytesPerSecond, &totals)?,
+        sum: mean_estimate(Quantity::BytesPerSecond, &sums)?,
+        share: paired_ratio(&blocks)?,
+    })
+}
+
+impl Together<'_> {
+    /// Whether they hold one another back.
+    pub(crate) fn holding(&self) -> Holding {
+        match (self.share.low, self.share.high) {
+            (_, Some(high)) if high < FREE => Holding::Held,
+            (Some(low), _) if low >= FREE => Holding::Free,
+            _ => Holding::Undecided,
+        }
+    }
+
+    /// The store's numbers of all samples behind it.
+    pub(crate) fn samples(&self) -> Vec<i64> {
+        self.alone.iter().flat_map(|cell| cell.samples()).chain(self.cell.samples()).collect()
+    }
+}
+
+fn finding(together: &Together<'_>) -> Finding {
+    let workload = together.cell.workload;
+    let count = workload.targets;
+    let [sum_text, total_text] = [together.sum, together.total].map(|rate| BytesPerSecond(rate.value).to_string());
+    let verdict = match together.holding() {
+        Holding::Held => format!("something they share holds them to {total_text}"),
+        Holding::Free => "they do not hold one another back".to_owned(),
+        Holding::Undecided => "undecided whether they hold one another back".to_owned(),
+    };
+    let share = together.share;
     let claim = format!(
         "{count} targets together deliver {total_text} in {} {} of {}, {share} of the {sum_text} that they deliver alone: \
          {verdict}",
@@ -43,30 +103,15 @@ fn limit(group: &[&Cell<'_>]) -> Option<Finding> {
         requests(workload.operation),
         workload.request_size,
     );
-    let rate = |value| Estimate {
-        quantity: Quantity::BytesPerSecond,
-        value,
-        low: None,
-        high: None,
-        repetitions: share.repetitions,
-    };
-    let samples = alone.iter().flat_map(|cell| cell.samples()).chain(together.samples());
-    Some(Finding {
+    let bare = |rate: Estimate| Estimate { low: None, high: None, ..rate };
+    Finding {
         code: FindingCode::SharedLimit,
         subject: format!("{} {}, {}, {count} targets", workload.pattern, workload.operation, workload.request_size),
         reach: reach(workload),
         brief: format!("{total_text} together, {sum_text} in sum alone: {verdict}"),
         sentence: sentence(&claim),
-        estimates: vec![share, rate(total), rate(sum)],
-        samples: samples.collect(),
-    })
-}
-
-fn verdict(share: Estimate, total: f64) -> String {
-    match (share.low, share.high) {
-        (_, Some(high)) if high < FREE => format!("something they share holds them to {}", BytesPerSecond(total)),
-        (Some(low), _) if low >= FREE => "they do not hold one another back".to_owned(),
-        _ => "undecided whether they hold one another back".to_owned(),
+        estimates: vec![share, bare(together.total), bare(together.sum)],
+        samples: together.samples(),
     }
 }
 

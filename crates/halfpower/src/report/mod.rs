@@ -7,6 +7,7 @@
 mod chart;
 mod file;
 mod html;
+mod pyramid;
 mod reading;
 mod stored;
 mod summary;

@@ -3,7 +3,7 @@
 use super::{ReportInput, RunStatus as Course};
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
-use halfpower_analysis::{Analysis, Observed, analyse};
+use halfpower_analysis::{Analysis, Observed, analyse_beside};
 
 /// A stored run, analysed.
 #[derive(Debug)]
@@ -21,8 +21,16 @@ impl Analysed {
     pub(crate) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
-        let analysis = analyse(&observed(&samples));
+        let memory = store.memory_beside(&run)?;
+        let analysis = analyse_beside(&observed(&samples), memory.as_ref());
         Ok(Analysed { run, samples, analysis })
+    }
+
+    /// Analysed once more, after a test changed its samples.
+    #[cfg(test)]
+    pub(super) fn again(self) -> Self {
+        let analysis = analyse_beside(&observed(&self.samples), None);
+        Analysed { analysis, ..self }
     }
 
     /// Whether anything was measured.

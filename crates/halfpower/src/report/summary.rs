@@ -2,6 +2,7 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
+use super::pyramid;
 use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
@@ -21,6 +22,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
+    pyramids(&mut page, input);
     if input.analysis.findings.is_empty() {
         page.table(&["Workload", "throughput", "rate"], &cells(input));
     }
@@ -76,6 +78,17 @@ fn sequential(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     subjects.iter().map(row).collect()
 }
 
+/// Peak against real performance from memory to device, and the bottleneck of each kind of request.
+fn pyramids(page: &mut Page, input: &ReportInput<'_>) {
+    let pyramids = &input.analysis.pyramids;
+    let head: Vec<&str> = ["Pyramid", "PAP"].into_iter().chain(pyramids.iter().map(pyramid::name)).collect();
+    let rows = pyramid::brief_rows(pyramids);
+    page.table(&head, &rows);
+    if !rows.is_empty() {
+        page.table(&["Bottleneck", "level"], &pyramid::bottlenecks(pyramids));
+    }
+}
+
 /// What each workload gave: all there is where no claim can be made.
 fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     let cells = &input.analysis.cells;
@@ -95,8 +108,14 @@ fn recommendation(page: &mut Page, input: &ReportInput<'_>) {
 
 /// What was left out, and what could make the figures wrong.
 fn close(page: &mut Page, input: &ReportInput<'_>) {
-    if !(input.skipped.is_empty() && input.analysis.warnings.is_empty()) {
+    let pyramids = &input.analysis.pyramids;
+    // One that could not be told, and has no pyramid above it.
+    let unknown = if pyramid::brief_rows(pyramids).is_empty() { pyramid::bottlenecks(pyramids) } else { Vec::new() };
+    if !(unknown.is_empty() && input.skipped.is_empty() && input.analysis.warnings.is_empty()) {
         page.gap();
+    }
+    for of in unknown {
+        page.paragraph("- ", &[(Style::Plain, &format!("Bottleneck of {}: {}", of[0], of[1]))]);
     }
     for (workload, reason) in input.skipped {
         page.paragraph("- ", &[(Style::Plain, &format!("Not run: {workload}: {reason}"))]);

@@ -1,6 +1,7 @@
 //! What the template is given: every word of the report in its place, nothing left to decide.
 
 use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
+use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
@@ -21,6 +22,7 @@ pub(super) struct View<'a> {
     key_figures: Vec<KeyFigure>,
     recommendations: Vec<&'a str>,
     findings: Vec<FindingGroup<'a>>,
+    pyramids: Vec<PyramidView<'a>>,
     charts: Vec<ChartView>,
     absent: Vec<&'static str>,
     cells: Table,
@@ -67,21 +69,21 @@ struct EstimateView {
 /// A chart, drawn, with its words and its table.
 #[derive(Debug, Serialize)]
 pub(super) struct ChartView {
-    id: String,
-    title: String,
-    description: String,
-    caption: String,
-    view_box: String,
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) description: String,
+    pub(super) caption: String,
+    pub(super) view_box: String,
     /// Trusted: drawn here from enumerations and numbers, and escaped by the drawing library.
-    svg: String,
-    legend: Vec<LegendEntry>,
-    table: Table,
+    pub(super) svg: String,
+    pub(super) legend: Vec<LegendEntry>,
+    pub(super) table: Table,
 }
 
 #[derive(Debug, Serialize)]
-struct LegendEntry {
-    swatch: String,
-    label: String,
+pub(super) struct LegendEntry {
+    pub(super) swatch: String,
+    pub(super) label: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -121,6 +123,7 @@ impl<'a> View<'a> {
             key_figures: key_figures(input),
             recommendations: sentences(input, FindingCode::Recommendation),
             findings: GROUPS.iter().filter_map(|(code, title)| group(input, *code, title)).collect(),
+            pyramids: analysis.pyramids.iter().map(pyramid::view).collect(),
             charts: drawn.iter().filter_map(chart_view).collect(),
             absent,
             cells: table::of_cells(&analysis.cells),
@@ -168,7 +171,7 @@ fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
     peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str()).collect()
 }
 
-/// The peaks of the storage, the half-power sizes of reads, and the depths that are enough.
+/// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and what holds requests back.
 fn key_figures(input: &ReportInput<'_>) -> Vec<KeyFigure> {
     let peaks = input.findings_of_storage(FindingCode::Peak);
     let peaks = peaks.map(|finding| key_figure(&finding.subject, "", &finding.brief));
@@ -176,7 +179,9 @@ fn key_figures(input: &ReportInput<'_>) -> Vec<KeyFigure> {
     let half_power = half_power.map(|finding| key_figure("half-power request size", &finding.subject, &finding.brief));
     let knees = input.findings_of_storage(FindingCode::Knee).filter(|finding| !finding.estimates.is_empty());
     let knees = knees.map(|finding| key_figure("depth that is enough", &finding.subject, &finding.brief));
-    peaks.chain(half_power).chain(knees).collect()
+    let bottlenecks = input.analysis.pyramids.iter();
+    let bottlenecks = bottlenecks.map(|of| key_figure(&format!("bottleneck of {}", pyramid::name(of)), "", &of.brief));
+    peaks.chain(half_power).chain(knees).chain(bottlenecks).collect()
 }
 
 /// A brief claim, its number by itself and what stands in brackets below.
@@ -263,10 +268,13 @@ fn description(chart: &Chart) -> String {
 fn caption(chart: &Chart) -> String {
     let estimates = chart.lines.iter().flat_map(|line| &line.points).filter_map(|point| match point.y {
         Value::Estimate(estimate) => Some(estimate),
-        Value::LatencyNs(_) => None,
+        Value::LatencyNs(_) | Value::Once(_) => None,
     });
     let estimates: Vec<Estimate> = estimates.collect();
     let mut caption = format!("A point is {}", chart.point);
+    if chart.lines.iter().any(|line| line.stroke == chart::Stroke::Points) {
+        return caption;
+    }
     let repetitions = || estimates.iter().map(|estimate| estimate.repetitions);
     match (repetitions().min(), repetitions().max()) {
         (Some(least), Some(most)) if least == most => caption += &format!(" over {most} repetitions."),

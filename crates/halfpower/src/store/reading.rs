@@ -2,8 +2,9 @@
 
 use super::Store;
 use super::error::{During, StoreError};
-use super::run::{NewRun, RunId, RunKind, RunStatus, json};
+use super::run::{NewRun, Run, RunId, RunKind, RunStatus, json};
 use halfpower_model::Reading;
+use halfpower_model::reading::{Figures, MemorySpeed};
 use rusqlite::OptionalExtension;
 
 impl Store {
@@ -69,5 +70,29 @@ impl Store {
             source: source.into(),
         };
         text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
+    }
+
+    /// What `halfpower memory` measured on the machine of a run: the last time before the run, so that later readings do
+    /// not change its report, or else the first time after it.
+    ///
+    /// # Errors
+    /// When the store cannot be read. A reading that is damaged is passed over: it is another run's.
+    pub(crate) fn memory_beside(&self, run: &Run) -> Result<Option<MemorySpeed>, StoreError> {
+        let sql = "SELECT record FROM readings JOIN runs ON runs.id = readings.run_id WHERE runs.name = 'memory'
+                   ORDER BY runs.id > ?1, abs(runs.id - ?1)";
+        let during = "look for a reading of the memory";
+        let mut statement = self.connection.prepare(sql).during(during)?;
+        let records = statement.query_map((run.id.0,), |row| row.get(0)).during(during)?;
+        let records: Vec<String> = records.collect::<Result<_, _>>().during(during)?;
+        let of_this_machine = |record: &String| {
+            let reading: Reading = serde_json::from_str(record).ok()?;
+            let is_same = reading.environment.host == run.environment.host
+                && reading.environment.cpu_model == run.environment.cpu_model;
+            match reading.figures {
+                Figures::Memory(speed) if is_same => Some(speed),
+                _ => None,
+            }
+        };
+        Ok(records.iter().find_map(of_this_machine))
     }
 }

@@ -3,9 +3,10 @@ use super::*;
 use crate::plan::{Overrides, Plan};
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::reading::{Bandwidth, Figures, Kernel, MemorySpeed, Rounds, Vectors};
 use halfpower_model::sample::{DepthMean, Histograms, Latency, Program, Totals};
 use halfpower_model::{
-    Bytes, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetFacts, TargetKind, WorkloadSpec,
+    Bytes, BytesPerSecond, Environment, Histogram, Personality, Reading, Sample, TargetFacts, TargetKind, WorkloadSpec,
 };
 use std::path::{Path, PathBuf};
 
@@ -304,4 +305,45 @@ fn a_test_file_that_is_taken_over_is_left_to_nobody_else() {
     assert!(!other.take_test_file(id).unwrap());
     drop(resumed);
     assert_eq!(other.test_files_left().unwrap().len(), 1);
+}
+
+fn memory_reading(host: &str, gigabytes: f64) -> Reading {
+    let speed = MemorySpeed {
+        vectors: Vectors::Sse2,
+        caches: Vec::new(),
+        huge_page_share: None,
+        processors: vec![0],
+        studies: Vec::new(),
+        bandwidth: vec![Bandwidth {
+            kernel: Kernel::Read,
+            threads: 1,
+            size_bytes: Bytes::GIB,
+            bytes_per_s: Rounds::new(vec![gigabytes * 1e9]),
+        }],
+        latency: Vec::new(),
+    };
+    let environment = Environment { host: host.to_owned(), ..environment() };
+    Reading::new(Figures::Memory(speed), environment, jiff::Timestamp::UNIX_EPOCH)
+}
+
+#[test]
+fn a_run_has_the_memory_that_was_measured_last_before_it_on_its_machine() {
+    let mut store = Store::in_memory().unwrap();
+    let read = |store: &mut Store, host: &str, gigabytes: f64| {
+        store.add_reading("halfpower memory", "null:", &memory_reading(host, gigabytes)).unwrap();
+    };
+    let beside = |store: &Store, run: RunId| {
+        let speed = store.memory_beside(&store.run(run).unwrap()).unwrap();
+        speed.map(|speed| speed.bandwidth[0].bytes_per_s.median / 1e9)
+    };
+    let first = begin(&mut store);
+    assert_eq!(beside(&store, first), None);
+    read(&mut store, "elsewhere", 1.0);
+    assert_eq!(beside(&store, first), None, "another machine's");
+    read(&mut store, "laboratory", 2.0);
+    read(&mut store, "laboratory", 3.0);
+    assert_eq!(beside(&store, first), Some(2.0), "none was before it: the first after");
+    let second = begin(&mut store);
+    read(&mut store, "laboratory", 4.0);
+    assert_eq!(beside(&store, second), Some(3.0), "a later one does not change its report");
 }

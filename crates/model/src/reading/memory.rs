@@ -191,6 +191,13 @@ impl MemorySpeed {
         found.map(|bandwidth| &bandwidth.bytes_per_s)
     }
 
+    /// The most that any of these kernels moves, beyond all caches that were measured, on any number of threads.
+    pub fn best(&self, kernels: &[Kernel]) -> Option<&Bandwidth> {
+        let beyond = |cell: &&Bandwidth| self.sizes(cell.threads).last() == Some(&cell.size_bytes);
+        let cells = self.bandwidth.iter().filter(|cell| kernels.contains(&cell.kernel)).filter(beyond);
+        cells.max_by(|one, other| one.bytes_per_s.median.total_cmp(&other.bytes_per_s.median))
+    }
+
     /// What memory does, beyond all caches that were measured: a sentence for each number of threads, with the best kernel
     /// of each kind, and one for the latency.
     pub fn verdict(&self) -> Vec<String> {
@@ -245,6 +252,10 @@ mod tests {
             ],
             latency: vec![latency(1, 5.0), latency(64, 119.4)],
         };
+        let best = |kernels: &[Kernel]| speed.best(kernels).map(|cell| (cell.threads, cell.bytes_per_s.median / 1e9));
+        assert_eq!(best(&[Kernel::Read]), Some((2, 40.0)), "of the largest working sets, not of the caches");
+        assert_eq!(best(&[Kernel::Memcpy, Kernel::CopyNonTemporal]), Some((1, 19.0)));
+        assert_eq!(best(&[Kernel::Copy]), None);
         assert_eq!(
             speed.verdict(),
             [

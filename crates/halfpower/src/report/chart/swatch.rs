@@ -4,6 +4,7 @@
 //! style sheet names them `--line-0` and up, lighter in the dark. Each comes with a marker of its own.
 
 use super::Stroke;
+use crate::report::view::LegendEntry;
 use kuva::prelude::MarkerShape;
 
 /// Markers by line, in step with the colours.
@@ -19,6 +20,24 @@ const MARKERS: [MarkerShape; super::LINES_SHOWN] = [
 
 /// Of a reference line.
 pub(super) const REFERENCE_DASHES: &str = "3 4";
+
+/// Of the line across a bar.
+pub(super) const HALF_DASHES: &str = "2 2";
+
+/// Of the bar that is the bottleneck.
+pub(super) fn bottleneck_colour() -> String {
+    colour(1)
+}
+
+/// What the parts of a bar are.
+pub(in crate::report) fn bar_legend(has_bottleneck: bool) -> Vec<LegendEntry> {
+    let filled = |colour: String| format!("<path d=\"M1 3h32v8h-32z\" fill=\"{colour}\"/>");
+    let outline = "<path d=\"M1 1h32v12h-32z\" fill=\"none\" stroke=\"var(--muted)\"/>".to_owned();
+    let half = format!("<path d=\"M17 0v14\" stroke=\"var(--ink)\" stroke-dasharray=\"{HALF_DASHES}\"/>");
+    let bottleneck = has_bottleneck.then(|| (filled(bottleneck_colour()), "RAP of the bottleneck"));
+    let parts = [(filled(colour(0)), "RAP"), (outline, "PAP"), (half, "half of PAP")].into_iter().chain(bottleneck);
+    parts.map(|(paths, label)| LegendEntry { swatch: picture(&paths), label: label.to_owned() }).collect()
+}
 
 /// Of the line with this place in its chart.
 pub(super) fn marker(index: usize) -> MarkerShape {
@@ -43,10 +62,13 @@ pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
         MarkerShape::Plus => "M17 2.5v9M12.5 7h9",
         _ => "M21 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
     };
-    picture(&format!(
-        "<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>\
-         <path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>"
-    ))
+    let line = format!("<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>");
+    let mark = format!("<path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>");
+    picture(&match stroke {
+        Stroke::Points => mark,
+        Stroke::Steps => line,
+        Stroke::Solid | Stroke::Dashed | Stroke::Dotted => line + &mark,
+    })
 }
 
 /// The picture of a reference line.

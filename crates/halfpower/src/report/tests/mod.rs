@@ -9,7 +9,7 @@ mod stored;
 use super::{Analysed, html, summary};
 use crate::store::RunStatus;
 use crate::study::Study;
-use halfpower_model::{FindingCode, Personality};
+use halfpower_model::{BytesPerSecond, Channel, FindingCode, Level, LevelName, Personality};
 use stored::{PATH, fixed, run};
 
 fn page(analysed: &Analysed) -> String {
@@ -36,8 +36,48 @@ fn the_page_is_as_it_was() {
 fn the_charts_are_as_they_were() {
     let page = page(&run(&fixed()));
     let charts: Vec<&str> = markup::elements(&page, "svg").filter(|svg| svg.contains("class=\"chart\"")).collect();
-    assert_eq!(charts.len(), 8);
-    insta::assert_snapshot!("chart", charts[0].replace('>', ">\n"));
+    assert_eq!(charts.len(), 9, "the pyramid of writes among them: of reads there is one figure only");
+    let [pyramid, throughput] = ["pyramid-writes-title", "throughput-sequential-read-title"]
+        .map(|id| charts.iter().find(|chart| chart.contains(id)).unwrap().replace('>', ">\n"));
+    insta::assert_snapshot!("chart", throughput);
+    insta::assert_snapshot!("pyramid", pyramid);
+}
+
+#[test]
+fn a_pyramid_names_its_bottleneck_in_words_in_the_table_and_in_the_chart() {
+    let mut study = run(&fixed());
+    let channel = |at: &str, rate: f64| Channel {
+        at: at.to_owned(),
+        through: None,
+        pap_bytes_per_s: Some(BytesPerSecond(rate)),
+        source: "<b>label</b>".to_owned(),
+    };
+    for stored in &mut study.samples {
+        stored.sample.environment.target.levels = vec![
+            Level::of(LevelName::Link, [channel("<i>cable</i>", 8e9)]),
+            Level::of(LevelName::Device, [channel("nvme0n1", 1.3e9)]),
+        ];
+    }
+    let analysed = study.again();
+    let page = page(&analysed);
+    markup::check_nesting(&page);
+    markup::check_ids(&page);
+    assert!(!page.contains("<b>label") && !page.contains("<i>cable"));
+    let writes = page.split("<svg class=\"chart\"").find(|svg| svg.contains("pyramid-writes-title")).unwrap();
+    let marked = writes.split("<text").find(|text| text.contains("◂ bottleneck")).unwrap();
+    assert!(marked.contains(">device</tspan>"), "{marked}");
+    let rows: Vec<&str> = page.split("<tr>").filter(|row| row.contains("<td>it is</td>")).collect();
+    assert!(rows.len() == 1 && rows[0].contains(">device (nvme0n1)<") && rows[0].contains("<td>1.3 GB&#x2f;s</td>"));
+    // Reads pass the 1.3 GB/s that the device is said to give.
+    assert!(page.contains("that peak is wrong, or a cache answered") && page.contains("<td>beyond PAP</td>"));
+    insta::assert_snapshot!("summary_pyramid_100", pyramid_of(&lines(&analysed, 100)));
+    insta::assert_snapshot!("summary_pyramid_44", pyramid_of(&lines(&analysed, 44)));
+}
+
+/// The part of a summary that is about the pyramid.
+fn pyramid_of(summary: &str) -> &str {
+    let start = summary.find("\nPyramid").unwrap();
+    &summary[start..summary.find("\nRecommendation").unwrap()]
 }
 
 #[test]

@@ -1,0 +1,214 @@
+//! Which level holds the requests back, where the figures show it.
+//!
+//! A level that is put through less than half of what it can give is ruled out. Where something that several targets share
+//! holds them, so is every level that each has its own of, and the bottleneck is the one that all have in common and that is
+//! nearest to its peak, or else the lowest of those whose peak nobody tells. Otherwise it is the level nearest to its peak,
+//! if it comes within a quarter of it: the studies' buses were full at 75 to 80 % of theirs. Never named is what nothing
+//! shows: one level that is left over because its peak is unknown may be as idle as the others.
+//! Source: Riedel, van Ingen and Gray (1997), sections 3 and 4.
+
+use super::rows::{Passage, Row};
+use super::{Half, Stage, Standing};
+use crate::findings::shared_limit::Holding;
+use crate::words::{requests, sentence};
+use halfpower_model::BytesPerSecond;
+
+/// A level that is put through less than this share of what it can give has enough to spare.
+const SPARE: f64 = 0.5;
+/// From this share of its peak on a level may be full.
+const FULL: f64 = 0.75;
+/// Loads nearer to one another than this are the same.
+const SAME: f64 = 0.02;
+
+/// What is said of it.
+pub(super) struct Verdict {
+    pub(super) level: Option<Stage>,
+    pub(super) brief: String,
+    pub(super) sentence: String,
+}
+
+/// How the bottleneck was found, or why it was not.
+enum Reason {
+    /// It is full.
+    NearPeak(f64),
+    /// All targets share it, and something they share holds them.
+    Shared,
+    /// The program did not ask for more.
+    Generator,
+    /// These are as full as one another.
+    Same(Vec<Stage>),
+    /// They share something that has no level.
+    NothingShared,
+    /// These gave more than they were said to.
+    PeaksWrong(Vec<Stage>),
+    /// Nobody tells the peaks of these.
+    PeaksUnknown(Vec<Stage>),
+    /// Every level has some to spare.
+    NoneFull,
+}
+
+/// Names it, and marks each row with how it stands.
+pub(super) fn find(passage: &Passage<'_>, rows: &mut [Row]) -> Verdict {
+    let holding = passage.together.map(|together| together.holding());
+    for row in rows.iter_mut() {
+        row.level.standing = standing(row, holding);
+    }
+    let (found, reason) = name(passage, rows, holding);
+    if let Some(index) = found {
+        rows[index].level.standing = Standing::Bottleneck;
+    }
+    let level = found.map(|index| rows[index].level.level);
+    let claim = claim(passage, level, &reason);
+    let further = [ruled_out(rows, holding), beyond_peak(rows)].concat();
+    Verdict { level, brief: brief(passage, level, &reason), sentence: sentence(&claim) + &further }
+}
+
+fn load(row: &Row) -> Option<f64> {
+    row.through.zip(row.capacity).map(|(through, capacity)| through / capacity)
+}
+
+fn standing(row: &Row, holding: Option<Holding>) -> Standing {
+    if row.through.is_none() {
+        return Standing::NotPassed;
+    }
+    match (holding, row.is_shared) {
+        (Some(Holding::Held), false) | (Some(Holding::Free), true) => return Standing::RuledOut,
+        _ => {}
+    }
+    match load(row) {
+        Some(load) if load < SPARE => Standing::RuledOut,
+        _ => Standing::Open,
+    }
+}
+
+/// The place of the bottleneck among the rows, and how it was found.
+fn name(passage: &Passage<'_>, rows: &[Row], holding: Option<Holding>) -> (Option<usize>, Reason) {
+    if passage.is_generator_bound() {
+        return (None, Reason::Generator);
+    }
+    let open = || rows.iter().enumerate().filter(|(_, row)| row.level.standing == Standing::Open);
+    let is_true = |row: &Row| row.level.half != Half::BeyondPeak;
+    let full = open().filter(|(_, row)| is_true(row)).filter_map(|(index, row)| Some((index, load(row)?)));
+    let mut full: Vec<(usize, f64)> = full.filter(|(_, load)| *load >= FULL).collect();
+    full.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    if let Some((first, most)) = full.first().copied() {
+        full.retain(|(_, load)| *load > most - SAME);
+        return match full.len() {
+            1 => (Some(first), Reason::NearPeak(most)),
+            _ => (None, Reason::Same(full.iter().map(|(index, _)| rows[*index].level.level).collect())),
+        };
+    }
+    if holding == Some(Holding::Held) {
+        // That memory is shared is no news: without a figure it says nothing.
+        let lowest = open().rfind(|(_, row)| row.level.level.is_storage());
+        return lowest.map_or((None, Reason::NothingShared), |(index, _)| (Some(index), Reason::Shared));
+    }
+    let wrong: Vec<Stage> = open().filter(|(_, row)| !is_true(row)).map(|(_, row)| row.level.level).collect();
+    if !wrong.is_empty() {
+        return (None, Reason::PeaksWrong(wrong));
+    }
+    let unknown: Vec<Stage> =
+        open().filter(|(_, row)| row.level.pap_bytes_per_s.is_none()).map(|(_, row)| row.level.level).collect();
+    let advertised: Vec<Stage> = unknown.into_iter().filter(|stage| *stage >= Stage::Limit).collect();
+    (None, if advertised.is_empty() { Reason::NoneFull } else { Reason::PeaksUnknown(advertised) })
+}
+
+fn claim(passage: &Passage<'_>, level: Option<Stage>, reason: &Reason) -> String {
+    let requests = requests(passage.operation);
+    let rate = passage.most();
+    let held = passage.together.map_or_else(String::new, |together| {
+        let [total, sum] = [together.total, together.sum].map(|rate| BytesPerSecond(rate.value));
+        let targets = passage.targets();
+        format!("{targets} targets together are held to {total} of {requests} where each alone adds up to {sum}")
+    });
+    match (reason, level) {
+        (Reason::NearPeak(load), Some(stage)) if passage.is_held() => {
+            format!(
+                "{held}; the {} is at {} of what it can give and common to them all: it is the bottleneck",
+                stage.name(),
+                percent(*load)
+            )
+        }
+        (Reason::NearPeak(load), Some(stage)) => format!(
+            "the {} gives {requests} {} of what it can, and no other level is nearer to its peak: it is the bottleneck",
+            stage.name(),
+            percent(*load)
+        ),
+        (Reason::Shared, Some(stage)) => {
+            format!("{held}; the {} is the lowest level common to them all: it is the bottleneck", stage.name())
+        }
+        (Reason::NothingShared, _) => format!("{held}, by something that has no level here"),
+        (reason, _) => format!("what holds {requests} to {rate} cannot be told: {}", why_not(reason)),
+    }
+}
+
+fn brief(passage: &Passage<'_>, level: Option<Stage>, reason: &Reason) -> String {
+    let Some(stage) = level else { return format!("cannot tell ({})", why_not(reason)) };
+    match reason {
+        Reason::NearPeak(load) => format!("{} ({} of what it can give)", stage.name(), percent(*load)),
+        _ => format!("{} (what {} targets share holds them to {})", stage.name(), passage.targets(), passage.most()),
+    }
+}
+
+fn why_not(reason: &Reason) -> String {
+    match reason {
+        Reason::Generator => "the program itself set the pace".to_owned(),
+        Reason::Same(stages) => format!("{} are equally near to their peaks", list(stages)),
+        Reason::NothingShared => "something they share that has no level here".to_owned(),
+        Reason::PeaksWrong(stages) => {
+            format!("more came through the {} than the peak it is said to have", list(stages))
+        }
+        Reason::PeaksUnknown(stages) => {
+            let names = list(stages);
+            match stages.len() {
+                1 => format!("the peak of the {names} is not known; --pap gives it"),
+                _ => format!("the peaks of {names} are not known; --pap gives them"),
+            }
+        }
+        Reason::NearPeak(_) | Reason::Shared | Reason::NoneFull => {
+            "no level is near its peak, so that it is the requests, the processor or something that has no level"
+                .to_owned()
+        }
+    }
+}
+
+/// The levels that are not it, each with why; empty without any.
+fn ruled_out(rows: &[Row], holding: Option<Holding>) -> String {
+    let out = rows.iter().filter(|row| row.level.standing == Standing::RuledOut);
+    let words = out.map(|row| {
+        let name = row.level.level.name();
+        match (holding, row.is_shared, load(row)) {
+            (Some(Holding::Held), false, _) => format!("{name} (each alone gives more)"),
+            (_, _, Some(load)) if load < SPARE => format!("{name} ({})", percent(load)),
+            _ => format!("{name} (they do not hold one another back)"),
+        }
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { String::new() } else { format!(" Ruled out: {}.", words.join(", ")) }
+}
+
+/// What gave more than it can, as far as anybody told.
+fn beyond_peak(rows: &[Row]) -> String {
+    let beyond = rows.iter().filter(|row| row.level.half == Half::BeyondPeak);
+    let words = beyond.filter_map(|row| {
+        let (name, share) = (row.level.level.name(), row.level.share?);
+        Some(format!(
+            " Through the {name} came {} of its peak: that peak is wrong, or a cache answered.",
+            percent(share)
+        ))
+    });
+    words.collect()
+}
+
+fn percent(share: f64) -> String {
+    if share < 0.01 { "under 1 %".to_owned() } else { format!("{:.0} %", share * 100.0) }
+}
+
+/// `bus, link and device`.
+fn list(stages: &[Stage]) -> String {
+    let names: Vec<&str> = stages.iter().map(|stage| stage.name()).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.join(""),
+    }
+}

@@ -1,0 +1,166 @@
+//! The pyramid on the page and on the terminal: its words, its table, its chart. What it says is the analysis'.
+
+use super::chart::{bar_legend, bars, bars_view_box};
+use super::table::Table;
+use super::view::ChartView;
+use halfpower_analysis::{Half, Pyramid, PyramidLevel, Stage, Standing};
+use halfpower_model::Operation;
+use serde::Serialize;
+
+/// What stands where there is no figure.
+const NO_FIGURE: &str = "–";
+
+/// The pyramid of reads or of writes.
+#[derive(Debug, Serialize)]
+pub(super) struct PyramidView<'a> {
+    title: &'static str,
+    sentence: &'a str,
+    half_power: Option<String>,
+    chart: Option<ChartView>,
+    table: Table,
+}
+
+/// `reads`, `writes`.
+pub(super) fn name(pyramid: &Pyramid) -> &'static str {
+    if pyramid.operation == Operation::Write { "writes" } else { "reads" }
+}
+
+pub(super) fn view(pyramid: &Pyramid) -> PyramidView<'_> {
+    let half_power = pyramid.half_power.as_ref();
+    PyramidView {
+        title: if pyramid.operation == Operation::Write { "Writes" } else { "Reads" },
+        sentence: &pyramid.sentence,
+        half_power: half_power.map(|half| format!("Half-power request size of {}: {}.", half.subject, half.brief)),
+        chart: chart(pyramid),
+        table: table(pyramid),
+    }
+}
+
+fn chart(pyramid: &Pyramid) -> Option<ChartView> {
+    let name = name(pyramid);
+    let levels = pyramid.levels.iter().filter_map(|level| {
+        let rap = level.rap?;
+        Some(format!(
+            "{}: {}",
+            level.level.name(),
+            level.pap_bytes_per_s.map_or_else(|| rap.to_string(), |pap| format!("{rap} of {pap}"))
+        ))
+    });
+    Some(ChartView {
+        id: format!("pyramid-{name}"),
+        title: format!("What each level gave {name}, and what it advertises"),
+        description: format!("Bars from memory to device. {}.", levels.collect::<Vec<_>>().join("; ")),
+        caption: "Filled: real performance (RAP), of the best request size and depth. Outlined: peak advertised performance \
+                  (PAP), where it is known. Where the lines of the scale are each ten times the one before, half of a peak \
+                  is the same step from its end at every level."
+            .to_owned(),
+        view_box: bars_view_box(pyramid),
+        svg: bars(pyramid)?,
+        legend: bar_legend(pyramid.bottleneck.is_some()),
+        table: Table { head: Vec::new(), rows: Vec::new() },
+    })
+}
+
+fn table(pyramid: &Pyramid) -> Table {
+    let head = ["level", "PAP", "RAP", "RAP / PAP", "half of PAP", "bottleneck", "PAP is from", "RAP is of"];
+    let row = |level: &PyramidLevel| {
+        [
+            named(level),
+            level.pap_bytes_per_s.map_or_else(|| "unknown".to_owned(), |rate| rate.to_string()),
+            level.rap.map_or_else(|| NO_FIGURE.to_owned(), |rap| rap.to_string()),
+            level.share.map_or_else(|| NO_FIGURE.to_owned(), percent),
+            half(level.half).to_owned(),
+            standing(level.standing).to_owned(),
+            level.pap_source.clone(),
+            level.rap_source.clone(),
+        ]
+    };
+    Table::new(head, pyramid.levels.iter().map(row))
+}
+
+/// Names of parts that a row has room for.
+const PARTS_NAMED: usize = 4;
+
+/// A level with what it is on this machine.
+fn named(level: &PyramidLevel) -> String {
+    let name = level.level.name();
+    match level.at.len() {
+        0 => name.to_owned(),
+        parts if parts > PARTS_NAMED => format!("{name} ({parts} parts)"),
+        _ if level.at.iter().any(|part| part == name) => name.to_owned(),
+        _ => format!("{name} ({})", level.at.join(", ")),
+    }
+}
+
+fn percent(share: f64) -> String {
+    if share < 0.01 { "under 1 %".to_owned() } else { format!("{:.0} %", share * 100.0) }
+}
+
+fn half(half: Half) -> &'static str {
+    match half {
+        Half::Reached => "reached",
+        Half::Missed => "not reached",
+        Half::CannotTell => "cannot tell",
+        Half::BeyondPeak => "beyond PAP",
+    }
+}
+
+fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Bottleneck => "it is",
+        Standing::RuledOut => "ruled out",
+        Standing::Open => "cannot tell",
+        Standing::NotPassed => "not passed",
+    }
+}
+
+/// A row for each level of which a peak is known, or that something else measured: its peak, then what it gave to each kind
+/// of request. Of the others the best requests say no more than their peak does. None where all that is known is what came
+/// through them all.
+pub(super) fn brief_rows(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
+    let all = || pyramids.iter().flat_map(|pyramid| &pyramid.levels);
+    if !all().any(|level| tells(level) && level.level != Stage::FileCache) {
+        return Vec::new();
+    }
+    let mut stages: Vec<Stage> = all().filter(|level| tells(level)).map(|level| level.level).collect();
+    stages.sort_unstable();
+    stages.dedup();
+    let row = |stage: &Stage| {
+        let of = |pyramid: &'_ Pyramid| pyramid.levels.iter().find(|level| level.level == *stage).cloned();
+        let levels: Vec<Option<PyramidLevel>> = pyramids.iter().map(of).collect();
+        let mut peaks: Vec<String> =
+            levels.iter().flatten().filter_map(|level| Some(level.pap_bytes_per_s?.to_string())).collect();
+        peaks.dedup();
+        let peak = if peaks.is_empty() { "unknown".to_owned() } else { peaks.join(", ") };
+        let real = levels.iter().map(|level| level.as_ref().map_or_else(|| NO_FIGURE.to_owned(), brief));
+        [stage.name().to_owned(), peak].into_iter().chain(real).collect()
+    };
+    stages.iter().map(row).collect()
+}
+
+/// The bottleneck of reads, of writes, or of both where the same is said of them.
+pub(super) fn bottlenecks(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
+    let said = pyramids.chunk_by(|one, other| one.brief == other.brief);
+    said.map(|alike| {
+        let names: Vec<&str> = alike.iter().map(name).collect();
+        vec![names.join(" and "), alike[0].brief.clone()]
+    })
+    .collect()
+}
+
+fn tells(level: &PyramidLevel) -> bool {
+    let is_measured_apart = level.level <= Stage::FileCache && level.rap.is_some();
+    level.pap_bytes_per_s.is_some() || is_measured_apart || level.standing == Standing::Bottleneck
+}
+
+/// `23.5 MB/s (98 %, half reached)`.
+fn brief(level: &PyramidLevel) -> String {
+    let Some(rap) = level.rap else { return NO_FIGURE.to_owned() };
+    let rate = halfpower_model::BytesPerSecond(rap.value);
+    match (level.share, level.half) {
+        (None, _) => rate.to_string(),
+        (Some(share), Half::BeyondPeak) => format!("{rate} ({}, beyond PAP)", percent(share)),
+        (Some(share), Half::CannotTell) => format!("{rate} ({}, about half)", percent(share)),
+        (Some(share), reached) => format!("{rate} ({}, half {})", percent(share), half(reached)),
+    }
+}
