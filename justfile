@@ -48,7 +48,7 @@ deny:
 msrv:
     @.ci/msrv
 
-# What the 95 % intervals hold, on thousands of made-up data sets; five minutes
+# What the 95 % intervals hold, on thousands of made-up data sets; five to eight minutes
 coverage:
     cargo test --release --locked -p halfpower-analysis --test coverage -- --nocapture
 

@@ -2,7 +2,7 @@
 //!
 //! A 95 % interval must hold the truth in 93 to 97 % of them, from the least number of repetitions that the method is used
 //! with; two samples of the same must be called changed in under 5 %. Each row is a line of the table in docs/journal.
-//! Seeded: the same figures every time. Run by `just coverage` (release build, five minutes), not by `cargo test`.
+//! Seeded: the same figures every time. Run by `just coverage` (release build, five to eight minutes), not by `cargo test`.
 
 use halfpower_analysis::statistics::{
     Contrast, Equation, Interval, Margin, RandomisedBlocks, Verdict, bootstrap_interval, bootstrap_of_means,
