@@ -48,9 +48,9 @@ deny:
 msrv:
     @.ci/msrv
 
-# What the 95 % intervals hold, on thousands of made-up data sets; two to three minutes
+# What the 95 % intervals hold, on thousands of made-up data sets; five to eight minutes
 coverage:
-    cargo test --release --locked -p halfpower-analysis --test coverage -- --nocapture --test-threads 1
+    cargo test --release --locked -p halfpower-analysis --test coverage -- --nocapture
 
 # User-space instructions a request against bench/instructions.toml, where valgrind is
 instructions:

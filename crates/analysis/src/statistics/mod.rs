@@ -11,7 +11,7 @@
 //! | a ratio within the same blocks | [`paired_ratio`], t of logarithms | 2 blocks |
 //! | a ratio of two runs | [`ratio_of_means`], Fieller with Welch's freedom | 5 and 5 |
 //! | several settings in the same blocks | [`RandomisedBlocks`] | 2 by 2 |
-//! | a figure without a formula | [`bootstrap_interval`], BCa, moved out as t is | 4 of each of several cells, 7 of one |
+//! | a figure without a formula | [`bootstrap_interval`], BCa, moved out as t is | 4 of each of several cells, 15 of one |
 //! | the mean of an autocorrelated series | [`series_mean`], batch means | 20 autocorrelation times |
 //! | how often one is above the other | [`cliffs_delta`] | 5 and 5 |
 //! | what changed | [`Contrast`] and [`verdicts`] | as the ratio |

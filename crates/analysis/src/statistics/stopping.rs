@@ -1,7 +1,7 @@
 //! When a cell has been repeated often enough: by the width of its interval, never by its value or a comparison.
 //!
 //! A rule that looked at the difference would stop where chance made one. Still, an interval that stops once it looks narrow
-//! is a little too narrow: where ten repetitions are the least, it holds the truth in 93.8 % or more; where five are, in
+//! is a little too narrow: where ten repetitions are the least, it holds the truth in 93.7 % or more; where five are, in
 //! 92.3 % at the worst (a scatter of nearly twice the precision). That is the price of exploring; a claim takes ten.
 //! Source: Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals for the mean",
 //! Annals of Mathematical Statistics 36 (1965).
