@@ -3,6 +3,7 @@
 mod burst;
 mod console;
 mod doctor;
+mod export;
 mod fio_names;
 mod import;
 mod inspect;
@@ -87,6 +88,7 @@ enum Command {
     /// Write a stored run's report again
     Report(report::Arguments),
     Import(import::Arguments),
+    Export(export::Arguments),
     /// Say what this host can and cannot measure, and how to mend it
     Doctor(doctor::Arguments),
 }
@@ -160,6 +162,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
+        Command::Export(arguments) => export::run(&context, &arguments),
         Command::Import(arguments) => import::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
     }

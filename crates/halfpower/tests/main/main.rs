@@ -8,6 +8,7 @@ mod device;
 mod fio;
 mod inspect;
 mod instruments;
+mod interchange;
 mod json;
 mod memory;
 mod plugin;

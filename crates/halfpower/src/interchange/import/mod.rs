@@ -11,6 +11,7 @@ mod fio;
 mod ior;
 mod iozone;
 mod json;
+mod jsonl;
 mod record;
 mod sqlio;
 mod text;
@@ -49,6 +50,8 @@ pub(crate) enum Format {
     Elbencho,
     /// IOR's JSON
     Ior,
+    /// Our own sample records
+    Halfpower,
 }
 
 /// What a file gave.
@@ -92,6 +95,7 @@ impl Format {
             Format::Diskspd => "diskspd",
             Format::Elbencho => "elbencho",
             Format::Ior => "ior",
+            Format::Halfpower => "halfpower",
         }
     }
 
@@ -100,13 +104,14 @@ impl Format {
         if fio::is_log(source) {
             return Some(Format::FioLog);
         }
-        let forms: [(Format, fn(&str) -> bool); 6] = [
+        let forms: [(Format, fn(&str) -> bool); 7] = [
             (Format::Sqlio, sqlio::is_one),
             (Format::Iozone, iozone::is_one),
             (Format::Fio, fio::is_one),
             (Format::Diskspd, diskspd::is_one),
             (Format::Elbencho, elbencho::is_one),
             (Format::Ior, ior::is_one),
+            (Format::Halfpower, jsonl::is_one),
         ];
         forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format))
     }
@@ -120,6 +125,7 @@ impl Format {
             Format::Diskspd => diskspd::read(source),
             Format::Elbencho => elbencho::read(source),
             Format::Ior => ior::read(source),
+            Format::Halfpower => jsonl::read(source),
         }
     }
 }
@@ -138,7 +144,7 @@ pub(crate) fn import(path: &Path, format: Option<Format>) -> Result<Imported, Im
 }
 
 /// The same of what was in a file.
-fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
+pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ImportError::TooLarge { file: name.to_owned(), most: MAX_FILE_BYTES >> 20 });
     }
