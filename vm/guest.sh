@@ -24,6 +24,11 @@ figure() {
         inside && $1 == key { sub(/^ *[^ ]* /, ""); gsub(/^"|"?,?$/, ""); print; exit }' "$1"
 }
 
+# bottleneck FILE: of reads, as the pyramid of a run names it
+bottleneck() {
+    awk '$1 == "\"pyramids\":" { inside = 1 } inside && $1 == "\"bottleneck\":" { gsub(/[",]/, ""); print $2; exit }' "$1"
+}
+
 # is_near VALUE WANTED: within 15 %
 is_near() { awk -v value="$1" -v wanted="$2" 'BEGIN { exit !(value > wanted * 0.85 && value < wanted * 1.15) }'; }
 

@@ -297,6 +297,9 @@ pub struct Cpu {
     /// The kernel's own account of the whole machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<SystemAccount>,
+    /// The kinds of the kernel's threads that used most of that, the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_threads: Vec<KernelThread>,
     /// What the upper bound rests on, where a soaker measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soaker: Option<Soaker>,
@@ -343,6 +346,18 @@ pub struct SystemAccount {
     pub iowait_s: f64,
     /// All but idle, waiting and stolen time, and less what a soaker used.
     pub busy_s: f64,
+    /// The kernel's own threads, which are in `system_s` and `softirq_s`; none where they cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_threads_s: Option<f64>,
+}
+
+/// What threads of the kernel of one kind used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelThread {
+    /// Their name without its number and what it is at: `kworker`, `loop`, `jbd2`.
+    pub kind: String,
+    /// Processor time of all of the kind.
+    pub time_s: f64,
 }
 
 /// What an upper bound by a soaker rests on.

@@ -37,6 +37,7 @@ impl Moment {
             idle_s,
             iowait_s,
             busy_s: (user_s + nice_s + system_s + irq_s + softirq_s - soaked_s).max(0.0),
+            kernel_threads_s: None,
         }
     }
 }

@@ -2,14 +2,19 @@
 
 use super::account;
 use super::clock::Clock;
+use super::kernel_threads::{self, Used};
 use super::soaker::{self, Share, Soaker};
 use halfpower_model::sample::SystemAccount;
 use halfpower_model::{CpuAccounting, Workload};
 use std::io;
+use std::time::Duration;
 
 /// What is read at the start and at the end.
 pub(crate) struct Accounts {
     soaker: Option<Soaker>,
+    threads: Option<kernel_threads::Moment>,
+    /// How long before the measured part the kernel's threads are to be looked at once more; none once they were.
+    lead: Option<Duration>,
     begun: Option<Begun>,
 }
 
@@ -22,6 +27,7 @@ struct Begun {
 #[derive(Debug, Default)]
 pub(crate) struct Accounted {
     pub(crate) system: Option<SystemAccount>,
+    pub(crate) threads: Option<Used>,
     pub(crate) soaked: Option<Soaked>,
 }
 
@@ -44,7 +50,32 @@ impl Accounts {
             CpuAccounting::Account => None,
             CpuAccounting::Soaker => Some(Soaker::start(clock)?),
         };
-        Ok(Accounts { soaker, begun: None })
+        Ok(Accounts { soaker, threads: None, lead: None, begun: None })
+    }
+
+    /// Everything is ready to start: looks at what takes a while to see, and how long that is.
+    pub(crate) fn ready(&mut self) {
+        self.threads = kernel_threads::Moment::now();
+        self.lead = self.threads.as_ref().map(|threads| threads.took * 2);
+    }
+
+    /// The measured part begins in so long. Gives how long there is nothing to be done here; none when something was done
+    /// that took a while.
+    pub(crate) fn approach(&mut self, left: Duration) -> Option<Duration> {
+        if left.is_zero() {
+            self.begin();
+            return Some(Duration::MAX);
+        }
+        let Some(lead) = self.lead else { return Some(left) };
+        if left > lead {
+            return Some(left - lead);
+        }
+        self.lead = None;
+        // A warm-up that is as short as that began just now, and so did the first look.
+        if left > lead / 2 {
+            self.threads = kernel_threads::Moment::now();
+        }
+        None
     }
 
     /// The measured part begins; later calls do nothing.
@@ -70,7 +101,11 @@ impl Accounts {
             let of_all = |soaked: &Soaked| (1.0 - soaked.busy) * f64::from(soaked.processors) * account.wall_s;
             now.since(&before, soaked.as_ref().map_or(0.0, of_all))
         });
-        Accounted { system, soaked }
+        // After the account: looking takes a while.
+        let threads = self.threads.and_then(|before| Some(kernel_threads::Moment::now()?.since(&before)));
+        let kernel_threads_s = threads.as_ref().map(|used| used.total_s);
+        let system = system.map(|account| SystemAccount { kernel_threads_s, ..account });
+        Accounted { system, threads, soaked }
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod counters;
 pub(crate) mod cpu;
 pub(crate) mod disk;
 pub mod inspect;
+pub(crate) mod kernel_threads;
 pub mod memory;
 pub(crate) mod perf;
 pub(crate) mod phases;

@@ -8,14 +8,11 @@
 use super::cache;
 use crate::target::{Access, Target, TargetError, filesystem};
 use halfpower_model::Cancel;
-use halfpower_model::reading::{Scrubbed, ScrubbedTarget, Step, Way};
+use halfpower_model::reading::{COLD, Scrubbed, ScrubbedTarget, Step, Way};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// A target counts as cold with less than this share of it in the cache.
-pub const COLD: f64 = 0.01;
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// The page cache alone: names and inodes slow nothing down that is measured here.

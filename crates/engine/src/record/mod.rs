@@ -270,6 +270,7 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) ->
         counters_unavailable: unavailable,
         context_switches: Some(switches),
         system: raw.accounted.system,
+        kernel_threads: raw.accounted.threads.iter().flat_map(|used| used.largest.clone()).collect(),
         soaker: soaked.and_then(|soaked| {
             Some(Soaker {
                 processors: soaked.processors,

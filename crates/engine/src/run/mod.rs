@@ -209,6 +209,7 @@ pub(crate) fn run<P: Personality>(
             }
         };
         let ready = spawned.and_then(|()| await_ready(&shared, &events, cancel));
+        accounts.ready();
         if workload.warmup.0 == 0 {
             accounts.begin();
         }

@@ -40,14 +40,12 @@ pub(super) fn watch(
     let mut done = 0;
     while done < shared.workload.workers {
         let now = clock.tick();
-        if now >= measure_from {
-            accounts.begin();
-        }
+        let warmup = Duration::from_nanos(clock.nanoseconds(measure_from.saturating_sub(now)));
+        let Some(nothing_to_do) = accounts.approach(warmup) else { continue };
         let elapsed_ns = clock.nanoseconds(now.saturating_sub(measure_from));
         let next_ns = (last.at_ns / interval_ns + 1) * interval_ns;
         let wait = Duration::from_nanos(next_ns.saturating_sub(elapsed_ns)).clamp(Duration::from_micros(100), LOOK);
-        let warmup = Duration::from_nanos(clock.nanoseconds(measure_from.saturating_sub(now)));
-        let wait = if warmup.is_zero() { wait } else { wait.min(warmup) };
+        let wait = wait.min(nothing_to_do);
         let (is_over, waits_from) = (shared.is_over(), Instant::now());
         match events.recv_timeout(wait) {
             // Many end at once: looking at the counts after each would take longer than all of them did.

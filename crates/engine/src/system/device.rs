@@ -1,7 +1,7 @@
 //! Block devices in sysfs: what each is, and what it is made of, down to the hardware or to the file of a loop device.
 
 use super::limits::Groups;
-use super::{Root, entries, links, links_in, name_of, number, text};
+use super::{Root, entries, links, links_in, name_of, network, number, text};
 use crate::target::filesystem::{mount_above, whole_disk};
 use halfpower_model::Bytes;
 use halfpower_model::reading::inspect::{Backing, Device, DeviceKind, FileSystem, Ground, LinkKind, Queue};
@@ -29,6 +29,7 @@ fn ground_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Ground {
     Ground {
         device: directory.map(|directory| device(root, &directory, groups, depth)),
         filesystem: Some(FileSystem {
+            network: network::of(root, &mount),
             kind: mount.kind,
             mount_point: mount.point.to_string_lossy().into_owned(),
             mount_options: mount.options,
@@ -131,8 +132,17 @@ fn made_as(directory: &Path, kind: DeviceKind) -> Option<String> {
             }
             Some(words)
         }
+        DeviceKind::Disk => several_controllers(directory),
         _ => None,
     }
+}
+
+/// How the kernel chooses among the controllers of an NVMe disk; none where there is one.
+fn several_controllers(directory: &Path) -> Option<String> {
+    let count = links::controllers(directory).len();
+    let policy = directory.parent().and_then(|subsystem| text(subsystem.join("iopolicy")));
+    let policy = policy.map(|policy| format!(", {policy}")).unwrap_or_default();
+    (count > 1).then(|| format!("disk of {count} controllers{policy}"))
 }
 
 /// A device's queue.
@@ -245,6 +255,20 @@ mod tests {
         assert_eq!((top.kind, top.made_as.as_deref()), (DeviceKind::Raid, Some("raid0 of 2, chunks of 512 KiB")));
         let below: Vec<_> = top.below.iter().map(|disk| (disk.name.as_str(), disk.transport.as_deref())).collect();
         assert_eq!(below, [("sda", Some("sas")), ("sdb", Some("sas"))]);
+    }
+
+    #[test]
+    fn a_disk_of_several_controllers_says_so() {
+        let tree = Tree::new();
+        let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys0";
+        tree.device(&format!("{subsystem}/nvme0n1"), "259:0", &[]);
+        tree.files(&format!("sys/{subsystem}"), &[("iopolicy", "round-robin")]);
+        let made_as = || device(&tree.root(), &tree.root().device((259, 0)).unwrap(), &Groups::default(), 0).made_as;
+        for (name, said) in [("nvme0", None), ("nvme1", Some("disk of 2 controllers, round-robin"))] {
+            tree.files(&format!("sys/devices/{name}"), &[("state", "live")]);
+            tree.link(&Path::new("sys").join(subsystem).join(name), &Path::new("sys/devices").join(name));
+            assert_eq!(made_as().as_deref(), said);
+        }
     }
 
     #[test]

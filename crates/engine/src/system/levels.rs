@@ -24,18 +24,23 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
     let disks: Vec<&Device> =
         stack.iter().filter(is_leaf).filter(|device| device.kind == DeviceKind::Disk).copied().collect();
     if disks.is_empty() {
-        let network = bottom.filesystem.as_ref().filter(|mount| crate::target::filesystem::is_network(&mount.kind));
-        levels.extend(network.map(|mount| {
-            Level::of(LevelName::Link, [channel(&mount.source, None, "a network does not tell what it gives")])
-        }));
+        if let Some(mount) = bottom.filesystem.as_ref()
+            && let Some(network) = &mount.network
+        {
+            let bus = bus(&network.links);
+            levels.extend((!bus.is_empty()).then(|| Level::of(LevelName::Bus, bus)));
+            let why = network.unknown.as_deref().unwrap_or("a network does not tell what it gives");
+            let unknown = || channel(&mount.source, None, why);
+            levels.push(Level::of(LevelName::Link, [network.links.last().map_or_else(unknown, last)]));
+        }
         return levels;
     }
-    let bus: Vec<Channel> = disks.iter().flat_map(|disk| bus(disk)).collect();
+    let bus: Vec<Channel> = disks.iter().flat_map(|disk| bus(&disk.links)).collect();
     if !bus.is_empty() {
         levels.push(Level::of(LevelName::Bus, bus));
     }
     let link = |disk: &&Device| match disk.links.last() {
-        Some(link) => channel(&link.at, link.pap_bytes_per_s, &link.source),
+        Some(link) => last(link),
         None => channel(&disk.name, None, "the kernel does not tell how it is attached"),
     };
     levels.push(Level::of(LevelName::Link, disks.iter().map(link)));
@@ -54,9 +59,14 @@ fn channel(at: &str, pap_bytes_per_s: Option<BytesPerSecond>, source: &str) -> C
     Channel { at: at.to_owned(), through: None, pap_bytes_per_s, source: source.to_owned() }
 }
 
-/// The links above the disk's own, each through the one above it.
-fn bus(disk: &Device) -> Vec<Channel> {
-    let Some((_, above)) = disk.links.split_last() else { return Vec::new() };
+/// The last link of all: the device's or the network's own.
+fn last(link: &Link) -> Channel {
+    channel(&link.at, link.pap_bytes_per_s, &link.source)
+}
+
+/// The links above the last, each through the one above it.
+fn bus(links: &[Link]) -> Vec<Channel> {
+    let Some((_, above)) = links.split_last() else { return Vec::new() };
     let through = |index: usize| index.checked_sub(1).map(|upper: usize| above[upper].at.clone());
     let one = |(index, link): (usize, &Link)| Channel {
         through: through(index),

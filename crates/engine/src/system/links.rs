@@ -39,15 +39,24 @@ pub(super) fn of(disk: &Path) -> Vec<Link> {
     links
 }
 
-/// Where the hardware is. A disk that several controllers lead to is in a place of its own, beside links to them.
+/// Where the hardware is. A disk that several controllers lead to is in a place of its own; the first that works counts.
 fn place_of(disk: &Path) -> PathBuf {
-    let subsystem = disk.parent().filter(|parent| name_of(parent).starts_with("nvme-subsys"));
-    let is_controller = |path: &PathBuf| {
+    let controllers = controllers(disk);
+    let is_live = |path: &&PathBuf| text(path.join("state")).is_none_or(|state| state == "live");
+    controllers.iter().find(is_live).or(controllers.first()).cloned().unwrap_or_else(|| disk.to_owned())
+}
+
+/// The controllers that lead to an NVMe disk in a place of its own, beside links to them; none of any other.
+pub(super) fn controllers(disk: &Path) -> Vec<PathBuf> {
+    let Some(subsystem) = disk.parent().filter(|parent| name_of(parent).starts_with("nvme-subsys")) else {
+        return Vec::new();
+    };
+    let is_one = |path: &PathBuf| {
         let name = name_of(path);
         name.strip_prefix("nvme").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let controller = subsystem.and_then(|directory| entries(directory).into_iter().find(is_controller));
-    controller.and_then(|link| fs::canonicalize(link).ok()).unwrap_or_else(|| disk.to_owned())
+    let links = entries(subsystem).into_iter().filter(is_one);
+    links.filter_map(|link| fs::canonicalize(link).ok()).collect()
 }
 
 /// The link whose lower end a directory is, unless it is PCI's.
@@ -267,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn an_nvme_disk_of_several_controllers_has_the_links_of_the_first() {
+    fn an_nvme_disk_of_several_controllers_has_the_links_of_one_that_works() {
         let tree = Tree::new();
         tree.nvme("nvme0c0n1", "259:7");
         let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys0";
@@ -275,6 +284,16 @@ mod tests {
         let controller = "sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/nvme/nvme0";
         tree.link(&Path::new("sys").join(subsystem).join("nvme0"), Path::new(controller));
         assert_eq!(links(&tree, &disk), [told("0000:41:00.0", 7877.0, "PCIe 16 GT/s × 4, 128b/130b")]);
+        // Of two that lead there, the one that works.
+        tree.files(controller, &[("state", "connecting")]);
+        let other = "sys/devices/pci0000:80/0000:80:01.1/0000:81:00.0";
+        tree.pci("pci0000:80/0000:80:01.1", ("8.0 GT/s PCIe", "2"), ("8.0 GT/s PCIe", "2"));
+        tree.pci("pci0000:80/0000:80:01.1/0000:81:00.0", ("8.0 GT/s PCIe", "2"), ("8.0 GT/s PCIe", "2"));
+        tree.files(&format!("{other}/nvme/nvme1"), &[("state", "live")]);
+        tree.link(&Path::new("sys").join(subsystem).join("nvme1"), Path::new(&format!("{other}/nvme/nvme1")));
+        assert_eq!(links(&tree, &disk), [told("0000:81:00.0", 1969.0, "PCIe 8 GT/s × 2, 128b/130b")]);
+        tree.files(&format!("{other}/nvme/nvme1"), &[("state", "dead")]);
+        assert_eq!(links(&tree, &disk)[0].0, "0000:41:00.0");
     }
 
     #[test]

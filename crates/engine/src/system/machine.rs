@@ -1,7 +1,7 @@
 //! The machine around the targets: processors, caches, memory, kernel, hypervisor.
 
-use super::{Root, dmi, entries, name_of, number, text};
-use halfpower_model::reading::inspect::{Cache, Machine, Memory, MemoryModule, Processors};
+use super::{Root, caches, dmi, entries, name_of, number, text};
+use halfpower_model::reading::inspect::{Machine, Memory, MemoryModule, Processors};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,7 +22,7 @@ pub(crate) fn machine(root: &Root) -> Machine {
         product: (!product.is_empty()).then(|| product.join(" ")),
         kernel: text(root.path("/proc/sys/kernel/osrelease")).unwrap_or_default(),
         processors: processors(root, &cpus),
-        caches: caches(&cpus),
+        caches: caches::all(cpus.iter().map(PathBuf::as_path)),
         numa_nodes: numbered(root, "/sys/devices/system/node", "node").len().max(1) as u32,
         memory: memory(root),
         mitigations: vulnerabilities
@@ -76,27 +76,6 @@ fn processors(root: &Root, cpus: &[PathBuf]) -> Processors {
             .map(|kilohertz| kilohertz / 1e3),
         governors: governors.into_iter().collect(),
     }
-}
-
-/// Each kind of cache once, with how many there are: a cache is told from others by the processors that share it.
-fn caches(cpus: &[PathBuf]) -> Vec<Cache> {
-    let mut found: BTreeMap<(u32, String, u64), BTreeSet<String>> = BTreeMap::new();
-    for index in cpus.iter().flat_map(|cpu| entries(&cpu.join("cache"))) {
-        let told = || {
-            let kib: u64 = text(index.join("size"))?.strip_suffix('K')?.parse().ok()?;
-            Some(((number(index.join("level"))?, text(index.join("type"))?, kib), text(index.join("shared_cpu_list"))?))
-        };
-        if let Some((kind, shared)) = told() {
-            found.entry(kind).or_default().insert(shared);
-        }
-    }
-    let cache = |((level, kind, kib), sharers): ((u32, String, u64), BTreeSet<String>)| Cache {
-        level,
-        kind,
-        size_bytes: Bytes(kib.saturating_mul(1024)),
-        instances: sharers.len() as u32,
-    };
-    found.into_iter().map(cache).collect()
 }
 
 /// What the machine runs in: told by the flag that every hypervisor sets, named by what else shows.

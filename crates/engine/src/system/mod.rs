@@ -4,12 +4,14 @@
 //! stays unknown. Nothing is opened but what these trees hold; serial numbers and addresses are not read. Sources: Linux,
 //! Documentation/ABI (sysfs-block, sysfs-bus-pci, sysfs-ata, sysfs-class-scsi…), and those each file names.
 
+pub(crate) mod caches;
 pub(crate) mod device;
 mod dmi;
 pub(crate) mod levels;
 mod limits;
 mod links;
 pub(crate) mod machine;
+mod network;
 #[cfg(test)]
 mod tree;
 

@@ -124,7 +124,8 @@ pub(crate) fn describe(facts: &mut TargetFacts, path: &Path, number: (u32, u32))
 
 /// Whether a file system of this type is on another machine.
 pub(crate) fn is_network(filesystem: &str) -> bool {
-    const NETWORK: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "lustre", "fuse.sshfs"];
+    const NETWORK: [&str; 10] =
+        ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "fuse.glusterfs", "lustre", "fuse.sshfs"];
     NETWORK.contains(&filesystem)
 }
 

@@ -48,6 +48,6 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let none = TargetFacts::bare(NULL_TARGET, TargetKind::Null, Bytes(0));
     let reading = Reading::new(Figures::Memory(speed), environment(none, Vec::new()), started_at);
-    instrument::conclude(context, &arguments.keeping, &[NULL_TARGET.into()], reading)?;
+    instrument::conclude(context, &arguments.keeping, &[], reading)?;
     Ok(Ending::Done)
 }

@@ -1,7 +1,7 @@
 //! `halfpower report`: a stored run's report, written again, or the page of a reading.
 
 use super::session::{self, DEFAULT_REPORT};
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending};
 use crate::report::{Analysed, ReadingInput, reading_html, write_atomically};
 use crate::store::{RunId, Store};
 use clap::Args;
@@ -40,12 +40,5 @@ fn write_page(store: &Store, arguments: &Arguments, reading: &Reading) -> anyhow
     let run = store.run(arguments.run)?;
     let target = if reading.environment.target.kind == TargetKind::Null { "" } else { run.target.as_str() };
     let input = ReadingInput { run: run.id.0, target, command: &run.command, reading };
-    let page = reading_html(&input)?.ok_or_else(|| {
-        UsageError(format!(
-            "run {run} is a reading of `{}` and has no report; `halfpower runs show {run}` shows it",
-            reading.instrument(),
-            run = arguments.run
-        ))
-    })?;
-    write_atomically(&arguments.output, &page)
+    write_atomically(&arguments.output, &reading_html(&input)?)
 }

@@ -105,15 +105,10 @@ fn table(runs: &[RunSummary]) -> String {
         vec![format!("{:>4}  {:<16}  {:<11}  {:>7}  {}", "run", "begun (UTC)", "status", "samples", "what")];
     lines.extend(runs.iter().map(|run| {
         let begun = run.started_at.strftime("%Y-%m-%d %H:%M").to_string();
+        // An instrument of the machine itself has no target.
+        let on = if run.target.is_empty() { String::new() } else { format!(" on {}", printable(&run.target)) };
         let note = run.note.as_deref().map(|note| format!(" ({})", printable(note))).unwrap_or_default();
-        format!(
-            "{:>4}  {begun:<16}  {:<11}  {:>7}  {} on {}{note}",
-            run.id.0,
-            run.status.word(),
-            run.samples,
-            run.name,
-            printable(&run.target)
-        )
+        format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {}{on}{note}", run.id.0, run.status.word(), run.samples, run.name)
     }));
     lines.join("\n")
 }

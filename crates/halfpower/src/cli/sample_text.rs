@@ -60,6 +60,9 @@ pub(super) fn summary(sample: &Sample) -> String {
     if !sample.instrument.obtained.is_empty() {
         line(&mut text, "obtained", &sample.instrument.obtained.join(", "));
     }
+    for refused in &sample.instrument.refused {
+        line(&mut text, "unavailable", refused);
+    }
     for warning in &sample.warnings {
         line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
     }
@@ -106,8 +109,10 @@ fn machine(sample: &Sample) -> Option<String> {
     let (busy, stolen) = (share(account.busy_s)?, share(account.steal_s)?);
     let switches = sample.cpu.context_switches.unwrap_or_default();
     let (waits, taken) = (switches.voluntary, switches.involuntary);
+    let threads = account.kernel_threads_s.and_then(share);
+    let threads = threads.map(|share| format!(", {share} by the kernel's threads")).unwrap_or_default();
     Some(format!(
-        "{busy} of its processor time used, {stolen} stolen; workers waited {waits} times, were interrupted {taken}"
+        "{busy} of its processor time used{threads}, {stolen} stolen; workers waited {waits} times, were interrupted {taken}"
     ))
 }
 

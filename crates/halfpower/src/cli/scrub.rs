@@ -3,10 +3,10 @@
 use super::instrument::{self, Keeping};
 use super::{Context, Ending};
 use clap::Args;
-use halfpower_engine::scrub::{COLD, ScrubOptions, scrub};
+use halfpower_engine::scrub::{ScrubOptions, scrub};
 use halfpower_engine::{Access, Target, environment};
 use halfpower_model::Reading;
-use halfpower_model::reading::Figures;
+use halfpower_model::reading::{Figures, ScrubbedTarget};
 use std::path::PathBuf;
 
 /// Puts files and block devices out of the file cache, so that the next buffered read is cold, and proves it
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let facts = |path: &PathBuf| Ok(Target::open(path, Access::Read)?.facts().clone());
     let mut targets = arguments.paths.iter().map(facts).collect::<anyhow::Result<Vec<_>>>()?;
     let first = targets.remove(0);
-    let cold = scrubbed.targets.iter().all(|target| target.cached_now().is_some_and(|share| share < COLD));
+    let cold = scrubbed.targets.iter().all(ScrubbedTarget::is_cold);
     let reading = Reading::new(Figures::Scrub(scrubbed), environment(first, targets), started_at);
     instrument::conclude(context, &arguments.keeping, &arguments.paths, reading)?;
     if context.cancel.is_cancelled() {

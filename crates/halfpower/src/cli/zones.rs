@@ -7,11 +7,14 @@ use super::{Context, Ending, UsageError};
 use crate::store::{RunId, RunStatus, Store};
 use clap::Args;
 use halfpower_analysis::instrument::zones as analysis;
+use halfpower_engine::inspect::inspect;
 use halfpower_engine::zones::{self as engine, Places};
 use halfpower_engine::{Access, Host, Target};
+use halfpower_model::reading::inspect::Device;
 use halfpower_model::reading::{Figures, Probe, Zones};
+use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Cancel, MeasureError, Reading, Testbed};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The most places: finding the bands takes as long as their number squared.
@@ -55,6 +58,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         },
         (None, None) => anyhow::bail!(UsageError("name a device or a large file".to_owned())),
     };
+    if let Some(limited) = limited(Path::new(&host.describe().target.path))?
+        && !reading.warnings.contains(&limited)
+    {
+        reading.warnings.push(limited);
+    }
     let result = carry_on(context, &mut store, run, &mut reading, &mut host);
     context.console.end_bar();
     let status = match &result {
@@ -84,6 +92,21 @@ fn open(target: &std::path::Path) -> anyhow::Result<Host> {
         anyhow::bail!(UsageError(unsuitable));
     }
     Ok(Host::new(target))
+}
+
+/// Says where a control group holds reads back, on the device or on one below it.
+fn limited(target: &Path) -> anyhow::Result<Option<Warning>> {
+    let (inspected, _) = inspect(&[target.to_owned()])?;
+    let device = inspected.targets.first().and_then(|target| target.ground.device.as_ref());
+    let mut limits = device.into_iter().flat_map(Device::stack).flat_map(|device| &device.limits);
+    let limit = limits.find(|limit| limit.read_bytes_per_s.is_some() || limit.read_requests_per_s.is_some());
+    Ok(limit.map(|limit| {
+        Warning::new(
+            "limited",
+            format!("what is read is limited {limit}: single reads come at once or not at all, so that the figures mean nothing"),
+            "run it in another control group",
+        )
+    }))
 }
 
 /// A new run without a probe; none where it was cancelled meanwhile.

@@ -1,16 +1,18 @@
-//! The report as one HTML file: the template filled in, every text escaped on the way.
+//! The report as one HTML file: the template filled in, every text escaped on the way, and control characters in it, which
+//! HTML has no place for, made visible.
 
 use super::ReportInput;
 use super::view::View;
 use anyhow::Result;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, UndefinedBehavior, escape_formatter};
 use serde::Serialize;
 
 /// The templates by name. The names end in `.html`, which is what turns escaping on.
-const TEMPLATES: [(&str, &str); 3] = [
+const TEMPLATES: [(&str, &str); 4] = [
     ("parts.html", include_str!("parts.html")),
+    ("frame.html", include_str!("frame.html")),
     ("report.html", include_str!("report.html")),
     ("reading.html", include_str!("reading/reading.html")),
 ];
@@ -32,9 +34,19 @@ pub(super) fn render(name: &str, view: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.set_formatter(|output, state, value| match value.as_str().and_then(without_controls) {
+        Some(text) if !value.is_safe() => escape_formatter(output, state, &Value::from(text)),
+        _ => escape_formatter(output, state, value),
+    });
     environment.add_global("style", STYLE);
     for (name, template) in TEMPLATES {
         environment.add_template(name, template)?;
     }
     Ok(environment.get_template(name)?.render(Serde(view))?)
+}
+
+/// A text with a mark in the place of each control character but the ends of lines; none where there is none.
+fn without_controls(text: &str) -> Option<String> {
+    let is_unwanted = |c: char| c.is_control() && c != '\n';
+    text.contains(is_unwanted).then(|| text.replace(is_unwanted, "\u{fffd}"))
 }

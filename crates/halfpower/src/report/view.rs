@@ -271,10 +271,13 @@ fn description(chart: &Chart) -> String {
 fn caption(chart: &Chart) -> String {
     let estimates = chart.lines.iter().flat_map(|line| &line.points).filter_map(|point| match point.y {
         Value::Estimate(estimate) => Some(estimate),
-        Value::LatencyNs(_) => None,
+        Value::LatencyNs(_) | Value::Once(_) => None,
     });
     let estimates: Vec<Estimate> = estimates.collect();
     let mut caption = format!("A point is {}", chart.point);
+    if chart.lines.iter().any(|line| line.stroke == chart::Stroke::Points) {
+        return caption;
+    }
     let repetitions = || estimates.iter().map(|estimate| estimate.repetitions);
     match (repetitions().min(), repetitions().max()) {
         (Some(least), Some(most)) if least == most => caption += &format!(" over {most} repetitions."),

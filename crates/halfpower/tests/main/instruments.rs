@@ -26,7 +26,10 @@ fn what_was_scrubbed_is_cold_and_is_remembered() {
     assert!(list.contains("scrub on ") && list.contains("(before the test)"), "{list}");
     let shown = lab.json(["runs", "show", "1", "--json"]);
     assert_eq!(shown, reading);
-    lab.refuses(["report", "1"], 2, "is a reading of `scrub`");
+    let report = lab.json(["report", "1", "--json", "--output=page.html"]);
+    assert_eq!(report["report"], "page.html");
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(page.contains("<h1>Scrub</h1>") && page.contains("before the test"), "{page}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod instruments;
 mod interchange;
 mod json;
 mod memory;
+mod ordinary;
 mod plugin;
 mod pyramid;
 mod refusal;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
@@ -35,7 +36,9 @@ struct Throttle(PathBuf);
 impl Throttle {
     /// None where there is no such controller, which is said.
     fn new() -> Option<Throttle> {
-        let path = Path::new(BLKIO).join(format!("halfpower-test-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Relaxed);
+        let path = Path::new(BLKIO).join(format!("halfpower-test-{}-{count}", std::process::id()));
         if !is_root() {
             return None;
         }
@@ -95,6 +98,27 @@ fn of_setting(reading: &Value, index: usize) -> f64 {
 }
 
 #[test]
+fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
+    let Some(throttle) = Throttle::new() else { return };
+    let lab = Lab::new();
+    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
+        return skip("no loop device is to be had");
+    };
+    let zones = ["zones", device.name(), "--places=16", "--read-size=16KiB"];
+    let codes = |reading: &Value| {
+        let warnings = reading["warnings"].as_array().cloned().unwrap_or_default();
+        warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&throttle.json(&lab, &zones)), [""; 0], "nothing is limited yet");
+    throttle.limit(&device, 24_000_000);
+    let reading = throttle.json(&lab, &zones);
+    assert_eq!(codes(&reading), ["limited"]);
+    let message = reading["warnings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("reads to 24 MB/s, by control group blkio:/halfpower-test-"), "{message}");
+    assert_eq!(codes(&lab.json([&zones[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
+}
+
+#[test]
 fn a_throttled_device_has_the_rate_that_is_known() {
     let Some(throttle) = Throttle::new() else { return };
     let lab = Lab::new();
@@ -102,10 +126,11 @@ fn a_throttled_device_has_the_rate_that_is_known() {
     let (Some(one), Some(two)) = (Loop::on(&images[0]), Loop::on(&images[1])) else {
         return skip("no loop device is to be had");
     };
-    let how = ["--duration=2s", "--repetitions=2", "--each-and-all"];
+    // A throttle gives back a tenth of a second that was not used, after a stall too: 2.5 % of 4 s.
+    let how = ["--duration=4s", "--repetitions=2", "--each-and-all"];
     for rate in [12_000_000_u32, 40_000_000] {
         throttle.limit(&one, rate.into());
-        let io = ["io", one.name(), "--buffering=direct", "--depth=4", "--warmup=500ms", "--duration=2s"];
+        let io = ["io", one.name(), "--buffering=direct", "--depth=4", "--warmup=500ms", "--duration=4s"];
         let of_all = |sample: &Value, _| sample["total"]["bytes_per_s"].as_f64().unwrap();
         measured(&[rate.into()], || throttle.json(&lab, &io), of_all);
         let burst = [&["burst", one.name()], &how[..]].concat();
@@ -116,4 +141,30 @@ fn a_throttled_device_has_the_rate_that_is_known() {
     let burst = [&["burst", one.name(), two.name()], &how[..]].concat();
     let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &burst), of_setting);
     assert_eq!(reading["figures"]["limit"], Value::Null);
+}
+
+#[test]
+fn what_a_loop_device_costs_is_seen_in_the_kernel_s_threads() {
+    let lab = Lab::new();
+    let file = lab.data_file("file", 16 << 10);
+    let Some(device) = Loop::on(&file) else { return skip("needs root and a loop device") };
+    let io = |target: &str| {
+        // The warm-up has the file in the cache that the device's thread copies from.
+        let io = ["io", target, "--buffering=direct", "--request-size=256KiB", "--warmup=300ms", "--duration=500ms"];
+        lab.json([&io[..], &["--json"]].concat())
+    };
+    let sample = io(device.name());
+    if sample["cpu"]["system"]["kernel_threads_s"].is_null() {
+        return skip("no thread of the kernel is to be seen here");
+    }
+    let time_s = |sample: &Value| sample["cpu"]["system"]["kernel_threads_s"].as_f64().unwrap();
+    // One thread of the kernel does the requests one after another and has nothing else to do but to copy.
+    let used_s = time_s(&sample);
+    assert!(used_s > 0.05, "{used_s} s: {}", sample["cpu"]);
+    let kinds = sample["cpu"]["kernel_threads"].as_array().unwrap();
+    let sum_s: f64 = kinds.iter().map(|kind| kind["time_s"].as_f64().unwrap()).sum();
+    assert!((kinds[0]["kind"] == "kworker" || kinds[0]["kind"] == "loop") && sum_s <= used_s + 1e-9, "{kinds:?}");
+    // The window is a little longer than the account's.
+    let processors = sample["environment"]["cpus"].as_f64().unwrap();
+    assert!(used_s <= (sample["cpu"]["system"]["wall_s"].as_f64().unwrap() + 0.1) * processors, "{used_s} s");
 }

@@ -1,8 +1,9 @@
 //! Burst: what a cache, a link and a bus give when no medium is involved.
 
 use crate::finding::Estimate;
-use crate::units::{Bytes, BytesPerSecond, Nanoseconds, seconds};
+use crate::units::{Bytes, BytesPerSecond, Nanoseconds, seconds, significant};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What re-reading small regions came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,4 +82,59 @@ pub enum MediumVerdict {
     Medium,
     /// Reads far away are as fast as those of the region: nothing tells them apart.
     Undecided,
+}
+
+impl Burst {
+    /// What the reader came for: what all of them give, and whether they share a limit.
+    pub fn verdict(&self) -> String {
+        let most = self.settings.iter().max_by_key(|setting| setting.targets.len());
+        let rate = |estimate: Option<Estimate>| {
+            estimate.map_or_else(|| "nothing".to_owned(), |rate| rate.quantity.format(rate.value))
+        };
+        let all = rate(most.map(|setting| setting.bytes_per_s));
+        match (&self.limit, self.targets.len()) {
+            (_, 1) => format!("{all} from one target"),
+            (Some(limit), _) => {
+                let reached = limit.targets;
+                format!("{} shared: {reached} targets reach what they have in common", rate(Some(limit.bytes_per_s)))
+            }
+            (None, count) => format!("{all} from {count} targets, which share no limit that this reaches"),
+        }
+    }
+}
+
+impl BurstSetting {
+    /// What targets together give, in percent of the sum alone; none for one alone.
+    pub fn share_of_alone(&self) -> Option<String> {
+        let percent = |share: f64| significant(share * 100.0);
+        let interval = |ratio: &Estimate| match (ratio.low, ratio.high) {
+            (Some(low), Some(high)) => format!(" [{} to {}]", percent(low), percent(high)),
+            _ => String::new(),
+        };
+        self.of_alone.map(|ratio| format!("{} %{} of the sum alone", percent(ratio.value), interval(&ratio)))
+    }
+}
+
+impl fmt::Display for Medium {
+    /// Whether the medium was involved, and by what that shows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |nanoseconds: Option<u64>| {
+            nanoseconds.map_or_else(|| "an unknown time".to_owned(), |nanoseconds| Nanoseconds(nanoseconds).to_string())
+        };
+        let (near, far) = (time(self.near_p50_ns), time(self.far_p50_ns));
+        let slow = self.slow_share.map(|share| significant(share * 100.0));
+        match (self.verdict, slow) {
+            (MediumVerdict::Cache, _) => write!(f, "from a cache: a small read here takes {near}, one far away {far}"),
+            (MediumVerdict::Medium, Some(share)) => {
+                write!(f, "went to its medium: {share} % of the re-reads took as much longer as that takes ({far})")
+            }
+            (MediumVerdict::Medium, None) => write!(f, "went to its medium: even a small read here takes {near}"),
+            (MediumVerdict::Undecided, _) if self.far_p50_ns.is_none() => {
+                f.write_str("from a cache or a medium: there is nothing far away to compare with")
+            }
+            (MediumVerdict::Undecided, _) => {
+                write!(f, "from a cache or a medium as fast: a small read here takes {near}, one far away {far}")
+            }
+        }
+    }
 }

@@ -49,6 +49,29 @@ pub struct FileSystem {
     pub mount_options: String,
     /// What is mounted.
     pub source: String,
+    /// Where it is and how it is reached, of one on a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+}
+
+/// What a network file system is mounted from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Network {
+    /// The server, as the mount names it; none where there is none to name.
+    pub server: Option<String>,
+    /// What of it is mounted.
+    pub share: Option<String>,
+    /// The mount's options that decide what a request costs: `rsize=1048576`, `sync`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The interface that requests leave by.
+    pub interface: Option<String>,
+    /// The links from the processor to the network, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Why there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
 }
 
 /// A block device and what lies below it.

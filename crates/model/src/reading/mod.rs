@@ -9,14 +9,16 @@ mod memory;
 mod rounds;
 mod scrub;
 mod soak;
+mod tree;
 mod zones;
 
 pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
 pub use inspect::{Inspected, InspectedTarget};
 pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
 pub use rounds::Rounds;
-pub use scrub::{Scrubbed, ScrubbedTarget, Step, Way};
-pub use soak::{Soaked, SoakedProcessor};
+pub use scrub::{COLD, Scrubbed, ScrubbedTarget, Step, Way, cached_share};
+pub use soak::{Soaked, SoakedProcessor, tenth_of_percent};
+pub use tree::Branch;
 pub use zones::{Band, Probe, Zones};
 
 use crate::environment::Environment;

@@ -1,6 +1,7 @@
 //! Soaking: how idle the machine is, told by the time that is left for loops nobody needs.
 
 use crate::sample::SystemAccount;
+use crate::units::significant;
 use serde::{Deserialize, Serialize};
 
 /// What soaking came to.
@@ -33,4 +34,58 @@ pub struct SoakedProcessor {
     pub calibration_busy_share: f64,
     /// By how much it may be wrong.
     pub error_share: f64,
+}
+
+impl SoakedProcessor {
+    /// Share of its time that was left for the loop; noise may make it more than all.
+    pub fn idle_share(&self) -> f64 {
+        1.0 - self.busy_share
+    }
+}
+
+impl Soaked {
+    /// What the reader came for: how idle the machine is as a whole.
+    pub fn verdict(&self) -> String {
+        let count = self.processors.len();
+        format!(
+            "{} idle, {} busy, within {} ({count} processor{}, {} s)",
+            tenth_of_percent(1.0 - self.busy_share),
+            tenth_of_percent(self.busy_share),
+            tenth_of_percent(self.error_share),
+            if count == 1 { "" } else { "s" },
+            significant(self.measured_s),
+        )
+    }
+
+    /// The kernel's own account of the same time: a name and its share of all processors' time, each. The loops are in
+    /// `nice`, so that is left out. Empty where it does not say.
+    pub fn account_shares(&self) -> Vec<(&'static str, String)> {
+        let Some(account) = &self.account else { return Vec::new() };
+        let all_s = account.wall_s * self.processors.len().max(1) as f64;
+        let parts = [
+            ("busy", account.busy_s),
+            ("user", account.user_s),
+            ("system", account.system_s),
+            ("interrupts", account.irq_s + account.softirq_s),
+            ("stolen", account.steal_s),
+        ];
+        parts.map(|(name, part_s)| (name, tenth_of_percent(part_s / all_s))).to_vec()
+    }
+}
+
+/// A share to a tenth of a percent: the loops tell no more. What rounds to nothing has no sign.
+pub fn tenth_of_percent(share: f64) -> String {
+    let tenths = (share * 1000.0).round() + 0.0;
+    format!("{:.1} %", tenths / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounds_to_nothing_has_no_sign() {
+        let shown = [-0.000_4, 0.000_4, -0.002, 0.248, 1.002].map(tenth_of_percent);
+        assert_eq!(shown, ["0.0 %", "0.0 %", "-0.2 %", "24.8 %", "100.2 %"]);
+    }
 }

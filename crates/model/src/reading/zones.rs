@@ -1,7 +1,7 @@
 //! Zones: throughput from the first to the last byte.
 
 use crate::finding::Estimate;
-use crate::units::{Bytes, BytesPerSecond};
+use crate::units::{Bytes, BytesPerSecond, significant};
 use serde::{Deserialize, Serialize};
 
 /// What reading a target here and there came to.
@@ -52,5 +52,49 @@ impl Zones {
     /// Whether every place was read.
     pub fn is_complete(&self) -> bool {
         self.probes.len() == self.places as usize
+    }
+
+    /// What the reader came for: the first and the last band and what is lost between, or that there is one only.
+    pub fn verdict(&self) -> String {
+        let rate = |band: &Band| BytesPerSecond(band.bytes_per_s.value);
+        match &self.bands[..] {
+            [] => "too few places were read to look for bands".to_owned(),
+            [band] => format!("flat, {} from the first byte to the last", rate(band)),
+            [first, .., last] => {
+                let lost = self.loss.map(|loss| lost(&loss)).unwrap_or_default();
+                format!("{} bands, {} in the first, {} in the last{lost}", self.bands.len(), rate(first), rate(last))
+            }
+        }
+    }
+}
+
+/// What the last band loses, or gains.
+fn lost(loss: &Estimate) -> String {
+    let word = if loss.value < 0.0 { "gained" } else { "lost" };
+    let percent = |share: f64| significant(share.abs() * 100.0);
+    let interval = match (loss.low, loss.high) {
+        // Of one sign; else the ends have one of their own.
+        (Some(low), Some(high)) if low * high > 0.0 => {
+            format!(" [{} to {}]", percent(low.abs().min(high.abs())), percent(low.abs().max(high.abs())))
+        }
+        _ => String::new(),
+    };
+    format!(": {} %{interval} {word}", percent(loss.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Quantity;
+
+    #[test]
+    fn a_loss_has_its_interval_where_that_is_of_one_sign() {
+        let of = |value, low, high| {
+            let [low, high] = [low, high].map(Some);
+            lost(&Estimate { quantity: Quantity::Ratio, value, low, high, repetitions: 9 })
+        };
+        assert_eq!(of(0.45, 0.44, 0.46), ": 45 % [44 to 46] lost");
+        assert_eq!(of(-0.1, -0.2, -0.05), ": 10 % [5 to 20] gained");
+        assert_eq!(of(0.02, -0.01, 0.05), ": 2 % lost");
     }
 }

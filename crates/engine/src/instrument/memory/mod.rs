@@ -7,7 +7,6 @@
 //! that no cache holds makes most processors read it first, and only the bytes stored are counted.
 
 mod buffer;
-mod caches;
 mod chase;
 mod kernels;
 mod plan;

@@ -1,10 +1,10 @@
 //! What is measured: which threads, working sets and rounds, from what was asked for and what this host has.
 
 use super::MemoryError;
-use super::caches::caches;
 use super::kernels::GRANULE;
 use super::together::allowed;
 use crate::host::available_memory;
+use crate::system::{Root, caches::data_caches};
 use halfpower_model::reading::Cache;
 use halfpower_model::{Bytes, Nanoseconds};
 
@@ -66,7 +66,7 @@ impl Plan {
     /// When it has not what was asked for.
     pub(super) fn new(options: &MemoryOptions) -> Result<Plan, MemoryError> {
         let processors = allowed();
-        let caches = processors.first().map(|processor| caches(*processor)).unwrap_or_default();
+        let caches = processors.first().map(|processor| data_caches(&Root::host(), *processor)).unwrap_or_default();
         resolve(options, processors, caches, available_memory())
     }
 

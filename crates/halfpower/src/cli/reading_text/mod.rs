@@ -8,8 +8,7 @@ mod zones;
 
 use super::console::printable;
 use halfpower_model::Reading;
-use halfpower_model::reading::{Figures, Scrubbed, Way};
-use halfpower_model::units::significant;
+use halfpower_model::reading::{Figures, Scrubbed, cached_share};
 use std::fmt::Write;
 
 /// A reading for people.
@@ -32,22 +31,9 @@ pub(super) fn summary(reading: &Reading) -> String {
 fn scrub(text: &mut String, scrubbed: &Scrubbed) {
     for target in &scrubbed.targets {
         let _ = writeln!(text, "{}, {}", printable(&target.path), target.size_bytes);
-        let _ = writeln!(text, "  {:<22} {}", "in the cache before", share(target.cached_before));
+        let _ = writeln!(text, "  {:<22} {}", "in the cache before", cached_share(target.cached_before));
         for step in &target.steps {
-            let way = match step.way {
-                Way::Advice => "flushed and let go of",
-                Way::DropCaches => "all caches dropped",
-                Way::ScratchFile => "scratch file read",
-            };
-            let _ = writeln!(text, "  {way:<22} {}", share(step.cached_after));
+            let _ = writeln!(text, "  {:<22} {}", step.way, cached_share(step.cached_after));
         }
     }
-}
-
-/// A share in percent, or that nobody tells.
-fn share(share: Option<f64>) -> String {
-    share.map_or_else(
-        || "unknown: the kernel tells it to who may write the file".to_owned(),
-        |share| format!("{} %", significant(share * 100.0)),
-    )
 }

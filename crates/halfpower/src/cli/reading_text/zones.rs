@@ -2,8 +2,7 @@
 
 use crate::cli::console::printable;
 use halfpower_model::reading::{Band, Zones};
-use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, Estimate};
+use halfpower_model::{Bytes, BytesPerSecond};
 use std::fmt::Write;
 
 /// Columns and rows of the chart.
@@ -14,7 +13,7 @@ const BANDS_SHOWN: usize = 32;
 
 /// The first and the last band first, then all of them, then a chart.
 pub(super) fn write(text: &mut String, zones: &Zones) {
-    let _ = writeln!(text, "{}, {}: {}", printable(&zones.path), zones.size_bytes, headline(zones));
+    let _ = writeln!(text, "{}, {}: {}", printable(&zones.path), zones.size_bytes, zones.verdict());
     let of = if zones.is_complete() { String::new() } else { format!("{} of ", zones.probes.len()) };
     let _ = writeln!(text, "  one direct read of {} at {of}{} places", zones.read_bytes, zones.places);
     if zones.bands.len() > 1 {
@@ -26,32 +25,6 @@ pub(super) fn write(text: &mut String, zones: &Zones) {
         let _ = writeln!(text, "  and {} more", zones.bands.len() - BANDS_SHOWN);
     }
     chart(text, zones);
-}
-
-fn headline(zones: &Zones) -> String {
-    let rate = |band: &Band| BytesPerSecond(band.bytes_per_s.value);
-    match &zones.bands[..] {
-        [] => "too few places were read to look for bands".to_owned(),
-        [band] => format!("flat, {} from the first byte to the last", rate(band)),
-        [first, .., last] => {
-            let lost = zones.loss.map(|loss| lost(&loss)).unwrap_or_default();
-            format!("{} bands, {} in the first, {} in the last{lost}", zones.bands.len(), rate(first), rate(last))
-        }
-    }
-}
-
-/// What the last band loses, or gains.
-fn lost(loss: &Estimate) -> String {
-    let word = if loss.value < 0.0 { "gained" } else { "lost" };
-    let percent = |share: f64| significant(share.abs() * 100.0);
-    let interval = match (loss.low, loss.high) {
-        // Of one sign; else the ends have one of their own.
-        (Some(low), Some(high)) if low * high > 0.0 => {
-            format!(" [{} to {}]", percent(low.abs().min(high.abs())), percent(low.abs().max(high.abs())))
-        }
-        _ => String::new(),
-    };
-    format!(": {} %{interval} {word}", percent(loss.value))
 }
 
 fn place(band: &Band) -> String {

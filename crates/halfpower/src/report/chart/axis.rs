@@ -17,6 +17,8 @@ pub(in crate::report) enum XAxis {
     Share,
     /// Bytes of a working set, each doubling a step.
     WorkingSet,
+    /// Bytes from the start of the target.
+    Place,
 }
 
 /// What runs from bottom to top.
@@ -36,13 +38,14 @@ pub(in crate::report) enum YAxis {
 
 impl XAxis {
     /// Steps from the origin: doublings of a KiB or of one request, or from the median to one nine, two nines
-    /// and so on.
+    /// and so on, or bytes.
     pub(super) fn place(self, x: f64) -> f64 {
         match self {
             XAxis::RequestSize | XAxis::WorkingSet => (x / 1024.0).log2(),
             XAxis::Depth => x.log2(),
             XAxis::Share if x < 0.9 => (0.5 / (1.0 - x)).log10() / 5_f64.log10(),
             XAxis::Share => -(1.0 - x).log10(),
+            XAxis::Place => x,
         }
     }
 
@@ -50,7 +53,16 @@ impl XAxis {
     pub(super) fn tick_step(self, steps: f64) -> f64 {
         match self {
             XAxis::WorkingSet => (steps / TICKS_WITH_UNITS).ceil().max(1.0),
+            XAxis::Place => (steps / TICKS_WITH_UNITS).max(1.0).log2().ceil().exp2(),
             XAxis::RequestSize | XAxis::Depth | XAxis::Share => 1.0,
+        }
+    }
+
+    /// Room beside the outermost points, as a share of what is between two numbers.
+    pub(super) fn margin(self) -> f64 {
+        match self {
+            XAxis::Place => 0.15,
+            XAxis::RequestSize | XAxis::Depth | XAxis::Share | XAxis::WorkingSet => 0.3,
         }
     }
 
@@ -61,6 +73,7 @@ impl XAxis {
             XAxis::Depth => "depth",
             XAxis::Share => "share of requests that were faster",
             XAxis::WorkingSet => "working set of a thread",
+            XAxis::Place => "from the start of the target",
         }
     }
 
@@ -70,6 +83,7 @@ impl XAxis {
             XAxis::RequestSize if place >= 10.0 => format!("{} MiB", significant((place - 10.0).exp2())),
             XAxis::RequestSize | XAxis::Depth => significant(place.exp2()),
             XAxis::WorkingSet => Bytes((place.exp2() * 1024.0).round() as u64).to_string(),
+            XAxis::Place => Bytes(place.round() as u64).to_string(),
             XAxis::Share if place < 0.5 => "50 %".to_owned(),
             XAxis::Share => {
                 let decimals = (place.round() - 2.0).max(0.0) as usize;
@@ -85,6 +99,7 @@ impl XAxis {
             XAxis::Depth => "the depth",
             XAxis::Share => "the share of requests",
             XAxis::WorkingSet => "the working set of a thread",
+            XAxis::Place => "the target, from its first byte to its last",
         }
     }
 
@@ -95,13 +110,14 @@ impl XAxis {
             XAxis::Depth => "depth",
             XAxis::Share => "share of requests",
             XAxis::WorkingSet => "working set",
+            XAxis::Place => "place",
         }
     }
 
     /// A value in that column.
     pub(in crate::report) fn text(self, x: f64) -> String {
         match self {
-            XAxis::RequestSize | XAxis::WorkingSet => Bytes(x as u64).to_string(),
+            XAxis::RequestSize | XAxis::WorkingSet | XAxis::Place => Bytes(x as u64).to_string(),
             XAxis::Depth => significant(x),
             XAxis::Share => {
                 let percent = format!("{:.6}", x * 100.0);
@@ -165,6 +181,7 @@ mod tests {
             (XAxis::Share, 0.99, 2.0, "99 %"),
             (XAxis::Share, 0.9999, 4.0, "99.99 %"),
             (XAxis::WorkingSet, 524_288.0, 9.0, "512 KiB"),
+            (XAxis::Place, 1_073_741_824.0, 1_073_741_824.0, "1 GiB"),
         ] {
             assert!((axis.place(x) - place).abs() < 1e-9, "{axis:?} {x}");
             assert_eq!(axis.tick(place), label);
@@ -177,5 +194,7 @@ mod tests {
         assert_eq!(XAxis::WorkingSet.tick_step(15.0), 3.0);
         assert_eq!(XAxis::WorkingSet.tick_step(2.0), 1.0);
         assert_eq!(XAxis::Depth.tick_step(15.0), 1.0);
+        // A disk of 1 TB has 931 GiB.
+        assert_eq!(XAxis::Place.tick_step(1e12), 256.0 * 1_073_741_824.0);
     }
 }

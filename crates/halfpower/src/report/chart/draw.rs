@@ -2,7 +2,7 @@
 //! size follows the column.
 
 use super::swatch::{REFERENCE_DASHES, colour, marker};
-use super::{Chart, LINES_SHOWN, Line, Point, Value, YAxis};
+use super::{Chart, LINES_SHOWN, Line, Point, Stroke, Value, YAxis};
 use kuva::backend::svg::SvgBackend;
 use kuva::plot::{BandPlot, LinePlot, ScatterPlot};
 use kuva::prelude::LineStyle;
@@ -19,8 +19,6 @@ const HEIGHT: f64 = 310.0;
 /// Room for the numbers and the name of the vertical axis.
 const MARGIN_LEFT: f64 = 68.0;
 const MARGIN_RIGHT: f64 = 16.0;
-/// Room beside the outermost points, in steps of the axis.
-const MARGIN_STEPS: f64 = 0.3;
 /// Points of a line that are marked; more would hide the line.
 const MARKED: usize = 40;
 
@@ -35,14 +33,19 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
     plots.extend(lines.iter().enumerate().filter_map(|(index, line)| band(chart, &scale, index, line)));
     for (index, line) in lines.iter().enumerate() {
         let points: Vec<(f64, f64)> =
-            line.points.iter().map(|point| (chart.x.place(point.x), scale.place(point.y.figure()))).collect();
-        let whiskers = whiskers(&scale, line);
+            corners(line).map(|(x, point)| (chart.x.place(x), scale.place(point.y.figure()))).collect();
+        let (whiskers, stroke_of) = (whiskers(&scale, line), line.stroke);
         let style = line.stroke.dashes().map_or(LineStyle::Solid, |dashes| LineStyle::Custom(dashes.to_owned()));
         // Earlier lines are wider, so that one that coincides with a later one is seen to either side of it.
         let behind = (lines.len() - index) as f64;
+        if line.stroke == Stroke::Points {
+            let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
+            plots.push(Plot::Scatter(markers.with_size(2.0).with_marker_opacity(0.75)));
+            continue;
+        }
         let line = LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style);
         plots.push(Plot::Line(line.with_stroke_width(1.6 + 0.2 * behind)));
-        if points.len() > MARKED {
+        if points.len() > MARKED || stroke_of == Stroke::Steps {
             continue;
         }
         let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
@@ -70,11 +73,22 @@ pub(in crate::report) fn view_box() -> String {
     format!("0 0 {WIDTH} {HEIGHT}")
 }
 
+/// Where a line bends: at its points, and of steps at the end of each as well.
+fn corners(line: &Line) -> impl Iterator<Item = (f64, &Point)> {
+    let ends = line.points.iter().skip(1).map(|next| next.x);
+    let ends = ends.filter(|_| line.stroke == Stroke::Steps).map(Some).chain(std::iter::repeat(None));
+    let of_point = |(point, end): (_, Option<f64>)| {
+        let point: &Point = point;
+        [Some(point.x), end].into_iter().flatten().map(move |x| (x, point))
+    };
+    line.points.iter().zip(ends).flat_map(of_point)
+}
+
 /// The ends of a point's interval.
 fn interval(scale: &Scale, point: &Point) -> Option<(f64, f64)> {
     match point.y {
         Value::Estimate(estimate) => Some((scale.place(estimate.low?), scale.place(estimate.high?))),
-        Value::LatencyNs(_) => None,
+        Value::LatencyNs(_) | Value::Once(_) => None,
     }
 }
 
@@ -89,8 +103,8 @@ fn whiskers(scale: &Scale, line: &Line) -> Option<(f64, f64)> {
 /// The 95 % band behind a line, where every point has an interval.
 fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot> {
     (line.points.len() > 1).then_some(())?;
-    let ends: Vec<(f64, f64)> = line.points.iter().map(|point| interval(scale, point)).collect::<Option<_>>()?;
-    let x = line.points.iter().map(|point| chart.x.place(point.x));
+    let ends: Vec<(f64, f64)> = corners(line).map(|(_, point)| interval(scale, point)).collect::<Option<_>>()?;
+    let x = corners(line).map(|(x, _)| chart.x.place(x));
     let (low, high): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
     Some(Plot::Band(BandPlot::new(x, low, high).with_color(colour(index)).with_opacity(0.18)))
 }
@@ -99,7 +113,7 @@ fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
     let places = lines.iter().flat_map(|line| &line.points).map(|point| chart.x.place(point.x));
     let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
     let tick_step = chart.x.tick_step(right - left);
-    let margin = MARGIN_STEPS * tick_step;
+    let margin = chart.x.margin() * tick_step;
     let (left, right) = (left - margin, right + margin);
     let x_axis = chart.x;
     let divisor = scale.divisor;
@@ -163,7 +177,7 @@ impl Scale {
         let (least, most) = points.fold((f64::MAX, 0.0_f64), |(low, high), point| {
             let top = match point.y {
                 Value::Estimate(estimate) => estimate.high.unwrap_or(estimate.value).min(TALLEST_BAND * estimate.value),
-                Value::LatencyNs(latency_ns) => latency_ns as f64,
+                Value::LatencyNs(_) | Value::Once(_) => point.y.figure(),
             };
             (low.min(point.y.figure()), high.max(top))
         });

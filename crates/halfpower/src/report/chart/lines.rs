@@ -110,7 +110,7 @@ pub(super) fn by_depth(cells: &[&CellSummary]) -> Option<Vec<Line>> {
 fn is_drawable(point: &Point) -> bool {
     let measured = match point.y {
         Value::Estimate(estimate) => estimate.repetitions > 0,
-        Value::LatencyNs(_) => true,
+        Value::LatencyNs(_) | Value::Once(_) => true,
     };
     measured && point.x > 0.0 && point.y.figure().is_finite()
 }

@@ -15,7 +15,9 @@ pub(super) use swatch::{bar_legend, reference_swatch, swatch};
 
 use super::ReportInput;
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Buffering, Durability, Estimate, FindingCode, Operation, Pattern, Quantity, Reach};
+use halfpower_model::{
+    Buffering, BytesPerSecond, Durability, Estimate, FindingCode, Operation, Pattern, Quantity, Reach,
+};
 use lines::{Along, by_depth, by_size, shapes};
 
 /// Lines a chart can show and still be read. The table below it has all.
@@ -51,7 +53,7 @@ pub(super) struct Line {
     pub(super) points: Vec<Point>,
 }
 
-/// Strokes tell the use of the caches, so that a line is told apart without colour.
+/// Strokes tell the use of the caches, so that a line is told apart without colour, or what its points have between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stroke {
     /// Direct.
@@ -60,6 +62,10 @@ pub(super) enum Stroke {
     Dashed,
     /// Safe on the medium inside the timing.
     Dotted,
+    /// Nothing: each point is by itself.
+    Points,
+    /// The same as at the point before.
+    Steps,
 }
 
 /// A point of a line, in the units of the axes.
@@ -78,6 +84,8 @@ pub(super) enum Value {
     Estimate(Estimate),
     /// A percentile of a merged histogram, in ns.
     LatencyNs(u64),
+    /// Of one request.
+    Once(BytesPerSecond),
 }
 
 impl Value {
@@ -86,6 +94,7 @@ impl Value {
         match self {
             Value::Estimate(estimate) => estimate.value,
             Value::LatencyNs(latency_ns) => latency_ns as f64,
+            Value::Once(rate) => rate.0,
         }
     }
 
@@ -94,6 +103,7 @@ impl Value {
         match self {
             Value::Estimate(estimate) => estimate.to_string(),
             Value::LatencyNs(latency_ns) => Quantity::Nanoseconds.format(latency_ns as f64),
+            Value::Once(rate) => rate.to_string(),
         }
     }
 }
@@ -110,7 +120,7 @@ impl Stroke {
     /// In units of a user space of CSS pixels.
     pub(super) fn dashes(self) -> Option<&'static str> {
         match self {
-            Stroke::Solid => None,
+            Stroke::Solid | Stroke::Points | Stroke::Steps => None,
             Stroke::Dashed => Some("7 4"),
             Stroke::Dotted => Some("1.5 4"),
         }

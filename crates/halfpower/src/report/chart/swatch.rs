@@ -62,10 +62,13 @@ pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
         MarkerShape::Plus => "M17 2.5v9M12.5 7h9",
         _ => "M21 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
     };
-    picture(&format!(
-        "<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>\
-         <path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>"
-    ))
+    let line = format!("<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>");
+    let mark = format!("<path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>");
+    picture(&match stroke {
+        Stroke::Points => mark,
+        Stroke::Steps => line,
+        Stroke::Solid | Stroke::Dashed | Stroke::Dotted => line + &mark,
+    })
 }
 
 /// The picture of a reference line.

@@ -1,6 +1,6 @@
 //! The page of `halfpower memory`: bandwidth against working set with a line a kernel, load latency, the studies' tests.
 
-use super::{Page, Section};
+use super::{Body, Page, Section, sentence};
 use crate::report::chart::{Chart, Line, Point, Stroke, Value, XAxis, YAxis};
 use crate::report::table::Table;
 use halfpower_model::Quantity;
@@ -11,7 +11,8 @@ pub(super) fn page(speed: &MemorySpeed) -> Page {
     let bandwidth = speed.thread_counts().into_iter().map(|threads| bandwidth(speed, threads));
     Page {
         title: "Memory",
-        verdict: speed.verdict(),
+        verdict: speed.verdict().iter().map(|words| sentence(words)).collect(),
+        unfinished: None,
         charts: bandwidth.chain([latency(speed)]).collect(),
         sections: vec![facts(speed), studies(speed)],
         method: vec![
@@ -79,7 +80,7 @@ fn facts(speed: &MemorySpeed) -> Section {
         about:
             "As the kernel and the processor tell. A virtual machine may be told of caches that it shares with others."
                 .to_owned(),
-        table: Table::new(["what", "here"], rows),
+        body: Body::Table(Table::new(["what", "here"], rows)),
     }
 }
 
@@ -99,6 +100,6 @@ fn studies(speed: &MemorySpeed) -> Section {
             "Each thread reads, writes or copies {size}; what the same instructions take without reading or writing (null) \
              is taken off. Today {size} lie in a cache more often than not."
         ),
-        table: Table::new(["test", "threads", "speed", "null"], rows),
+        body: Body::Table(Table::new(["test", "threads", "speed", "null"], rows)),
     }
 }

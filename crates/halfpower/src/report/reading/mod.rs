@@ -3,17 +3,24 @@
 //! An instrument says what is particular to it as a [`Page`]: sentences, charts, tables. What every page has (the frame,
 //! the environment, warnings, the command) is added here. It computes nothing, and everything from a record is escaped.
 
+mod bars;
+mod burst;
+mod inspect;
 mod memory;
+mod scrub;
+mod soak;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 use super::chart::Chart;
 use super::html::render;
 use super::table::{self, Table};
 use super::view::{ChartView, chart_view};
 use anyhow::Result;
+use bars::Bar;
 use halfpower_model::Reading;
-use halfpower_model::reading::Figures;
+use halfpower_model::reading::{Branch, Figures};
 use halfpower_model::sample::Warning;
 use serde::Serialize;
 
@@ -36,18 +43,35 @@ struct Page {
     title: &'static str,
     /// What the reader came for, in sentences.
     verdict: Vec<String>,
+    /// What is missing, where the instrument was interrupted.
+    unfinished: Option<String>,
     charts: Vec<Chart>,
     sections: Vec<Section>,
     /// How it was measured, a paragraph each.
     method: Vec<&'static str>,
 }
 
-/// A table under a title, with a sentence about it.
+/// Something to see under a title, with a sentence about it.
 #[derive(Debug, Serialize)]
 struct Section {
     title: String,
+    /// May be empty.
     about: String,
-    table: Table,
+    body: Body,
+}
+
+/// What can be under a title.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", content = "of", rename_all = "snake_case")]
+enum Body {
+    /// Figures in rows.
+    Table(Table),
+    /// Text in rows.
+    Facts(Table),
+    /// A bar for each figure.
+    Bars(Vec<Bar>),
+    /// What lies on what.
+    Tree(Vec<Branch>),
 }
 
 /// What the template is given.
@@ -61,6 +85,7 @@ struct View<'a> {
     host: &'a str,
     note: Option<&'a str>,
     verdict: Vec<String>,
+    unfinished: Option<String>,
     charts: Vec<ChartView>,
     sections: Vec<Section>,
     warnings: &'a [Warning],
@@ -69,16 +94,18 @@ struct View<'a> {
     command: &'a str,
 }
 
-/// The page of a reading; none for an instrument that has none.
+/// The page of a reading.
 ///
 /// # Errors
 /// When the template does not fit what it is given, which a test would have shown.
-pub(crate) fn reading_html(input: &ReadingInput<'_>) -> Result<Option<String>> {
+pub(crate) fn reading_html(input: &ReadingInput<'_>) -> Result<String> {
     let page = match &input.reading.figures {
+        Figures::Inspect(inspected) => inspect::page(inspected),
+        Figures::Scrub(scrubbed) => scrub::page(scrubbed),
+        Figures::Burst(burst) => burst::page(burst),
+        Figures::Zones(zones) => zones::page(zones, input.run),
         Figures::Memory(speed) => memory::page(speed),
-        Figures::Inspect(_) | Figures::Scrub(_) | Figures::Burst(_) | Figures::Zones(_) | Figures::Soak(_) => {
-            return Ok(None);
-        }
+        Figures::Soak(soaked) => soak::page(soaked),
     };
     let reading = input.reading;
     let view = View {
@@ -90,6 +117,7 @@ pub(crate) fn reading_html(input: &ReadingInput<'_>) -> Result<Option<String>> {
         host: &reading.environment.host,
         note: reading.note.as_deref(),
         verdict: page.verdict,
+        unfinished: page.unfinished,
         charts: page.charts.iter().filter_map(chart_view).collect(),
         sections: page.sections,
         warnings: &reading.warnings,
@@ -97,5 +125,12 @@ pub(crate) fn reading_html(input: &ReadingInput<'_>) -> Result<Option<String>> {
         method: page.method,
         command: input.command,
     };
-    render("reading.html", view).map(Some)
+    render("reading.html", view)
+}
+
+/// Words as a sentence; not for such as begin with a name.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str() + "."
 }

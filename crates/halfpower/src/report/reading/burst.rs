@@ -1,0 +1,62 @@
+//! The page of `halfpower burst`: each target alone, then together, and whether a medium was involved.
+
+use super::{Bar, Body, Page, Section, sentence};
+use crate::report::table::Table;
+use halfpower_model::reading::{Burst, BurstSetting, MediumVerdict};
+
+pub(super) fn page(burst: &Burst) -> Page {
+    let went = burst.targets.iter().filter(|target| target.medium.verdict == MediumVerdict::Medium);
+    let went = went.map(|target| format!("{} went to its medium, so its figure is not that of a link.", target.path));
+    Page {
+        title: "Burst",
+        verdict: [sentence(&burst.verdict())].into_iter().chain(went).collect(),
+        unfinished: None,
+        charts: Vec::new(),
+        sections: vec![rates(burst), media(burst)],
+        method: vec![
+            "After the first time a device has the region in its cache, so that no medium is involved and what is measured \
+             is the cache, the link and the bus. Each target is read alone, then several at once, each setting several times \
+             in an order drawn anew. Where targets give together less than the sum of what they give alone, they share \
+             something, and what they give then is its limit.",
+            "Whether a medium was involved is looked at by small reads, one at a time, within the region and far from it.",
+        ],
+    }
+}
+
+fn rates(burst: &Burst) -> Section {
+    let end = |setting: &BurstSetting| setting.bytes_per_s.high.unwrap_or(setting.bytes_per_s.value);
+    let most = burst.settings.iter().map(end).fold(0.0, f64::max);
+    let bar = |setting: &BurstSetting| {
+        let of_alone = setting.share_of_alone().unwrap_or_default();
+        Bar::of_estimate(name(burst, setting), setting.bytes_per_s, most, of_alone)
+    };
+    Section {
+        title: "Alone and together".to_owned(),
+        about: format!(
+            "{} reads of the same {}, {} deep, direct, {} times {}. A figure is the mean, the dark line its 95 % interval.",
+            burst.request_bytes,
+            burst.region_bytes,
+            burst.depth,
+            burst.settings.first().map_or(0, |setting| setting.repetitions.len()),
+            burst.duration,
+        ),
+        body: Body::Bars(burst.settings.iter().map(bar).collect()),
+    }
+}
+
+/// The target that was read alone, or how many were read at once.
+fn name(burst: &Burst, setting: &BurstSetting) -> String {
+    match &setting.targets[..] {
+        [alone] => burst.targets.get(*alone as usize).map_or_else(String::new, |target| target.path.clone()),
+        several => format!("{} at once", several.len()),
+    }
+}
+
+fn media(burst: &Burst) -> Section {
+    let rows = burst.targets.iter().map(|target| [target.path.clone(), target.medium.to_string()]);
+    Section {
+        title: "Cache or medium".to_owned(),
+        about: String::new(),
+        body: Body::Facts(Table::new(["target", "where the bytes came from"], rows)),
+    }
+}

@@ -1,0 +1,120 @@
+//! An ordinary user: every instrument works, what needs root is said not to be available, and nothing fails for it.
+//!
+//! Run by root these tests are nobody's, run by anybody else that user's own.
+
+use crate::support::{Lab, Outcome, PROGRAM, names, outcome, skip};
+use serde_json::Value;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+
+const NOBODY: u32 = 65_534;
+
+/// A laboratory whose place, store and files `own` and `other` are an ordinary user's; all but `theirs`, which is root's
+/// where there is root. None where nobody cannot run the program, which is said.
+fn laboratory() -> Option<Lab> {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("home")).unwrap();
+    for name in ["place/own", "place/other", "theirs"] {
+        lab.data_file(name, 8192);
+    }
+    if rustix::process::geteuid().is_root() {
+        for name in ["home", "place", "place/own", "place/other"] {
+            chown(lab.path(name), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        if lab.command(["--version"]).uid(NOBODY).output().is_err() {
+            skip(&format!("other users cannot run {PROGRAM}"));
+            return None;
+        }
+    }
+    Some(lab)
+}
+
+fn run(lab: &Lab, arguments: &[&str]) -> Outcome {
+    let mut command = lab.command(arguments);
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    outcome(command)
+}
+
+/// Runs it, which must do, and gives what it printed.
+fn works(lab: &Lab, arguments: &[&str]) -> String {
+    let outcome = run(lab, arguments);
+    assert_eq!(outcome.status, Some(0), "{arguments:?}: {}", outcome.stderr);
+    outcome.stdout
+}
+
+fn json(lab: &Lab, arguments: &[&str]) -> Value {
+    serde_json::from_str(&works(lab, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+#[test]
+fn every_instrument_works_is_kept_and_has_its_page() {
+    let Some(lab) = laboratory() else { return };
+    let direct = ["--duration=50ms", "--repetitions=2", "--request-size=64KiB"];
+    let burst = [&["burst", "place/own", "place/other"], &direct[..]].concat();
+    let instruments = [
+        ("Soak", &["soak", "1"][..]),
+        ("Memory", &["memory", "--quick", "--threads=1", "--sizes=16KiB"]),
+        ("Inspect", &["inspect", "place/own", "place"]),
+        ("Scrub", &["scrub", "place/own"]),
+        ("Zones", &["zones", "place/own", "--places=16", "--read-size=64KiB"]),
+        ("Burst", &burst),
+    ];
+    let on_a_disk = lab.has_direct_ring();
+    let (measured, _) = instruments.split_at(if on_a_disk { 6 } else { 3 });
+    for (number, (title, arguments)) in measured.iter().enumerate() {
+        works(&lab, arguments);
+        let page = format!("place/{number}.html");
+        works(&lab, &["report", &(number + 1).to_string(), "--output", &page]);
+        let page = std::fs::read_to_string(lab.path(page)).unwrap();
+        assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
+    }
+}
+
+#[test]
+fn what_needs_root_is_said_and_the_rest_is_measured() {
+    let Some(lab) = laboratory() else { return };
+    let phases = ["io", "place/own", "--requests=50", "--block-phases"];
+    let text = works(&lab, &phases);
+    assert!(text.contains("unavailable block_phases: needs root") && text.contains("throughput "), "{text}");
+    let sample = json(&lab, &phases);
+    assert_eq!(sample["instrument"]["refused"], serde_json::json!(["block_phases: needs root"]));
+    assert!(sample["failure"].is_null() && sample["total"]["requests"] == 50, "{}", sample["total"]);
+
+    let soaked = json(&lab, &["io", "place/own", "--cpu-accounting=soaker", "--duration=300ms"]);
+    assert!(soaked["cpu"]["upper_s"].as_f64().unwrap() > 0.0, "{}", soaked["cpu"]);
+    let cpu = &soaked["cpu"];
+    assert_ne!(cpu["counters_unavailable"].is_string(), cpu["clocks_per_byte"].is_f64(), "a figure or a reason: {cpu}");
+
+    let memory = &json(&lab, &["inspect", "place", "--no-store"])["figures"]["machine"]["memory"];
+    assert!(memory["pap_bytes_per_s"].is_null() && memory["source"].as_str().unwrap().contains(" "), "{memory}");
+    let refused = run(&lab, &["scrub", "place/own", "--drop-caches"]);
+    crate::support::assert_refusal(&refused, 1, "needs root; leave --drop-caches out", "asked for what is root's");
+}
+
+#[test]
+fn a_file_of_somebody_else_may_be_cold_but_nobody_knows() {
+    let Some(lab) = laboratory() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return skip("whether a file of somebody else is cached takes root to set up");
+    }
+    let scrubbed = run(&lab, &["scrub", "theirs"]);
+    assert_eq!(scrubbed.status, Some(1), "what is not known to be cold is none: {}", scrubbed.stderr);
+    assert!(scrubbed.stdout.contains("unknown: the kernel tells it to who may write the file"), "{}", scrubbed.stdout);
+    works(&lab, &["report", "1", "--output=place/page.html"]);
+    let page = std::fs::read_to_string(lab.path("place/page.html")).unwrap();
+    assert!(page.contains("Cold or not, nobody knows"), "{page}");
+}
+
+#[test]
+fn a_directory_of_ones_own_is_surveyed() {
+    let Some(lab) = laboratory() else { return };
+    let planned = run(&lab, &["run", "place", "--quick", "--size=16MiB", "--dry-run"]);
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    let before = names(&lab.place());
+    works(&lab, &["study", "run", "tiny.toml", "--target=place", "--size=1MiB", "--report=place/out.html"]);
+    assert!(std::fs::read_to_string(lab.path("place/out.html")).unwrap().contains("Halfpower · run 1"));
+    std::fs::remove_file(lab.path("place/out.html")).unwrap();
+    assert_eq!(names(&lab.place()), before, "the test file is removed");
+}
