@@ -92,9 +92,7 @@ fn samples(lab: &Lab, file: &Path) -> Vec<Value> {
 
 /// A figure of the first sample with this operation and depth.
 fn figure(samples: &[Value], operation: &str, depth: u32, path: &str) -> f64 {
-    let wanted = |sample: &&Value| {
-        sample["workload"]["operation"] == operation && sample["workload"]["depth"] == Value::from(depth)
-    };
+    let wanted = |sample: &&Value| sample["workload"]["operation"] == operation && sample["workload"]["depth"] == depth;
     samples.iter().find(wanted).unwrap().pointer(path).unwrap().as_f64().unwrap()
 }
 
