@@ -258,6 +258,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_known_of_imported_samples_carries_no_claim() {
+        let run = |unknown: &[&str]| {
+            let mut run = Run::default();
+            for (depth, rate) in [(1, 9e3), (2, 18e3), (4, 35e3), (8, 36e3)] {
+                let unknown = unknown.iter().copied().collect();
+                run.add(Workload { unknown, ..deep(depth, random(read(4))) }, &[rate * 4096.0]);
+            }
+            run
+        };
+        let findings = |unknown: &[&str]| analyse(&run(unknown).observed()).findings.len();
+        assert!(findings(&["seed"]) > 0);
+        assert_eq!((findings(&["pattern"]), findings(&["depth", "seed"])), (0, 0));
+        // Latencies alone are no failure, and no rate of zero.
+        let mut latencies = run(&["seed"]);
+        for placed in &mut latencies.samples {
+            let (workload, environment) = (placed.sample.workload.clone(), placed.sample.environment.clone());
+            placed.sample = Sample::imported(workload, environment, halfpower_model::Origin::default());
+        }
+        let cells = analyse(&latencies.observed()).cells;
+        assert!(cells.iter().all(|cell| cell.bytes_per_s.repetitions == 0 && cell.failed == 0));
+    }
+
+    #[test]
     fn the_order_of_the_samples_does_not_matter() {
         let run = survey();
         let mut observed = run.observed();

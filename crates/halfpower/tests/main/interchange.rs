@@ -1,6 +1,6 @@
 //! Results of other programs in, ours out: the commands, and the studies' own files where they lie beside the project.
 
-use crate::support::Lab;
+use crate::support::{Lab, skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ fn reference(folder: &str) -> Option<PathBuf> {
     let places = project.ancestors().map(|place| place.join("shared/reference").join(folder));
     let found = places.into_iter().find(|place| place.is_dir());
     if found.is_none() {
-        eprintln!("skipped: shared/reference/{folder} does not lie beside the project");
+        skip(&format!("shared/reference/{folder} does not lie beside the project"));
     }
     found
 }
@@ -92,9 +92,7 @@ fn samples(lab: &Lab, file: &Path) -> Vec<Value> {
 
 /// A figure of the first sample with this operation and depth.
 fn figure(samples: &[Value], operation: &str, depth: u32, path: &str) -> f64 {
-    let wanted = |sample: &&Value| {
-        sample["workload"]["operation"] == operation && sample["workload"]["depth"] == Value::from(depth)
-    };
+    let wanted = |sample: &&Value| sample["workload"]["operation"] == operation && sample["workload"]["depth"] == depth;
     samples.iter().find(wanted).unwrap().pointer(path).unwrap().as_f64().unwrap()
 }
 

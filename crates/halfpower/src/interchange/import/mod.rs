@@ -104,7 +104,8 @@ impl Format {
         if fio::is_log(source) {
             return Some(Format::FioLog);
         }
-        let forms: [(Format, fn(&str) -> bool); 7] = [
+        type Test = fn(&str) -> bool;
+        let forms: [(Format, Test); 7] = [
             (Format::Sqlio, sqlio::is_one),
             (Format::Iozone, iozone::is_one),
             (Format::Fio, fio::is_one),
