@@ -47,14 +47,14 @@ pub(crate) fn of(cell: &Cell<'_>) -> Option<BlockLayer> {
     };
     Some(BlockLayer {
         followed: phases.iter().map(|phases| phases.followed).sum(),
-        queued: share(&|phases| phases.queued_share),
-        at_device: share(&|phases| Some(1.0 - phases.queued_share?)),
+        queued: part(share(&|phases| phases.queued_share)),
+        at_device: part(share(&|phases| Some(1.0 - phases.queued_share?))),
         split: each(|phases| phases.split),
         merged: each(|phases| phases.merged),
         requeued: each(|phases| phases.requeued),
         read_amplification: amplification(|block| block.read),
         write_amplification: amplification(|block| block.write),
-        busy: mean(blocks.iter().map(|block| block.busy_fraction)),
+        busy: part(mean(blocks.iter().map(|block| block.busy_fraction))),
     })
 }
 
@@ -62,6 +62,16 @@ pub(crate) fn of(cell: &Cell<'_>) -> Option<BlockLayer> {
 fn mean(values: impl Iterator<Item = f64>) -> Option<Estimate> {
     let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     mean_estimate(Quantity::Ratio, &values)
+}
+
+/// A part of a whole is no more than that, and neither is the interval's end.
+fn part(estimate: Option<Estimate>) -> Option<Estimate> {
+    estimate.map(|estimate| Estimate {
+        value: estimate.value.min(1.0),
+        low: estimate.low.map(|low| low.min(1.0)),
+        high: estimate.high.map(|high| high.min(1.0)),
+        ..estimate
+    })
 }
 
 #[cfg(test)]
@@ -97,6 +107,8 @@ mod tests {
         let value = |estimate: Option<Estimate>| estimate.map(|e| ((e.value * 1e9).round() / 1e9, e.repetitions));
         assert_eq!((block.followed, value(block.queued)), (20, Some((0.3, 2))));
         assert_eq!((value(block.at_device), value(block.split)), (Some((0.7, 2)), Some((0.75, 2))));
+        let ends = [block.queued, block.at_device].map(|part| part.and_then(|part| part.low.zip(part.high)));
+        assert_eq!(ends, [Some((0.0, 1.0)); 2], "± 127 % of two repetitions");
         assert_eq!((value(block.requeued), value(block.busy)), (Some((0.0, 2)), Some((0.5, 3))));
         assert_eq!((value(block.read_amplification), block.write_amplification), (Some((1.5, 3)), None));
     }
