@@ -83,6 +83,13 @@ impl Bytes {
 }
 
 impl Nanoseconds {
+    /// In a form that reads back as the same number: `500ms`, `3s`, `7ns`.
+    pub fn exactly(self) -> String {
+        const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let unit = UNITS.iter().find(|(unit, _)| self.0.is_multiple_of(*unit));
+        unit.map_or_else(|| format!("{}ns", self.0), |(unit, name)| format!("{}{name}", self.0 / unit))
+    }
+
     /// From seconds; negative and not-a-number become zero, too large becomes the largest.
     pub fn from_seconds(seconds: f64) -> Self {
         Nanoseconds((seconds * 1e9).round() as u64)

@@ -9,6 +9,7 @@ mod instrument;
 mod interrupts;
 mod io;
 mod memory;
+mod note;
 mod number;
 mod plan;
 mod plugin;

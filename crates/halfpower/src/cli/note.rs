@@ -1,0 +1,26 @@
+//! What a result is remembered by: said, or in the environment, as the studies' cmdgen had it.
+
+use clap::Args;
+
+/// The variables that a note is taken from where none was said; the second is that of SQLIO's cmdgen.
+const VARIABLES: [&str; 2] = ["HALFPOWER_NOTE", "sqlio_note"];
+
+/// What a result is remembered by.
+#[derive(Clone, Debug, Args)]
+pub(super) struct NoteArgument {
+    /// Something to remember the result by [default: $HALFPOWER_NOTE, else $sqlio_note, else none]
+    #[arg(long, value_name = "TEXT", help_heading = "Results")]
+    note: Option<String>,
+}
+
+impl NoteArgument {
+    /// The note; none where there is nothing in it.
+    pub(super) fn text(&self) -> Option<String> {
+        let in_environment = |name: &&str| std::env::var_os(name).filter(|note| !note.is_empty());
+        let note = self.note.clone().or_else(|| {
+            let note = VARIABLES.iter().find_map(in_environment)?;
+            Some(note.to_string_lossy().into_owned())
+        });
+        note.filter(|note| !note.is_empty())
+    }
+}
