@@ -428,6 +428,12 @@ mod tests {
         }
 
         #[test]
+        fn a_time_said_exactly_reads_back(time in 0_u64..1 << 62, unit in prop::sample::select(vec![1_u64, 1_000, 1_000_000_000])) {
+            let time = Nanoseconds(time - time % unit);
+            prop_assert_eq!(time.exactly().parse(), Ok(time));
+        }
+
+        #[test]
         fn what_is_displayed_exactly_reads_back(count in 1_u64..1024, shift in 0_u32..4) {
             let bytes = Bytes(count << (10 * shift));
             prop_assert_eq!(bytes.to_string().parse(), Ok(bytes));

@@ -4,7 +4,7 @@ use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
 use super::targets::TargetArgument;
 use super::{Context, Ending, UsageError};
-use crate::plan::emit::{self, EmitError, Emission};
+use crate::plan::emit::{self, Emission, EmitError};
 use clap::{Args, ValueEnum};
 
 /// Shows every workload a study comes to on a target, with its limits; measures nothing and writes nothing.

@@ -5,6 +5,7 @@
 
 mod crash;
 mod device;
+mod emit;
 mod fio;
 mod inspect;
 mod instruments;

@@ -23,7 +23,9 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EmitError {
     /// A name that is no text.
-    #[error("the name {0} is not UTF-8, and what is emitted is text; rename it, or measure it with `halfpower study run`")]
+    #[error(
+        "the name {0} is not UTF-8, and what is emitted is text; rename it, or measure it with `halfpower study run`"
+    )]
     NotText(String),
     /// The current directory is gone.
     #[error("{0} has no absolute name: the current directory is gone; go to another one")]

@@ -5,7 +5,7 @@
 //! has its name (noclobber) and stays. Nothing else is ever written, but targets for which the user said --overwrite,
 //! and each only by trials that write.
 
-use super::{EmitError, Emission, Trial, comment, is_test_file, name, options};
+use super::{Emission, EmitError, Trial, comment, is_test_file, name, options};
 use crate::cli::quoted;
 use crate::ground::{Making, Place};
 use crate::plan::Plan;
@@ -13,7 +13,8 @@ use halfpower_engine::Access;
 use halfpower_model::{TargetKind, Workload};
 use std::fmt::Write;
 
-const NOTE: &str = "Each trial is a run of its own in the store, with the note in $HALFPOWER_NOTE, else in $sqlio_note.";
+const NOTE: &str =
+    "Each trial is a run of its own in the store, with the note in $HALFPOWER_NOTE, else in $sqlio_note.";
 const PROGRAM: &str = "$HALFPOWER is the program, where it is not the halfpower on the path.";
 
 /// What every script begins with. A trial that fails does not end it; a program that is not there does, and Ctrl-C.
