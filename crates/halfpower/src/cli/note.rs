@@ -16,11 +16,12 @@ pub(super) struct NoteArgument {
 impl NoteArgument {
     /// The note; none where there is nothing in it.
     pub(super) fn text(&self) -> Option<String> {
-        let in_environment = |name: &&str| std::env::var_os(name).filter(|note| !note.is_empty());
-        let note = self.note.clone().or_else(|| {
-            let note = VARIABLES.iter().find_map(in_environment)?;
-            Some(note.to_string_lossy().into_owned())
-        });
-        note.filter(|note| !note.is_empty())
+        self.note.clone().or_else(in_environment).filter(|note| !note.is_empty())
     }
+}
+
+/// The note that the environment holds.
+pub(super) fn in_environment() -> Option<String> {
+    let note = VARIABLES.iter().find_map(|name| std::env::var_os(name).filter(|note| !note.is_empty()))?;
+    Some(note.to_string_lossy().into_owned())
 }

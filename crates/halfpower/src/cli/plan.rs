@@ -1,5 +1,6 @@
 //! `halfpower plan`: what a study would measure, shown or emitted for other hands.
 
+use super::note;
 use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
 use super::targets::TargetArgument;
@@ -27,9 +28,9 @@ pub(super) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   halfpower plan survey-quick --target /mnt/data --emit shell >survey.sh
-      HALFPOWER_NOTE='old firmware' sh survey.sh
+      HALFPOWER_NOTE='old firmware' sh survey.sh      each trial is kept with the note
   halfpower plan mine.toml --target /mnt/data --emit fio >mine.fio
-      fio --output-format=json mine.fio";
+      fio --output-format=json mine.fio               what fio has no equal of is left out in comments";
 
 /// What a plan is shown as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,7 +56,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     let prepared = prepare(&study, &arguments.target.targets, &arguments.plan)?;
     let plan = &prepared.plan;
-    let emission = Emission { plan, site: &prepared.site, typed: &context.typed };
+    let emission = Emission { plan, site: &prepared.site, typed: &context.typed, note: note::in_environment() };
     let refused = |error: EmitError| UsageError(error.to_string());
     match arguments.emit {
         Form::Shell => context.console.print(&emit::shell(&emission).map_err(refused)?)?,

@@ -129,7 +129,8 @@ fn a_script_writes_only_what_the_plan_may_and_only_by_trials_that_write() {
     let file = lab.data_file("data", 1024);
     let before = hash(&file);
     let script = emit(&lab, "shell", &["both.toml", "--target", "data"]);
-    assert!(!script.contains("--overwrite") && !script.contains("rm -f"), "{script}");
+    let mut commands = script.lines().filter(|line| !line.starts_with('#'));
+    assert!(!commands.any(|line| line.contains("--overwrite") || line.contains("rm -f")), "{script}");
     assert_eq!(measure(&lab, &script).status, Some(0));
     assert_eq!(hash(&file), before);
     let script = emit(&lab, "shell", &["both.toml", "--target", "data", "--overwrite=data"]);
@@ -139,6 +140,44 @@ fn a_script_writes_only_what_the_plan_may_and_only_by_trials_that_write() {
     assert!(trials.iter().all(|trial| trial.contains("--op write") == trial.contains(&named)), "{script}");
     assert_eq!(measure(&lab, &script).status, Some(0));
     assert!(hash(&file) != before && file.metadata().unwrap().len() == 1 << 20);
+}
+
+#[test]
+fn several_targets_are_measured_alone_and_together() {
+    let lab = Lab::new();
+    let study =
+        crate::support::TINY.replace("[[sweep]]", "[[sweep]]\nbuffering = \"buffered\"\namong = [\"each\", \"all\"]");
+    lab.write("among.toml", study.as_bytes());
+    let plan = ["among.toml", "--target", "place", "--files", "2", "--size", "1MiB"];
+    let script = emit(&lab, "shell", &plan);
+    let outcome = measure(&lab, &script);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(names(&lab.place()), [""; 0]);
+    let cells = lab.json([&["plan", "--json"], &plan[..]].concat())["cells"].take();
+    let targets = |workload: &Value| workload["targets"].as_u64().unwrap();
+    let mut planned: Vec<u64> = cells.as_array().unwrap().iter().map(|cell| targets(&cell["workload"])).collect();
+    planned.extend(planned.clone());
+    planned.sort_unstable();
+    let mut measured: Vec<u64> = workloads(&lab).iter().map(targets).collect();
+    measured.sort_unstable();
+    assert_eq!((measured.len(), measured), (12, planned));
+    lab.write("job.fio", emit(&lab, "fio", &plan).as_bytes());
+    if has_fio() {
+        let outcome = fio(&lab, &["job.fio"]);
+        assert_eq!(outcome.status, Some(0), "{}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(names(&lab.place()), [""; 0]);
+    }
+}
+
+#[test]
+fn a_file_that_is_too_small_is_enlarged_where_it_may_be_lost() {
+    let lab = Lab::new();
+    let file = lab.data_file("data", 64);
+    let script = emit(&lab, "shell", &["tiny.toml", "--target", "data", "--size", "1MiB", "--overwrite"]);
+    let outcome = measure(&lab, &script);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(file.metadata().unwrap().len(), 1 << 20);
+    assert_eq!(measure(&lab, &emit(&lab, "shell", &["tiny.toml", "--target", "null:"])).status, Some(0));
 }
 
 #[test]
@@ -343,10 +382,14 @@ fn fio_does_the_work_of_the_plan_and_leaves_nothing() {
     // A colon would name another file, and spaces are kept.
     std::fs::create_dir(lab.place().join("a:b c")).unwrap();
     lab.write("both.toml", BOTH.as_bytes());
-    lab.write("job.fio", emit(&lab, "fio", &["both.toml", "--target", "place/a:b c", "--size", "1MiB"]).as_bytes());
+    let plan = ["plan", "--emit", "fio", "both.toml", "--target", "place/a:b c", "--size", "1MiB"];
+    let mut plan = lab.command(plan);
+    plan.env("sqlio_note", "old firmware");
+    lab.write("job.fio", outcome(plan).stdout.as_bytes());
     let outcome = fio(&lab, &["--output-format=json", "job.fio"]);
     assert_eq!(outcome.status, Some(0), "{}{}", outcome.stdout, outcome.stderr);
     let results: Value = serde_json::from_str(&outcome.stdout[outcome.stdout.find('{').unwrap()..]).unwrap();
+    assert_eq!(results["global options"]["description"], "old firmware");
     let done = |job: &Value| (job["read"]["total_ios"].as_u64().unwrap(), job["write"]["total_ios"].as_u64().unwrap());
     let mut done: Vec<(u64, u64)> = results["jobs"].as_array().unwrap().iter().map(done).collect();
     assert_eq!(done.pop(), Some((1, 0)), "what removes the file");

@@ -15,11 +15,10 @@ use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 
-const NOTES: [&str; 4] = [
+const NOTES: [&str; 3] = [
     "fio draws its own places from the seed, and begins at the start of a file what Halfpower begins anywhere in it.",
     "It counts limits for each job: those of all workers are divided among them. Intervals, and looking into the",
     "block layer, are no part of the work and are left to fio's own options.",
-    "The note, $HALFPOWER_NOTE or $sqlio_note, is fio's: --description or a directory of results.",
 ];
 const MADE: &str =
     "fio fills the test file before the first job; the last section removes it, unless it is interrupted.";
@@ -49,6 +48,15 @@ pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, EmitError> {
     head.extend(has_test_file.then(|| MADE.to_owned()));
     let mut text: String = head.iter().map(|line| comment(line)).collect();
     text.push_str(GLOBAL);
+    if let Some(note) = &emission.note {
+        // fio's results have it, where fio can be told.
+        let is_sayable = note.chars().all(is_sayable);
+        text.push_str(&if is_sayable {
+            format!("description={}\n", note.trim())
+        } else {
+            comment(&format!("Note: {note}"))
+        });
+    }
     let words = emission.plan.names(&[]);
     let mut reasons = Vec::new();
     let mut is_empty = true;
@@ -130,14 +138,17 @@ fn is_file(place: &Place) -> bool {
 /// The name of what is measured as a job file says it: a colon would begin another file.
 fn file_name(place: &Place) -> Result<String, EmitError> {
     let mut name = name(&place.path)?;
+    if !is_null(place) && (!name.chars().all(is_sayable) || name.ends_with(' ')) {
+        return Err(EmitError::FioName(name.escape_debug().to_string()));
+    }
     if is_test_file(place) {
         name = drawn(&name);
     }
-    let is_sayable = |c: char| c.is_alphanumeric() || PLAIN.contains(c);
-    if !is_null(place) && (!name.chars().all(is_sayable) || name.ends_with(' ')) {
-        return Err(EmitError::FioName(name));
-    }
     Ok(name.replace(':', "\\:"))
+}
+
+fn is_sayable(c: char) -> bool {
+    c.is_alphanumeric() || PLAIN.contains(c)
 }
 
 /// A name in the directory that nobody has and nobody can guess.

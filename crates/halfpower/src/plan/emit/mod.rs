@@ -45,7 +45,7 @@ pub(crate) enum EmitError {
 }
 
 /// What is emitted, and from which command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Emission<'a> {
     /// What is measured.
     pub(crate) plan: &'a Plan,
@@ -53,6 +53,8 @@ pub(crate) struct Emission<'a> {
     pub(crate) site: &'a Site,
     /// The command that emits it, without the program's name.
     pub(crate) typed: &'a str,
+    /// What the environment says of it now; a script looks again when it runs.
+    pub(crate) note: Option<String>,
 }
 
 /// One measurement.
