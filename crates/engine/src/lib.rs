@@ -16,6 +16,7 @@ mod verification;
 mod worker;
 
 pub use host::{Host, environment};
+pub use instrument::available::{InstrumentFacts, instruments};
 pub use instrument::burst;
 pub use instrument::cache;
 pub use instrument::clock::Clock;

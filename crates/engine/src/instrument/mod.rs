@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod accounts;
+pub(crate) mod available;
 pub mod burst;
 pub mod cache;
 pub(crate) mod clock;

@@ -76,10 +76,8 @@ impl Soaker {
     /// # Errors
     /// When a process cannot be made, processor time is limited, or a processor has no time left for its loop.
     pub(crate) fn start(clock: Clock) -> io::Result<Soaker> {
-        if let Some(limit) = processor_limit() {
-            return Err(io::Error::other(format!(
-                "{limit} limits the processor time of this program, and the soaker would use it up; lift the limit"
-            )));
+        if let Some(reason) = refusal() {
+            return Err(io::Error::other(reason));
         }
         let allowed = sched_getaffinity(None)?;
         let cpus: Vec<u32> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).map(|cpu| cpu as u32).collect();
@@ -228,6 +226,13 @@ fn leave_the_session() {
     if let Ok(file) = open(c"/proc/self/autogroup", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
         let _ = rustix::io::write(&file, b"19");
     }
+}
+
+/// Why there can be no soaker here; none where there can.
+pub(crate) fn refusal() -> Option<String> {
+    processor_limit().map(|limit| {
+        format!("{limit} limits the processor time of this program, and the soaker would use it up; lift the limit")
+    })
 }
 
 /// The file that limits this program's processor time, where one does.

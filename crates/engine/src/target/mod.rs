@@ -134,7 +134,7 @@ pub enum TargetError {
     },
     /// A directory where a file was wanted.
     #[error(
-        "{path} is a directory; name a file or device, or use `halfpower run {path}`, which makes its own test file"
+        "{path} is a directory; name a file or device (`halfpower run` and `halfpower io` take directories, and make test files there)"
     )]
     Directory {
         /// The name.

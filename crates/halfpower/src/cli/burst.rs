@@ -1,6 +1,6 @@
 //! `halfpower burst`: the limit of cache, link and bus.
 
-use super::instrument::{self, Keeping};
+use super::instrument::{self, Keeping, in_own_words};
 use super::number::{any, count};
 use super::{Context, Ending, UsageError};
 use clap::Args;
@@ -106,7 +106,14 @@ fn setting(arguments: &Arguments, options: &BurstOptions, targets: Vec<u32>) -> 
     if let Some(unsuitable) = opened.iter().find_map(|target| unsuitable(target.facts())) {
         anyhow::bail!(UsageError(unsuitable));
     }
-    Ok(BurstSetting::new(targets, Box::new(Host::on(opened)?), options)?)
+    if options.request_size > options.region {
+        anyhow::bail!(UsageError(format!(
+            "--region is {}, which does not hold a request of {}; use a smaller --request-size, or a larger --region",
+            options.region, options.request_size
+        )));
+    }
+    BurstSetting::new(targets, Box::new(Host::on(opened)?), options)
+        .map_err(|error| in_own_words(error, "--request-size", "--region").into())
 }
 
 /// Why a target cannot be read past the file cache; none where it can.

@@ -3,6 +3,7 @@
 use super::{Context, Ending};
 use crate::ground::{self, Wish};
 use clap::Args;
+use halfpower_engine::instruments;
 use halfpower_model::{Environment, Personality, TargetKind};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -20,7 +21,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let site = ground::look(&wish)?;
     let environment = site.environment();
     if context.global.json {
-        context.console.print_json(&serde_json::json!({ "environment": environment, "notes": site.notes }))?;
+        context.console.print_json(
+            &serde_json::json!({ "environment": environment, "instruments": instruments(), "notes": site.notes }),
+        )?;
         return Ok(Ending::Done);
     }
     let mut text = describe(&environment);
@@ -50,6 +53,10 @@ fn describe(environment: &Environment) -> String {
         };
         let state = facts.unavailable.as_deref().map_or(works.to_owned(), |reason| format!("not here: {reason}"));
         lines.push((facts.personality.word(), state));
+    }
+    for instrument in instruments() {
+        let state = instrument.unavailable.map_or("works".to_owned(), |reason| format!("not here: {reason}"));
+        lines.push((instrument.name, state));
     }
     for target in environment.all_targets() {
         let parts = [&target.filesystem, &target.device, &target.transport, &target.model];

@@ -1,10 +1,10 @@
 //! What the commands of all instruments have in common: keeping a reading, and showing it.
 
 use super::note::NoteArgument;
-use super::{Context, reading_text, session};
+use super::{Context, UsageError, reading_text, session};
 use crate::store::Store;
 use clap::Args;
-use halfpower_model::Reading;
+use halfpower_model::{Reading, ResolveError};
 use std::path::PathBuf;
 
 /// Where a reading goes.
@@ -36,6 +36,23 @@ impl Keeping {
     pub(super) fn note(&self) -> Option<String> {
         self.note.text()
     }
+}
+
+/// What stands in the way of the requests of an instrument, in the words of its own options: `size` names the one for the
+/// size of requests, `span` the one for how much they go to.
+pub(super) fn in_own_words(error: ResolveError, size: &str, span: &str) -> UsageError {
+    UsageError(match error {
+        ResolveError::TooSmall { path, size, asked } => {
+            format!("{path} has {size}, which does not hold {asked}; use a smaller {span}, or name a larger target")
+        }
+        ResolveError::Alignment { path, alignment, size: asked } => {
+            format!("direct I/O on {path} needs multiples of {alignment}, and {size} is {asked}; use one of those")
+        }
+        ResolveError::NoDirect { path, filesystem } => format!(
+            "{path} takes no direct I/O ({filesystem}), so that the file cache would be measured; name something on a disk"
+        ),
+        other => other.to_string(),
+    })
 }
 
 /// Keeps a reading of some targets, or of none, and shows it.

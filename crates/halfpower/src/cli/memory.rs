@@ -47,7 +47,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         measured => measured?,
     };
     let none = TargetFacts::bare(NULL_TARGET, TargetKind::Null, Bytes(0));
+    let warnings = speed.disturbed().into_iter().collect();
     let reading = Reading::new(Figures::Memory(speed), environment(none, Vec::new()), started_at);
+    let reading = Reading { warnings, ..reading };
     instrument::conclude(context, &arguments.keeping, &[], reading)?;
     Ok(Ending::Done)
 }

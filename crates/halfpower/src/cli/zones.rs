@@ -1,7 +1,7 @@
 //! `halfpower zones`: throughput from the first byte to the last.
 
 use super::burst::unsuitable;
-use super::instrument::{self, Keeping};
+use super::instrument::{self, Keeping, in_own_words};
 use super::number::{any, count};
 use super::{Context, Ending, UsageError};
 use crate::store::{RunId, RunStatus, Store};
@@ -13,7 +13,9 @@ use halfpower_engine::{Access, Host, Target};
 use halfpower_model::reading::inspect::Device;
 use halfpower_model::reading::{Figures, Probe, Zones};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Cancel, MeasureError, Reading, Testbed};
+use halfpower_model::{
+    Bytes, Cancel, Environment, MeasureError, Reading, ResolveError, TargetFacts, Testbed, Workload,
+};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -121,7 +123,7 @@ fn begin(
     }
     let started_at = jiff::Timestamp::now();
     let mut host = open(path)?;
-    let workload = engine::reading(host.describe())?;
+    let workload = reading_of(host.describe())?;
     let read = match arguments.read_size {
         Some(said) => said,
         None => match engine::suitable_read(&mut host, &workload, arguments.places, &context.cancel) {
@@ -204,7 +206,7 @@ fn measure(
     cancel: &Cancel,
     tell: &mut dyn FnMut(&Zones, &Probe) -> anyhow::Result<()>,
 ) -> anyhow::Result<bool> {
-    let workload = engine::reading(testbed.describe())?;
+    let workload = reading_of(testbed.describe())?;
     let places = places(testbed, zones.read_bytes, zones.places)?;
     let result = places.left(zones.seed, &zones.probes).into_iter().try_for_each(|place| {
         let probe = engine::probe(testbed, &workload, &places, place, cancel)?;
@@ -218,6 +220,17 @@ fn measure(
         Err(error) if matches!(error.downcast_ref(), Some(MeasureError::Cancelled)) => Ok(false),
         result => result.map(|()| true),
     }
+}
+
+/// The workload that the reads are made from.
+fn reading_of(environment: &Environment) -> Result<Workload, UsageError> {
+    engine::reading(environment).map_err(|error| match error {
+        ResolveError::Contradiction(_) => {
+            let TargetFacts { path, size_bytes, .. } = &environment.target;
+            UsageError(format!("{path} has {size_bytes}, which does not hold a read; name a larger target"))
+        }
+        other => in_own_words(other, "--read-size", "target"),
+    })
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl Store {
     }
 
     /// What `halfpower memory` measured on the machine of a run: the last time before the run, so that later readings do
-    /// not change its report, or else the first time after it.
+    /// not change its report, or else the first time after it; never one that others disturbed.
     ///
     /// # Errors
     /// When the store cannot be read. A reading that is damaged is passed over: it is another run's.
@@ -89,7 +89,7 @@ impl Store {
             let is_same = reading.environment.host == run.environment.host
                 && reading.environment.cpu_model == run.environment.cpu_model;
             match reading.figures {
-                Figures::Memory(speed) if is_same => Some(speed),
+                Figures::Memory(speed) if is_same && speed.disturbed().is_none() => Some(speed),
                 _ => None,
             }
         };

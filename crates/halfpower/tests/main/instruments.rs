@@ -1,6 +1,6 @@
 //! The instruments: what each reads, keeps and refuses.
 
-use crate::support::{Lab, skip, wait_for};
+use crate::support::{Lab, assert_refusal, skip, wait_for};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -174,4 +174,30 @@ fn a_sample_with_a_soaker_has_both_bounds_and_they_do_not_cross() {
     assert!(upper_s <= 1.05 * figure(&soaked["elapsed_s"]) * figure(&cpu["soaker"]["processors"]), "{cpu}");
     assert!(figure(&cpu["upper_us_per_request"]) > 0.0 && cpu["upper_method"] == "soaker");
     assert_ne!(cpu["counters_unavailable"].is_string(), cpu["clocks_per_byte"].is_f64(), "{cpu}");
+}
+
+#[test]
+fn instruments_speak_of_their_own_options() {
+    let lab = Lab::new();
+    lab.data_file("file", 2048);
+    lab.write("small", b"a few bytes");
+    for (arguments, needle) in [
+        (&["burst", "file", "--region=10GiB"][..], "use a smaller --region"),
+        (&["burst", "file", "--request-size=777"], "--request-size is 777 B; use one of those"),
+        (&["burst", "file", "--request-size=2MiB", "--region=1MiB"], "or a larger --region"),
+        (&["zones", "small"], "which does not hold a read; name a larger target"),
+    ] {
+        let outcome = lab.run(arguments);
+        if outcome.stderr.contains("takes no direct I/O") {
+            return skip("no direct I/O here");
+        }
+        assert_refusal(&outcome, 2, needle, &format!("{arguments:?}"));
+        for foreign in ["--size", "--buffering"] {
+            assert!(!outcome.stderr.contains(&format!("{foreign} ")), "{}", outcome.stderr);
+        }
+    }
+    let doctor = lab.json(["doctor", ".", "--json"]);
+    let names: Vec<&str> =
+        doctor["instruments"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["block phases", "counters", "soaker", "firmware", "drop caches"]);
 }

@@ -1,9 +1,15 @@
 //! How fast memory is: the studies' eight tests, and today's kernels by working set and threads.
 
 use super::Rounds;
+use crate::sample::Warning;
 use crate::units::{Bytes, BytesPerSecond, significant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// A best round so much above the middle one is no noise of the memory.
+const SPREAD_MAX: f64 = 1.25;
+/// Share of the figures that may be like that by chance.
+const OFF_MAX: f64 = 0.05;
 
 /// What `halfpower memory` measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,6 +135,11 @@ impl Kernel {
     pub fn copies(self) -> bool {
         matches!(self, Kernel::Copy | Kernel::CopyNonTemporal | Kernel::Memcpy)
     }
+
+    /// Whether its stores go past the caches.
+    fn is_past(self) -> bool {
+        matches!(self, Kernel::WriteNonTemporal | Kernel::CopyNonTemporal)
+    }
 }
 
 impl fmt::Display for Kernel {
@@ -198,14 +209,39 @@ impl MemorySpeed {
         cells.max_by(|one, other| one.bytes_per_s.median.total_cmp(&other.bytes_per_s.median))
     }
 
+    /// A warning where others had a part of the machine meanwhile: the best round of a figure is then far above the middle
+    /// one, which it hardly is on an idle machine (1 of 186 figures there, 12 of 96 on a busy one).
+    pub fn disturbed(&self) -> Option<Warning> {
+        let is_off = |cell: &&Bandwidth| {
+            let best = cell.bytes_per_s.rounds.iter().copied().fold(0.0, f64::max);
+            best > SPREAD_MAX * cell.bytes_per_s.median
+        };
+        let off = self.bandwidth.iter().filter(is_off).count();
+        (off as f64 > OFF_MAX * self.bandwidth.len() as f64).then(|| {
+            Warning::new(
+                "disturbed",
+                format!(
+                    "of {} of {} figures the best round was more than a quarter above the middle one: \
+                     others used the machine meanwhile",
+                    off,
+                    self.bandwidth.len()
+                ),
+                "measure again on an idle machine; `halfpower soak` tells how idle it is",
+            )
+        })
+    }
+
     /// What memory does, beyond all caches that were measured: a sentence for each number of threads, with the best kernel
     /// of each kind, and one for the latency.
     pub fn verdict(&self) -> Vec<String> {
         let bandwidth = self.thread_counts().into_iter().filter_map(|threads| {
             let size = *self.sizes(threads).last()?;
             let best = |kernels: &[Kernel]| {
-                let rates = kernels.iter().filter_map(|kernel| Some(self.bandwidth(*kernel, threads, size)?.median));
-                BytesPerSecond(rates.fold(0.0, f64::max))
+                let rate = |kernel: &Kernel| Some((self.bandwidth(*kernel, threads, size)?.median, *kernel));
+                let best = kernels.iter().filter_map(rate).max_by(|one, other| one.0.total_cmp(&other.0));
+                best.map_or("not measured".to_owned(), |(rate, kernel)| {
+                    format!("{}{}", BytesPerSecond(rate), if kernel.is_past() { " past the caches" } else { "" })
+                })
             };
             let read = best(&[Kernel::Read]);
             let write = best(&[Kernel::Write, Kernel::WriteNonTemporal]);
@@ -259,10 +295,33 @@ mod tests {
         assert_eq!(
             speed.verdict(),
             [
-                "1 thread, 64 MiB: read 23.5 GB/s, write 24 GB/s, copy 19 GB/s",
-                "2 threads, 32 MiB each: read 40 GB/s, write 0 B/s, copy 0 B/s",
+                "1 thread, 64 MiB: read 23.5 GB/s, write 24 GB/s past the caches, copy 19 GB/s past the caches",
+                "2 threads, 32 MiB each: read 40 GB/s, write not measured, copy not measured",
                 "a load that waits for the one before, 64 MiB: 119 ns"
             ]
         );
+    }
+    #[test]
+    fn a_busy_machine_shows_in_the_rounds() {
+        let cell = |rounds: &[f64]| Bandwidth {
+            kernel: Kernel::Read,
+            threads: 1,
+            size_bytes: Bytes(1 << 20),
+            bytes_per_s: Rounds::new(rounds.to_vec()),
+        };
+        let speed = |disturbed: usize| MemorySpeed {
+            vectors: Vectors::Avx2,
+            caches: Vec::new(),
+            huge_page_share: None,
+            processors: vec![0],
+            studies: Vec::new(),
+            bandwidth: (0..20)
+                .map(|at| cell(if at < disturbed { &[5.0, 7.0, 10.0] } else { &[9.0, 10.0, 10.1] }))
+                .collect(),
+            latency: Vec::new(),
+        };
+        assert_eq!(speed(1).disturbed(), None);
+        let warning = speed(2).disturbed().unwrap();
+        assert!(warning.code == "disturbed" && warning.message.starts_with("of 2 of 20 figures"), "{warning:?}");
     }
 }

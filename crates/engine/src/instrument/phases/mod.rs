@@ -28,6 +28,28 @@ const FULL: f64 = 0.5;
 /// The pause after a look that was ended by a full ring, in looks.
 const PAUSE: u32 = 9;
 
+/// Why nobody can look here; none where it can be done.
+pub(crate) fn refusal() -> Option<String> {
+    // A device of these numbers there is none; the kernel takes its filter all the same.
+    open(&[(0, 0)]).err()
+}
+
+/// The tracepoints, and a ring of each processor, filtered by devices.
+fn open(devices: &[(u32, u32)]) -> Result<(Vec<Tracepoint>, Vec<Ring>), String> {
+    let tracepoints = tracepoint::all()?;
+    let numbers =
+        devices.iter().map(|(major, minor)| format!("dev == {}", u64::from(*major) << 20 | u64::from(*minor)));
+    let filter = numbers.collect::<Vec<_>>().join(" || ");
+    let open = |cpu| Ring::open(cpu, &tracepoints, &filter);
+    let rings = online()?.into_iter().map(open).collect::<io::Result<Vec<_>>>();
+    let rings = rings.map_err(|error| match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => "needs root, or CAP_PERFMON".to_owned(),
+        Some(libc::EMFILE | libc::ENFILE) => "needs a higher limit on open files; raise ulimit -n".to_owned(),
+        _ => format!("the kernel refused its tracepoints ({error})"),
+    })?;
+    Ok((tracepoints, rings))
+}
+
 /// The thread that looks.
 #[derive(Debug)]
 pub(crate) struct Watching {
@@ -42,17 +64,7 @@ impl Watching {
         if devices.is_empty() {
             return Err("no block device is below the target".to_owned());
         }
-        let tracepoints = tracepoint::all()?;
-        let numbers =
-            devices.iter().map(|(major, minor)| format!("dev == {}", u64::from(*major) << 20 | u64::from(*minor)));
-        let filter = numbers.collect::<Vec<_>>().join(" || ");
-        let open = |cpu| Ring::open(cpu, &tracepoints, &filter);
-        let rings = online()?.into_iter().map(open).collect::<io::Result<Vec<_>>>();
-        let rings = rings.map_err(|error| match error.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => "needs root, or CAP_PERFMON".to_owned(),
-            Some(libc::EMFILE | libc::ENFILE) => "needs a higher limit on open files; raise ulimit -n".to_owned(),
-            _ => format!("the kernel refused its tracepoints ({error})"),
-        })?;
+        let (tracepoints, rings) = open(devices)?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread =
