@@ -18,6 +18,8 @@ pub(crate) enum Axis {
     /// Whether the file cache is used, what it holds, and the personality, which follows from that where nobody said one.
     Caches,
     Durability,
+    /// How long was not counted: how it was measured, not what is done.
+    Warmup,
     /// Which of several targets, and with them the span and the workers that each has.
     Targets,
 }
@@ -58,6 +60,7 @@ fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
                 (bare.personality, bare.plugin) = (Personality::Sync, None);
             }
             Axis::Durability => bare.durability = Durability::None,
+            Axis::Warmup => bare.warmup = Nanoseconds(0),
             Axis::Targets => (bare.among, bare.targets, bare.workers) = (Among::All, 0, 0),
         }
     }

@@ -1,6 +1,7 @@
 //! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
 
 mod alike;
+mod block;
 mod cells;
 mod findings;
 pub mod instrument;
@@ -19,6 +20,7 @@ use halfpower_model::sample::{Latency, Warning};
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
 use serde::Serialize;
 
+pub use block::BlockLayer;
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use statistics::relative_half_width;
 
@@ -74,6 +76,9 @@ pub struct CellSummary {
     pub latency: Latency,
     /// Latency percentiles for a chart: share of requests and ns, only where ten requests lie beyond.
     pub percentiles: Vec<(f64, u64)>,
+    /// The lives of its requests in the block layer; none where they were not followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockLayer>,
     /// The merged histogram, both operations.
     #[serde(skip)]
     pub histogram: Histogram,

@@ -30,6 +30,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         cpu_ms_per_mb: mean_estimate(Quantity::MillisecondsPerMegabyte, &cpu_ms_per_mb),
         latency: Latency::of(&histogram),
         percentiles: percentiles(&histogram),
+        block: crate::block::of(cell),
         histogram,
         samples: cell.samples(),
         failed: cell.failed,

@@ -211,6 +211,13 @@ fn more_than_the_peak_is_said_and_not_believed() {
         pyramid.sentence
     );
     assert_eq!(pyramid.brief, "cannot tell (more came through the device than the peak it is said to have)");
+    // So is as much as the repetitions differ by.
+    let mut run = Run::default();
+    run.add(deep(8, read(1024)), &[24e6, 26e6, 28e6]);
+    lay(&mut run, &[disk("sda", Some(60.0), Some(160.0), Some(24.0))]);
+    let pyramid = only(&run);
+    assert!(of(&pyramid, Stage::Device).share.unwrap() > BEYOND);
+    assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));
     // A hair above is noise.
     let pyramid = only(&one(disk("sda", None, None, Some(24.0)), 24.5));
     assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));

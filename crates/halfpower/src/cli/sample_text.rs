@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use super::console::printable;
-use halfpower_model::sample::{Latency, Parallel, Phases, Totals};
+use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
 use std::fmt::Write;
@@ -46,6 +46,9 @@ pub(super) fn summary(sample: &Sample) -> String {
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
     line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
+    if let Some(block) = &sample.block {
+        line(&mut text, "device", &served(block));
+    }
     if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_ref()) {
         line(&mut text, "block layer", &lives(phases));
     }
@@ -114,6 +117,18 @@ fn machine(sample: &Sample) -> Option<String> {
     Some(format!(
         "{busy} of its processor time used{threads}, {stolen} stolen; workers waited {waits} times, were interrupted {taken}"
     ))
+}
+
+/// What the device did for the requests.
+fn served(block: &Block) -> String {
+    let amplification = |direction: Option<Direction>, name: &str| {
+        Some(format!("{} times the bytes {name}", significant(direction?.amplification?)))
+    };
+    let moved = [amplification(block.read, "read"), amplification(block.write, "written")];
+    let moved: Vec<String> = moved.into_iter().flatten().collect();
+    let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved.join(", ") };
+    let (busy, merged) = (significant(block.busy_fraction * 100.0), block.merges);
+    format!("{moved} in {} requests, {merged} merged, busy {busy} %", block.requests)
 }
 
 /// Where requests spent their time in the block layer, and what was done to them.
@@ -245,6 +260,27 @@ mod tests {
         {
             assert!(text.contains(told), "{told}: {text}");
         }
+    }
+
+    #[test]
+    fn what_the_device_did_is_told() {
+        let mut sample = sample(Vec::new());
+        assert!(!summary(&sample).contains("device  "), "nobody knows");
+        let read = Direction { requests: 8, bytes: 1 << 20, amplification: Some(2.5) };
+        sample.block = Some(Block {
+            requests: 8,
+            bytes: 1 << 20,
+            merges: 3,
+            busy_fraction: 0.25,
+            read: Some(read),
+            write: None,
+            trim: None,
+            phases: None,
+        });
+        let text = summary(&sample);
+        assert!(text.contains("device      2.5 times the bytes read in 8 requests, 3 merged, busy 25 %"), "{text}");
+        sample.block.as_mut().unwrap().read = None;
+        assert!(summary(&sample).contains("1 MiB moved in 8 requests"), "{}", summary(&sample));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod budget;
 mod describe;
 pub(crate) mod emit;
+mod limited;
 mod make;
 #[cfg(test)]
 mod tests;
@@ -75,6 +76,9 @@ pub(crate) struct Plan {
     pub write_budget: Bytes,
     /// What is measured.
     pub cells: Vec<Cell>,
+    /// Why trials are longer than the study's, where some are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengthened: Option<String>,
     /// What is not, and why.
     pub skipped: Vec<Skipped>,
 }

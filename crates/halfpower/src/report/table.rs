@@ -69,6 +69,25 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
     )
 }
 
+/// The lives of requests in the block layer, of the cells that followed theirs; none where no cell did.
+pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
+    let head =
+        ["workload", "followed", "queued", "at the device", "split", "merged", "requeued", "amplification", "busy"];
+    let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
+        let block = cell.block.as_ref()?;
+        let amplification = match (block.read_amplification, block.write_amplification) {
+            (Some(read), Some(write)) => format!("{read} of reads, {write} of writes"),
+            (read, write) => figure(read.or(write)),
+        };
+        let followed = block.followed.to_string();
+        let shares = [block.queued, block.at_device, block.split, block.merged, block.requeued].map(figure);
+        let [queued, at_device, split, merged, requeued] = shares;
+        Some([name, followed, queued, at_device, split, merged, requeued, amplification, figure(block.busy)])
+    });
+    let table = Table::new(head, rows);
+    (!table.rows.is_empty()).then_some(table)
+}
+
 /// What each cell is called among them all.
 pub(super) fn cell_names(cells: &[CellSummary]) -> Vec<String> {
     names(&cells.iter().map(|cell| &cell.workload).collect::<Vec<_>>(), &[])

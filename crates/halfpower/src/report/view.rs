@@ -27,6 +27,7 @@ pub(super) struct View<'a> {
     absent: Vec<&'static str>,
     cells: Table,
     costs: Option<Table>,
+    block_layer: Option<Table>,
     samples: Table,
     warnings: Vec<WarningView<'a>>,
     skipped: Option<Table>,
@@ -128,6 +129,7 @@ impl<'a> View<'a> {
             absent,
             cells: table::of_cells(&analysis.cells),
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
+            block_layer: table::of_block_layer(&analysis.cells),
             samples: table::of_samples(input.samples),
             warnings: warnings
                 .map(|(warning, samples)| WarningView {

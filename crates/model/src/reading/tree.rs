@@ -204,8 +204,8 @@ impl Machine {
         };
         let memory = &self.memory;
         let modules = (!memory.modules.is_empty()).then(|| counted(memory.modules.len() as u32, "module"));
-        let nodes = counted(self.numa_nodes, "NUMA node");
-        let memory = joined([Some(memory.size_bytes.to_string()), Some(nodes), modules, Some(memory.source.clone())]);
+        let nodes = self.numa_nodes.map(|nodes| counted(nodes, "NUMA node"));
+        let memory = joined([Some(memory.size_bytes.to_string()), nodes, modules, Some(memory.source.clone())]);
         vec![
             Branch::leaf("product", product),
             Branch::leaf("virtualised", virtualised),
@@ -220,7 +220,9 @@ impl Machine {
     fn mitigated(&self) -> Branch {
         let open = self.mitigations.iter().filter(|(_, state)| *state != "Not affected");
         let below: Vec<Branch> = open.map(|(name, state)| Branch::leaf(name, state.clone())).collect();
-        let said = if below.is_empty() {
+        let said = if self.mitigations.is_empty() {
+            "the kernel does not tell".to_owned()
+        } else if below.is_empty() {
             "none needed, as far as the kernel tells".to_owned()
         } else {
             format!("{} of {} weaknesses that the kernel knows", below.len(), self.mitigations.len())
@@ -234,9 +236,10 @@ impl Processors {
         let clock = |clock: Option<f64>, what: &str| clock.map(|clock| format!("{} MHz{what}", clock.round()));
         joined([
             self.model.clone(),
-            Some(counted(self.sockets, "socket")),
-            Some(counted(self.cores, "core")),
-            Some(counted(self.threads, "thread")),
+            self.sockets.map(|sockets| counted(sockets, "socket")),
+            self.cores.map(|cores| counted(cores, "core")),
+            self.threads
+                .map_or_else(|| Some("how many is not told".to_owned()), |threads| Some(counted(threads, "thread"))),
             clock(self.clock_mhz, " now"),
             clock(self.clock_max_mhz, " at most"),
             (!self.governors.is_empty()).then(|| format!("governor {}", self.governors.join(", "))),

@@ -99,6 +99,7 @@ impl Emission<'_> {
                 },
             ),
         ];
+        head.extend(self.plan.lengthened.clone());
         head.extend(self.plan.skipped.iter().map(|skipped| {
             format!("Left out of {}: {} of its workloads: {}", skipped.label, skipped.cells, skipped.reason)
         }));

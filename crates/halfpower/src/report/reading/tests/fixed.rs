@@ -278,9 +278,9 @@ pub(super) fn inspect() -> Reading {
         product: None,
         virtualisation: Some("kvm".to_owned()),
         kernel: "6.12.9-amd64".to_owned(),
-        processors: Processors { sockets: 1, cores: 1, threads: 2, ..Processors::default() },
+        processors: Processors { sockets: Some(1), cores: Some(1), threads: Some(2), ..Processors::default() },
         caches: Vec::new(),
-        numa_nodes: 1,
+        numa_nodes: Some(1),
         memory: Memory {
             size_bytes: Bytes(32 << 30),
             modules: Vec::new(),
