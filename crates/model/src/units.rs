@@ -83,6 +83,13 @@ impl Bytes {
 }
 
 impl Nanoseconds {
+    /// In a form that reads back as the same number: `500ms`, `3s`, `7ns`.
+    pub fn exactly(self) -> String {
+        const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let unit = UNITS.iter().find(|(unit, _)| self.0.is_multiple_of(*unit));
+        unit.map_or_else(|| format!("{}ns", self.0), |(unit, name)| format!("{}{name}", self.0 / unit))
+    }
+
     /// From seconds; negative and not-a-number become zero, too large becomes the largest.
     pub fn from_seconds(seconds: f64) -> Self {
         Nanoseconds((seconds * 1e9).round() as u64)
@@ -426,6 +433,12 @@ mod tests {
         fn a_size_written_in_whole_units_reads_back(count in 0_u64..1 << 20, unit in 0_usize..4) {
             let (name, factor) = [("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("KB", 1_000)][unit];
             prop_assert_eq!(format!("{count}{name}").parse(), Ok(Bytes(count * factor)));
+        }
+
+        #[test]
+        fn a_time_said_exactly_reads_back(time in 0_u64..1 << 62, unit in prop::sample::select(vec![1_u64, 1_000, 1_000_000_000])) {
+            let time = Nanoseconds(time - time % unit);
+            prop_assert_eq!(time.exactly().parse(), Ok(time));
         }
 
         #[test]

@@ -1,5 +1,6 @@
 //! What the commands of all instruments have in common: keeping a reading, and showing it.
 
+use super::note::NoteArgument;
 use super::{Context, UsageError, reading_text, session};
 use crate::store::Store;
 use clap::Args;
@@ -13,9 +14,8 @@ pub(super) struct Keeping {
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
-    /// Something to remember the reading by
-    #[arg(long, value_name = "TEXT")]
-    note: Option<String>,
+    #[command(flatten)]
+    note: NoteArgument,
 }
 
 impl Keeping {
@@ -33,8 +33,8 @@ impl Keeping {
     }
 
     /// What the user wants it remembered by.
-    pub(super) fn note(&self) -> Option<&String> {
-        self.note.as_ref()
+    pub(super) fn note(&self) -> Option<String> {
+        self.note.text()
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn conclude(
     targets: &[PathBuf],
     mut reading: Reading,
 ) -> anyhow::Result<()> {
-    reading.note.clone_from(&keeping.note);
+    reading.note = keeping.note();
     context.console.end_bar();
     // Shown even where it cannot be kept.
     show(context, &reading)?;

@@ -12,6 +12,7 @@ mod instrument;
 mod interrupts;
 mod io;
 mod memory;
+mod note;
 mod number;
 mod plan;
 mod plugin;
@@ -71,7 +72,7 @@ enum Command {
     Run(run::Arguments),
     /// List, show, check, run or resume studies
     Study(study::Arguments),
-    /// Show what a study would measure, without measuring
+    /// Show what a study would measure, or emit it as a script or for fio
     Plan(plan::Arguments),
     /// Run one workload
     ///

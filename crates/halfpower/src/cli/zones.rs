@@ -143,7 +143,7 @@ fn begin(
         loss: None,
     };
     let mut reading = Reading::new(Figures::Zones(zones), host.describe().clone(), started_at);
-    reading.note = arguments.keeping.note().cloned();
+    reading.note = arguments.keeping.note();
     let target = super::session::stored_targets(std::slice::from_ref(path))?.join(", ");
     let run = store.begin_reading(&format!("halfpower {}", context.typed), &target, arguments.seed, &reading)?;
     Ok(Some((run, reading, host)))

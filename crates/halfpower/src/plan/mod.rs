@@ -7,6 +7,7 @@
 
 mod budget;
 mod describe;
+pub(crate) mod emit;
 mod limited;
 mod make;
 #[cfg(test)]
@@ -203,9 +204,14 @@ impl Plan {
 
     /// The most the run can write, the test file included.
     pub(crate) fn bytes_written_at_most(&self) -> Bytes {
+        self.bytes_written_by_all(self.repetitions.max)
+    }
+
+    /// The most that so many repetitions of every cell can write, the test file included.
+    fn bytes_written_by_all(&self, repetitions: u32) -> Bytes {
         let block: u128 = self.cells.iter().map(|cell| u128::from(self.bytes_written_by(&cell.workload).0)).sum();
         let fill = self.test_file_bytes.unwrap_or_default();
-        let all = block * u128::from(self.repetitions.max) + u128::from(fill.0);
+        let all = block * u128::from(repetitions) + u128::from(fill.0);
         Bytes(u64::try_from(all).unwrap_or(u64::MAX).min(self.write_budget.0))
     }
 }

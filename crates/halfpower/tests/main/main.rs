@@ -6,6 +6,7 @@
 mod compare;
 mod crash;
 mod device;
+mod emit;
 mod fio;
 mod inspect;
 mod instruments;
