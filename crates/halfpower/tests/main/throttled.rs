@@ -144,6 +144,28 @@ fn a_throttled_device_has_the_rate_that_is_known() {
 }
 
 #[test]
+fn a_survey_under_a_limit_is_longer_and_says_why() {
+    let Some(throttle) = Throttle::new() else { return };
+    let lab = Lab::new();
+    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
+        return skip("no loop device is to be had");
+    };
+    let plan = || throttle.json(&lab, &["run", "--quick", device.name(), "--dry-run"]);
+    let durations_s = |plan: &Value| {
+        let cells = plan["cells"].as_array().unwrap().iter();
+        cells.map(|cell| cell["workload"]["limits"]["duration_s"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let free = plan();
+    assert_eq!(free["lengthened"], Value::Null);
+    assert!(durations_s(&free).iter().all(|duration_s| *duration_s < 0.1), "{free}");
+    throttle.limit(&device, 24_000_000);
+    let limited = plan();
+    let why = limited["lengthened"].as_str().unwrap();
+    assert!(why.contains("control group blkio:/halfpower-test-"), "{why}");
+    assert!(durations_s(&limited).iter().all(|duration_s| *duration_s == 1.5), "{limited}");
+}
+
+#[test]
 fn what_a_loop_device_costs_is_seen_in_the_kernel_s_threads() {
     let lab = Lab::new();
     let file = lab.data_file("file", 16 << 10);

@@ -36,6 +36,16 @@ pub struct Ground {
     pub filesystem: Option<FileSystem>,
     /// The block device; none where there is none or it is not known.
     pub device: Option<Device>,
+    /// The other devices of a file system that lies on several at once, as btrfs may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Device>,
+}
+
+impl Ground {
+    /// The device and those beside it.
+    pub fn devices(&self) -> impl Iterator<Item = &Device> {
+        self.device.iter().chain(&self.beside)
+    }
 }
 
 /// A mounted file system.

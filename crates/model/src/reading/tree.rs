@@ -45,7 +45,9 @@ impl InspectedTarget {
             let mut device = here.device.as_ref();
             ground = None;
             while let Some(shown) = device {
-                parts.push(shown.brief());
+                let further = if device == here.device.as_ref() { here.beside.len() } else { 0 };
+                let further = if further == 0 { String::new() } else { format!(" and {further} more") };
+                parts.push(shown.brief() + &further);
                 ground = shown.backing.as_ref().map(|backing| &backing.ground);
                 device = shown.below.first();
             }
@@ -86,11 +88,11 @@ impl Ground {
         });
         let network = self.filesystem.as_ref().and_then(|mount| mount.network.as_ref());
         let below = network.map(Network::branches);
-        let device = || match &self.device {
-            Some(device) => device.branch(),
-            None => Branch::leaf("device", "none, or the kernel does not tell".to_owned()),
+        let devices = || match &self.device {
+            Some(_) => self.devices().map(Device::branch).collect(),
+            None => vec![Branch::leaf("device", "none, or the kernel does not tell".to_owned())],
         };
-        filesystem.into_iter().chain(below.unwrap_or_else(|| vec![device()])).collect()
+        filesystem.into_iter().chain(below.unwrap_or_else(devices)).collect()
     }
 }
 
