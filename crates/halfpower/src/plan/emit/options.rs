@@ -12,6 +12,8 @@ pub(crate) fn options(workload: &Workload) -> Vec<String> {
     // A field more has to find its option here.
     let Workload {
         operation,
+        // Of imported samples only: a plan knows all.
+        unknown: _,
         pattern,
         sharing,
         request_size,

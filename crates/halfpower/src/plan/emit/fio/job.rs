@@ -122,6 +122,7 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     // What has no place here: `no_equal` answers for it, or it is no part of the work.
     let Workload {
         operation: _,
+        unknown: _,
         pattern: _,
         sharing: _,
         request_size: _,
