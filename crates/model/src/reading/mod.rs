@@ -12,7 +12,7 @@ mod soak;
 mod tree;
 mod zones;
 
-pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
+pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit, SharingVerdict};
 pub use inspect::{Inspected, InspectedTarget};
 pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
 pub use rounds::Rounds;

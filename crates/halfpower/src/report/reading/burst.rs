@@ -7,9 +7,12 @@ use halfpower_model::reading::{Burst, BurstSetting, MediumVerdict};
 pub(super) fn page(burst: &Burst) -> Page {
     let went = burst.targets.iter().filter(|target| target.medium.verdict == MediumVerdict::Medium);
     let went = went.map(|target| format!("{} went to its medium, so its figure is not that of a link.", target.path));
+    let held = burst.targets.iter().filter_map(|target| Some((&target.path, target.medium.limited.as_ref()?)));
+    let held =
+        held.map(|(path, limit)| format!("{path} is limited: {limit}; its figure may be that limit and no link’s."));
     Page {
         title: "Burst",
-        verdict: [sentence(&burst.verdict())].into_iter().chain(went).collect(),
+        verdict: [sentence(&burst.verdict())].into_iter().chain(went).chain(held).collect(),
         unfinished: None,
         charts: Vec::new(),
         sections: vec![rates(burst), media(burst)],
