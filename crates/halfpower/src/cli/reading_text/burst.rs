@@ -1,6 +1,6 @@
 //! What `halfpower burst` found, for people.
 
-use crate::cli::console::printable;
+use crate::harmless::harmless;
 use halfpower_model::reading::Burst;
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub(super) fn write(text: &mut String, burst: &Burst) {
     let width = burst.targets.iter().map(|target| target.path.chars().count()).max().unwrap_or(0).max(12);
     let (alone, together): (Vec<_>, Vec<_>) = burst.settings.iter().partition(|setting| setting.targets.len() == 1);
     for (target, setting) in burst.targets.iter().zip(alone) {
-        let _ = writeln!(text, "  {:<width$}  {}", printable(&target.path), setting.bytes_per_s);
+        let _ = writeln!(text, "  {:<width$}  {}", harmless(&target.path), setting.bytes_per_s);
         let _ = writeln!(text, "  {:<width$}  {}", "", target.medium);
     }
     for setting in together {
