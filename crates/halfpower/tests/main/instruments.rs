@@ -116,6 +116,8 @@ fn bursts_and_zones_say_what_they_cannot_measure() {
             (&4096.into(), &"read_size".into())
         );
         assert_eq!(zones("--read-size=4KiB")["warnings"], serde_json::Value::Null);
+        let one = lab.run(["zones", "file", "--places=1", "--read-size=4KiB", "--no-store"]).stdout;
+        assert!(one.contains("at 1 place\n"), "{one}");
     }
 }
 

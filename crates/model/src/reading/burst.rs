@@ -128,6 +128,18 @@ impl Burst {
     }
 }
 
+impl Burst {
+    /// What was asked for, and how often: `256 KiB reads of the same 1 MiB, 2 deep, direct, 5 times 1 s`.
+    pub fn requests(&self) -> String {
+        let times = match self.settings.first().map_or(0, |setting| setting.repetitions.len()) {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        let Burst { request_bytes, region_bytes, depth, duration, .. } = self;
+        format!("{request_bytes} reads of the same {region_bytes}, {depth} deep, direct, {times} {duration}")
+    }
+}
+
 impl BurstSetting {
     /// What targets together give, in percent of the sum alone; none for one alone.
     pub fn share_of_alone(&self) -> Option<String> {
@@ -199,6 +211,15 @@ mod tests {
             sharing,
             limit: None,
         }
+    }
+
+    #[test]
+    fn one_repetition_is_once() {
+        let mut burst = burst(None, None, None);
+        burst.settings[0].repetitions = vec![BytesPerSecond(1.0)];
+        assert!(burst.requests().ends_with("direct, once 1 ns"), "{}", burst.requests());
+        burst.settings[0].repetitions.push(BytesPerSecond(1.0));
+        assert!(burst.requests().ends_with("direct, 2 times 1 ns"), "{}", burst.requests());
     }
 
     #[test]

@@ -15,7 +15,8 @@ const BANDS_SHOWN: usize = 32;
 pub(super) fn write(text: &mut String, zones: &Zones) {
     let _ = writeln!(text, "{}, {}: {}", harmless(&zones.path), zones.size_bytes, zones.verdict());
     let of = if zones.is_complete() { String::new() } else { format!("{} of ", zones.probes.len()) };
-    let _ = writeln!(text, "  one direct read of {} at {of}{} places", zones.read_bytes, zones.places);
+    let plural = if zones.places == 1 { "" } else { "s" };
+    let _ = writeln!(text, "  one direct read of {} at {of}{} place{plural}", zones.read_bytes, zones.places);
     if zones.bands.len() > 1 {
         for band in zones.bands.iter().take(BANDS_SHOWN) {
             let _ = writeln!(text, "  {:<24}  {}", place(band), band.bytes_per_s);

@@ -35,14 +35,7 @@ fn rates(burst: &Burst) -> Section {
     };
     Section {
         title: "Alone and together".to_owned(),
-        about: format!(
-            "{} reads of the same {}, {} deep, direct, {} times {}. A figure is the mean, the dark line its 95 % interval.",
-            burst.request_bytes,
-            burst.region_bytes,
-            burst.depth,
-            burst.settings.first().map_or(0, |setting| setting.repetitions.len()),
-            burst.duration,
-        ),
+        about: format!("{}. A figure is the mean, the dark line its 95 % interval.", burst.requests()),
         body: Body::Bars(burst.settings.iter().map(bar).collect()),
     }
 }
