@@ -3,6 +3,7 @@
 
 mod cli;
 mod ground;
+mod harmless;
 mod interchange;
 mod plan;
 mod report;

@@ -353,6 +353,14 @@ pub struct SystemAccount {
     pub kernel_threads_s: Option<f64>,
 }
 
+impl SystemAccount {
+    /// All time it accounts for, of all processors.
+    pub fn total_s(&self) -> f64 {
+        let at_work_s = self.user_s + self.nice_s + self.system_s + self.irq_s + self.softirq_s;
+        at_work_s + self.steal_s + self.idle_s + self.iowait_s
+    }
+}
+
 /// What threads of the kernel of one kind used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelThread {

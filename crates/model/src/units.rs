@@ -276,6 +276,19 @@ pub fn significant(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// By how much a figure may be wrong, to the last digit that [`significant`] shows of it and never less than that one, so
+/// that no more accuracy is shown than there is.
+pub fn significant_error(error: f64, of: f64) -> String {
+    if of == 0.0 || !of.is_finite() || !error.is_finite() {
+        return significant(error);
+    }
+    let digits_before = of.abs().log10().floor() as i32 + 1;
+    let steps_a_unit = 10_f64.powi((3 - digits_before).max(0));
+    // What is a whole number of steps but for the last bit stays that.
+    let steps = (error.abs() * steps_a_unit - 1e-9).ceil().max(1.0);
+    significant(steps / steps_a_unit)
+}
+
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
@@ -358,6 +371,14 @@ pub mod seconds {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_error_has_no_more_digits_than_its_figure() {
+        let shown = |error, of| significant_error(error, of);
+        assert_eq!(shown(0.000_662, 212.0), "1", "the figure is shown to 1");
+        assert_eq!([shown(3.18, 212.0), shown(3.0, 212.0), shown(0.024_8, 1.65)], ["4", "3", "0.03"]);
+        assert_eq!([shown(185.2, 12_300.0), shown(0.5, 0.0)], ["186", "0.5"]);
+    }
 
     #[test]
     fn sizes_read_as_documented() {

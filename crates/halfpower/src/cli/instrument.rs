@@ -4,8 +4,10 @@ use super::note::NoteArgument;
 use super::{Context, UsageError, reading_text, session};
 use crate::store::Store;
 use clap::Args;
+use halfpower_engine::inspect::inspect;
+use halfpower_model::reading::inspect::Device;
 use halfpower_model::{Reading, ResolveError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where a reading goes.
 #[derive(Debug, Args)]
@@ -53,6 +55,18 @@ pub(super) fn in_own_words(error: ResolveError, size: &str, span: &str) -> Usage
         ),
         other => other.to_string(),
     })
+}
+
+/// How a control group holds reads of a target back, on the device or on one below it; none where it does not.
+///
+/// # Errors
+/// When the target is not there.
+pub(super) fn read_limit(target: &Path) -> anyhow::Result<Option<String>> {
+    let (inspected, _) = inspect(&[target.to_owned()])?;
+    let device = inspected.targets.first().and_then(|target| target.ground.device.as_ref());
+    let mut limits = device.into_iter().flat_map(Device::stack).flat_map(|device| &device.limits);
+    let limit = limits.find(|limit| limit.read_bytes_per_s.is_some() || limit.read_requests_per_s.is_some());
+    Ok(limit.map(ToString::to_string))
 }
 
 /// Keeps a reading of some targets, or of none, and shows it.

@@ -109,7 +109,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         size: spec.span,
         size_is_fixed: spec.span.is_some(),
         overwrite: arguments.overwrite.of(&arguments.targets)?,
-        peaks: arguments.peaks.given.clone(),
+        peaks: arguments.peaks.given()?.to_vec(),
         held: Vec::new(),
     };
     let mut store = session::open_store(context, !arguments.no_store)?;

@@ -30,7 +30,7 @@ mod workload;
 mod zones;
 
 use clap::{Parser, Subcommand};
-pub(crate) use console::{Console, printable};
+pub(crate) use console::Console;
 use halfpower_model::{Cancel, ResolveError};
 use std::ffi::OsString;
 use std::path::PathBuf;

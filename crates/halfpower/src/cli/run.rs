@@ -155,7 +155,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         size_is_fixed: arguments.size.is_some(),
         overwrite: arguments.overwrite.of(targets)?,
         // Laid over one another: what comes last counts.
-        peaks: [study.peaks.as_slice(), &arguments.peaks.given].concat(),
+        peaks: [study.peaks.as_slice(), arguments.peaks.given()?].concat(),
         ..Wish::default()
     };
     let site = ground::look(&wish)?;

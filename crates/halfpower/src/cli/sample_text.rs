@@ -1,8 +1,8 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
-use super::console::printable;
+use crate::harmless::harmless;
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
-use halfpower_model::units::significant;
+use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
 use std::fmt::Write;
 
@@ -95,8 +95,9 @@ fn processor(sample: &Sample) -> Option<String> {
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
     let clocks = sample.cpu.clocks_per_byte.map(|clocks| format!(", {} clocks a byte", significant(clocks)));
     let upper = sample.cpu.upper_us_per_request.map(|upper| {
-        let error = share(sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s));
-        format!(", at most {} ± {error}", significant(upper))
+        let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);
+        let error = error_s * 1e6 / sample.total.requests.max(1) as f64;
+        format!(", at most {} ± {}", significant(upper), significant_error(error, upper))
     });
     let (clocks, upper) = (clocks.unwrap_or_default(), upper.unwrap_or_default());
     Some(format!("{} µs a request (user {user}, system {system}){upper}{clocks}", significant(cost)))
@@ -106,7 +107,8 @@ fn processor(sample: &Sample) -> Option<String> {
 /// in it.
 fn machine(sample: &Sample) -> Option<String> {
     let account = sample.cpu.system?;
-    let all_s = account.wall_s * f64::from(sample.environment.cpus);
+    // The account is of the whole machine, of which the program may not use every processor.
+    let all_s = account.total_s();
     // In so short a sample the kernel's ticks say nothing.
     let share = |part_s: f64| (all_s >= 0.5).then(|| format!("{:.0} %", part_s / all_s * 100.0));
     let (busy, stolen) = (share(account.busy_s)?, share(account.steal_s)?);
@@ -165,7 +167,7 @@ fn places(sample: &Sample) -> String {
     for target in sample.environment.all_targets() {
         let below: Vec<&str> =
             [&target.filesystem, &target.device, &target.transport].into_iter().flatten().map(String::as_str).collect();
-        let (path, below) = (printable(&target.path).into_owned(), below.join(", "));
+        let (path, below) = (harmless(&target.path).into_owned(), below.join(", "));
         match places.iter_mut().find(|(_, other)| *other == below) {
             Some((paths, _)) => paths.push(path),
             None => places.push((vec![path], below)),

@@ -1,7 +1,7 @@
 //! A run from the store, analysed: what the summary and the report are made from.
 
 use super::{ReportInput, RunStatus as Course};
-use crate::cli::printable;
+use crate::harmless::harmless;
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
 use halfpower_analysis::{Analysis, Observed, analyse_beside};
@@ -76,7 +76,7 @@ impl Analysed {
         let origin = self.samples.first()?.sample.origin.as_ref()?;
         let tool = [&origin.tool, &origin.version].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
         let tool = if tool.is_empty() { String::new() } else { format!(", measured by {}", tool.join(" ")) };
-        let file = printable(&origin.file);
+        let file = harmless(&origin.file);
         Some(format!(
             "Imported from {file} ({}{tool}). Nothing of it was measured here: how is for that program to say. What the \
              file does not tell is left out.",

@@ -113,6 +113,7 @@ fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
     throttle.limit(&device, 24_000_000);
     let reading = throttle.json(&lab, &zones);
     assert_eq!(codes(&reading), ["limited"]);
+    assert!(reading["figures"]["limited"].as_str().unwrap().starts_with("reads to 24 MB/s"), "{reading}");
     let message = reading["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("reads to 24 MB/s, by control group blkio:/halfpower-test-"), "{message}");
     assert_eq!(codes(&lab.json([&zones[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
@@ -141,6 +142,10 @@ fn a_throttled_device_has_the_rate_that_is_known() {
     let burst = [&["burst", one.name(), two.name()], &how[..]].concat();
     let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &burst), of_setting);
     assert_eq!(reading["figures"]["limit"], Value::Null);
+    assert_ne!(reading["figures"]["sharing"], "limit");
+    let medium = &reading["figures"]["targets"][1]["medium"];
+    assert_eq!(medium["verdict"], "undecided", "a read that waits for the throttle looks like one of a medium");
+    assert!(medium["limited"].as_str().unwrap().starts_with("reads to 20 MB/s"), "{medium}");
 }
 
 #[test]
