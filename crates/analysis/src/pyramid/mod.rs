@@ -155,8 +155,9 @@ impl Half {
     /// Of a figure against its peak.
     fn of(rap: Option<Estimate>, pap: Option<f64>) -> Half {
         let Some((rap, pap)) = rap.zip(pap) else { return Half::CannotTell };
-        // Where the interval holds the peak, it is as likely the peak that was reached.
-        if rap.value > pap * BEYOND && rap.low.unwrap_or(rap.value) > pap {
+        // Where the interval holds the peak, it is as likely the peak that was reached. One that reaches below half of
+        // its own figure is too wide to say so.
+        if rap.value > pap * BEYOND && rap.low.unwrap_or(rap.value).max(rap.value / 2.0) > pap {
             return Half::BeyondPeak;
         }
         let half = pap / 2.0;

@@ -218,6 +218,11 @@ fn more_than_the_peak_is_said_and_not_believed() {
     let pyramid = only(&run);
     assert!(of(&pyramid, Stage::Device).share.unwrap() > BEYOND);
     assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));
+    // Though not where they differ by so much that the interval holds everything.
+    let mut run = Run::default();
+    run.add(deep(8, read(1024)), &[90e6, 300e6, 900e6]);
+    lay(&mut run, &[disk("sda", None, None, Some(24.0))]);
+    assert_eq!(of(&only(&run), Stage::Device).half, Half::BeyondPeak);
     // A hair above is noise.
     let pyramid = only(&one(disk("sda", None, None, Some(24.0)), 24.5));
     assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));
