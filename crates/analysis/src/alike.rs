@@ -18,6 +18,8 @@ pub(crate) enum Axis {
     /// Whether the file cache is used, what it holds, and the personality, which follows from that where nobody said one.
     Caches,
     Durability,
+    /// How long was not counted: how it was measured, not what is done.
+    Warmup,
     /// Which of several targets, and with them the span and the workers that each has.
     Targets,
 }
@@ -35,12 +37,12 @@ pub(crate) fn are_alike(one: &Workload, other: &Workload, axes: &[Axis]) -> bool
 }
 
 /// Whether two spans are the same but for the part that a request size does not divide.
-fn same_span(one: &Workload, other: &Workload) -> bool {
+pub(crate) fn same_span(one: &Workload, other: &Workload) -> bool {
     one.span.0.abs_diff(other.span.0) < one.request_size.0.max(other.request_size.0)
 }
 
 /// A workload without what may differ.
-fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
+pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
     let mut bare = Workload {
         seed: 0,
         span: Bytes(0),
@@ -58,6 +60,7 @@ fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
                 (bare.personality, bare.plugin) = (Personality::Sync, None);
             }
             Axis::Durability => bare.durability = Durability::None,
+            Axis::Warmup => bare.warmup = Nanoseconds(0),
             Axis::Targets => (bare.among, bare.targets, bare.workers) = (Among::All, 0, 0),
         }
     }
@@ -98,7 +101,13 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
         others.dedup();
         let worded = ["personality", "plugin", "cache", "warmup_s", "cpus"];
         let others = others.into_iter().filter(|key| !worded.contains(&key.as_str()) && differs(key));
-        words.extend(others.map(|key| in_words(key, fields[index].get(key))));
+        words.extend(others.map(|key| {
+            if workload.tells(key) {
+                in_words(key, fields[index].get(key))
+            } else {
+                format!("{} not known", key.replace('_', " "))
+            }
+        }));
         words.iter().map(|word| format!(", {word}")).collect()
     };
     (0..named.len()).map(of).collect()
@@ -107,7 +116,10 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
 /// A workload's fields as a record has them.
 fn fields(workload: &Workload) -> Map<String, Value> {
     match serde_json::to_value(workload) {
-        Ok(Value::Object(fields)) => fields,
+        Ok(Value::Object(mut fields)) => {
+            fields.remove("unknown");
+            fields
+        }
         _ => Map::new(),
     }
 }

@@ -25,6 +25,9 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
             repetitions: Vec::new(),
             failed: 0,
         });
+        if !has_a_rate(observed.sample) {
+            continue;
+        }
         if is_usable(observed.sample) {
             cell.repetitions.push(*observed);
         } else {
@@ -38,20 +41,35 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
     cells
 }
 
+/// Some imported samples tell latencies alone.
+fn has_a_rate(sample: &Sample) -> bool {
+    sample.tells("total.bytes_per_s") || sample.tells("total.requests_per_s")
+}
+
 /// A sample counts when it ran to its limits and its rates are numbers.
-fn is_usable(sample: &Sample) -> bool {
+pub(crate) fn is_usable(sample: &Sample) -> bool {
     sample.is_complete() && sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite()
 }
 
 impl Cell<'_> {
-    /// Bytes per second of each repetition.
+    /// Bytes per second of each repetition that tells them.
     pub(crate) fn bytes_per_s(&self) -> Vec<f64> {
-        self.repetitions.iter().map(|observed| observed.sample.total.bytes_per_s.0).collect()
+        self.telling("total.bytes_per_s").map(|sample| sample.total.bytes_per_s.0).collect()
     }
 
-    /// Requests per second of each repetition.
+    /// Requests per second of each repetition that tells them.
     pub(crate) fn requests_per_s(&self) -> Vec<f64> {
-        self.repetitions.iter().map(|observed| observed.sample.total.requests_per_s).collect()
+        self.telling("total.requests_per_s").map(|sample| sample.total.requests_per_s).collect()
+    }
+
+    fn telling(&self, field: &str) -> impl Iterator<Item = &Sample> {
+        self.repetitions.iter().map(|observed| observed.sample).filter(move |sample| sample.tells(field))
+    }
+
+    /// Whether its workload is known well enough to make claims of: of an imported one something may be missing.
+    pub(crate) fn is_described(&self) -> bool {
+        let needed = ["operation", "pattern", "request_size", "depth", "workers", "buffering"];
+        self.workload.unknown.is_empty() || needed.iter().all(|field| self.workload.tells(field))
     }
 
     /// Mean bytes per second; 0 without repetitions.

@@ -1,7 +1,9 @@
 //! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
 
 mod alike;
+mod block;
 mod cells;
+pub mod comparison;
 mod findings;
 pub mod instrument;
 mod pyramid;
@@ -19,6 +21,7 @@ use halfpower_model::sample::{Latency, Warning};
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
 use serde::Serialize;
 
+pub use block::BlockLayer;
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 
 /// A sample as the store keeps it: with its number and its place in the plan.
@@ -73,6 +76,9 @@ pub struct CellSummary {
     pub latency: Latency,
     /// Latency percentiles for a chart: share of requests and ns, only where ten requests lie beyond.
     pub percentiles: Vec<(f64, u64)>,
+    /// The lives of its requests in the block layer; none where they were not followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockLayer>,
     /// The merged histogram, both operations.
     #[serde(skip)]
     pub histogram: Histogram,
@@ -127,8 +133,8 @@ pub struct CostPoint {
     pub residual_us: f64,
     /// Throughput at which this cost takes the whole of one processor.
     pub one_processor: BytesPerSecond,
-    /// And of all that the program may use.
-    pub all_processors: BytesPerSecond,
+    /// And of all that the program may use; none where imported samples do not tell how many there were.
+    pub all_processors: Option<BytesPerSecond>,
 }
 
 /// Everything that can be said of one run's samples.
@@ -254,6 +260,29 @@ mod tests {
         let analysis = analyse(&run.observed());
         assert_eq!((analysis.cells.len(), analysis.findings.len()), (1, 0));
         assert_eq!((analysis.cells[0].bytes_per_s.value, analysis.cells[0].bytes_per_s.low), (1e9, None));
+    }
+
+    #[test]
+    fn what_is_not_known_of_imported_samples_carries_no_claim() {
+        let run = |unknown: &[&str]| {
+            let mut run = Run::default();
+            for (depth, rate) in [(1, 9e3), (2, 18e3), (4, 35e3), (8, 36e3)] {
+                let unknown = unknown.iter().copied().collect();
+                run.add(Workload { unknown, ..deep(depth, random(read(4))) }, &[rate * 4096.0]);
+            }
+            run
+        };
+        let findings = |unknown: &[&str]| analyse(&run(unknown).observed()).findings.len();
+        assert!(findings(&["seed"]) > 0);
+        assert_eq!((findings(&["pattern"]), findings(&["depth", "seed"])), (0, 0));
+        // Latencies alone are no failure, and no rate of zero.
+        let mut latencies = run(&["seed"]);
+        for placed in &mut latencies.samples {
+            let (workload, environment) = (placed.sample.workload.clone(), placed.sample.environment.clone());
+            placed.sample = Sample::imported(workload, environment, halfpower_model::Origin::default());
+        }
+        let cells = analyse(&latencies.observed()).cells;
+        assert!(cells.iter().all(|cell| cell.bytes_per_s.repetitions == 0 && cell.failed == 0));
     }
 
     #[test]

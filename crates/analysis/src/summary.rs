@@ -28,11 +28,20 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         requests_per_s: measured(Quantity::RequestsPerSecond, &cell.requests_per_s()),
         cpu_us_per_request: mean_estimate(Quantity::MicrosecondsPerRequest, &cell.cpu_us_per_request()),
         cpu_ms_per_mb: mean_estimate(Quantity::MillisecondsPerMegabyte, &cpu_ms_per_mb),
-        latency: Latency::of(&histogram),
+        latency: latency(cell, &histogram),
         percentiles: percentiles(&histogram),
+        block: crate::block::of(cell),
         histogram,
         samples: cell.samples(),
         failed: cell.failed,
+    }
+}
+
+/// Latencies of the merged histogram; of an imported sample alone that tells percentiles and no histogram, those.
+fn latency(cell: &Cell<'_>, histogram: &Histogram) -> Latency {
+    match &cell.repetitions[..] {
+        [alone] if histogram.count() == 0 => alone.sample.total.latency_ns,
+        _ => Latency::of(histogram),
     }
 }
 

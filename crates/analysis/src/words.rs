@@ -90,6 +90,9 @@ pub(crate) fn reaches_storage(workload: &Workload) -> bool {
 pub(crate) fn memory_note(workload: &Workload) -> &'static str {
     match (reaches_storage(workload), workload.operation.writes()) {
         (true, _) => "",
+        (false, true) if !workload.tells("durability") => {
+            " Nobody tells whether they were flushed: this may be the speed of memory."
+        }
         (false, true) => " Not flushed: this is the speed of memory, not of the storage.",
         (false, false) => " From a warm cache: this is the speed of memory, not of the storage.",
     }

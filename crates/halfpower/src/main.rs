@@ -3,6 +3,8 @@
 
 mod cli;
 mod ground;
+mod harmless;
+mod interchange;
 mod plan;
 mod report;
 mod runner;

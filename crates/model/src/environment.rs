@@ -3,18 +3,23 @@
 //! Whatever the system does not tell is absent, never guessed.
 
 use crate::levels::Level;
+use crate::origin::{Unknown, default_as_null, null_as_default};
 use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::{Among, Layout, Personality};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A testbed describing itself.
+/// A testbed describing itself. Of an imported record hardly anything is known: no name, no processor, no memory and no
+/// clock are null in records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Host name, or the simulated machine's.
+    #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub host: String,
     /// Kernel release.
+    #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub kernel: String,
     /// Processors that may be used.
+    #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub cpus: u32,
     /// Their numbers; empty where they are not known. Not part of the record.
     #[serde(skip)]
@@ -22,10 +27,13 @@ pub struct Environment {
     /// The processor's name.
     pub cpu_model: Option<String>,
     /// Memory of the host.
+    #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub memory_bytes: Bytes,
     /// The clock latencies are taken with.
+    #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub clock: ClockFacts,
     /// The ways to do I/O, each with whether it works here.
+    #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub personalities: Vec<PersonalityFacts>,
     /// What the requests go to; the first, where there are several.
     pub target: TargetFacts,
@@ -35,7 +43,7 @@ pub struct Environment {
 }
 
 /// A clock, as measured on the spot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockFacts {
     /// Where the time is from: `tsc`, `monotonic`, `virtual`.
     pub source: String,
@@ -66,16 +74,20 @@ pub enum TargetKind {
     Null,
     /// A volume of a simulated machine.
     Simulated,
+    /// What an imported record does not tell.
+    Unknown,
 }
 
 /// The target and the device below it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct TargetFacts {
     /// As it was named.
     pub path: String,
     /// What it is.
     pub kind: TargetKind,
     /// Bytes that can be addressed.
+    #[serde(deserialize_with = "null_as_default")]
     pub size_bytes: Bytes,
     /// Bytes that are backed by the medium; less than the size for a sparse file. None where it does not apply.
     pub allocated_bytes: Option<Bytes>,
@@ -107,6 +119,22 @@ pub struct TargetFacts {
 }
 
 impl Environment {
+    /// Of an imported record: the target's name and size as far as they are told, and nothing else.
+    pub fn unknown(path: impl Into<String>, size: Option<Bytes>) -> Self {
+        Environment {
+            host: String::new(),
+            kernel: String::new(),
+            cpus: 0,
+            cpu_numbers: Vec::new(),
+            cpu_model: None,
+            memory_bytes: Bytes(0),
+            clock: ClockFacts::default(),
+            personalities: Vec::new(),
+            target: TargetFacts::bare(path, TargetKind::Unknown, size.unwrap_or_default()),
+            more_targets: Vec::new(),
+        }
+    }
+
     /// How many targets there are.
     pub fn targets(&self) -> u32 {
         1 + self.more_targets.len() as u32
@@ -166,7 +194,28 @@ impl Environment {
     }
 }
 
+impl Serialize for TargetFacts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.size().is_some() {
+            return TargetFacts::serialize(self, serializer);
+        }
+        let record = TargetFacts::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
+        Unknown::from_iter(["size_bytes"]).blank(record).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TargetFacts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        TargetFacts::deserialize(deserializer)
+    }
+}
+
 impl TargetFacts {
+    /// Bytes that can be addressed; none where an imported record does not tell.
+    pub fn size(&self) -> Option<Bytes> {
+        (self.kind != TargetKind::Unknown || self.size_bytes.0 > 0).then_some(self.size_bytes)
+    }
+
     /// Facts of something that has a size and nothing else.
     pub fn bare(path: impl Into<String>, kind: TargetKind, size: Bytes) -> Self {
         TargetFacts {

@@ -68,6 +68,9 @@ pub enum HistogramError {
     /// A bucket beyond the last one.
     #[error("bucket {0} of a histogram does not exist; the last one is {last}", last = BUCKETS - 1)]
     Bucket(usize),
+    /// A smallest value above the largest.
+    #[error("the smallest value of a histogram is above its largest")]
+    Bounds,
     /// More values than can be counted.
     #[error("a histogram counts more values than fit")]
     Overflow,
@@ -197,6 +200,9 @@ impl TryFrom<Compact> for Histogram {
         histogram.sum = compact.sum;
         histogram.max = compact.max;
         if histogram.count > 0 {
+            if compact.min > compact.max {
+                return Err(HistogramError::Bounds);
+            }
             histogram.min = compact.min;
         }
         Ok(histogram)
@@ -244,6 +250,7 @@ mod tests {
         for bad in [
             r#"{"sub_buckets":32,"min":0,"max":0,"sum":0,"bins":[]}"#,
             r#"{"sub_buckets":64,"min":0,"max":0,"sum":0,"bins":[[99999,1]]}"#,
+            r#"{"sub_buckets":64,"min":9,"max":3,"sum":0,"bins":[[5,1]]}"#,
             r#"{"sub_buckets":64,"min":0,"max":0,"sum":0,"bins":[[1,18446744073709551615],[2,1]]}"#,
         ] {
             assert!(serde_json::from_str::<Histogram>(bad).is_err(), "{bad}");

@@ -2,8 +2,11 @@
 //!
 //! Fields are only ever added. A figure nobody measured is null with a reason beside it, or absent.
 
+mod imported;
+
 use crate::environment::Environment;
 use crate::histogram::Histogram;
+use crate::origin::{Origin, null_as_default};
 use crate::stream::Request;
 use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::Workload;
@@ -15,6 +18,7 @@ pub const SCHEMA: &str = "halfpower.sample/1";
 
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Sample {
     /// [`SCHEMA`].
     pub schema: String,
@@ -25,8 +29,10 @@ pub struct Sample {
     /// What it was run on.
     pub environment: Environment,
     /// When the measured part began.
+    #[serde(deserialize_with = "null_as_default")]
     pub started_at: jiff::Timestamp,
     /// Length of the measured part, the flush included where it counts.
+    #[serde(deserialize_with = "null_as_default")]
     pub elapsed_s: f64,
     /// Time of the flush at the end, part of `elapsed_s`; none when there was none.
     pub flush_s: Option<f64>,
@@ -59,6 +65,7 @@ pub struct Sample {
     /// The course of the sample.
     pub intervals: Vec<Interval>,
     /// Requests outstanding, as achieved.
+    #[serde(deserialize_with = "null_as_default")]
     pub depth_mean: DepthMean,
     /// Processor time.
     pub cpu: Cpu,
@@ -67,6 +74,7 @@ pub struct Sample {
     /// The instrument's own cost.
     pub instrument: Instrument,
     /// True when the program, not the storage, set the pace.
+    #[serde(deserialize_with = "null_as_default")]
     pub generator_bound: bool,
     /// Share of the span that was in the file cache when the measurement began; none where nobody looked.
     pub cached_share_before: Option<f64>,
@@ -76,6 +84,9 @@ pub struct Sample {
     pub warnings: Vec<Warning>,
     /// Whatever the user wants remembered.
     pub note: Option<String>,
+    /// Where it is from, if another program measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// What measured a sample.
@@ -93,18 +104,24 @@ pub struct Program {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// Completed requests.
+    #[serde(deserialize_with = "null_as_default")]
     pub requests: u64,
     /// Their bytes.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes: u64,
     /// Requests over `elapsed_s`.
+    #[serde(deserialize_with = "null_as_default")]
     pub requests_per_s: f64,
     /// Bytes over `elapsed_s`.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes_per_s: BytesPerSecond,
     /// Latencies.
     pub latency_ns: Latency,
     /// Transfers that moved fewer bytes than asked and were continued.
+    #[serde(deserialize_with = "null_as_default")]
     pub short_transfers: u64,
     /// Failed requests by the name of the error: `EIO`, `ENOSPC`.
+    #[serde(deserialize_with = "null_as_default")]
     pub errors: BTreeMap<String, u64>,
 }
 
@@ -142,16 +159,22 @@ pub struct WorkerTotals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parallel {
     /// The sum of the workers' rates: what the children see.
+    #[serde(deserialize_with = "null_as_default")]
     pub sum_bytes_per_s: BytesPerSecond,
     /// All bytes over the time to the last finish: what the parent sees.
+    #[serde(deserialize_with = "null_as_default")]
     pub parent_bytes_per_s: BytesPerSecond,
     /// The slowest worker's rate.
+    #[serde(deserialize_with = "null_as_default")]
     pub min_bytes_per_s: BytesPerSecond,
     /// The fastest worker's rate.
+    #[serde(deserialize_with = "null_as_default")]
     pub max_bytes_per_s: BytesPerSecond,
     /// The mean of the workers' rates.
+    #[serde(deserialize_with = "null_as_default")]
     pub mean_bytes_per_s: BytesPerSecond,
     /// Bytes that all had moved when the first one finished.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes_at_first_finish: u64,
 }
 
@@ -223,8 +246,10 @@ pub struct Interval {
     /// Its end, from the start of the measured part.
     pub at_s: f64,
     /// Requests completed in it.
+    #[serde(deserialize_with = "null_as_default")]
     pub requests: u64,
     /// Bytes completed in it.
+    #[serde(deserialize_with = "null_as_default")]
     pub bytes: u64,
     /// Median latency in it.
     pub latency_p50_ns: Option<u64>,
@@ -245,6 +270,7 @@ pub struct DepthMean {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
     /// The workers' own threads by getrusage: what the program surely used.
+    #[serde(deserialize_with = "null_as_default")]
     pub lower: CpuTime,
     /// The most it can have cost, by `upper_method`; none when not measured.
     pub upper_s: Option<f64>,
@@ -325,6 +351,14 @@ pub struct SystemAccount {
     /// The kernel's own threads, which are in `system_s` and `softirq_s`; none where they cannot be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_threads_s: Option<f64>,
+}
+
+impl SystemAccount {
+    /// All time it accounts for, of all processors.
+    pub fn total_s(&self) -> f64 {
+        let at_work_s = self.user_s + self.nice_s + self.system_s + self.irq_s + self.softirq_s;
+        at_work_s + self.steal_s + self.idle_s + self.iowait_s
+    }
 }
 
 /// What threads of the kernel of one kind used.
@@ -525,6 +559,7 @@ impl Sample {
             failure: None,
             warnings: Vec::new(),
             note: None,
+            origin: None,
         }
     }
 

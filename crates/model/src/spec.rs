@@ -4,10 +4,12 @@
 //! are laid over one another with [`WorkloadSpec::or`]. Resolving fills in the defaults, checks every value against
 //! the target, and looks nothing up itself: what it needs to know is in the [`Environment`].
 
+mod told;
 mod way;
 
 use crate::content::{Data, MIN_BLOCK_BYTES};
 use crate::environment::{Environment, TargetKind};
+use crate::origin::Unknown;
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
@@ -31,6 +33,13 @@ macro_rules! spec {
             #[must_use]
             pub fn or(self, below: &WorkloadSpec) -> WorkloadSpec {
                 WorkloadSpec { $($field: self.$field.or_else(|| below.$field.clone()),)+ }
+            }
+
+            /// The settings nothing is said of.
+            fn unsaid(&self) -> impl Iterator<Item = &'static str> {
+                [$((stringify!($field), self.$field.is_none()),)+]
+                    .into_iter()
+                    .filter_map(|(setting, unsaid)| unsaid.then_some(setting))
             }
         }
     };
@@ -276,6 +285,7 @@ impl WorkloadSpec {
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
             cpu_accounting: self.cpu_accounting.unwrap_or_default(),
+            unknown: Unknown::default(),
         };
         workload.span = self.resolve_span(environment, &workload)?;
         check_batch("submit-batch", workload.submit_batch, depth)?;

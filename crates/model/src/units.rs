@@ -83,6 +83,13 @@ impl Bytes {
 }
 
 impl Nanoseconds {
+    /// In a form that reads back as the same number: `500ms`, `3s`, `7ns`.
+    pub fn exactly(self) -> String {
+        const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let unit = UNITS.iter().find(|(unit, _)| self.0.is_multiple_of(*unit));
+        unit.map_or_else(|| format!("{}ns", self.0), |(unit, name)| format!("{}{name}", self.0 / unit))
+    }
+
     /// From seconds; negative and not-a-number become zero, too large becomes the largest.
     pub fn from_seconds(seconds: f64) -> Self {
         Nanoseconds((seconds * 1e9).round() as u64)
@@ -269,6 +276,19 @@ pub fn significant(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// By how much a figure may be wrong, to the last digit that [`significant`] shows of it and never less than that one, so
+/// that no more accuracy is shown than there is.
+pub fn significant_error(error: f64, of: f64) -> String {
+    if of == 0.0 || !of.is_finite() || !error.is_finite() {
+        return significant(error);
+    }
+    let digits_before = of.abs().log10().floor() as i32 + 1;
+    let steps_a_unit = 10_f64.powi((3 - digits_before).max(0));
+    // What is a whole number of steps but for the last bit stays that.
+    let steps = (error.abs() * steps_a_unit - 1e-9).ceil().max(1.0);
+    significant(steps / steps_a_unit)
+}
+
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
@@ -316,6 +336,14 @@ pub mod seconds {
         f64::deserialize(deserializer).map(Nanoseconds::from_seconds)
     }
 
+    /// Reads seconds; null, which an imported record has where its source says nothing, as none.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
+    pub fn or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanoseconds, D::Error> {
+        Ok(optional::deserialize(deserializer)?.unwrap_or_default())
+    }
+
     /// The same for an optional span.
     pub mod optional {
         use super::Nanoseconds;
@@ -343,6 +371,14 @@ pub mod seconds {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_error_has_no_more_digits_than_its_figure() {
+        let shown = |error, of| significant_error(error, of);
+        assert_eq!(shown(0.000_662, 212.0), "1", "the figure is shown to 1");
+        assert_eq!([shown(3.18, 212.0), shown(3.0, 212.0), shown(0.024_8, 1.65)], ["4", "3", "0.03"]);
+        assert_eq!([shown(185.2, 12_300.0), shown(0.5, 0.0)], ["186", "0.5"]);
+    }
 
     #[test]
     fn sizes_read_as_documented() {
@@ -418,6 +454,12 @@ mod tests {
         fn a_size_written_in_whole_units_reads_back(count in 0_u64..1 << 20, unit in 0_usize..4) {
             let (name, factor) = [("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("KB", 1_000)][unit];
             prop_assert_eq!(format!("{count}{name}").parse(), Ok(Bytes(count * factor)));
+        }
+
+        #[test]
+        fn a_time_said_exactly_reads_back(time in 0_u64..1 << 62, unit in prop::sample::select(vec![1_u64, 1_000, 1_000_000_000])) {
+            let time = Nanoseconds(time - time % unit);
+            prop_assert_eq!(time.exactly().parse(), Ok(time));
         }
 
         #[test]

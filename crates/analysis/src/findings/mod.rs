@@ -36,7 +36,8 @@ impl<'a> Evidence<'a> {
     /// From all cells of a run.
     pub(crate) fn new(cells: &'a [Cell<'a>]) -> Self {
         let is_soaked = |cell: &&Cell<'_>| cell.workload.cpu_accounting == CpuAccounting::Soaker;
-        let plain = || cells.iter().filter(move |cell| !is_soaked(cell));
+        let described = || cells.iter().filter(|cell| cell.is_described());
+        let plain = || described().filter(move |cell| !is_soaked(cell));
         let measured: Vec<_> = plain().filter(|cell| !cell.repetitions.is_empty()).collect();
         let advertised_bytes_per_s = measured
             .iter()
@@ -48,7 +49,7 @@ impl<'a> Evidence<'a> {
             cells: measured,
             by_size: group(plain(), Varied::RequestSize),
             by_depth: group(plain(), Varied::Depth),
-            soaked_by_size: group(cells.iter().filter(is_soaked), Varied::RequestSize),
+            soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize),
             advertised_bytes_per_s,
         }
     }

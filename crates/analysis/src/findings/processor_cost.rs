@@ -100,7 +100,8 @@ fn cost_point(cell: &Cell<'_>, point: &Point, line: &Line) -> CostPoint {
         us_per_request: point.y,
         residual_us: point.y - (line.intercept + line.slope * point.x),
         one_processor: BytesPerSecond(one),
-        all_processors: BytesPerSecond(one * f64::from(processors)),
+        // Imported samples do not tell how many there were.
+        all_processors: (processors > 0).then(|| BytesPerSecond(one * f64::from(processors))),
     }
 }
 
@@ -152,15 +153,18 @@ fn saturation(cost: &Cost) -> Option<String> {
     let lower = cost.fit.points.last()?;
     let upper = cost.upper.as_ref().and_then(|upper| upper.points.last());
     let upper = upper.filter(|upper| upper.request_size == lower.request_size);
-    let words = |rate: fn(&CostPoint) -> BytesPerSecond| match upper {
-        Some(upper) => format!("{} to {}", rate(upper), rate(lower)),
-        None => format!("{} at most", rate(lower)),
+    let words = |processors: u32| {
+        let rate = |point: &CostPoint| BytesPerSecond(point.one_processor.0 * f64::from(processors));
+        match upper {
+            Some(upper) => format!("{} to {}", rate(upper), rate(lower)),
+            None => format!("{} at most", rate(lower)),
+        }
     };
     let all = match cost.processors {
-        1 => String::new(),
-        processors => format!(", all {processors} at {}", words(|point| point.all_processors)),
+        0 | 1 => String::new(),
+        processors => format!(", all {processors} at {}", words(processors)),
     };
-    let one = words(|point| point.one_processor);
+    let one = words(1);
     Some(format!("requests of {} would saturate one processor at {one}{all}", lower.request_size))
 }
 

@@ -41,7 +41,8 @@ fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Vec<Finding> {
     groups.retain(|group| group.len() >= CELLS_MIN);
     let subject = format!("sequential {operation}");
     let named: Vec<_> = groups.iter().map(|group| (subject.clone(), group[0].workload)).collect();
-    let distinctions = distinctions(&named, Axis::WAYS);
+    // A warm-up parts cells that cannot be held against one another, and is no part of the advice.
+    let distinctions = distinctions(&named, &[Axis::WAYS, &[Axis::Warmup]].concat());
     let advice = |(group, distinction): (&Vec<&Cell<'_>>, &String)| {
         smallest_of_the_good(group, format!("{subject}{distinction}"), distinction)
     };
@@ -111,7 +112,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
-    use halfpower_model::{CachePolicy, Personality, Verify};
+    use halfpower_model::{CachePolicy, Nanoseconds, Personality, Verify};
     use proptest::prelude::*;
 
     fn recommendations(run: &Run) -> Vec<Finding> {
@@ -214,6 +215,23 @@ mod tests {
         );
         assert_eq!(findings[1].subject, "sequential write, verify stamp");
         assert!(sentences[2].contains("4 deep, direct, verify "), "{}", sentences[2]);
+    }
+
+    #[test]
+    fn a_warm_up_is_no_part_of_the_advice() {
+        let mut run = Run::default();
+        for kib in [4, 64, 1024] {
+            run.add(Workload { warmup: Nanoseconds(40_000_000), ..read(kib) }, &[1e9]);
+            run.add(Workload { cache: CachePolicy::Cold, warmup: Nanoseconds(0), ..buffered(read(kib)) }, &[2e9]);
+        }
+        let sentences: Vec<_> = recommendations(&run).into_iter().map(|finding| finding.sentence).collect();
+        assert_eq!(
+            sentences,
+            [
+                "Read with at least 4 KiB requests, 1 deep, direct: 1 GB/s, the most measured.",
+                "Read with at least 4 KiB requests, 1 deep, buffered: 2 GB/s, the most measured.",
+            ]
+        );
     }
 
     #[test]

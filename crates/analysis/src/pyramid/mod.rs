@@ -155,7 +155,8 @@ impl Half {
     /// Of a figure against its peak.
     fn of(rap: Option<Estimate>, pap: Option<f64>) -> Half {
         let Some((rap, pap)) = rap.zip(pap) else { return Half::CannotTell };
-        if rap.value > pap * BEYOND {
+        // Where the interval holds the peak, it is as likely the peak that was reached.
+        if rap.value > pap * BEYOND && rap.low.unwrap_or(rap.value) > pap {
             return Half::BeyondPeak;
         }
         let half = pap / 2.0;

@@ -7,8 +7,8 @@ use crate::findings::{Evidence, highest};
 use crate::words::{caching, depth, reaches_storage, requests};
 use halfpower_model::reading::{Bandwidth, Kernel, MemorySpeed, StudyTest};
 use halfpower_model::{
-    BytesPerSecond, Environment, Estimate, Layout, Level, LevelName, Operation, Personality, Quantity, TargetFacts,
-    TargetKind, Workload,
+    BytesPerSecond, Channel, Environment, Estimate, Layout, Level, LevelName, Operation, Personality, Quantity,
+    TargetFacts, TargetKind, Workload,
 };
 
 /// The requests of one kind, and the ground they passed.
@@ -200,7 +200,9 @@ impl<'a> Passage<'a> {
             (Some(_), 2..) => format!("{}, by the {copies} copies of a mirror", found.source),
             _ => found.source.clone(),
         };
-        let at = found.channels.iter().map(|channel| channel.at.clone()).collect();
+        // What lies between limits is no part of them.
+        let is_part = |channel: &&Channel| stage != Stage::Limit || channel.pap_bytes_per_s.is_some();
+        let at = found.channels.iter().filter(is_part).map(|channel| channel.at.clone()).collect();
         let through = rap.map(|rap| rap.value);
         let capacity = pap.map(|rate| rate.0);
         Row { level: level(stage, at, (pap, source), (rap, rap_source)), capacity, through, is_shared }

@@ -211,6 +211,13 @@ fn more_than_the_peak_is_said_and_not_believed() {
         pyramid.sentence
     );
     assert_eq!(pyramid.brief, "cannot tell (more came through the device than the peak it is said to have)");
+    // So is as much as the repetitions differ by.
+    let mut run = Run::default();
+    run.add(deep(8, read(1024)), &[24e6, 26e6, 28e6]);
+    lay(&mut run, &[disk("sda", Some(60.0), Some(160.0), Some(24.0))]);
+    let pyramid = only(&run);
+    assert!(of(&pyramid, Stage::Device).share.unwrap() > BEYOND);
+    assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));
     // A hair above is noise.
     let pyramid = only(&one(disk("sda", None, None, Some(24.0)), 24.5));
     assert_eq!((pyramid.bottleneck, of(&pyramid, Stage::Device).half), (Some(Stage::Device), Half::Reached));
@@ -246,13 +253,21 @@ fn a_mirror_halves_what_writes_can_have() {
 #[test]
 fn a_limit_is_of_reads_or_of_writes() {
     let mut target = disk("sda", None, None, None);
-    target.levels.insert(1, level(LevelName::ReadLimit, "sda", Some(24.0)));
+    let channel = |at: &str, through: Option<&str>, megabytes: Option<f64>| Channel {
+        at: at.to_owned(),
+        through: through.map(str::to_owned),
+        pap_bytes_per_s: megabytes.map(|rate| BytesPerSecond(rate * MB)),
+        source: "a test".to_owned(),
+    };
+    let limits = [channel("vda", None, None), channel("sda", Some("vda"), Some(24.0))];
+    target.levels.insert(1, Level::of(LevelName::ReadLimit, limits));
     let mut run = Run::default();
     run.add(read(1024), &around(24.0 * MB));
     run.add(write(1024), &around(100.0 * MB));
     lay(&mut run, &[target]);
     let [reads, writes] = pyramids(&run, None).try_into().unwrap();
     assert_eq!(reads.bottleneck, Some(Stage::Limit));
+    assert_eq!(of(&reads, Stage::Limit).at, ["sda"], "nothing holds vda back");
     assert_eq!(writes.bottleneck, None);
     assert!(writes.levels.iter().all(|level| level.level != Stage::Limit));
 }

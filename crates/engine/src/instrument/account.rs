@@ -1,4 +1,4 @@
-//! The kernel's own account of the machine's processor time: /proc/stat, all processors together.
+//! The kernel's own account of processor time: /proc/stat, all processors together or some of them.
 //!
 //! It comes in ticks of 10 ms, and most kernels give a whole tick to whoever runs when it ends (TICK_CPU_ACCOUNTING), so
 //! it is right over seconds and a draw over milliseconds. Other programs are in it. Reading it costs some 50 µs.
@@ -19,6 +19,12 @@ impl Moment {
     pub(crate) fn now() -> Option<Moment> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         Some(Moment { at: Instant::now(), ticks: parse(&stat)? })
+    }
+
+    /// Now, of some processors alone; none where the kernel does not say of one of them.
+    pub(crate) fn now_of(cpus: &[u32]) -> Option<Moment> {
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        Some(Moment { at: Instant::now(), ticks: parse_of(&stat, cpus)? })
     }
 
     /// What happened since an earlier one; `soaked_s` of it was a soaker's.
@@ -43,7 +49,20 @@ impl Moment {
 }
 
 fn parse(stat: &str) -> Option<[u64; 8]> {
-    let mut words = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
+    of_line(stat.lines().next()?.strip_prefix("cpu ")?)
+}
+
+fn parse_of(stat: &str, cpus: &[u32]) -> Option<[u64; 8]> {
+    let of = |cpu: &u32| {
+        let name = format!("cpu{cpu} ");
+        of_line(stat.lines().find_map(|line| line.strip_prefix(&name))?)
+    };
+    let add = |sum: [u64; 8], more: [u64; 8]| std::array::from_fn(|index| sum[index] + more[index]);
+    cpus.iter().try_fold([0; 8], |sum, cpu| Some(add(sum, of(cpu)?)))
+}
+
+fn of_line(figures: &str) -> Option<[u64; 8]> {
+    let mut words = figures.split_ascii_whitespace();
     let mut ticks = [0; 8];
     for tick in &mut ticks {
         *tick = words.next()?.parse().ok()?;
@@ -66,6 +85,9 @@ mod tests {
         assert_eq!((account.irq_s, account.softirq_s, account.steal_s), (0.01, 0.02, 0.04));
         assert_eq!((account.idle_s, account.iowait_s), (3.0, 0.1));
         assert!((account.busy_s - 2.38).abs() < 1e-9, "{account:?}");
+        let some = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8\ncpu1 7 7 7 7 7 7 7 7\ncpu10 10 0 0 0 0 0 0 1\n";
+        assert_eq!(parse_of(some, &[0, 10]), Some([11, 2, 3, 4, 5, 6, 7, 9]), "of those alone");
+        assert_eq!(parse_of(some, &[0, 2]), None);
         assert!(parse("cpu0 1 2 3 4 5 6 7 8").is_none() && parse("cpu  1 2").is_none());
     }
 }

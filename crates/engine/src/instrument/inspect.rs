@@ -39,7 +39,7 @@ mod tests {
         let target = &inspected.targets[0];
         assert!(target.ground.filesystem.is_some() && !target.levels.is_empty());
         assert_eq!((target.path.as_str(), facts[0].path.as_str()), (".", "."));
-        assert!(inspected.machine.processors.threads > 0 && !inspected.machine.kernel.is_empty());
+        assert!(inspected.machine.processors.threads > Some(0) && !inspected.machine.kernel.is_empty());
     }
 
     #[test]

@@ -22,7 +22,10 @@ pub fn soak(
 ) -> Result<Soaked, MeasureError> {
     let failed = |source| MeasureError::System { action: "soak", subject: "the processors".to_owned(), source };
     let soaker = Soaker::start(Clock::host()).map_err(failed)?;
-    let (from, moment, account) = (Instant::now(), soaker.begin(), account::Moment::now());
+    let cpus: Vec<u32> = soaker.calibration().1.iter().map(|share| share.cpu).collect();
+    // Of the same processors: the others may be anybody's.
+    let account_now = || account::Moment::now_of(&cpus);
+    let (from, moment, account) = (Instant::now(), soaker.begin(), account_now());
     let length = Duration::from_nanos(length.0);
     while let Some(left) = length.checked_sub(from.elapsed()).filter(|left| !left.is_zero()) {
         if cancel.is_cancelled() {
@@ -49,6 +52,6 @@ pub fn soak(
         busy_share,
         error_share: mean(&shares, |share| share.error),
         processors: processors.collect(),
-        account: account::Moment::now().zip(account).map(|(now, before)| now.since(&before, soaked_s)),
+        account: account_now().zip(account).map(|(now, before)| now.since(&before, soaked_s)),
     })
 }

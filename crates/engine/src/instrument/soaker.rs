@@ -28,6 +28,9 @@ const SPAN: u64 = 64;
 const CALIBRATION: Duration = Duration::from_millis(300);
 const CALIBRATION_MOST: Duration = Duration::from_secs(5);
 
+/// What a loop takes of the time that somebody wants, across sessions.
+const TAKEN: f64 = 0.015;
+
 /// What a loop says of itself.
 #[derive(Debug)]
 #[repr(C, align(128))]
@@ -153,13 +156,14 @@ impl Soaker {
             let best = self.slots[index].best_ticks.load(Relaxed);
             let soaked = counts as f64 / SPAN as f64 * span_ticks / ticks as f64;
             // A loop that turned at another rate than it was calibrated at has counted the wrong time; and it may have
-            // been amid a count at both ends.
+            // been amid a count at both ends. It also had a little of what others wanted.
             let drift = if best == 0 { 0.0 } else { (best as f64 / span_ticks - 1.0).abs() };
+            let busy = 1.0 - soaked;
             Share {
                 cpu: self.cpus[index],
                 counts_per_s: SPAN as f64 / (self.clock.nanoseconds(self.span_ticks[index]) as f64 / 1e9),
-                busy: 1.0 - soaked,
-                error: soaked * drift + 2.0 * span_ticks / SPAN as f64 / ticks as f64,
+                busy,
+                error: soaked * drift + 2.0 * span_ticks / SPAN as f64 / ticks as f64 + TAKEN * busy.max(0.0),
             }
         };
         (0..self.cpus.len()).map(of).collect()

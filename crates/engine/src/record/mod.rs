@@ -220,9 +220,9 @@ fn describe(failure: &RequestFailure, target: TargetKind) -> Failure {
         }
         // The kernel gives a disk that was taken away no bytes any more.
         FailureCause::EndOfTarget if target == TargetKind::BlockDevice => {
-            "the device ends there; was it removed?".to_owned()
+            "the end of the device; was it removed?".to_owned()
         }
-        FailureCause::EndOfTarget => "the target ends there; was it cut short meanwhile?".to_owned(),
+        FailureCause::EndOfTarget => "the end of the target; was it cut short meanwhile?".to_owned(),
     };
     if request.kind == RequestKind::Flush {
         return Failure { code: cause_name(*cause), message: format!("a flush failed with {why}") };

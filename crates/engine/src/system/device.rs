@@ -22,12 +22,14 @@ fn ground_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Ground {
     if metadata.file_type().is_block_device() {
         let number = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
         let device = root.device(number).map(|directory| device(root, &directory, groups, depth));
-        return Ground { filesystem: None, device };
+        return Ground { filesystem: None, device, beside: Vec::new() };
     }
     let Some(mount) = mount_above(root, path) else { return Ground::default() };
     let directory = root.device(mount.device).or_else(|| mount.source_device(root));
+    let beside = directory.iter().flat_map(|directory| members_beside(root, directory));
     Ground {
-        device: directory.map(|directory| device(root, &directory, groups, depth)),
+        beside: beside.map(|member| device(root, &member, groups, depth)).collect(),
+        device: directory.as_ref().map(|directory| device(root, directory, groups, depth)),
         filesystem: Some(FileSystem {
             network: network::of(root, &mount),
             kind: mount.kind,
@@ -36,6 +38,15 @@ fn ground_at(root: &Root, path: &Path, groups: &Groups, depth: u32) -> Ground {
             source: mount.source,
         }),
     }
+}
+
+/// The other devices of the btrfs that is mounted from this one; none for any other file system.
+pub(crate) fn members_beside(root: &Root, device: &Path) -> Vec<PathBuf> {
+    let file_systems = entries(&root.path("/sys/fs/btrfs"));
+    let mut members = file_systems.iter().map(|one| links_in(&one.join("devices")));
+    let mut found = members.find(|members| members.iter().any(|member| member == device)).unwrap_or_default();
+    found.retain(|member| member != device);
+    found
 }
 
 /// A device by its directory, and what lies below.
@@ -269,6 +280,35 @@ mod tests {
             tree.link(&Path::new("sys").join(subsystem).join(name), &Path::new("sys/devices").join(name));
             assert_eq!(made_as().as_deref(), said);
         }
+    }
+
+    #[test]
+    fn a_btrfs_lies_on_all_of_its_devices() {
+        let tree = Tree::new();
+        let disks = ["sda", "sdb", "sdc"].map(|name| tree.sas(name));
+        let of = |uuid: &str, members: &[&PathBuf]| {
+            for disk in members {
+                let link = Path::new("sys/fs/btrfs").join(uuid).join("devices").join(disk.file_name().unwrap());
+                tree.link(&link, disk);
+            }
+        };
+        of("other", &[&disks[2]]);
+        tree.files("sys/fs/btrfs/features", &[("raid1c34", "0")]);
+        let beside = |mount: &str| {
+            tree.mounts(&format!("30 1 {mount} / / rw - btrfs /dev/sda rw"));
+            let ground = ground_of(&tree.root(), Path::new("/"));
+            ground.beside.into_iter().map(|device| device.name).collect::<Vec<_>>()
+        };
+        let number = text(tree.root().path(disks[0].join("dev"))).unwrap();
+        assert_eq!(beside(&number), [""; 0], "one of its own");
+        of("pool", &[&disks[0], &disks[1]]);
+        assert_eq!(beside(&number), ["sdb"]);
+        let levels = crate::system::levels::levels(
+            &ground_of(&tree.root(), Path::new("/")),
+            &crate::system::machine::memory(&tree.root()),
+        );
+        let device = levels.iter().find(|level| level.name == halfpower_model::LevelName::Device).unwrap();
+        assert_eq!(device.channels.iter().map(|disk| disk.at.as_str()).collect::<Vec<_>>(), ["sda", "sdb"]);
     }
 
     #[test]

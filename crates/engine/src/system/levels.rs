@@ -10,13 +10,11 @@ use halfpower_model::{BytesPerSecond, Channel, Level, LevelName};
 pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
     let mut levels = vec![Level::of(LevelName::Memory, [channel("memory", memory.pap_bytes_per_s, &memory.source)])];
     let bottom = bottom(ground);
-    let stack: Vec<&Device> = ground.device.iter().flat_map(Device::stack).collect();
+    let stack: Vec<&Device> = ground.devices().flat_map(Device::stack).collect();
     for name in [LevelName::ReadLimit, LevelName::WriteLimit] {
-        if let Some(top) = &ground.device
-            && stack.iter().any(|device| limit_of(device, name).is_some())
-        {
+        if stack.iter().any(|device| limit_of(device, name).is_some()) {
             let mut channels = Vec::new();
-            limits(top, None, name, &mut channels);
+            ground.devices().for_each(|top| limits(top, None, name, &mut channels));
             levels.push(Level::of(name, channels));
         }
     }
@@ -51,8 +49,8 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
 
 /// The ground that the last loop device of a stack lies on, or the ground itself.
 fn bottom(ground: &Ground) -> &Ground {
-    let stack = ground.device.iter().flat_map(Device::stack);
-    stack.filter_map(|device| device.backing.as_ref()).next_back().map_or(ground, |backing| &backing.ground)
+    let stack = ground.devices().flat_map(Device::stack);
+    stack.filter_map(|device| device.backing.as_ref()).last().map_or(ground, |backing| &backing.ground)
 }
 
 fn channel(at: &str, pap_bytes_per_s: Option<BytesPerSecond>, source: &str) -> Channel {
@@ -82,7 +80,7 @@ fn limits(device: &Device, through: Option<&str>, name: LevelName, channels: &mu
         None => (None, format!("no limit on {}", device.name)),
     };
     channels.push(Channel { through: through.map(str::to_owned), ..channel(&device.name, rate, &source) });
-    let backing = device.backing.iter().filter_map(|backing| backing.ground.device.as_ref());
+    let backing = device.backing.iter().flat_map(|backing| backing.ground.devices());
     device.below.iter().chain(backing).for_each(|below| limits(below, Some(&device.name), name, channels));
 }
 

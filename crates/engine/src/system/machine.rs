@@ -9,6 +9,8 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 const CPUS: &str = "/sys/devices/system/cpu";
+/// Every kernel has it, with tables or without.
+const FIRMWARE: &str = "/sys/firmware";
 const TABLES: &str = "/sys/firmware/dmi/tables/DMI";
 
 /// What the machine is made of.
@@ -23,7 +25,8 @@ pub(crate) fn machine(root: &Root) -> Machine {
         kernel: text(root.path("/proc/sys/kernel/osrelease")).unwrap_or_default(),
         processors: processors(root, &cpus),
         caches: caches::all(cpus.iter().map(PathBuf::as_path)),
-        numa_nodes: numbered(root, "/sys/devices/system/node", "node").len().max(1) as u32,
+        // A kernel without NUMA has no such directory, and one node.
+        numa_nodes: known(&cpus, numbered(root, "/sys/devices/system/node", "node").len().max(1)),
         memory: memory(root),
         mitigations: vulnerabilities
             .iter()
@@ -58,6 +61,11 @@ fn of_cpuinfo(root: &Root, key: &str) -> Option<String> {
     found.map(|(_, value)| value.trim().to_owned())
 }
 
+/// A count; none where sysfs shows no processor, as in a container that hides it.
+fn known(cpus: &[PathBuf], count: usize) -> Option<u32> {
+    (!cpus.is_empty()).then_some(count as u32)
+}
+
 fn processors(root: &Root, cpus: &[PathBuf]) -> Processors {
     let socket = |cpu: &PathBuf| text(cpu.join("topology/physical_package_id"));
     // Kernels before 4.3 count the cores of each socket from 0.
@@ -66,9 +74,9 @@ fn processors(root: &Root, cpus: &[PathBuf]) -> Processors {
         cpus.iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect();
     Processors {
         model: processor_model(root),
-        sockets: cpus.iter().map(socket).collect::<BTreeSet<_>>().len() as u32,
-        cores: cpus.iter().map(core).collect::<BTreeSet<_>>().len() as u32,
-        threads: cpus.len() as u32,
+        sockets: known(cpus, cpus.iter().map(socket).collect::<BTreeSet<_>>().len()),
+        cores: known(cpus, cpus.iter().map(core).collect::<BTreeSet<_>>().len()),
+        threads: known(cpus, cpus.len()),
         clock_mhz: of_cpuinfo(root, "cpu MHz").and_then(|clock| clock.parse().ok()),
         clock_max_mhz: cpus
             .first()
@@ -110,7 +118,13 @@ pub(crate) fn memory(root: &Root) -> Memory {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             (None, "the firmware's tables are not available: needs root".to_owned())
         }
-        Err(_) => (None, "this machine has no firmware tables that tell of its memory".to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound && root.path(FIRMWARE).is_dir() => {
+            (None, "this machine has no firmware tables that tell of its memory".to_owned())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            (None, format!("the firmware's tables are not available: {FIRMWARE} is hidden here"))
+        }
+        Err(error) => (None, format!("the firmware's tables are not available: {error}")),
     };
     Memory { size_bytes: Bytes(kib.saturating_mul(1024)), modules, channels, pap_bytes_per_s, source }
 }
@@ -182,14 +196,25 @@ mod tests {
         );
         let found = machine(&tree.root());
         let processors = &found.processors;
-        assert_eq!((processors.sockets, processors.cores, processors.threads), (2, 4, 8));
+        assert_eq!((processors.sockets, processors.cores, processors.threads), (Some(2), Some(4), Some(8)));
         assert_eq!((processors.model.as_deref(), processors.clock_mhz), (Some("ACME 9000"), Some(2100.5)));
         assert_eq!((processors.clock_max_mhz, processors.governors.join(" ").as_str()), (Some(3400.0), "powersave"));
         let caches: Vec<_> =
             found.caches.iter().map(|cache| (cache.level, cache.size_bytes, cache.instances)).collect();
         assert_eq!(caches, [(1, Bytes(48 << 10), 4), (3, Bytes(32 << 20), 2)]);
-        assert_eq!((found.numa_nodes, found.virtualisation), (2, None));
+        assert_eq!((found.numa_nodes, found.virtualisation), (Some(2), None));
         assert_eq!(found.mitigations["meltdown"], "Not affected");
+    }
+
+    #[test]
+    fn what_is_hidden_is_not_known() {
+        let found = machine(&Tree::new().root());
+        let processors = &found.processors;
+        assert_eq!(
+            (processors.sockets, processors.cores, processors.threads, found.numa_nodes),
+            (None, None, None, None)
+        );
+        assert!(found.memory.source.contains("/sys/firmware is hidden here"), "{}", found.memory.source);
     }
 
     #[test]
@@ -209,6 +234,7 @@ mod tests {
     fn memory_has_the_peak_of_its_channels() {
         let tree = Tree::new();
         tree.files("proc", &[("meminfo", "MemTotal:       1024 kB\nMemFree: 1 kB")]);
+        tree.files("sys/firmware", &[("name", "none")]);
         let none = memory(&tree.root());
         assert_eq!((none.size_bytes, none.pap_bytes_per_s), (Bytes(1 << 20), None));
         assert!(none.source.contains("no firmware tables"), "{}", none.source);

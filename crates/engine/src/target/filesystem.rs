@@ -117,9 +117,7 @@ pub(crate) fn describe(facts: &mut TargetFacts, path: &Path, number: (u32, u32))
     let device = device?;
     let disk = whole_disk(&device);
     describe_disk(facts, &disk);
-    let number = text(device.join("dev"))?;
-    let (major, minor) = number.split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    number_of(&device)
 }
 
 /// Whether a file system of this type is on another machine.
@@ -173,8 +171,20 @@ pub(crate) fn whole_disk(device: &Path) -> PathBuf {
 
 /// The number of the whole disk that a device is of.
 pub(crate) fn disk_number(device: (u32, u32)) -> Option<(u32, u32)> {
-    let text = fs::read_to_string(whole_disk(&sysfs_device(device)?).join("dev")).ok()?;
-    let (major, minor) = text.trim().split_once(':')?;
+    number_of(&whole_disk(&sysfs_device(device)?))
+}
+
+/// The numbers of a file system's devices: the one that is mounted, and what it lies on beside that.
+pub(crate) fn members(device: (u32, u32)) -> Vec<(u32, u32)> {
+    let root = Root::host();
+    let beside = root.device(device).map(|directory| system_device::members_beside(&root, &directory));
+    std::iter::once(device).chain(beside.unwrap_or_default().iter().filter_map(|member| number_of(member))).collect()
+}
+
+/// The number of the device whose directory in sysfs this is.
+fn number_of(directory: &Path) -> Option<(u32, u32)> {
+    let number = text(directory.join("dev"))?;
+    let (major, minor) = number.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 

@@ -3,7 +3,7 @@
 use super::{Access, Opened, Target, TargetError, filesystem, identity};
 use crate::instrument::cache;
 use crate::instrument::disk::DiskCounters;
-use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, Workload};
+use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, TargetKind, Workload};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -139,12 +139,13 @@ impl Chosen<'_> {
 
     /// The counters of the devices below; none where one of the targets has none.
     pub(crate) fn counters(&self) -> Option<DiskCounters> {
-        DiskCounters::of(self.0.iter().map(|target| target.device))
+        DiskCounters::of(self.0.iter().flat_map(Target::devices))
     }
 
     /// The numbers of the disks below, each once.
     pub(crate) fn disks(&self) -> Vec<(u32, u32)> {
-        let disks = self.0.iter().filter_map(|target| filesystem::disk_number(target.device?));
+        let devices = self.0.iter().flat_map(Target::devices).flatten();
+        let disks = devices.filter_map(filesystem::disk_number);
         disks.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -169,6 +170,17 @@ impl Chosen<'_> {
 }
 
 impl Target {
+    /// The numbers of the devices below; of a file all that its file system lies on. One that is none where there is no
+    /// device, so that nobody takes the others for all.
+    fn devices(&self) -> Vec<Option<(u32, u32)>> {
+        match self.device {
+            Some(device) if self.facts.kind == TargetKind::File => {
+                filesystem::members(device).into_iter().map(Some).collect()
+            }
+            device => vec![device],
+        }
+    }
+
     fn failed(&self, action: &'static str, source: io::Error) -> MeasureError {
         MeasureError::System { action, subject: self.facts.path.clone(), source }
     }

@@ -81,7 +81,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         }
         samples => samples?,
     };
-    let burst = conclude(&options, &environment, &samples);
+    let limits = arguments.targets.iter().map(|target| instrument::read_limit(target));
+    let burst = conclude(&options, &environment, &samples, limits.collect::<Result<_, _>>()?);
     let mut reading = Reading::new(Figures::Burst(burst), environment, started_at);
     reading.warnings = samples.warnings;
     reading.warnings.extend(same_device(&reading.environment));
@@ -127,11 +128,18 @@ pub(super) fn unsuitable(target: &TargetFacts) -> Option<String> {
     })
 }
 
-fn conclude(options: &BurstOptions, environment: &Environment, samples: &BurstSamples) -> Burst {
+/// `limits` says of each target what holds its reads back.
+fn conclude(
+    options: &BurstOptions,
+    environment: &Environment,
+    samples: &BurstSamples,
+    limits: Vec<Option<String>>,
+) -> Burst {
     let settings = analysis::settings(&samples.rates);
-    let targets = environment.all_targets().zip(&samples.looks).map(|(target, look)| BurstTarget {
+    let looked = environment.all_targets().zip(&samples.looks).zip(limits);
+    let targets = looked.map(|((target, look), limit)| BurstTarget {
         path: target.path.clone(),
-        medium: analysis::medium(&look.near, look.far.as_ref(), &look.reread, target.rotational),
+        medium: analysis::medium(&look.near, look.far.as_ref(), &look.reread, target.rotational, limit),
     });
     Burst {
         region_bytes: options.region,
@@ -140,6 +148,7 @@ fn conclude(options: &BurstOptions, environment: &Environment, samples: &BurstSa
         duration: options.duration,
         seed: options.seed,
         targets: targets.collect(),
+        sharing: analysis::sharing(&settings),
         limit: analysis::limit(&settings),
         settings,
     }

@@ -1,9 +1,9 @@
 //! Standard error and output: messages, a progress bar where there is a terminal, results.
 
+use crate::harmless::harmless;
 use anyhow::Context as _;
 use halfpower_model::Cancel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::mpsc::RecvTimeoutError;
@@ -74,7 +74,7 @@ impl Console {
         let width = self.bar.as_ref().and_then(|_| columns_of(std::io::stderr()));
         let plain = format!("{label}{text}");
         let lines: Vec<_> =
-            plain.split('\n').map(|line| folded(&printable(line), width.unwrap_or(usize::MAX))).collect();
+            plain.split('\n').map(|line| folded(&harmless(line), width.unwrap_or(usize::MAX))).collect();
         let shown = lines.join("\n").replacen(label, &self.label(label), 1);
         let print = || {
             // Standard error is closed: there is nobody to tell.
@@ -86,14 +86,16 @@ impl Console {
         }
     }
 
-    /// A warning.
+    /// A warning, in one line: what it names may hold others.
     pub(crate) fn warning(&self, text: &str) {
-        self.say(WARNING, text);
+        self.say(WARNING, &harmless(text));
     }
 
-    /// An error with its causes.
+    /// An error with its causes, in one line but where a study's mistakes are shown.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        self.say(ERROR, &super::causes(error.as_ref()));
+        let text = super::causes(error.as_ref());
+        let is_study = error.chain().any(|cause| cause.is::<crate::study::StudyErrors>());
+        self.say(ERROR, &if is_study { text.into() } else { harmless(&text) });
     }
 
     fn label(&self, label: &str) -> String {
@@ -176,11 +178,6 @@ fn bar_template(columns: usize) -> String {
     }
 }
 
-/// Text from outside, a file's name say, on one line and unable to steer the terminal.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if text.contains(char::is_control) { text.replace(char::is_control, "\u{fffd}").into() } else { text.into() }
-}
-
 /// A line broken at blanks so that it fits `width` columns; a word that does not fit by itself stays whole. Lines that are
 /// set in show something (a study's text and where its mistake is) and stay as they are.
 fn folded(line: &str, width: usize) -> String {
@@ -221,11 +218,5 @@ mod tests {
         for columns in [1, 30, 40, 60, 80, 200] {
             assert!(ProgressStyle::with_template(&bar_template(columns)).is_ok());
         }
-    }
-
-    #[test]
-    fn names_cannot_steer_the_terminal() {
-        assert_eq!(printable("a\x1b[31m\nb\u{9b}c"), "a\u{fffd}[31m\u{fffd}b\u{fffd}c");
-        assert_eq!(printable("ä b"), "ä b");
     }
 }

@@ -27,9 +27,10 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let started_at = jiff::Timestamp::now();
+    let given = arguments.peaks.given()?;
     let (mut inspected, mut facts) = inspect(&arguments.targets)?;
     for (target, facts) in inspected.targets.iter_mut().zip(&mut facts) {
-        facts.give_peaks(&arguments.peaks.given);
+        facts.give_peaks(given);
         target.levels.clone_from(&facts.levels);
     }
     let warnings = slow_links(&inspected);

@@ -1,10 +1,13 @@
 //! What the commands of all instruments have in common: keeping a reading, and showing it.
 
+use super::note::NoteArgument;
 use super::{Context, UsageError, reading_text, session};
 use crate::store::Store;
 use clap::Args;
+use halfpower_engine::inspect::inspect;
+use halfpower_model::reading::inspect::Device;
 use halfpower_model::{Reading, ResolveError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where a reading goes.
 #[derive(Debug, Args)]
@@ -13,9 +16,8 @@ pub(super) struct Keeping {
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
-    /// Something to remember the reading by
-    #[arg(long, value_name = "TEXT")]
-    note: Option<String>,
+    #[command(flatten)]
+    note: NoteArgument,
 }
 
 impl Keeping {
@@ -33,8 +35,8 @@ impl Keeping {
     }
 
     /// What the user wants it remembered by.
-    pub(super) fn note(&self) -> Option<&String> {
-        self.note.as_ref()
+    pub(super) fn note(&self) -> Option<String> {
+        self.note.text()
     }
 }
 
@@ -55,6 +57,18 @@ pub(super) fn in_own_words(error: ResolveError, size: &str, span: &str) -> Usage
     })
 }
 
+/// How a control group holds reads of a target back, on the device or on one below it; none where it does not.
+///
+/// # Errors
+/// When the target is not there.
+pub(super) fn read_limit(target: &Path) -> anyhow::Result<Option<String>> {
+    let (inspected, _) = inspect(&[target.to_owned()])?;
+    let device = inspected.targets.first().and_then(|target| target.ground.device.as_ref());
+    let mut limits = device.into_iter().flat_map(Device::stack).flat_map(|device| &device.limits);
+    let limit = limits.find(|limit| limit.read_bytes_per_s.is_some() || limit.read_requests_per_s.is_some());
+    Ok(limit.map(ToString::to_string))
+}
+
 /// Keeps a reading of some targets, or of none, and shows it.
 ///
 /// # Errors
@@ -65,7 +79,7 @@ pub(super) fn conclude(
     targets: &[PathBuf],
     mut reading: Reading,
 ) -> anyhow::Result<()> {
-    reading.note.clone_from(&keeping.note);
+    reading.note = keeping.note();
     context.console.end_bar();
     // Shown even where it cannot be kept.
     show(context, &reading)?;

@@ -1,5 +1,6 @@
 //! `halfpower io`: one workload.
 
+use super::note::NoteArgument;
 use super::number::count;
 use super::targets::{OverwriteArgument, PeakArguments};
 use super::workload::{PLACE, WorkloadArguments};
@@ -30,9 +31,8 @@ pub(super) struct Arguments {
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store", help_heading = "Results")]
     no_store: bool,
-    /// Something to remember the sample by
-    #[arg(long, value_name = "TEXT", help_heading = "Results")]
-    note: Option<String>,
+    #[command(flatten)]
+    note: NoteArgument,
     /// Read back and check what a stored run wrote with --verify
     ///
     /// The run says what every block should hold; name its targets in their order, and no other options of a workload.
@@ -109,7 +109,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         size: spec.span,
         size_is_fixed: spec.span.is_some(),
         overwrite: arguments.overwrite.of(&arguments.targets)?,
-        peaks: arguments.peaks.given.clone(),
+        peaks: arguments.peaks.given()?.to_vec(),
         held: Vec::new(),
     };
     let mut store = session::open_store(context, !arguments.no_store)?;
@@ -132,7 +132,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     context.console.end_bar();
     let removed = session::remove(test_files, &mut store);
     let kept = measured.and_then(|mut sample| {
-        sample.note.clone_from(&arguments.note);
+        sample.note = arguments.note.text();
         store.add_sample(run, 0, 0, &sample)?;
         Ok(sample)
     });
@@ -173,7 +173,7 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     let targets = arguments.targets.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<_, _>>()?;
     let mut host = Host::on(targets)?;
     let mut sample = host.verify(&stored.sample, &context.cancel)?;
-    sample.note.clone_from(&arguments.note);
+    sample.note = arguments.note.text();
     if !arguments.no_store {
         let run = store.begin_run(&NewRun {
             kind: RunKind::Io,
@@ -184,7 +184,7 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
             command: &format!("halfpower {}", context.typed),
             target: &session::stored_targets(&arguments.targets)?.join(", "),
             seed: stored.sample.workload.seed,
-            note: arguments.note.as_deref(),
+            note: arguments.note.text().as_deref(),
             environment: host.describe(),
         })?;
         store.add_sample(run, 0, 0, &sample)?;
@@ -221,7 +221,7 @@ fn begin(
         command: &format!("halfpower {}", context.typed),
         target: &target,
         seed: workload.seed,
-        note: arguments.note.as_deref(),
+        note: arguments.note.text().as_deref(),
         environment: &site.environment(),
     })?)
 }

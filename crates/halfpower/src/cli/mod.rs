@@ -1,14 +1,18 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
 mod burst;
+mod compare;
 mod console;
 mod doctor;
+mod export;
 mod fio_names;
+mod import;
 mod inspect;
 mod instrument;
 mod interrupts;
 mod io;
 mod memory;
+mod note;
 mod number;
 mod plan;
 mod plugin;
@@ -48,7 +52,8 @@ Examples:
   halfpower run --quick /mnt/data      the same in forty seconds
   halfpower io file --op read --pattern random --request-size 4KiB --depth 32 --buffering direct
 
-Exit status: 0 done; 1 failed; 2 wrong usage or study; 130 interrupted.";
+Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 a regression; 4 undecided;
+130 interrupted.";
 
 /// Options that mean the same everywhere.
 #[derive(Debug, clap::Args)]
@@ -67,7 +72,7 @@ enum Command {
     Run(run::Arguments),
     /// List, show, check, run or resume studies
     Study(study::Arguments),
-    /// Show what a study would measure, without measuring
+    /// Show what a study would measure, or emit it as a script or for fio
     Plan(plan::Arguments),
     /// Run one workload
     ///
@@ -85,6 +90,9 @@ enum Command {
     Runs(runs::Arguments),
     /// Write a stored run's report again
     Report(report::Arguments),
+    Compare(compare::Arguments),
+    Import(import::Arguments),
+    Export(export::Arguments),
     /// Say what this host can and cannot measure, and how to mend it
     Doctor(doctor::Arguments),
 }
@@ -96,6 +104,10 @@ enum Ending {
     /// It did what it could; what was asked for failed, and the user was told.
     Failed,
     Interrupted,
+    /// A comparison found something worse.
+    Regression,
+    /// A comparison cannot tell.
+    Undecided,
 }
 
 /// Wrong usage: exit status 2.
@@ -134,6 +146,8 @@ pub(crate) fn main() -> ExitCode {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Failed) => ExitCode::FAILURE,
         Ok(Ending::Interrupted) => ExitCode::from(130),
+        Ok(Ending::Regression) => ExitCode::from(3),
+        Ok(Ending::Undecided) => ExitCode::from(4),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Reported>() => ExitCode::from(2),
         Err(error) => {
@@ -158,6 +172,9 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Soak(arguments) => soak::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
+        Command::Compare(arguments) => compare::run(&context, &arguments),
+        Command::Export(arguments) => export::run(&context, &arguments),
+        Command::Import(arguments) => import::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
     }
 }

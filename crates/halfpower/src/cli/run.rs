@@ -1,5 +1,6 @@
 //! `halfpower run`: the survey of what is under a path.
 
+use super::note::NoteArgument;
 use super::number::{any, count};
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, PeakArguments};
@@ -48,9 +49,8 @@ pub(super) struct CommonArguments {
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store", help_heading = "Results")]
     no_store: bool,
-    /// Something to remember the run by
-    #[arg(long, value_name = "TEXT", help_heading = "Results")]
-    note: Option<String>,
+    #[command(flatten)]
+    note: NoteArgument,
 }
 
 /// What planning any study takes.
@@ -131,7 +131,7 @@ pub(super) fn carry_out_study(
         command: &command,
         target: &target,
         seed: plan.seed,
-        note: arguments.note.as_deref(),
+        note: arguments.note.text().as_deref(),
         environment: &environment,
     })?;
     let end = session::carry_out(context, &mut store, run, &plan, &site)?;
@@ -155,7 +155,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         size_is_fixed: arguments.size.is_some(),
         overwrite: arguments.overwrite.of(targets)?,
         // Laid over one another: what comes last counts.
-        peaks: [study.peaks.as_slice(), &arguments.peaks.given].concat(),
+        peaks: [study.peaks.as_slice(), arguments.peaks.given()?].concat(),
         ..Wish::default()
     };
     let site = ground::look(&wish)?;

@@ -1,9 +1,9 @@
 //! `halfpower runs`: what the store holds.
 
-use super::console::printable;
 use super::{Context, Ending};
 use super::{instrument, session};
 use crate::ground;
+use crate::harmless::harmless;
 use crate::report::{self, Analysed};
 use crate::store::{RunId, RunSummary};
 use clap::{Args, Subcommand};
@@ -106,8 +106,8 @@ fn table(runs: &[RunSummary]) -> String {
     lines.extend(runs.iter().map(|run| {
         let begun = run.started_at.strftime("%Y-%m-%d %H:%M").to_string();
         // An instrument of the machine itself has no target.
-        let on = if run.target.is_empty() { String::new() } else { format!(" on {}", printable(&run.target)) };
-        let note = run.note.as_deref().map(|note| format!(" ({})", printable(note))).unwrap_or_default();
+        let on = if run.target.is_empty() { String::new() } else { format!(" on {}", harmless(&run.target)) };
+        let note = run.note.as_deref().map(|note| format!(" ({})", harmless(note))).unwrap_or_default();
         format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {}{on}{note}", run.id.0, run.status.word(), run.samples, run.name)
     }));
     lines.join("\n")

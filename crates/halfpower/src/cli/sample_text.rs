@@ -1,8 +1,8 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
-use super::console::printable;
-use halfpower_model::sample::{Latency, Parallel, Phases, Totals};
-use halfpower_model::units::significant;
+use crate::harmless::harmless;
+use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
+use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
 use std::fmt::Write;
 
@@ -46,6 +46,9 @@ pub(super) fn summary(sample: &Sample) -> String {
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
     line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
+    if let Some(block) = &sample.block {
+        line(&mut text, "device", &served(block));
+    }
     if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_ref()) {
         line(&mut text, "block layer", &lives(phases));
     }
@@ -92,8 +95,9 @@ fn processor(sample: &Sample) -> Option<String> {
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
     let clocks = sample.cpu.clocks_per_byte.map(|clocks| format!(", {} clocks a byte", significant(clocks)));
     let upper = sample.cpu.upper_us_per_request.map(|upper| {
-        let error = share(sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s));
-        format!(", at most {} ± {error}", significant(upper))
+        let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);
+        let error = error_s * 1e6 / sample.total.requests.max(1) as f64;
+        format!(", at most {} ± {}", significant(upper), significant_error(error, upper))
     });
     let (clocks, upper) = (clocks.unwrap_or_default(), upper.unwrap_or_default());
     Some(format!("{} µs a request (user {user}, system {system}){upper}{clocks}", significant(cost)))
@@ -103,7 +107,8 @@ fn processor(sample: &Sample) -> Option<String> {
 /// in it.
 fn machine(sample: &Sample) -> Option<String> {
     let account = sample.cpu.system?;
-    let all_s = account.wall_s * f64::from(sample.environment.cpus);
+    // The account is of the whole machine, of which the program may not use every processor.
+    let all_s = account.total_s();
     // In so short a sample the kernel's ticks say nothing.
     let share = |part_s: f64| (all_s >= 0.5).then(|| format!("{:.0} %", part_s / all_s * 100.0));
     let (busy, stolen) = (share(account.busy_s)?, share(account.steal_s)?);
@@ -114,6 +119,18 @@ fn machine(sample: &Sample) -> Option<String> {
     Some(format!(
         "{busy} of its processor time used{threads}, {stolen} stolen; workers waited {waits} times, were interrupted {taken}"
     ))
+}
+
+/// What the device did for the requests.
+fn served(block: &Block) -> String {
+    let amplification = |direction: Option<Direction>, name: &str| {
+        Some(format!("{} times the bytes {name}", significant(direction?.amplification?)))
+    };
+    let moved = [amplification(block.read, "read"), amplification(block.write, "written")];
+    let moved: Vec<String> = moved.into_iter().flatten().collect();
+    let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved.join(", ") };
+    let (busy, merged) = (significant(block.busy_fraction * 100.0), block.merges);
+    format!("{moved} in {} requests, {merged} merged, busy {busy} %", block.requests)
 }
 
 /// Where requests spent their time in the block layer, and what was done to them.
@@ -150,7 +167,7 @@ fn places(sample: &Sample) -> String {
     for target in sample.environment.all_targets() {
         let below: Vec<&str> =
             [&target.filesystem, &target.device, &target.transport].into_iter().flatten().map(String::as_str).collect();
-        let (path, below) = (printable(&target.path).into_owned(), below.join(", "));
+        let (path, below) = (harmless(&target.path).into_owned(), below.join(", "));
         match places.iter_mut().find(|(_, other)| *other == below) {
             Some((paths, _)) => paths.push(path),
             None => places.push((vec![path], below)),
@@ -245,6 +262,27 @@ mod tests {
         {
             assert!(text.contains(told), "{told}: {text}");
         }
+    }
+
+    #[test]
+    fn what_the_device_did_is_told() {
+        let mut sample = sample(Vec::new());
+        assert!(!summary(&sample).contains("device  "), "nobody knows");
+        let read = Direction { requests: 8, bytes: 1 << 20, amplification: Some(2.5) };
+        sample.block = Some(Block {
+            requests: 8,
+            bytes: 1 << 20,
+            merges: 3,
+            busy_fraction: 0.25,
+            read: Some(read),
+            write: None,
+            trim: None,
+            phases: None,
+        });
+        let text = summary(&sample);
+        assert!(text.contains("device      2.5 times the bytes read in 8 requests, 3 merged, busy 25 %"), "{text}");
+        sample.block.as_mut().unwrap().read = None;
+        assert!(summary(&sample).contains("1 MiB moved in 8 requests"), "{}", summary(&sample));
     }
 
     #[test]

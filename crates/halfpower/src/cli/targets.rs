@@ -3,7 +3,7 @@
 use super::UsageError;
 use crate::ground::Overwrite;
 use clap::Args;
-use halfpower_model::GivenPeak;
+use halfpower_model::{GivenPeak, LevelName};
 use std::path::PathBuf;
 
 /// Stands for `--overwrite` without a name: no argument of a program can hold it.
@@ -24,7 +24,21 @@ pub(super) struct PeakArguments {
     ///
     /// Of a bus as a whole, of each link and each device. Replaces what the kernel tells.
     #[arg(long = "pap", value_name = "LEVEL=RATE")]
-    pub(super) given: Vec<GivenPeak>,
+    given: Vec<GivenPeak>,
+}
+
+impl PeakArguments {
+    /// What was given.
+    ///
+    /// # Errors
+    /// When two are of one level.
+    pub(super) fn given(&self) -> Result<&[GivenPeak], UsageError> {
+        let levels: Vec<LevelName> = self.given.iter().map(|given| given.level).collect();
+        match levels.iter().enumerate().find(|(index, level)| levels[..*index].contains(level)) {
+            Some((_, twice)) => Err(UsageError(format!("--pap names {twice} twice; give one peak of each level"))),
+            None => Ok(&self.given),
+        }
+    }
 }
 
 /// What may be lost.

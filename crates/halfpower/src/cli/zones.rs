@@ -7,10 +7,8 @@ use super::{Context, Ending, UsageError};
 use crate::store::{RunId, RunStatus, Store};
 use clap::Args;
 use halfpower_analysis::instrument::zones as analysis;
-use halfpower_engine::inspect::inspect;
 use halfpower_engine::zones::{self as engine, Places};
 use halfpower_engine::{Access, Host, Target};
-use halfpower_model::reading::inspect::Device;
 use halfpower_model::reading::{Figures, Probe, Zones};
 use halfpower_model::sample::Warning;
 use halfpower_model::{
@@ -60,10 +58,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         },
         (None, None) => anyhow::bail!(UsageError("name a device or a large file".to_owned())),
     };
-    if let Some(limited) = limited(Path::new(&host.describe().target.path))?
-        && !reading.warnings.contains(&limited)
-    {
-        reading.warnings.push(limited);
+    if let Some(limit) = instrument::read_limit(Path::new(&host.describe().target.path))? {
+        limited(&mut reading, limit);
     }
     let result = carry_on(context, &mut store, run, &mut reading, &mut host);
     context.console.end_bar();
@@ -96,19 +92,34 @@ fn open(target: &std::path::Path) -> anyhow::Result<Host> {
     Ok(Host::new(target))
 }
 
-/// Says where a control group holds reads back, on the device or on one below it.
-fn limited(target: &Path) -> anyhow::Result<Option<Warning>> {
-    let (inspected, _) = inspect(&[target.to_owned()])?;
-    let device = inspected.targets.first().and_then(|target| target.ground.device.as_ref());
-    let mut limits = device.into_iter().flat_map(Device::stack).flat_map(|device| &device.limits);
-    let limit = limits.find(|limit| limit.read_bytes_per_s.is_some() || limit.read_requests_per_s.is_some());
-    Ok(limit.map(|limit| {
+/// Says that reads are held back, which leaves nothing to tell.
+fn limited(reading: &mut Reading, limit: String) {
+    let warning = Warning::new(
+        "limited",
+        format!(
+            "what is read is limited {limit}: single reads come at once or not at all, so that the figures mean nothing"
+        ),
+        "run it in another control group",
+    );
+    if !reading.warnings.contains(&warning) {
+        reading.warnings.push(warning);
+    }
+    if let Figures::Zones(zones) = &mut reading.figures {
+        zones.limited = Some(limit);
+    }
+}
+
+/// Says that reads are larger than was asked for.
+fn raised(said: Bytes, read: Bytes) -> Option<Warning> {
+    (said != read).then(|| {
         Warning::new(
-            "limited",
-            format!("what is read is limited {limit}: single reads come at once or not at all, so that the figures mean nothing"),
-            "run it in another control group",
+            "read_size",
+            format!(
+                "each read is of {read}, not the {said} that --read-size says: places and reads keep to a step here"
+            ),
+            format!("say --read-size {read} or a multiple"),
         )
-    }))
+    })
 }
 
 /// A new run without a probe; none where it was cancelled meanwhile.
@@ -141,9 +152,12 @@ fn begin(
         probes: Vec::new(),
         bands: Vec::new(),
         loss: None,
+        limited: None,
     };
+    let read = zones.read_bytes;
     let mut reading = Reading::new(Figures::Zones(zones), host.describe().clone(), started_at);
-    reading.note = arguments.keeping.note().cloned();
+    reading.note = arguments.keeping.note();
+    reading.warnings.extend(arguments.read_size.and_then(|said| raised(said, read)));
     let target = super::session::stored_targets(std::slice::from_ref(path))?.join(", ");
     let run = store.begin_reading(&format!("halfpower {}", context.typed), &target, arguments.seed, &reading)?;
     Ok(Some((run, reading, host)))
@@ -298,7 +312,7 @@ mod tests {
         let read_bytes = engine::suitable_read(testbed, &workload, places, &Cancel::default()).unwrap();
         let path = "disk".to_owned();
         let (size_bytes, probes, bands) = (testbed.environment.target.size_bytes, Vec::new(), Vec::new());
-        Zones { path, size_bytes, read_bytes, places, seed: 7, probes, bands, loss: None }
+        Zones { path, size_bytes, read_bytes, places, seed: 7, probes, bands, loss: None, limited: None }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod test_file;
 
 pub(crate) use leftover::{offer_removal, remove_leftovers};
 pub(crate) use overwrite::Overwrite;
+pub(crate) use place::{Making, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};
 pub(crate) use test_file::KeptTestFile;
 
@@ -20,7 +21,6 @@ use crate::store::TestFile;
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, TargetFacts, TargetKind};
-use place::{Making, Place};
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.

@@ -68,6 +68,16 @@ impl Site {
         Site { places, notes, peaks }
     }
 
+    /// Every target, in order.
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// What levels below the targets advertise, by the user's word.
+    pub(crate) fn peaks(&self) -> &[GivenPeak] {
+        &self.peaks
+    }
+
     /// The host and the targets as they will be.
     pub(crate) fn environment(&self) -> Environment {
         let mut facts = self.places.iter().map(|place| match place.making {

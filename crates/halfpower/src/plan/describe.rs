@@ -36,6 +36,9 @@ impl Plan {
                 format!(" It makes {what} {size}, writes at most {most} with {end}.")
             }
         });
+        if let Some(reason) = &self.lengthened {
+            let _ = write!(text, " {reason}.");
+        }
         if !self.skipped.is_empty() {
             let left_out = counted(self.skipped.iter().map(|skipped| skipped.cells).sum(), "workload");
             let _ = write!(text, " Left out: {left_out} ({}).", self.reasons().join("; "));

@@ -1,6 +1,8 @@
 //! From study to plan: every cell resolved against the testbed, or left out with the reason.
 
-use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, reads_a_cold_cache_in_order};
+use super::{
+    Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, limited, reads_a_cold_cache_in_order,
+};
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, TargetKind, Workload, WorkloadSpec};
@@ -107,8 +109,12 @@ impl Plan {
             time_limit: study.trial.time_limit,
             write_budget: overrides.write_budget.or(study.trial.write_budget).unwrap_or(DEFAULT_WRITE_BUDGET),
             cells: cells.collect(),
+            lengthened: None,
             skipped,
         };
+        if let Some(least) = study.trial.limited_duration {
+            limited::lengthen(&mut plan, least, environment);
+        }
         bound_cold_reads(&mut plan.cells);
         budget::bound_writes(&mut plan)?;
         Ok(plan)

@@ -7,6 +7,8 @@
 
 mod budget;
 mod describe;
+pub(crate) mod emit;
+mod limited;
 mod make;
 #[cfg(test)]
 mod tests;
@@ -74,6 +76,9 @@ pub(crate) struct Plan {
     pub write_budget: Bytes,
     /// What is measured.
     pub cells: Vec<Cell>,
+    /// Why trials are longer than the study's, where some are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengthened: Option<String>,
     /// What is not, and why.
     pub skipped: Vec<Skipped>,
 }
@@ -199,9 +204,14 @@ impl Plan {
 
     /// The most the run can write, the test file included.
     pub(crate) fn bytes_written_at_most(&self) -> Bytes {
+        self.bytes_written_by_all(self.repetitions.max)
+    }
+
+    /// The most that so many repetitions of every cell can write, the test file included.
+    fn bytes_written_by_all(&self, repetitions: u32) -> Bytes {
         let block: u128 = self.cells.iter().map(|cell| u128::from(self.bytes_written_by(&cell.workload).0)).sum();
         let fill = self.test_file_bytes.unwrap_or_default();
-        let all = block * u128::from(self.repetitions.max) + u128::from(fill.0);
+        let all = block * u128::from(repetitions) + u128::from(fill.0);
         Bytes(u64::try_from(all).unwrap_or(u64::MAX).min(self.write_budget.0))
     }
 }

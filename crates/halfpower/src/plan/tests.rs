@@ -2,7 +2,10 @@ use super::describe::spoken;
 use super::*;
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
-use halfpower_model::{CachePolicy, Environment, Operation, Personality, TargetFacts, TargetKind, WorkloadSpec};
+use halfpower_model::{
+    BytesPerSecond, CachePolicy, Channel, Environment, Level, LevelName, Operation, Personality, TargetFacts,
+    TargetKind, WorkloadSpec,
+};
 use proptest::prelude::*;
 
 /// A host that can do everything, and a file on it.
@@ -73,6 +76,34 @@ fn the_survey_measures_what_it_is_for() {
     assert_eq!(plan.cells.len(), 85);
     insta::assert_snapshot!(plan.describe());
     insta::assert_snapshot!("survey_quick_table", survey("survey-quick").1.table());
+}
+
+#[test]
+fn what_a_control_group_holds_back_is_measured_for_longer() {
+    let limited = |name| {
+        let mut environment = environment(Bytes::GIB);
+        let channel = Channel {
+            at: "sda".to_owned(),
+            through: None,
+            pap_bytes_per_s: Some(BytesPerSecond(20e6)),
+            source: "control group blkio:/slow".to_owned(),
+        };
+        environment.target.levels = vec![Level::of(name, [channel])];
+        Plan::make(&Study::builtin("survey-quick").unwrap(), &Overrides::default(), &environment).unwrap()
+    };
+    let reads = limited(LevelName::ReadLimit);
+    for workload in reads.cells.iter().map(|cell| &cell.workload) {
+        let (duration, warmup) = (workload.limits.duration.unwrap().0 / 1_000_000, workload.warmup.0 / 1_000_000);
+        match (workload.operation, reads_a_cold_cache_in_order(workload)) {
+            (Operation::Read, false) => assert_eq!((duration, warmup), (1500, 250), "{workload}"),
+            (Operation::Read, true) => assert_eq!((duration, warmup), (1500, 0), "{workload}"),
+            _ => assert_eq!((duration, warmup), (80, 0), "{workload}"),
+        }
+    }
+    let text = reads.describe();
+    assert!(text.contains("Trials of reads last 1.5 s: control group blkio:/slow holds them back"), "{text}");
+    assert!(limited(LevelName::WriteLimit).describe().contains("Trials of writes last 1.5 s"));
+    assert_eq!(limited(LevelName::Bus).lengthened, None);
 }
 
 #[test]

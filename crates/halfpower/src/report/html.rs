@@ -3,11 +3,13 @@
 
 use super::ReportInput;
 use super::view::View;
+use crate::harmless::harmless_lines;
 use anyhow::Result;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, escape_formatter};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The templates by name. The names end in `.html`, which is what turns escaping on.
 const TEMPLATES: [(&str, &str); 4] = [
@@ -34,8 +36,8 @@ pub(super) fn render(name: &str, view: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.set_formatter(|output, state, value| match value.as_str().and_then(without_controls) {
-        Some(text) if !value.is_safe() => escape_formatter(output, state, &Value::from(text)),
+    environment.set_formatter(|output, state, value| match value.as_str().map(harmless_lines) {
+        Some(Cow::Owned(text)) if !value.is_safe() => escape_formatter(output, state, &Value::from(text)),
         _ => escape_formatter(output, state, value),
     });
     environment.add_global("style", STYLE);
@@ -43,10 +45,4 @@ pub(super) fn render(name: &str, view: impl Serialize) -> Result<String> {
         environment.add_template(name, template)?;
     }
     Ok(environment.get_template(name)?.render(Serde(view))?)
-}
-
-/// A text with a mark in the place of each control character but the ends of lines; none where there is none.
-fn without_controls(text: &str) -> Option<String> {
-    let is_unwanted = |c: char| c.is_control() && c != '\n';
-    text.contains(is_unwanted).then(|| text.replace(is_unwanted, "\u{fffd}"))
 }

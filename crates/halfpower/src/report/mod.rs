@@ -5,6 +5,7 @@
 //! loads nothing: no script, no font, no picture from elsewhere.
 
 mod chart;
+mod comparison;
 mod file;
 mod html;
 mod pyramid;
@@ -17,6 +18,7 @@ mod tests;
 mod view;
 mod wrap;
 
+pub(crate) use comparison::comparison_text;
 pub(crate) use file::write_atomically;
 pub(crate) use html::html;
 pub(crate) use reading::{ReadingInput, reading_html};

@@ -1,6 +1,7 @@
 //! A run from the store, analysed: what the summary and the report are made from.
 
 use super::{ReportInput, RunStatus as Course};
+use crate::harmless::harmless;
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
 use halfpower_analysis::{Analysis, Observed, analyse_beside};
@@ -51,7 +52,7 @@ impl Analysed {
                 planned: plan.cells.len() * plan.repetitions.min as usize,
             },
         };
-        let paragraph = plan.map_or_else(String::new, Plan::describe);
+        let paragraph = plan.map_or_else(|| self.imported().unwrap_or_default(), Plan::describe);
         let samples = observed(&self.samples);
         show(&ReportInput {
             title: &self.run.name,
@@ -68,6 +69,19 @@ impl Analysed {
             plan: &paragraph,
             samples: &samples,
         })
+    }
+
+    /// Where an imported run is from, in a paragraph; none for one that was measured here.
+    fn imported(&self) -> Option<String> {
+        let origin = self.samples.first()?.sample.origin.as_ref()?;
+        let tool = [&origin.tool, &origin.version].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
+        let tool = if tool.is_empty() { String::new() } else { format!(", measured by {}", tool.join(" ")) };
+        let file = harmless(&origin.file);
+        Some(format!(
+            "Imported from {file} ({}{tool}). Nothing of it was measured here: how is for that program to say. What the \
+             file does not tell is left out.",
+            origin.format
+        ))
     }
 
     /// The run as one JSON document.

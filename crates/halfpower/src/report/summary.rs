@@ -6,7 +6,7 @@ use super::pyramid;
 use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
-use halfpower_model::{Environment, Finding, FindingCode};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode};
 
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
@@ -23,6 +23,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
     pyramids(&mut page, input);
+    page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));
     if input.analysis.findings.is_empty() {
         page.table(&["Workload", "throughput", "rate"], &cells(input));
     }
@@ -48,10 +49,12 @@ fn place(environment: &Environment) -> String {
         std::iter::once(device.as_str()).chain(described).collect::<Vec<_>>().join(", ")
     });
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
-    let kernel = format!("kernel {}", environment.kernel);
+    let kernel = (!environment.kernel.is_empty()).then(|| format!("kernel {}", environment.kernel));
     let plural = if environment.cpus == 1 { "" } else { "s" };
-    let rest = format!("{kernel}, {} processor{plural}", environment.cpus);
-    if storage.is_empty() { rest } else { format!("{storage}; {rest}") }
+    let processors = (environment.cpus > 0).then(|| format!("{} processor{plural}", environment.cpus));
+    let rest = kernel.into_iter().chain(processors).collect::<Vec<_>>().join(", ");
+    let known: Vec<String> = [storage, rest].into_iter().filter(|part| !part.is_empty()).collect();
+    if known.is_empty() { "imported; of the machine nothing is told".to_owned() } else { known.join("; ") }
 }
 
 /// The findings of a kind whose figures are of the storage: subject and claim.
@@ -87,6 +90,20 @@ fn pyramids(page: &mut Page, input: &ReportInput<'_>) {
     if !rows.is_empty() {
         page.table(&["Bottleneck", "level"], &pyramid::bottlenecks(pyramids));
     }
+}
+
+/// Of the workloads whose requests were followed, the one whose spent the largest share of their lives queued.
+fn longest_queued(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+    let cells = &input.analysis.cells;
+    let followed = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
+        let block = cell.block.as_ref()?;
+        Some((name, block.queued?, block.at_device?, block.busy?))
+    });
+    let most = followed.max_by(|(_, one, ..), (_, other, ..)| one.value.total_cmp(&other.value));
+    let words = |(name, queued, at_device, busy): (String, Estimate, Estimate, Estimate)| {
+        vec![name, format!("{queued} queued, {at_device} at the device, which was busy {busy}")]
+    };
+    most.map(words).into_iter().collect()
 }
 
 /// What each workload gave: all there is where no claim can be made.

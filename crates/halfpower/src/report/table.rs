@@ -2,6 +2,7 @@
 
 use super::chart::Chart;
 use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed};
+use halfpower_model::environment::ClockFacts;
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
 use halfpower_model::workload::names;
@@ -69,6 +70,25 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
     )
 }
 
+/// The lives of requests in the block layer, of the cells that followed theirs; none where no cell did.
+pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
+    let head =
+        ["workload", "followed", "queued", "at the device", "split", "merged", "requeued", "amplification", "busy"];
+    let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
+        let block = cell.block.as_ref()?;
+        let amplification = match (block.read_amplification, block.write_amplification) {
+            (Some(read), Some(write)) => format!("{read} of reads, {write} of writes"),
+            (read, write) => figure(read.or(write)),
+        };
+        let followed = block.followed.to_string();
+        let shares = [block.queued, block.at_device, block.split, block.merged, block.requeued].map(figure);
+        let [queued, at_device, split, merged, requeued] = shares;
+        Some([name, followed, queued, at_device, split, merged, requeued, amplification, figure(block.busy)])
+    });
+    let table = Table::new(head, rows);
+    (!table.rows.is_empty()).then_some(table)
+}
+
 /// What each cell is called among them all.
 pub(super) fn cell_names(cells: &[CellSummary]) -> Vec<String> {
     names(&cells.iter().map(|cell| &cell.workload).collect::<Vec<_>>(), &[])
@@ -96,9 +116,9 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
             let share = |point: &CostPoint| point.residual_us.abs() / point.us_per_request;
             let residual = cost.points.iter().map(share).fold(0.0, f64::max);
             let percent = |share: f64| format!("{} %", significant(share * 100.0));
-            let at = |rate: fn(&CostPoint) -> BytesPerSecond| {
-                let words = |point: &CostPoint| format!("{} ({})", rate(point), point.request_size);
-                cost.points.last().map_or_else(String::new, words)
+            let at = |rate: fn(&CostPoint) -> Option<BytesPerSecond>| {
+                let words = |point: &CostPoint| Some(format!("{} ({})", rate(point)?, point.request_size));
+                cost.points.last().and_then(words).unwrap_or_else(|| NO_FIGURE.to_owned())
             };
             [
                 cost.subject.clone(),
@@ -107,7 +127,7 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
                 cost.marginal.to_string(),
                 percent(cost.r_squared),
                 percent(residual),
-                at(|point| point.one_processor),
+                at(|point| Some(point.one_processor)),
                 at(|point| point.all_processors),
             ]
         }),
@@ -123,13 +143,14 @@ pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
         samples.iter().zip(names(&workloads, &[])).map(|(observed, name)| {
             let sample = observed.sample;
             let total = &sample.total;
+            let told = |field: &str, text: String| if sample.tells(field) { text } else { NO_FIGURE.to_owned() };
             [
                 observed.id.to_string(),
                 (observed.block + 1).to_string(),
                 name,
-                sample.elapsed().to_string(),
-                total.bytes_per_s.to_string(),
-                named_above(Quantity::RequestsPerSecond.format(total.requests_per_s)),
+                told("elapsed_s", sample.elapsed().to_string()),
+                told("total.bytes_per_s", total.bytes_per_s.to_string()),
+                told("total.requests_per_s", named_above(Quantity::RequestsPerSecond.format(total.requests_per_s))),
                 latency_text(total.latency_ns.p50),
                 latency_text(total.latency_ns.p99),
                 remarks(observed),
@@ -160,7 +181,8 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let medium = target.rotational.map(|rotational| {
         if rotational { "spinning, says the kernel" } else { "not spinning, says the kernel" }.to_owned()
     });
-    let clock = &environment.clock;
+    // Of an imported run hardly anything is known.
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let unavailable = environment
         .personalities
         .iter()
@@ -170,9 +192,9 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
     // An instrument of the machine itself has no target.
     let named = target.kind != TargetKind::Null;
     let facts: [(&str, Option<String>); 23] = [
-        ("target", named.then(|| target.path.clone())),
+        ("target", (named && !target.path.is_empty()).then(|| target.path.clone())),
         ("other targets", (!others.is_empty()).then(|| others.join("; "))),
-        ("size", bytes(named.then_some(target.size_bytes))),
+        ("size", bytes(target.size().filter(|_| named))),
         ("allocated", bytes(target.allocated_bytes)),
         ("file system", text(&target.filesystem)),
         ("mount options", text(&target.mount_options)),
@@ -185,20 +207,12 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("logical block", bytes(target.logical_block_bytes)),
         ("alignment for direct I/O", bytes(target.direct_alignment_bytes)),
         ("advertised peak", target.pap_bytes_per_s.map(|rate| rate.to_string())),
-        ("host", Some(environment.host.clone())),
-        ("kernel", Some(environment.kernel.clone())),
+        ("host", known(&environment.host)),
+        ("kernel", known(&environment.kernel)),
         ("processor", text(&environment.cpu_model)),
-        ("processors", Some(environment.cpus.to_string())),
-        ("memory", bytes(Some(environment.memory_bytes))),
-        (
-            "clock",
-            Some(format!(
-                "{}, steps of {} ns, {} ns a reading",
-                clock.source,
-                significant(clock.resolution_ns),
-                significant(clock.cost_ns)
-            )),
-        ),
+        ("processors", (environment.cpus > 0).then(|| environment.cpus.to_string())),
+        ("memory", bytes(Some(environment.memory_bytes).filter(|memory| memory.0 > 0))),
+        ("clock", clock_text(&environment.clock)),
         ("not available here", (!unavailable.is_empty()).then_some(unavailable)),
         ("program", Some(program_text(program))),
     ];
@@ -206,11 +220,16 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
     Table { head: Vec::new(), rows: known.collect() }
 }
 
+fn clock_text(clock: &ClockFacts) -> Option<String> {
+    let (step, cost) = (significant(clock.resolution_ns), significant(clock.cost_ns));
+    (!clock.source.is_empty()).then(|| format!("{}, steps of {step} ns, {cost} ns a reading", clock.source))
+}
+
 /// One of several targets in short.
 fn other_target(target: &TargetFacts) -> String {
     let below = [&target.filesystem, &target.device, &target.transport].into_iter().flatten().cloned();
-    let parts: Vec<String> = below.chain([target.size_bytes.to_string()]).collect();
-    format!("{} ({})", target.path, parts.join(", "))
+    let parts: Vec<String> = below.chain(target.size().map(|size| size.to_string())).collect();
+    if parts.is_empty() { target.path.clone() } else { format!("{} ({})", target.path, parts.join(", ")) }
 }
 
 fn program_text(program: &Program) -> String {

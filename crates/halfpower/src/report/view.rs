@@ -27,11 +27,14 @@ pub(super) struct View<'a> {
     absent: Vec<&'static str>,
     cells: Table,
     costs: Option<Table>,
+    block_layer: Option<Table>,
     samples: Table,
     warnings: Vec<WarningView<'a>>,
     skipped: Option<Table>,
     environment: Table,
     plan: &'a str,
+    /// Whether another program measured it, so that our method is not its.
+    imported: bool,
     command: &'a str,
 }
 
@@ -128,6 +131,7 @@ impl<'a> View<'a> {
             absent,
             cells: table::of_cells(&analysis.cells),
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
+            block_layer: table::of_block_layer(&analysis.cells),
             samples: table::of_samples(input.samples),
             warnings: warnings
                 .map(|(warning, samples)| WarningView {
@@ -139,6 +143,7 @@ impl<'a> View<'a> {
             skipped: (!input.skipped.is_empty()).then(|| table::of_skipped(input.skipped)),
             environment: table::of_environment(input.environment, input.program),
             plan: input.plan,
+            imported: input.samples.iter().any(|observed| observed.sample.origin.is_some()),
             command: input.command,
         }
     }

@@ -1,5 +1,7 @@
 //! Lines for a terminal: words with a style, broken so that none is longer than the width.
 
+use crate::harmless::harmless;
+
 /// How a word looks where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
@@ -106,7 +108,7 @@ impl Page {
         let words = spans.iter().flat_map(|(style, text)| words(text.as_ref()).map(move |word| (*style, word)));
         let mut line: Vec<(Style, String)> = Vec::new();
         let mut used = 0;
-        let mut lead: String = first.chars().map(harmless).collect();
+        let mut lead = harmless(first).into_owned();
         for (style, word) in words.flat_map(|(style, word)| pieces(&word, room).map(move |piece| (style, piece))) {
             let length = word.chars().count();
             if used > 0 && used + 1 + length > room {
@@ -163,7 +165,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = "";
     for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let harmless: String = word.chars().map(harmless).collect();
+        let harmless = harmless(word).into_owned();
         let belongs = before == "±" || (is_number(before) && is_unit(word));
         match words.last_mut().filter(|_| belongs) {
             Some(last) => *last += &format!("{UNBROKEN}{harmless}"),
@@ -172,12 +174,6 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         before = word;
     }
     words.into_iter()
-}
-
-/// Control characters, and those that turn the direction of writing, are replaced.
-fn harmless(c: char) -> char {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if c.is_control() || turns { '\u{fffd}' } else { c }
 }
 
 /// A word longer than a line, a path say, in parts that fit.

@@ -11,6 +11,7 @@
 mod claims;
 mod columns;
 mod error;
+mod import;
 mod open;
 mod reading;
 mod run;

@@ -29,6 +29,8 @@ pub(crate) enum RunKind {
     Study,
     /// `halfpower scrub` and the other instruments: it has a reading and no samples.
     Instrument,
+    /// `halfpower import`: results of another program.
+    Import,
 }
 
 /// How far a run is.
@@ -342,6 +344,7 @@ impl RunKind {
             RunKind::Survey => "survey",
             RunKind::Study => "study",
             RunKind::Instrument => "instrument",
+            RunKind::Import => "import",
         }
     }
 }
@@ -350,7 +353,7 @@ impl FromStr for RunKind {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study, RunKind::Instrument];
+        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study, RunKind::Instrument, RunKind::Import];
         kinds.into_iter().find(|kind| kind.word() == word).ok_or_else(|| format!("`{word}` is no kind of run"))
     }
 }

@@ -3,6 +3,7 @@
 //! All of them are collected and shown at once. Lines and columns count from 1, columns in characters, as editors do;
 //! what is shown is made safe for a terminal: tabs become spaces, control characters a mark.
 
+use crate::harmless::{harmless, is_harmful};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
@@ -160,7 +161,7 @@ fn excerpt(source: &str, first: usize, marked: usize) -> [String; 2] {
         let width = if character == '\t' { 4 } else { 1 };
         match character {
             '\t' => line.push_str("    "),
-            control if control.is_control() => line.push('\u{fffd}'),
+            harmful if is_harmful(harmful) => line.push('\u{fffd}'),
             plain => line.push(plain),
         }
         if place < first {
@@ -177,7 +178,7 @@ fn excerpt(source: &str, first: usize, marked: usize) -> [String; 2] {
 
 /// Text of a study, safe to show: short, without control characters.
 pub(super) fn shown(text: &str) -> String {
-    let mut short: String = text.chars().take(60).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut short: String = harmless(text).chars().take(60).collect();
     if text.chars().nth(60).is_some() {
         short.push('…');
     }

@@ -52,6 +52,8 @@ pub(crate) struct Study {
 pub(crate) struct Trial {
     /// How often.
     pub repetitions: Repetitions,
+    /// What a trial lasts at least whose target a control group is known to hold back; none: no longer than any other.
+    pub limited_duration: Option<Nanoseconds>,
     /// No repetition beyond the least is started after this time, counted from the first trial of this start of the run.
     pub time_limit: Option<Nanoseconds>,
     /// Bytes that all trials may write, the test file included.

@@ -17,7 +17,8 @@ const STUDY: &[&str] = &["name", "question", "target", "trial", "workload", "swe
 const TARGET: &[&str] = &["size", "pap"];
 /// Levels that may be given; a limit is set, not advertised.
 const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
-const TRIAL: &[&str] = &["warmup", "duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
+const TRIAL: &[&str] =
+    &["warmup", "duration", "limited_duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
 const REPETITIONS: &[&str] = &["min", "max", "precision"];
 const MOST_REPETITIONS: u64 = 10_000;
 
@@ -93,6 +94,9 @@ fn trial(keys: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> (Trial, Work
     }
     let second = Nanoseconds(1_000_000_000);
     let trial = Trial {
+        limited_duration: keys
+            .get("limited_duration")
+            .and_then(|found| found.read(diagnostics, |v| value::duration(v, Nanoseconds(1_000_000)))),
         repetitions: keys.get("repetitions").map_or_else(Repetitions::default, |found| repetitions(found, diagnostics)),
         time_limit: keys.get("time_limit").and_then(|found| found.read(diagnostics, |v| value::duration(v, second))),
         write_budget: keys

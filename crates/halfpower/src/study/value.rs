@@ -3,6 +3,7 @@
 
 use super::diagnostic::{Problem, shown};
 use super::near::nearest;
+use crate::harmless::is_harmful;
 use halfpower_model::{Bytes, Nanoseconds};
 use toml::de::DeValue;
 
@@ -136,5 +137,5 @@ pub(super) fn word<T>(
 }
 
 fn safe(error: &dyn std::fmt::Display) -> String {
-    error.to_string().chars().filter(|character| !character.is_control()).take(200).collect()
+    error.to_string().chars().filter(|character| !is_harmful(*character)).take(200).collect()
 }

@@ -167,6 +167,7 @@ fn a_limit_that_is_set_is_shown() {
 fn a_peak_that_is_given_is_kept() {
     let lab = Lab::new();
     lab.data_file("data", 64);
+    lab.refuses(["inspect", "null:", "--pap=device=1MB/s", "--pap=device=2MB/s"], 2, "--pap names device twice");
     let given = ["--pap", "device=3500MB/s", "--pap", "bus=8GB/s", "--json"];
     let inspected = lab.json([&["inspect", "data"][..], &given].concat());
     let sample = lab.json([&["io", "data", "--requests=1"][..], &given].concat());

@@ -109,6 +109,15 @@ fn bursts_and_zones_say_what_they_cannot_measure() {
     if lab.has_direct_ring() {
         lab.refuses(["zones", "file", "--read-size=64KiB"], 2, "does not hold 256 places");
         lab.refuses(["burst", "file"], 2, "file has");
+        let zones = |size: &str| lab.json(["zones", "file", "--places=2", size, "--json", "--no-store"]);
+        let raised = zones("--read-size=1");
+        assert_eq!(
+            (&raised["figures"]["read_bytes"], &raised["warnings"][0]["code"]),
+            (&4096.into(), &"read_size".into())
+        );
+        assert_eq!(zones("--read-size=4KiB")["warnings"], serde_json::Value::Null);
+        let one = lab.run(["zones", "file", "--places=1", "--read-size=4KiB", "--no-store"]).stdout;
+        assert!(one.contains("at 1 place\n"), "{one}");
     }
 }
 

@@ -164,6 +164,12 @@ fn a_name_cannot_steer_the_terminal() {
     }
     assert!(io.stdout.contains("e\u{fffd}[31m\u{fffd}vil"), "{}", io.stdout);
     assert_eq!(runs.stdout.lines().count(), 2, "a line a run: {}", runs.stdout);
+    let lost = lab.run(["io", "no\n\u{202e}such", "--requests=10"]);
+    assert_eq!(lost.stderr.lines().count(), 1, "{}", lost.stderr);
+    assert!(lost.stderr.contains("no\u{fffd}\u{fffd}such"), "{}", lost.stderr);
+    lab.data_file("e\u{202e}vil", 256);
+    let turned = lab.run(["io", "e\u{202e}vil", "--requests=10"]);
+    assert!(turned.stdout.contains("e\u{fffd}vil") && !turned.stdout.contains('\u{202e}'), "{}", turned.stdout);
 }
 
 #[test]

@@ -3,11 +3,14 @@
 //! Nothing here depends on how fast the storage is. A test that needs root, a loop device or direct I/O says
 //! `skipped: …` on standard error where it is not to be had.
 
+mod compare;
 mod crash;
 mod device;
+mod emit;
 mod fio;
 mod inspect;
 mod instruments;
+mod interchange;
 mod json;
 mod memory;
 mod ordinary;

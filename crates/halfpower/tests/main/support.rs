@@ -128,7 +128,7 @@ impl Lab {
     pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         let mut command = self.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
-        Running { child: Some(command.spawn().unwrap()) }
+        Running::of(command.spawn().unwrap())
     }
 
     /// Where the store is.
@@ -211,6 +211,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// A program that was started.
+    pub(crate) fn of(child: std::process::Child) -> Running {
+        Running { child: Some(child) }
+    }
+
     fn child(&mut self) -> &mut std::process::Child {
         self.child.as_mut().expect("it is waited for once")
     }

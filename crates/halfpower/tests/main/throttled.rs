@@ -113,6 +113,7 @@ fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
     throttle.limit(&device, 24_000_000);
     let reading = throttle.json(&lab, &zones);
     assert_eq!(codes(&reading), ["limited"]);
+    assert!(reading["figures"]["limited"].as_str().unwrap().starts_with("reads to 24 MB/s"), "{reading}");
     let message = reading["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("reads to 24 MB/s, by control group blkio:/halfpower-test-"), "{message}");
     assert_eq!(codes(&lab.json([&zones[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
@@ -141,6 +142,32 @@ fn a_throttled_device_has_the_rate_that_is_known() {
     let burst = [&["burst", one.name(), two.name()], &how[..]].concat();
     let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &burst), of_setting);
     assert_eq!(reading["figures"]["limit"], Value::Null);
+    assert_ne!(reading["figures"]["sharing"], "limit");
+    let medium = &reading["figures"]["targets"][1]["medium"];
+    assert_eq!(medium["verdict"], "undecided", "a read that waits for the throttle looks like one of a medium");
+    assert!(medium["limited"].as_str().unwrap().starts_with("reads to 20 MB/s"), "{medium}");
+}
+
+#[test]
+fn a_survey_under_a_limit_is_longer_and_says_why() {
+    let Some(throttle) = Throttle::new() else { return };
+    let lab = Lab::new();
+    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
+        return skip("no loop device is to be had");
+    };
+    let plan = || throttle.json(&lab, &["run", "--quick", device.name(), "--dry-run"]);
+    let durations_s = |plan: &Value| {
+        let cells = plan["cells"].as_array().unwrap().iter();
+        cells.map(|cell| cell["workload"]["limits"]["duration_s"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let free = plan();
+    assert_eq!(free["lengthened"], Value::Null);
+    assert!(durations_s(&free).iter().all(|duration_s| *duration_s < 0.1), "{free}");
+    throttle.limit(&device, 24_000_000);
+    let limited = plan();
+    let why = limited["lengthened"].as_str().unwrap();
+    assert!(why.contains("control group blkio:/halfpower-test-"), "{why}");
+    assert!(durations_s(&limited).iter().all(|duration_s| *duration_s == 1.5), "{limited}");
 }
 
 #[test]

@@ -23,8 +23,23 @@ pub struct Burst {
     pub targets: Vec<BurstTarget>,
     /// Each target alone, then so many together.
     pub settings: Vec<BurstSetting>,
-    /// What they share and how much it gives; none where all together give what they give alone.
+    /// Whether they share one; none of one target, and in records of before.
+    #[serde(default)]
+    pub sharing: Option<SharingVerdict>,
+    /// What they share and how much it gives; none where that is not shown.
     pub limit: Option<SharedLimit>,
+}
+
+/// Whether targets share something that gives less than all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SharingVerdict {
+    /// Yes: together they give less than the sum alone.
+    Limit,
+    /// Nothing that this reaches: together they give the sum alone.
+    Nothing,
+    /// The scatter allows both, or there are too few repetitions to tell.
+    Undecided,
 }
 
 /// A target, and whether its medium was involved.
@@ -59,7 +74,7 @@ pub struct SharedLimit {
 }
 
 /// Signs of a medium: small reads, one at a time, within the region and far from it, and how long the requests took.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Medium {
     /// Median of the reads within the region; none where there were too few.
     pub near_p50_ns: Option<u64>,
@@ -68,6 +83,9 @@ pub struct Medium {
     /// Share of the re-reads that took longer than most by at least half of what a far read takes longer; none where
     /// far reads do not take at least twice as long.
     pub slow_share: Option<f64>,
+    /// What holds reads back on the way, which looks like a medium; none where nothing is known to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<String>,
     /// What that says.
     pub verdict: MediumVerdict,
 }
@@ -80,7 +98,7 @@ pub enum MediumVerdict {
     Cache,
     /// Yes, or some of them did.
     Medium,
-    /// Reads far away are as fast as those of the region: nothing tells them apart.
+    /// Nothing tells: reads far away are as fast as those of the region, or reads are held back on purpose.
     Undecided,
 }
 
@@ -92,14 +110,33 @@ impl Burst {
             estimate.map_or_else(|| "nothing".to_owned(), |rate| rate.quantity.format(rate.value))
         };
         let all = rate(most.map(|setting| setting.bytes_per_s));
-        match (&self.limit, self.targets.len()) {
-            (_, 1) => format!("{all} from one target"),
-            (Some(limit), _) => {
+        match (&self.limit, self.sharing, self.targets.len()) {
+            (_, _, 1) => format!("{all} from one target"),
+            (Some(limit), _, _) => {
                 let reached = limit.targets;
                 format!("{} shared: {reached} targets reach what they have in common", rate(Some(limit.bytes_per_s)))
             }
-            (None, count) => format!("{all} from {count} targets, which share no limit that this reaches"),
+            (None, Some(SharingVerdict::Nothing), count) => {
+                format!("{all} from {count} targets, which share no limit that this reaches")
+            }
+            (None, _, count) => {
+                let share = most.and_then(BurstSetting::share_of_alone);
+                let share = share.map(|share| format!(": {share}")).unwrap_or_default();
+                format!("{all} from {count} targets; whether they share a limit is undecided{share}")
+            }
         }
+    }
+}
+
+impl Burst {
+    /// What was asked for, and how often: `256 KiB reads of the same 1 MiB, 2 deep, direct, 5 times 1 s`.
+    pub fn requests(&self) -> String {
+        let times = match self.settings.first().map_or(0, |setting| setting.repetitions.len()) {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        let Burst { request_bytes, region_bytes, depth, duration, .. } = self;
+        format!("{request_bytes} reads of the same {region_bytes}, {depth} deep, direct, {times} {duration}")
     }
 }
 
@@ -123,6 +160,9 @@ impl fmt::Display for Medium {
         };
         let (near, far) = (time(self.near_p50_ns), time(self.far_p50_ns));
         let slow = self.slow_share.map(|share| significant(share * 100.0));
+        if let Some(limit) = &self.limited {
+            return write!(f, "from a cache or a medium: waiting for what limits {limit} looks like either");
+        }
         match (self.verdict, slow) {
             (MediumVerdict::Cache, _) => write!(f, "from a cache: a small read here takes {near}, one far away {far}"),
             (MediumVerdict::Medium, Some(share)) => {
@@ -136,5 +176,62 @@ impl fmt::Display for Medium {
                 write!(f, "from a cache or a medium as fast: a small read here takes {near}, one far away {far}")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Quantity;
+
+    fn burst(sharing: Option<SharingVerdict>, low: Option<f64>, high: Option<f64>) -> Burst {
+        let estimate = |quantity, value, low, high| Estimate { quantity, value, low, high, repetitions: 3 };
+        let medium = Medium {
+            near_p50_ns: None,
+            far_p50_ns: None,
+            slow_share: None,
+            limited: None,
+            verdict: MediumVerdict::Undecided,
+        };
+        let target = |path: &str| BurstTarget { path: path.to_owned(), medium: medium.clone() };
+        let setting = BurstSetting {
+            targets: vec![0, 1],
+            repetitions: Vec::new(),
+            bytes_per_s: estimate(Quantity::BytesPerSecond, 50e6, None, None),
+            of_alone: Some(estimate(Quantity::Ratio, 0.765, low, high)),
+        };
+        Burst {
+            region_bytes: Bytes::MIB,
+            request_bytes: Bytes(65536),
+            depth: 1,
+            duration: Nanoseconds(1),
+            seed: 1,
+            targets: vec![target("one"), target("two")],
+            settings: vec![setting],
+            sharing,
+            limit: None,
+        }
+    }
+
+    #[test]
+    fn one_repetition_is_once() {
+        let mut burst = burst(None, None, None);
+        burst.settings[0].repetitions = vec![BytesPerSecond(1.0)];
+        assert!(burst.requests().ends_with("direct, once 1 ns"), "{}", burst.requests());
+        burst.settings[0].repetitions.push(BytesPerSecond(1.0));
+        assert!(burst.requests().ends_with("direct, 2 times 1 ns"), "{}", burst.requests());
+    }
+
+    #[test]
+    fn that_nothing_is_shared_is_said_only_where_it_is_shown() {
+        let shown = burst(Some(SharingVerdict::Nothing), Some(0.97), Some(1.01)).verdict();
+        assert!(shown.contains("share no limit"), "{shown}");
+        let open = burst(Some(SharingVerdict::Undecided), Some(0.359), Some(1.63)).verdict();
+        assert_eq!(
+            open,
+            "50 MB/s from 2 targets; whether they share a limit is undecided: 76.5 % [35.9 to 163] of the sum alone"
+        );
+        let before = burst(None, None, None).verdict();
+        assert!(before.ends_with("is undecided: 76.5 % of the sum alone"), "{before}");
     }
 }

@@ -36,6 +36,16 @@ pub struct Ground {
     pub filesystem: Option<FileSystem>,
     /// The block device; none where there is none or it is not known.
     pub device: Option<Device>,
+    /// The other devices of a file system that lies on several at once, as btrfs may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Device>,
+}
+
+impl Ground {
+    /// The device and those beside it.
+    pub fn devices(&self) -> impl Iterator<Item = &Device> {
+        self.device.iter().chain(&self.beside)
+    }
 }
 
 /// A mounted file system.
@@ -251,8 +261,8 @@ pub struct Machine {
     pub processors: Processors,
     /// Their caches, the smallest level first.
     pub caches: Vec<Cache>,
-    /// NUMA nodes.
-    pub numa_nodes: u32,
+    /// NUMA nodes; none where the kernel does not show its processors either.
+    pub numa_nodes: Option<u32>,
     /// The memory.
     pub memory: Memory,
     /// What the kernel says of each weakness of the processors.
@@ -264,12 +274,12 @@ pub struct Machine {
 pub struct Processors {
     /// The name.
     pub model: Option<String>,
-    /// Sockets.
-    pub sockets: u32,
-    /// Cores of all sockets.
-    pub cores: u32,
-    /// Hardware threads of all cores.
-    pub threads: u32,
+    /// Sockets; none where the kernel does not show them.
+    pub sockets: Option<u32>,
+    /// Cores of all sockets; none as above.
+    pub cores: Option<u32>,
+    /// Hardware threads of all cores; none as above.
+    pub threads: Option<u32>,
     /// Clock of the first one when it was looked at.
     pub clock_mhz: Option<f64>,
     /// The most it may run at.

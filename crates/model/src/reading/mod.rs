@@ -12,12 +12,12 @@ mod soak;
 mod tree;
 mod zones;
 
-pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit};
+pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit, SharingVerdict};
 pub use inspect::{Inspected, InspectedTarget};
 pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
 pub use rounds::Rounds;
 pub use scrub::{COLD, Scrubbed, ScrubbedTarget, Step, Way, cached_share};
-pub use soak::{Soaked, SoakedProcessor, tenth_of_percent};
+pub use soak::{Soaked, SoakedProcessor, at_least_a_tenth, tenth_of_percent};
 pub use tree::Branch;
 pub use zones::{Band, Probe, Zones};
 

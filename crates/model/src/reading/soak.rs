@@ -17,7 +17,7 @@ pub struct Soaked {
     pub error_share: f64,
     /// Each processor the program may use, in their order.
     pub processors: Vec<SoakedProcessor>,
-    /// What the kernel's own account says of the same time, all processors together; none where it does not say.
+    /// What the kernel's own account says of the same time and processors; none where it does not say.
     pub account: Option<SystemAccount>,
 }
 
@@ -51,13 +51,13 @@ impl Soaked {
             "{} idle, {} busy, within {} ({count} processor{}, {} s)",
             tenth_of_percent(1.0 - self.busy_share),
             tenth_of_percent(self.busy_share),
-            tenth_of_percent(self.error_share),
+            at_least_a_tenth(self.error_share),
             if count == 1 { "" } else { "s" },
             significant(self.measured_s),
         )
     }
 
-    /// The kernel's own account of the same time: a name and its share of all processors' time, each. The loops are in
+    /// The kernel's own account of the same time: a name and its share of these processors' time, each. The loops are in
     /// `nice`, so that is left out. Empty where it does not say.
     pub fn account_shares(&self) -> Vec<(&'static str, String)> {
         let Some(account) = &self.account else { return Vec::new() };
@@ -79,9 +79,23 @@ pub fn tenth_of_percent(share: f64) -> String {
     format!("{:.1} %", tenths / 10.0)
 }
 
+/// By how much a share may be wrong: to a tenth of a percent above it, and never less than one.
+pub fn at_least_a_tenth(error_share: f64) -> String {
+    // What is a whole number of tenths but for the last bit stays that.
+    let tenths = (error_share * 1000.0 - 1e-9).ceil().max(1.0);
+    format!("{:.1} %", tenths / 10.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_never_said_to_be_nothing() {
+        assert_eq!([0.0, 0.000_003, 0.006, 0.015_01].map(at_least_a_tenth), ["0.1 %", "0.1 %", "0.6 %", "1.6 %"]);
+        let soaked = Soaked { busy_share: 1.0, error_share: 0.000_1, measured_s: 1.0, ..Soaked::default() };
+        assert!(soaked.verdict().contains("within 0.1 %"), "{}", soaked.verdict());
+    }
 
     #[test]
     fn what_rounds_to_nothing_has_no_sign() {

@@ -45,7 +45,9 @@ impl InspectedTarget {
             let mut device = here.device.as_ref();
             ground = None;
             while let Some(shown) = device {
-                parts.push(shown.brief());
+                let further = if device == here.device.as_ref() { here.beside.len() } else { 0 };
+                let further = if further == 0 { String::new() } else { format!(" and {further} more") };
+                parts.push(shown.brief() + &further);
                 ground = shown.backing.as_ref().map(|backing| &backing.ground);
                 device = shown.below.first();
             }
@@ -86,11 +88,11 @@ impl Ground {
         });
         let network = self.filesystem.as_ref().and_then(|mount| mount.network.as_ref());
         let below = network.map(Network::branches);
-        let device = || match &self.device {
-            Some(device) => device.branch(),
-            None => Branch::leaf("device", "none, or the kernel does not tell".to_owned()),
+        let devices = || match &self.device {
+            Some(_) => self.devices().map(Device::branch).collect(),
+            None => vec![Branch::leaf("device", "none, or the kernel does not tell".to_owned())],
         };
-        filesystem.into_iter().chain(below.unwrap_or_else(|| vec![device()])).collect()
+        filesystem.into_iter().chain(below.unwrap_or_else(devices)).collect()
     }
 }
 
@@ -204,8 +206,8 @@ impl Machine {
         };
         let memory = &self.memory;
         let modules = (!memory.modules.is_empty()).then(|| counted(memory.modules.len() as u32, "module"));
-        let nodes = counted(self.numa_nodes, "NUMA node");
-        let memory = joined([Some(memory.size_bytes.to_string()), Some(nodes), modules, Some(memory.source.clone())]);
+        let nodes = self.numa_nodes.map(|nodes| counted(nodes, "NUMA node"));
+        let memory = joined([Some(memory.size_bytes.to_string()), nodes, modules, Some(memory.source.clone())]);
         vec![
             Branch::leaf("product", product),
             Branch::leaf("virtualised", virtualised),
@@ -220,7 +222,9 @@ impl Machine {
     fn mitigated(&self) -> Branch {
         let open = self.mitigations.iter().filter(|(_, state)| *state != "Not affected");
         let below: Vec<Branch> = open.map(|(name, state)| Branch::leaf(name, state.clone())).collect();
-        let said = if below.is_empty() {
+        let said = if self.mitigations.is_empty() {
+            "the kernel does not tell".to_owned()
+        } else if below.is_empty() {
             "none needed, as far as the kernel tells".to_owned()
         } else {
             format!("{} of {} weaknesses that the kernel knows", below.len(), self.mitigations.len())
@@ -234,9 +238,10 @@ impl Processors {
         let clock = |clock: Option<f64>, what: &str| clock.map(|clock| format!("{} MHz{what}", clock.round()));
         joined([
             self.model.clone(),
-            Some(counted(self.sockets, "socket")),
-            Some(counted(self.cores, "core")),
-            Some(counted(self.threads, "thread")),
+            self.sockets.map(|sockets| counted(sockets, "socket")),
+            self.cores.map(|cores| counted(cores, "core")),
+            self.threads
+                .map_or_else(|| Some("how many is not told".to_owned()), |threads| Some(counted(threads, "thread"))),
             clock(self.clock_mhz, " now"),
             clock(self.clock_max_mhz, " at most"),
             (!self.governors.is_empty()).then(|| format!("governor {}", self.governors.join(", "))),

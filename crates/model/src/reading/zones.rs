@@ -24,6 +24,9 @@ pub struct Zones {
     pub bands: Vec<Band>,
     /// What the last band gives less than the first, as a share of the first; none with fewer than two bands.
     pub loss: Option<Estimate>,
+    /// What holds reads back, so that all of this means nothing; none where nothing is known to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<String>,
 }
 
 /// One read.
@@ -54,8 +57,12 @@ impl Zones {
         self.probes.len() == self.places as usize
     }
 
-    /// What the reader came for: the first and the last band and what is lost between, or that there is one only.
+    /// What the reader came for: the first and the last band and what is lost between, or that there is one only; or
+    /// why nobody can tell.
     pub fn verdict(&self) -> String {
+        if let Some(limit) = &self.limited {
+            return format!("cannot be told: a limit holds {limit}");
+        }
         let rate = |band: &Band| BytesPerSecond(band.bytes_per_s.value);
         match &self.bands[..] {
             [] => "too few places were read to look for bands".to_owned(),
@@ -86,6 +93,26 @@ fn lost(loss: &Estimate) -> String {
 mod tests {
     use super::*;
     use crate::finding::Quantity;
+
+    #[test]
+    fn under_a_limit_the_headline_gives_no_figure() {
+        let rate =
+            Estimate { quantity: Quantity::BytesPerSecond, value: 17.8e6, low: None, high: None, repetitions: 9 };
+        let zones = |limited: Option<&str>| Zones {
+            path: "disk".to_owned(),
+            size_bytes: Bytes::MIB,
+            read_bytes: Bytes(4096),
+            places: 9,
+            seed: 1,
+            probes: Vec::new(),
+            bands: vec![Band { from_bytes: Bytes(0), to_bytes: Bytes::MIB, bytes_per_s: rate }],
+            loss: None,
+            limited: limited.map(str::to_owned),
+        };
+        assert!(zones(None).verdict().starts_with("flat, 17.8 MB/s"));
+        let held = zones(Some("reads to 24 MB/s, by control group blkio:/batch")).verdict();
+        assert_eq!(held, "cannot be told: a limit holds reads to 24 MB/s, by control group blkio:/batch");
+    }
 
     #[test]
     fn a_loss_has_its_interval_where_that_is_of_one_sign() {

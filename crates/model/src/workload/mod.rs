@@ -26,114 +26,131 @@ pub use way::{
 pub use words::ChoiceError;
 
 use crate::content::Data;
+use crate::origin::{Unknown, null_as_default};
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds, seconds};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A resolved workload. What records from before a choice existed did not say is its default.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Workload {
     /// What the requests do.
+    #[serde(deserialize_with = "null_as_default")]
     pub operation: Operation,
     /// Where they go.
+    #[serde(deserialize_with = "null_as_default")]
     pub pattern: Pattern,
     /// How workers share a pattern that has an order.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub sharing: Sharing,
     /// Bytes of each; of the largest where there are several sizes.
+    #[serde(deserialize_with = "null_as_default")]
     pub request_size: Bytes,
     /// Several sizes by operation; empty where all are of the one.
-    #[serde(default, skip_serializing_if = "Sizes::is_empty")]
+    #[serde(default, skip_serializing_if = "Sizes::is_empty", deserialize_with = "null_as_default")]
     pub sizes: Sizes,
     /// What places are multiples of, counted from the offset; none: the request size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
     /// The first place: shifts every request, as a volume that is misaligned would.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub offset: Bytes,
     /// Requests outstanding a worker.
+    #[serde(deserialize_with = "null_as_default")]
     pub depth: u32,
     /// Requests handed to the kernel with one call, at most. With 1 the device starts on the first while the next are
     /// being made; more cost less processor time a request.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "null_as_default")]
     pub submit_batch: u32,
     /// Requests that a worker waits for with one call.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "null_as_default")]
     pub wait_batch: u32,
     /// Threads or processes that issue requests.
+    #[serde(deserialize_with = "null_as_default")]
     pub workers: u32,
     /// Which of the two.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub worker_kind: WorkerKind,
     /// Use of caches.
+    #[serde(deserialize_with = "null_as_default")]
     pub buffering: Buffering,
     /// The way to do it.
+    #[serde(deserialize_with = "null_as_default")]
     pub personality: Personality,
     /// Which plug-in, where the personality is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<Plugin>,
     /// Options of the io_uring personality.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub ring: RingOptions,
     /// Flags of each read and write.
-    #[serde(default, skip_serializing_if = "RwFlags::is_empty")]
+    #[serde(default, skip_serializing_if = "RwFlags::is_empty", deserialize_with = "null_as_default")]
     pub rw_flags: RwFlags,
     /// How several targets make one.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub layout: Layout,
     /// Which of the targets it goes to, where there are several.
-    #[serde(default, skip_serializing_if = "Among::is_all")]
+    #[serde(default, skip_serializing_if = "Among::is_all", deserialize_with = "null_as_default")]
     pub among: Among,
     /// How many it goes to.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "null_as_default")]
     pub targets: u32,
     /// How much of the target, from its start, the requests go to; of each, where workers have their own.
+    #[serde(deserialize_with = "null_as_default")]
     pub span: Bytes,
     /// When the sample ends.
+    #[serde(deserialize_with = "null_as_default")]
     pub limits: Limits,
     /// How requests arrive.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub arrivals: Arrivals,
     /// At what rate; none for as fast as they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Time at the start that is not counted.
-    #[serde(rename = "warmup_s", with = "seconds")]
+    #[serde(rename = "warmup_s", serialize_with = "seconds::serialize", deserialize_with = "seconds::or_default")]
     pub warmup: Nanoseconds,
     /// Spacing of the recorded intervals.
-    #[serde(rename = "interval_s", with = "seconds")]
+    #[serde(rename = "interval_s", serialize_with = "seconds::serialize", deserialize_with = "seconds::or_default")]
     pub interval: Nanoseconds,
     /// State of the file cache before.
+    #[serde(deserialize_with = "null_as_default")]
     pub cache: CachePolicy,
     /// State of the file before.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub file_state: FileState,
     /// Flushes inside the timing.
+    #[serde(deserialize_with = "null_as_default")]
     pub durability: Durability,
     /// Whether the timing includes closing.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub closing: Closing,
     /// What the bytes of writes are like, where they are not stamped.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub data: Data,
     /// Whether blocks are stamped and checked.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub verify: Verify,
     /// Draws the offsets, the mix and the data.
+    #[serde(deserialize_with = "null_as_default")]
     pub seed: u64,
     /// Whether it is looked where requests spend their time.
-    #[serde(default, skip_serializing_if = "BlockPhases::is_off")]
+    #[serde(default, skip_serializing_if = "BlockPhases::is_off", deserialize_with = "null_as_default")]
     pub block_phases: BlockPhases,
     /// Processors the workers are pinned to in turn; empty: not pinned.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
     pub cpus: Vec<u32>,
     /// How many processors the whole program keeps to; none: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
     /// How processor time is accounted for.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
+    /// Fields that the source of an imported record does not tell.
+    #[serde(default, skip_serializing_if = "Unknown::is_empty")]
+    pub unknown: Unknown,
 }
 
 /// What records from before there was a choice did not say.
@@ -183,11 +200,43 @@ impl Default for Workload {
             cpus: Vec::new(),
             processors: None,
             cpu_accounting: CpuAccounting::Account,
+            unknown: Unknown::default(),
         }
     }
 }
 
+impl Serialize for Workload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.unknown.is_empty() {
+            return Workload::serialize(self, serializer);
+        }
+        let record = Workload::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
+        self.unknown.blank(record).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Workload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Workload::deserialize(deserializer)
+    }
+}
+
 impl Workload {
+    /// Whether a field of the record is known: false for what the source of an imported one does not tell.
+    pub fn tells(&self, field: &str) -> bool {
+        !self.unknown.has(field)
+    }
+
+    /// What the requests do, with where they go as far as that is known: `random read`, `write`.
+    pub fn work(&self) -> String {
+        match (self.tells("pattern"), self.tells("operation")) {
+            (true, true) => format!("{} {}", self.pattern, self.operation),
+            (false, true) => self.operation.to_string(),
+            (true, false) => format!("{} requests", self.pattern),
+            (false, false) => "requests".to_owned(),
+        }
+    }
+
     /// The personality as a person names it.
     pub fn named_personality(&self) -> NamedPersonality {
         NamedPersonality { personality: self.personality, plugin: self.plugin.clone() }
@@ -261,18 +310,24 @@ impl fmt::Display for Workload {
     /// In the words of a report: `random read, 4 KiB, 32 deep, direct`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.operation == Operation::Flush {
-            write!(f, "flush, {} deep", self.depth)?;
-        } else if self.sizes.is_empty() {
-            write!(f, "{} {}, {}, {} deep", self.pattern, self.operation, self.request_size, self.depth)?;
+            write!(f, "flush")?;
+        } else if !self.sizes.is_empty() {
+            write!(f, "{}, {}", self.work(), self.sizes)?;
+        } else if self.tells("request_size") {
+            write!(f, "{}, {}", self.work(), self.request_size)?;
         } else {
-            write!(f, "{} {}, {}, {} deep", self.pattern, self.operation, self.sizes, self.depth)?;
+            write!(f, "{}", self.work())?;
+        }
+        if self.tells("depth") {
+            write!(f, ", {} deep", self.depth)?;
         }
         match (self.workers, self.worker_kind) {
-            (1, _) => {}
+            (0 | 1, _) => {}
             (workers, WorkerKind::Thread) => write!(f, " × {workers} workers")?,
             (workers, WorkerKind::Process) => write!(f, " × {workers} processes")?,
         }
         match self.buffering {
+            _ if !self.tells("buffering") => {}
             Buffering::None => write!(f, ", direct and through")?,
             buffering => write!(f, ", {buffering}")?,
         }

@@ -76,7 +76,8 @@ settings!(LIMITS,
     "warmup": warmup => text,
 );
 
-/// Every field of a workload is above, but for its seed, by which repetitions differ and not workloads.
+/// Every field of a workload is above, but for its seed, by which repetitions differ and not workloads, and for what
+/// is not known of imported ones.
 const _: fn(Workload) = |workload| {
     #[rustfmt::skip]
     let Workload {
@@ -84,7 +85,7 @@ const _: fn(Workload) = |workload| {
         submit_batch: _, wait_batch: _, workers: _, worker_kind: _, buffering: _, personality: _, plugin: _, ring: _,
         rw_flags: _, layout: _, among: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
         cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, block_phases: _, cpus: _,
-        processors: _, cpu_accounting: _,
+        processors: _, cpu_accounting: _, unknown: _,
     } = workload;
 };
 
@@ -224,6 +225,7 @@ mod tests {
             cpus: vec![1],
             processors: Some(1),
             cpu_accounting: "soaker".parse().unwrap(),
+            ..workload()
         };
         for setting in SETTINGS.iter().chain(LIMITS) {
             let mut changed = workload();

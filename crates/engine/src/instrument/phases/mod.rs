@@ -14,6 +14,7 @@ use follow::Follower;
 use halfpower_model::sample::Phases;
 use ring::Ring;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -62,7 +63,7 @@ impl Watching {
     /// Begins to look at the requests of devices `(major, minor)`, partitions by their disks; or says why it cannot.
     pub(crate) fn start(devices: &[(u32, u32)]) -> Result<Watching, String> {
         if devices.is_empty() {
-            return Err("no block device is below the target".to_owned());
+            return Err(without_devices(Path::new("/sys/dev/block")));
         }
         let (tracepoints, rings) = open(devices)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -83,6 +84,14 @@ impl Drop for Watching {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
     }
+}
+
+/// Why there is nothing to look at: there is no device, or nobody tells.
+fn without_devices(known: &Path) -> String {
+    if known.is_dir() {
+        return "no block device is below the target".to_owned();
+    }
+    format!("what is below the target is not known: {} is hidden here", known.display())
 }
 
 fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phases {
@@ -113,4 +122,17 @@ fn online() -> Result<Vec<u32>, String> {
     let path = "/sys/devices/system/cpu/online";
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path} ({error})"))?;
     processors_in(text.trim()).ok_or_else(|| format!("{path} says `{}`", text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_device_is_told_from_one_that_nobody_shows() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(without_devices(root.path()), "no block device is below the target");
+        let hidden = without_devices(&root.path().join("block"));
+        assert!(hidden.contains("is not known") && hidden.ends_with("block is hidden here"), "{hidden}");
+    }
 }

@@ -1,25 +1,17 @@
 //! What `halfpower burst` found, for people.
 
-use crate::cli::console::printable;
+use crate::harmless::harmless;
 use halfpower_model::reading::Burst;
 use std::fmt::Write;
 
 /// The limit first, then each target, then those at once.
 pub(super) fn write(text: &mut String, burst: &Burst) {
     let _ = writeln!(text, "{}", burst.verdict());
-    let _ = writeln!(
-        text,
-        "  {} reads of the same {}, {} deep, direct, {} times {}",
-        burst.request_bytes,
-        burst.region_bytes,
-        burst.depth,
-        burst.settings.first().map_or(0, |setting| setting.repetitions.len()),
-        burst.duration,
-    );
+    let _ = writeln!(text, "  {}", burst.requests());
     let width = burst.targets.iter().map(|target| target.path.chars().count()).max().unwrap_or(0).max(12);
     let (alone, together): (Vec<_>, Vec<_>) = burst.settings.iter().partition(|setting| setting.targets.len() == 1);
     for (target, setting) in burst.targets.iter().zip(alone) {
-        let _ = writeln!(text, "  {:<width$}  {}", printable(&target.path), setting.bytes_per_s);
+        let _ = writeln!(text, "  {:<width$}  {}", harmless(&target.path), setting.bytes_per_s);
         let _ = writeln!(text, "  {:<width$}  {}", "", target.medium);
     }
     for setting in together {

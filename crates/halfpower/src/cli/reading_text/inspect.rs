@@ -1,6 +1,6 @@
-//! What `halfpower inspect` found, as a tree for people. Names are what the kernel tells, so every one is made printable.
+//! What `halfpower inspect` found, as a tree for people. Names are what the kernel tells, so every one is made harmless.
 
-use super::super::console::printable;
+use crate::harmless::harmless;
 use halfpower_model::reading::{Branch, Inspected, InspectedTarget};
 use std::fmt::Write;
 
@@ -14,12 +14,12 @@ pub(super) fn inspect(text: &mut String, inspected: &Inspected) {
 }
 
 fn target(text: &mut String, target: &InspectedTarget) {
-    let _ = writeln!(text, "{}", printable(&target.path));
+    let _ = writeln!(text, "{}", harmless(&target.path));
     tree(text, &target.ground.tree(), 1);
     let _ = writeln!(text, "\n  {:<12} {:<12} from", "level", "advertised");
     for level in &target.levels {
         let (name, peak) = (level.name.title(), level.peak());
-        let _ = writeln!(text, "  {name:<12} {peak:<12} {}", printable(&level.source));
+        let _ = writeln!(text, "  {name:<12} {peak:<12} {}", harmless(&level.source));
     }
     if target.levels.iter().any(|level| level.pap_bytes_per_s.is_none()) {
         let _ = writeln!(text, "  What is unknown can be given: --pap device=3500MB/s");
@@ -31,7 +31,7 @@ fn target(text: &mut String, target: &InspectedTarget) {
 fn tree(text: &mut String, branches: &[Branch], depth: usize) {
     for branch in branches {
         let indent = "  ".repeat(depth);
-        let _ = writeln!(text, "{indent}{:<13} {}", printable(&branch.name), printable(&branch.said));
+        let _ = writeln!(text, "{indent}{:<13} {}", harmless(&branch.name), harmless(&branch.said));
         tree(text, &branch.below, depth + 1);
     }
 }

@@ -6,7 +6,7 @@ mod memory;
 mod soak;
 mod zones;
 
-use super::console::printable;
+use crate::harmless::harmless;
 use halfpower_model::Reading;
 use halfpower_model::reading::{Figures, Scrubbed, cached_share};
 use std::fmt::Write;
@@ -23,14 +23,14 @@ pub(super) fn summary(reading: &Reading) -> String {
         Figures::Soak(soaked) => soak::soak(&mut text, soaked),
     }
     for warning in &reading.warnings {
-        let _ = writeln!(text, "  {:<11} {}; {}", "warning", printable(&warning.message), warning.remedy);
+        let _ = writeln!(text, "  {:<11} {}; {}", "warning", harmless(&warning.message), warning.remedy);
     }
     text
 }
 
 fn scrub(text: &mut String, scrubbed: &Scrubbed) {
     for target in &scrubbed.targets {
-        let _ = writeln!(text, "{}, {}", printable(&target.path), target.size_bytes);
+        let _ = writeln!(text, "{}, {}", harmless(&target.path), target.size_bytes);
         let _ = writeln!(text, "  {:<22} {}", "in the cache before", cached_share(target.cached_before));
         for step in &target.steps {
             let _ = writeln!(text, "  {:<22} {}", step.way, cached_share(step.cached_after));

@@ -1,6 +1,6 @@
 //! What `halfpower zones` found, for people.
 
-use crate::cli::console::printable;
+use crate::harmless::harmless;
 use halfpower_model::reading::{Band, Zones};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::fmt::Write;
@@ -13,9 +13,10 @@ const BANDS_SHOWN: usize = 32;
 
 /// The first and the last band first, then all of them, then a chart.
 pub(super) fn write(text: &mut String, zones: &Zones) {
-    let _ = writeln!(text, "{}, {}: {}", printable(&zones.path), zones.size_bytes, zones.verdict());
+    let _ = writeln!(text, "{}, {}: {}", harmless(&zones.path), zones.size_bytes, zones.verdict());
     let of = if zones.is_complete() { String::new() } else { format!("{} of ", zones.probes.len()) };
-    let _ = writeln!(text, "  one direct read of {} at {of}{} places", zones.read_bytes, zones.places);
+    let plural = if zones.places == 1 { "" } else { "s" };
+    let _ = writeln!(text, "  one direct read of {} at {of}{} place{plural}", zones.read_bytes, zones.places);
     if zones.bands.len() > 1 {
         for band in zones.bands.iter().take(BANDS_SHOWN) {
             let _ = writeln!(text, "  {:<24}  {}", place(band), band.bytes_per_s);

@@ -7,9 +7,12 @@ use halfpower_model::reading::{Burst, BurstSetting, MediumVerdict};
 pub(super) fn page(burst: &Burst) -> Page {
     let went = burst.targets.iter().filter(|target| target.medium.verdict == MediumVerdict::Medium);
     let went = went.map(|target| format!("{} went to its medium, so its figure is not that of a link.", target.path));
+    let held = burst.targets.iter().filter_map(|target| Some((&target.path, target.medium.limited.as_ref()?)));
+    let held =
+        held.map(|(path, limit)| format!("{path} is limited: {limit}; its figure may be that limit and no link’s."));
     Page {
         title: "Burst",
-        verdict: [sentence(&burst.verdict())].into_iter().chain(went).collect(),
+        verdict: [sentence(&burst.verdict())].into_iter().chain(went).chain(held).collect(),
         unfinished: None,
         charts: Vec::new(),
         sections: vec![rates(burst), media(burst)],
@@ -32,14 +35,7 @@ fn rates(burst: &Burst) -> Section {
     };
     Section {
         title: "Alone and together".to_owned(),
-        about: format!(
-            "{} reads of the same {}, {} deep, direct, {} times {}. A figure is the mean, the dark line its 95 % interval.",
-            burst.request_bytes,
-            burst.region_bytes,
-            burst.depth,
-            burst.settings.first().map_or(0, |setting| setting.repetitions.len()),
-            burst.duration,
-        ),
+        about: format!("{}. A figure is the mean, the dark line its 95 % interval.", burst.requests()),
         body: Body::Bars(burst.settings.iter().map(bar).collect()),
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{Bar, Body, Page, Section, sentence};
 use crate::report::table::Table;
-use halfpower_model::reading::{Soaked, SoakedProcessor, tenth_of_percent};
+use halfpower_model::reading::{Soaked, SoakedProcessor, at_least_a_tenth, tenth_of_percent};
 use halfpower_model::units::significant;
 
 pub(super) fn page(soaked: &Soaked) -> Page {
     let account = soaked.account_shares();
     let account = (!account.is_empty()).then(|| Section {
         title: "The kernel’s account".to_owned(),
-        about: "Of the same time, in ticks of its clock, all processors together.".to_owned(),
+        about: "Of the same time, in ticks of its clock, these processors together.".to_owned(),
         body: Body::Table(Table::new(
             ["part", "share"],
             account.into_iter().map(|(name, share)| [name.to_owned(), share]),
@@ -34,7 +34,7 @@ fn processors(soaked: &Soaked) -> Section {
         let idle = processor.idle_share();
         let about = format!(
             "within {}; {} busy while calibrated, at {} counts a second",
-            tenth_of_percent(processor.error_share),
+            at_least_a_tenth(processor.error_share),
             tenth_of_percent(processor.calibration_busy_share),
             significant(processor.counts_per_s),
         );

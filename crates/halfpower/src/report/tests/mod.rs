@@ -9,7 +9,8 @@ mod stored;
 use super::{Analysed, html, summary};
 use crate::store::RunStatus;
 use crate::study::Study;
-use halfpower_model::{BytesPerSecond, Channel, FindingCode, Level, LevelName, Personality};
+use halfpower_analysis::BlockLayer;
+use halfpower_model::{BytesPerSecond, Channel, Estimate, FindingCode, Level, LevelName, Personality, Quantity};
 use stored::{PATH, fixed, run};
 
 fn page(analysed: &Analysed) -> String {
@@ -104,6 +105,35 @@ fn the_summary_keeps_to_its_width_and_is_plain_without_colour() {
     assert!(coloured.contains("\x1b[1m"));
     let bare = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"].iter().fold(coloured, |text, code| text.replace(code, ""));
     assert_eq!(bare, lines(&analysed, 100));
+}
+
+#[test]
+fn lives_in_the_block_layer_have_a_table_and_a_line() {
+    let mut analysed = run(&fixed());
+    assert!(!page(&analysed).contains("Block layer") && !lines(&analysed, 100).contains("Block layer"), "nobody asked");
+    let ratio = |value| Some(Estimate { quantity: Quantity::Ratio, value, low: None, high: None, repetitions: 3 });
+    for (cell, queued) in analysed.analysis.cells.iter_mut().zip([0.125, 0.75]) {
+        cell.block = Some(BlockLayer {
+            followed: 4321,
+            queued: ratio(queued),
+            at_device: ratio(1.0 - queued),
+            split: ratio(1.5),
+            merged: None,
+            requeued: ratio(0.0625),
+            read_amplification: ratio(1.25),
+            write_amplification: None,
+            busy: ratio(0.875),
+        });
+    }
+    let page = page(&analysed);
+    markup::check_nesting(&page);
+    let table = page.split("<h3>Block layer</h3>").nth(1).unwrap().split("</table>").next().unwrap();
+    for figure in ["4321", "12.5 %", "87.5 %", "1.5 times", "6.25 %", "1.25 times"] {
+        assert!(table.contains(&format!("<td>{figure}</td>")), "{figure}: {table}");
+    }
+    assert_eq!(table.matches("<tr>").count(), 3, "those that were followed, and the head");
+    let summary = lines(&analysed, 200);
+    assert!(summary.contains("75 % queued, 25 % at the device, which was busy 87.5 %"), "{summary}");
 }
 
 #[test]

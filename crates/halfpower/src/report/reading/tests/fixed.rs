@@ -7,8 +7,8 @@ use halfpower_model::reading::inspect::{
 };
 use halfpower_model::reading::{
     Band, Bandwidth, Burst, BurstSetting, BurstTarget, Cache, Figures, InspectedTarget, Kernel, LoadLatency, Medium,
-    MediumVerdict, MemorySpeed, Probe, Reading, Rounds, SCHEMA, Scrubbed, ScrubbedTarget, SharedLimit, Soaked,
-    SoakedProcessor, Step, StudySpeed, StudyTest, Vectors, Way, Zones,
+    MediumVerdict, MemorySpeed, Probe, Reading, Rounds, SCHEMA, Scrubbed, ScrubbedTarget, SharedLimit, SharingVerdict,
+    Soaked, SoakedProcessor, Step, StudySpeed, StudyTest, Vectors, Way, Zones,
 };
 use halfpower_model::sample::{Program, SystemAccount, Warning};
 use halfpower_model::{
@@ -142,6 +142,7 @@ pub(super) fn zones() -> Reading {
         probes: (0..64).map(probe).collect(),
         bands: bands.collect(),
         loss: Some(estimate(Quantity::Ratio, 0.45, 0.445, 0.455)),
+        limited: None,
     };
     reading(Figures::Zones(zones), disk())
 }
@@ -161,16 +162,17 @@ pub(super) fn burst() -> Reading {
         near_p50_ns: Some(85_000),
         far_p50_ns: Some(8_200_000),
         slow_share: Some(0.0),
+        limited: None,
         verdict: MediumVerdict::Cache,
     };
-    let medium = Medium { slow_share: Some(0.21), verdict: MediumVerdict::Medium, ..cache };
+    let medium = Medium { slow_share: Some(0.21), verdict: MediumVerdict::Medium, ..cache.clone() };
     let burst = Burst {
         region_bytes: Bytes(1 << 20),
         request_bytes: Bytes(256 << 10),
         depth: 2,
         duration: Nanoseconds(1_000_000_000),
         seed: 1,
-        targets: vec![target(PATH, cache), target("/dev/sdb", cache), target("/dev/sdc", medium)],
+        targets: vec![target(PATH, cache.clone()), target("/dev/sdb", cache.clone()), target("/dev/sdc", medium)],
         settings: vec![
             setting(&[0], 24e6, None),
             setting(&[1], 24e6, None),
@@ -178,6 +180,7 @@ pub(super) fn burst() -> Reading {
             setting(&[0, 1], 48e6, share(1.0, 0.99, 1.01)),
             setting(&[0, 1, 2], 60e6, share(0.8333, 0.82, 0.84)),
         ],
+        sharing: Some(SharingVerdict::Limit),
         limit: Some(SharedLimit { targets: 3, bytes_per_s: rate(60e6) }),
     };
     reading(Figures::Burst(burst), disk())
@@ -256,7 +259,7 @@ pub(super) fn inspect() -> Reading {
         ..device("sda", "8:0", DeviceKind::Disk)
     };
     let sda1 = Device { below: vec![sda], ..device("sda1", "8:1", DeviceKind::Partition) };
-    let below = Ground { filesystem: Some(mount("/", "/dev/sda1")), device: Some(sda1) };
+    let below = Ground { filesystem: Some(mount("/", "/dev/sda1")), device: Some(sda1), beside: Vec::new() };
     let backing = Backing { path: "/images/<script>".to_owned(), ground: below };
     let loop0 = Device { backing: Some(Box::new(backing)), ..device("loop0", "7:0", DeviceKind::Loop) };
     let level = |name, rate: Option<f64>, source: &str| {
@@ -266,7 +269,7 @@ pub(super) fn inspect() -> Reading {
     };
     let target = InspectedTarget {
         path: PATH.to_owned(),
-        ground: Ground { filesystem: Some(mount("/srv", "/dev/loop0")), device: Some(loop0) },
+        ground: Ground { filesystem: Some(mount("/srv", "/dev/loop0")), device: Some(loop0), beside: Vec::new() },
         levels: vec![
             level(LevelName::Memory, None, "the firmware's tables are for root to read"),
             level(LevelName::ReadLimit, Some(24e6), "control group blkio:/<b>batch</b>"),
@@ -278,9 +281,9 @@ pub(super) fn inspect() -> Reading {
         product: None,
         virtualisation: Some("kvm".to_owned()),
         kernel: "6.12.9-amd64".to_owned(),
-        processors: Processors { sockets: 1, cores: 1, threads: 2, ..Processors::default() },
+        processors: Processors { sockets: Some(1), cores: Some(1), threads: Some(2), ..Processors::default() },
         caches: Vec::new(),
-        numa_nodes: 1,
+        numa_nodes: Some(1),
         memory: Memory {
             size_bytes: Bytes(32 << 30),
             modules: Vec::new(),

@@ -1,0 +1,115 @@
+//! The lives of a cell's requests in the block layer, all repetitions together.
+//!
+//! Only of cells that followed their requests: what the kernel counts without being asked does not tell what became of
+//! them. The repetition is what counts: each gives its shares, and the figures are means of those.
+//! Source: Riedel, van Ingen and Gray (1997), the table of the bus analyser.
+
+use crate::cells::Cell;
+use crate::statistics::mean_estimate;
+use halfpower_model::sample::{Block, Direction, Phases};
+use halfpower_model::{Estimate, Quantity};
+use serde::Serialize;
+
+/// Where a cell's requests spent their lives, and what was done to them.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockLayer {
+    /// Requests that were followed, in all repetitions.
+    pub followed: u64,
+    /// Share of their lives that they were queued.
+    pub queued: Option<Estimate>,
+    /// Share of their lives that they were at the device.
+    pub at_device: Option<Estimate>,
+    /// Splits for each request that was followed.
+    pub split: Option<Estimate>,
+    /// Merges for each.
+    pub merged: Option<Estimate>,
+    /// How often each was given back by the driver.
+    pub requeued: Option<Estimate>,
+    /// Bytes that the device read over bytes that were to be read.
+    pub read_amplification: Option<Estimate>,
+    /// The same of writes.
+    pub write_amplification: Option<Estimate>,
+    /// Share of the time that the device had something to do.
+    pub busy: Option<Estimate>,
+}
+
+/// None where no repetition followed its requests.
+pub(crate) fn of(cell: &Cell<'_>) -> Option<BlockLayer> {
+    let blocks: Vec<&Block> = cell.repetitions.iter().filter_map(|observed| observed.sample.block.as_ref()).collect();
+    let phases: Vec<&Phases> = blocks.iter().filter_map(|block| block.phases.as_ref()).collect();
+    if phases.is_empty() {
+        return None;
+    }
+    let share = |of: &dyn Fn(&Phases) -> Option<f64>| mean(phases.iter().filter_map(|phases| of(phases)));
+    let each = |count: fn(&Phases) -> u64| share(&|phases| Some(count(phases) as f64 / phases.followed as f64));
+    let amplification = |direction: fn(&Block) -> Option<Direction>| {
+        mean(blocks.iter().filter_map(|block| direction(block)?.amplification))
+    };
+    Some(BlockLayer {
+        followed: phases.iter().map(|phases| phases.followed).sum(),
+        queued: part(share(&|phases| phases.queued_share)),
+        at_device: part(share(&|phases| Some(1.0 - phases.queued_share?))),
+        split: each(|phases| phases.split),
+        merged: each(|phases| phases.merged),
+        requeued: each(|phases| phases.requeued),
+        read_amplification: amplification(|block| block.read),
+        write_amplification: amplification(|block| block.write),
+        busy: part(mean(blocks.iter().map(|block| block.busy_fraction))),
+    })
+}
+
+/// Of those that are numbers: a repetition that followed nothing has no shares.
+fn mean(values: impl Iterator<Item = f64>) -> Option<Estimate> {
+    let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    mean_estimate(Quantity::Ratio, &values)
+}
+
+/// A part of a whole is no more than that, and neither is the interval's end.
+fn part(estimate: Option<Estimate>) -> Option<Estimate> {
+    estimate.map(|estimate| Estimate {
+        value: estimate.value.min(1.0),
+        low: estimate.low.map(|low| low.min(1.0)),
+        high: estimate.high.map(|high| high.min(1.0)),
+        ..estimate
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::support::{Run, read};
+
+    #[test]
+    fn repetitions_are_merged_and_those_that_saw_nothing_have_no_say() {
+        let mut run = Run::default();
+        run.add(read(4), &[1e6, 1e6, 1e6]);
+        run.add(read(8), &[1e6]);
+        let lives = [(10, Some(0.2), 5), (10, Some(0.4), 10), (0, None, 0)];
+        for (placed, (followed, queued_share, split)) in run.samples.iter_mut().zip(lives) {
+            let phases = Phases { followed, queued_share, split, ..Phases::default() };
+            let read = Direction { amplification: Some(1.5), ..Direction::default() };
+            let block = Block {
+                requests: 10,
+                bytes: 10,
+                merges: 0,
+                busy_fraction: 0.5,
+                read: Some(read),
+                write: None,
+                trim: None,
+                phases: Some(phases),
+            };
+            placed.sample.block = Some(block);
+        }
+        let cells = analyse(&run.observed()).cells;
+        assert!(cells[1].block.is_none(), "nobody asked");
+        let block = cells[0].block.as_ref().unwrap();
+        let value = |estimate: Option<Estimate>| estimate.map(|e| ((e.value * 1e9).round() / 1e9, e.repetitions));
+        assert_eq!((block.followed, value(block.queued)), (20, Some((0.3, 2))));
+        assert_eq!((value(block.at_device), value(block.split)), (Some((0.7, 2)), Some((0.75, 2))));
+        let ends = [block.queued, block.at_device].map(|part| part.and_then(|part| part.low.zip(part.high)));
+        assert_eq!(ends, [Some((0.0, 1.0)); 2], "± 127 % of two repetitions");
+        assert_eq!((value(block.requeued), value(block.busy)), (Some((0.0, 2)), Some((0.5, 3))));
+        assert_eq!((value(block.read_amplification), block.write_amplification), (Some((1.5, 3)), None));
+    }
+}

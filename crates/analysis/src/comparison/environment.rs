@@ -1,0 +1,88 @@
+//! What two groups of samples were measured on, as far as it differs.
+
+use halfpower_model::Sample;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Facts that differ from one run to the next on the same machine, and mean nothing.
+const VOLATILE: &[&str] = &["clock.resolution_ns", "clock.cost_ns"];
+/// What stands for facts that nobody told.
+const UNKNOWN: &str = "not told";
+
+/// A fact that is not the same on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Its name in the record, `target.scheduler`.
+    pub fact: String,
+    /// Each value that it had before, in the order seen.
+    pub before: Vec<String>,
+    /// And after.
+    pub after: Vec<String>,
+}
+
+/// Every fact of the environments, and the programs that measured, where the two sides had not the same values.
+pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Difference> {
+    let (mut before, mut after) = (facts(before), facts(after));
+    let names: std::collections::BTreeSet<String> = before.keys().chain(after.keys()).cloned().collect();
+    let unknown = || vec![UNKNOWN.to_owned()];
+    names
+        .into_iter()
+        .filter_map(|fact| {
+            let (before, after) = (before.remove(&fact), after.remove(&fact));
+            let sorted = |values: &Option<Vec<String>>| {
+                let mut values = values.clone().unwrap_or_default();
+                values.sort_unstable();
+                values
+            };
+            (sorted(&before) != sorted(&after)).then(|| Difference {
+                fact,
+                before: before.unwrap_or_else(unknown),
+                after: after.unwrap_or_else(unknown),
+            })
+        })
+        .collect()
+}
+
+/// The values of each fact.
+fn facts(samples: &[&Sample]) -> BTreeMap<String, Vec<String>> {
+    let mut facts = BTreeMap::new();
+    let mut seen = Vec::new();
+    for sample in samples {
+        // Most samples of a run have the same.
+        if seen.contains(&(&sample.environment, &sample.program)) {
+            continue;
+        }
+        seen.push((&sample.environment, &sample.program));
+        for (name, part) in
+            [("", serde_json::to_value(&sample.environment)), ("program", serde_json::to_value(&sample.program))]
+        {
+            flatten(&mut facts, name, &part.unwrap_or_default());
+        }
+    }
+    facts
+}
+
+fn flatten(facts: &mut BTreeMap<String, Vec<String>>, name: &str, value: &Value) {
+    let below = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(facts, &below(key), value)),
+        Value::Array(values) => {
+            let named = |value: &Value| {
+                value.get("personality").or_else(|| value.get("name")).and_then(Value::as_str).map(str::to_owned)
+            };
+            for (index, value) in values.iter().enumerate() {
+                flatten(facts, &below(&named(value).unwrap_or_else(|| (index + 1).to_string())), value);
+            }
+        }
+        Value::Null => {}
+        value if !VOLATILE.contains(&name) => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let values = facts.entry(name.to_owned()).or_default();
+            if !values.contains(&text) {
+                values.push(text);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,112 @@
+//! What a comparison comes to as a whole.
+
+use super::{Change, ComparedCell, Figure, Standing};
+use halfpower_model::Workload;
+use halfpower_model::units::significant;
+use serde::Serialize;
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A figure of a workload is worse.
+    Regression,
+    /// Nothing is worse as far as can be told, but of some throughput it cannot be told.
+    Undecided,
+    /// Some are better, and no throughput is undecided.
+    Improved,
+    /// Every throughput is within the margin.
+    Equivalent,
+}
+
+/// The outcome, and the line that says it.
+pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
+    let changes = || cells.iter().flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)));
+    let throughputs = changes().filter(|(_, change)| change.figure == Figure::Throughput).count();
+    let worst = |standing: Standing| {
+        // What the parent sees says nothing more where the throughput says it.
+        let says_it = |cell: &ComparedCell, change: &Change| {
+            change.figure != Figure::ParentThroughput
+                || cell.change(Figure::Throughput).is_none_or(|throughput| throughput.standing != standing)
+        };
+        let all = changes().filter(|(cell, change)| change.standing == standing && says_it(cell, change));
+        let mut all: Vec<_> = all.collect();
+        all.sort_by(|one, other| factor(other.1).total_cmp(&factor(one.1)));
+        all
+    };
+    let (worse, better) = (worst(Standing::Worse), worst(Standing::Better));
+    let undecided = worst(Standing::Undecided);
+    let undecided: Vec<_> = undecided.iter().filter(|(_, change)| change.figure == Figure::Throughput).collect();
+    if cells.is_empty() {
+        return (Outcome::Undecided, "Undecided: no workload is in both.".to_owned());
+    }
+    if !worse.is_empty() {
+        let above = above_the_device(cells);
+        let sentence =
+            format!("Regression: {}.{}", listed(&worse), above.map(|said| format!(" {said}")).unwrap_or_default());
+        return (Outcome::Regression, sentence);
+    }
+    if throughputs == 0 || !undecided.is_empty() {
+        let single = undecided.iter().any(|(_, change)| change.single);
+        let why = if single { "one sample" } else { "the repetitions scatter too much, or are too few" };
+        let found = if better.is_empty() { String::new() } else { format!(" Better: {}.", listed(&better)) };
+        let of = format!("{} of {throughputs} throughputs", undecided.len());
+        return (Outcome::Undecided, format!("Undecided: {why}, at {of}.{found}"));
+    }
+    if !better.is_empty() {
+        return (Outcome::Improved, format!("Improved: {}.", listed(&better)));
+    }
+    (Outcome::Equivalent, format!("Equivalent: no throughput of {throughputs} changed by more than matters."))
+}
+
+/// How many times the larger is the smaller.
+fn factor(change: &Change) -> f64 {
+    change.ratio.value.max(1.0 / change.ratio.value)
+}
+
+/// The changes that tell most, and how many more there are.
+fn listed(changes: &[(&ComparedCell, &Change)]) -> String {
+    const SHOWN: usize = 4;
+    let said = |(cell, change): &(&ComparedCell, &Change)| {
+        format!("{}: {} {}", cell.name, change.figure.name(), words(change))
+    };
+    let shown: Vec<String> = changes.iter().take(SHOWN).map(said).collect();
+    let more = changes.len().saturating_sub(SHOWN);
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    format!("{}{more}", shown.join("; "))
+}
+
+/// `9.2 times lower`, `3.1 % higher`.
+pub(super) fn words(change: &Change) -> String {
+    let direction = if change.ratio.value < 1.0 { "lower" } else { "higher" };
+    match factor(change) {
+        factor if factor >= 1.5 => format!("{} times {direction}", significant(factor)),
+        _ => format!("{} % {direction}", significant((change.ratio.value - 1.0).abs() * 100.0)),
+    }
+}
+
+/// Where requests through the file cache became slower and those past it did not: what both pass is ruled out.
+fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
+    let throughput = |cell: &&ComparedCell, standing: Standing| {
+        cell.change(Figure::Throughput).is_some_and(|change| change.standing == standing)
+    };
+    let kind = |workload: &Workload| (workload.operation.reads(), workload.operation.writes());
+    let slower: Vec<&ComparedCell> =
+        cells.iter().filter(|cell| !cell.workload.buffering.is_direct() && throughput(cell, Standing::Worse)).collect();
+    let first = slower.first()?;
+    let direct = || {
+        let alike =
+            |cell: &&ComparedCell| cell.workload.buffering.is_direct() && kind(&cell.workload) == kind(&first.workload);
+        cells.iter().filter(alike)
+    };
+    if direct().count() == 0 || direct().any(|cell| throughput(&cell, Standing::Worse)) {
+        return None;
+    }
+    let exceptions: Vec<String> = direct()
+        .flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)))
+        .filter(|(_, change)| change.standing == Standing::Worse)
+        .map(|(cell, change)| format!("{} of {} is {}", change.figure.name(), cell.name, words(change)))
+        .collect();
+    let but = if exceptions.is_empty() { String::new() } else { format!(" (but {})", exceptions.join("; ")) };
+    Some(format!("Past the file cache nothing became slower{but}: the cause is above the device."))
+}

@@ -1,0 +1,117 @@
+//! `halfpower import`: results of other programs into the store, a run for each file.
+
+use super::{Context, Ending, session};
+use crate::interchange::import::{Format, Imported, import};
+use crate::store::{NewRun, RunId, RunKind, Store};
+use clap::Args;
+use halfpower_model::{Environment, Sample, Workload};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  halfpower import trace.csv                 recognise what it is, keep it as a run
+  halfpower import --json rc8.txt good.txt   two runs, a line of JSON for each
+
+What the files do not tell stays unknown. `halfpower runs show RUN` shows what came of one.";
+
+/// Take results of other programs into the store, a run for each file
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Files of results
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// What they are, where that is not recognised
+    #[arg(long, value_name = "NAME")]
+    format: Option<Format>,
+    /// Something to remember the runs by
+    #[arg(long, value_name = "TEXT", help_heading = "Results")]
+    note: Option<String>,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    // All are read before the first is kept: a mistake in one leaves nothing behind of the others.
+    let read: Vec<(&PathBuf, Imported)> = arguments
+        .files
+        .iter()
+        .map(|file| Ok((file, import(file, arguments.format)?)))
+        .collect::<anyhow::Result<_>>()?;
+    let mut store = session::open_store(context, true)?;
+    let several = read.len() > 1;
+    for (file, imported) in read {
+        let (format, warnings) = (imported.format.word(), imported.warnings);
+        let count = imported.samples.len();
+        let run = keep(context, &mut store, arguments, file, format, imported.samples)?;
+        if !context.global.json {
+            for warning in &warnings {
+                context.console.warning(&format!("{}: {}; {}", file.display(), warning.message, warning.remedy));
+            }
+            let plural = if count == 1 { "" } else { "s" };
+            context.console.print(&format!("Run {run}: {count} sample{plural} from {} ({format})", file.display()))?;
+            continue;
+        }
+        let document = serde_json::json!({ "run": run.0, "samples": count, "format": format, "warnings": warnings });
+        if several {
+            context.console.print(&document.to_string())?;
+        } else {
+            context.console.print_json(&document)?;
+        }
+    }
+    Ok(Ending::Done)
+}
+
+fn keep(
+    context: &Context,
+    store: &mut Store,
+    arguments: &Arguments,
+    file: &Path,
+    format: &str,
+    samples: Vec<Sample>,
+) -> anyhow::Result<RunId> {
+    let file_name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    let targets = target_names(&samples);
+    let nothing_known = Environment::unknown(targets.clone(), None);
+    let first = &samples[0].environment;
+    let environment = if samples.iter().all(|sample| sample.environment == *first) { first } else { &nothing_known };
+    let run = NewRun {
+        kind: RunKind::Import,
+        name: &format!("{format}: {file_name}"),
+        question: None,
+        study_text: None,
+        plan: None,
+        command: &format!("halfpower {}", context.typed),
+        target: if targets.is_empty() { "a target that is not told" } else { &targets },
+        seed: 0,
+        note: arguments.note.as_deref(),
+        environment: &environment.clone(),
+    };
+    Ok(store.add_import(&run, &placed(samples))?)
+}
+
+/// The targets that are named, each once.
+fn target_names(samples: &[Sample]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for facts in samples.iter().flat_map(|sample| sample.environment.all_targets()) {
+        if !facts.path.is_empty() && !names.contains(&facts.path.as_str()) && names.len() < 16 {
+            names.push(&facts.path);
+        }
+    }
+    names.join(", ")
+}
+
+/// Each sample with its cell, the same for the same workload on the same target, and which repetition of it it is.
+fn placed(samples: Vec<Sample>) -> Vec<(usize, u32, Sample)> {
+    let mut cells: Vec<u32> = Vec::new();
+    let mut numbers: std::collections::HashMap<(Workload, String), usize> = std::collections::HashMap::new();
+    let place = |sample: Sample| {
+        let workload = Workload { seed: 0, ..sample.workload.clone() };
+        let cell = *numbers.entry((workload, sample.environment.target.path.clone())).or_insert(cells.len());
+        if cell == cells.len() {
+            cells.push(0);
+        }
+        let block = cells[cell];
+        cells[cell] += 1;
+        (cell, block, sample)
+    };
+    samples.into_iter().map(place).collect()
+}

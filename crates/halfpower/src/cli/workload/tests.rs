@@ -1,0 +1,125 @@
+//! The options read, and said again.
+
+use super::*;
+use crate::plan::emit::options;
+use clap::{CommandFactory, Parser};
+use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::{Among, Environment, Personality, TargetFacts, TargetKind, Workload};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    workload: WorkloadArguments,
+}
+
+/// A host that can do everything, and so many files on it.
+fn environment(targets: usize) -> Environment {
+    let mut target = TargetFacts::bare("/data/test", TargetKind::File, Bytes(1 << 30));
+    target.direct_alignment_bytes = Some(Bytes(512));
+    let personality = |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None };
+    Environment {
+        host: "test".to_owned(),
+        kernel: "6".to_owned(),
+        cpus: 2,
+        cpu_numbers: Vec::new(),
+        cpu_model: None,
+        memory_bytes: Bytes(1 << 34),
+        clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
+        personalities: Personality::ALL.iter().map(personality).collect(),
+        more_targets: vec![target.clone(); targets - 1],
+        target,
+    }
+}
+
+fn spec<S: Into<String>>(options: impl IntoIterator<Item = S>) -> Option<WorkloadSpec> {
+    let line = std::iter::once("io".to_owned()).chain(options.into_iter().map(S::into));
+    Line::try_parse_from(line).ok()?.workload.spec().ok()
+}
+
+/// The workload that its own options come to.
+fn again(workload: &Workload, environment: &Environment) -> Workload {
+    let options = options(workload);
+    let spec = spec(options.clone()).unwrap_or_else(|| panic!("{options:?} is not understood"));
+    spec.resolve(environment).unwrap_or_else(|error| panic!("{options:?}: {error}"))
+}
+
+/// Lines in which every option is said.
+const LINES: [&str; 14] = [
+    "--op write --pattern random --request-size 8KiB --depth 32 --submit-batch 4 --wait-batch 3 --cpus 0-1",
+    "--op mix=read:60,write:30,trim:9,flush:1 --pattern zipf=0.99 --data pattern=c0ffee --processes --workers 3",
+    "--op write --file-state append --durability fdatasync=8 --time-close --size 100MiB --buffering buffered",
+    "--sizes read=4KiB:9/1MiB:1,write=64KiB --op mix=1 --pattern hot_cold=80/20 --align 512 --offset 1536",
+    "--rate 123456789B/s --arrivals poisson --depth 8 --interval 12345us --warmup 1ns --duration 1234567891ns",
+    "--rate 50000/s --arrivals constant --block-phases --processors 1 --cpu-accounting soaker --seed 18446744073709551615",
+    "--verify read_back --op write --requests 77 --bytes 12345 --pattern strided=1MiB --sharing whole --workers 2",
+    "--ring sqpoll,no-registered_files --depth 2 --personality io_uring --pattern shuffled --cache cold",
+    "--personality vectored --rw-flags nowait,dontcache --buffering buffered --cache warm",
+    "--personality plugin:./own.so,a=1,b=2 --depth 4",
+    "--personality mmap --buffering buffered --pattern normal=0.125 --request-size 1",
+    "--personality libaio --buffering none --depth 64 --sharing cursor --workers 4",
+    "--op trim --requests 1 --data duplicate=30",
+    "--op flush --bytes 1TiB",
+];
+
+#[test]
+fn every_option_is_said_again() {
+    let mut said: BTreeSet<String> = BTreeSet::new();
+    for line in LINES.iter().chain(&["--layout stripe=64KiB --size 3MiB", "--layout mirror=nearest --op write"]) {
+        let environment = environment(if line.contains("--layout") { 3 } else { 1 });
+        let workload = spec(line.split(' ')).and_then(|spec| spec.resolve(&environment).ok());
+        let workload = workload.unwrap_or_else(|| panic!("{line} is no workload"));
+        assert_eq!(again(&workload, &environment), workload, "{line}");
+        said.extend(options(&workload).into_iter().filter(|word| word.starts_with("--")));
+    }
+    let all = Line::command().get_arguments().filter_map(clap::Arg::get_long).map(|long| format!("--{long}")).collect();
+    let translated = ["rw", "rwmixread", "direct", "ioengine", "fsync", "fdatasync"].map(|word| format!("--{word}"));
+    let missing: Vec<&String> = BTreeSet::difference(&all, &said).filter(|word| !translated.contains(word)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn a_workload_on_some_of_the_targets_is_that_on_those_alone() {
+    let environment = environment(3);
+    for among in [Among::Only(2), Among::First(2)] {
+        let spec = WorkloadSpec { among: Some(among), depth: Some(4), ..WorkloadSpec::default() };
+        let workload = spec.resolve(&environment).unwrap();
+        let alone = again(&workload, &environment.among(among).unwrap());
+        assert_eq!(alone, Workload { among: Among::All, ..workload });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_resolves_is_said_again(
+        picked in prop::collection::vec((0..LINES.len(), 0_usize..8), 1..7),
+        targets in 1_usize..4,
+        layout in prop::sample::select(vec!["each", "stripe=4KiB", "mirror"]),
+    ) {
+        let mut line = vec!["--layout", layout];
+        for (index, place) in picked {
+            let words: Vec<&str> = LINES[index].split(" --").collect();
+            // An option with its value, where it has one.
+            let option = words[place % words.len()].trim_start_matches("--");
+            let (name, value) = option.split_once(' ').map_or((option, None), |(name, value)| (name, Some(value)));
+            let at = LINES[index].find(&format!("--{name}")).unwrap();
+            line.push(&LINES[index][at..at + name.len() + 2]);
+            line.extend(value);
+        }
+        let environment = environment(targets);
+        let workload = spec(line).and_then(|spec| spec.resolve(&environment).ok());
+        prop_assume!(workload.is_some());
+        let workload = workload.unwrap();
+        prop_assert_eq!(again(&workload, &environment), workload);
+    }
+}
+
+#[test]
+fn processor_lists_are_read() {
+    assert_eq!("0,2-4".parse(), Ok(CpuList(vec![0, 2, 3, 4])));
+    for bad in ["", "a", "3-1", "0,", "0-99999999"] {
+        assert!(bad.parse::<CpuList>().is_err(), "{bad}");
+    }
+}

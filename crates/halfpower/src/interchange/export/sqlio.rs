@@ -1,0 +1,88 @@
+//! A trace of SQLIO (Windows 2000 I/O Performance, table 8): reads and writes of one size in whole KB, a row each.
+//!
+//! MB and KB are 2^20 and 2^10, FileSize is in KB as the table defines it, times stand without a zone and are UTC. Where
+//! the processor time or the time of day is not known the trace has no way to say so: such samples are left out.
+
+use super::Exported;
+use crate::store::StoredSample;
+use halfpower_model::{Buffering, Operation, Sample};
+use std::fmt::Write as _;
+
+const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),User(ms),\
+                       Kernel(ms),Time Stamp,Comment\n";
+
+/// The rows.
+pub(super) fn write(samples: &[StoredSample]) -> Exported {
+    let mut text = HEADING.to_owned();
+    let mut left_out = Vec::new();
+    for stored in samples {
+        match row(&stored.sample) {
+            Ok(row) => text.push_str(&row),
+            Err(reason) => left_out.push(format!("sample {}: {reason}", stored.id)),
+        }
+    }
+    Exported { text, left_out }
+}
+
+fn row(sample: &Sample) -> Result<String, &'static str> {
+    let workload = &sample.workload;
+    let operation = match workload.operation {
+        Operation::Read if workload.tells("operation") => "read",
+        Operation::Write => "write",
+        _ => return Err("a trace has reads or writes alone"),
+    };
+    if !sample.is_complete() {
+        return Err("it failed");
+    }
+    let told = |fields: &[&str]| fields.iter().all(|field| workload.tells(field));
+    if !told(&["request_size", "depth", "workers", "buffering"]) {
+        return Err("its size, depth, threads or buffering is not known, and a trace must say them");
+    }
+    if !workload.sizes.is_empty() || !workload.request_size.0.is_multiple_of(1024) {
+        return Err("its requests are not of one size in whole KB");
+    }
+    let figures = ["total.requests_per_s", "elapsed_s", "cpu.lower", "started_at"];
+    if !figures.iter().all(|figure| sample.tells(figure)) {
+        return Err("its rate, its time or its processor time is not known, and a trace must say them");
+    }
+    let buffering = match workload.buffering {
+        Buffering::Buffered => "Y",
+        Buffering::Through => "S",
+        Buffering::Direct => "H",
+        Buffering::None => "N",
+    };
+    let requests_per_s = sample.total.requests_per_s;
+    let mib_per_s = requests_per_s * workload.request_size.0 as f64 / f64::from(1 << 20);
+    let elapsed = jiff::Span::new().milliseconds((sample.elapsed_s.min(1e12) * 1e3).round() as i64);
+    let end = sample.started_at.checked_add(elapsed).map_err(|_| "its time of day is out of range")?;
+    let time_s = workload.limits.duration.map_or(0, |duration| duration.0 / 1_000_000_000);
+    let lower = sample.cpu.lower;
+    let mut row = String::new();
+    let comment = comment(sample);
+    let _ = writeln!(
+        row,
+        "{mib_per_s:.2},{requests_per_s:.2},{operation},{},{},{buffering},{},{time_s},{},{:.2},{:.0},{:.0},{},{comment}",
+        workload.request_size.0 >> 10,
+        workload.depth,
+        workload.workers,
+        workload.span.0 >> 10,
+        sample.elapsed_s,
+        lower.user_s * 1e3,
+        lower.system_s * 1e3,
+        end.strftime("%a %b %d %H:%M:%S %Y"),
+    );
+    Ok(row)
+}
+
+/// The note without commas; the pattern, which a trace has no column for, in front where the note does not say it.
+fn comment(sample: &Sample) -> String {
+    let note: String = sample
+        .note
+        .iter()
+        .flat_map(|note| note.chars())
+        .map(|c| if c == ',' || c.is_control() { ' ' } else { c })
+        .collect();
+    let pattern = sample.workload.pattern.to_string();
+    let says = note.split_whitespace().any(|word| word.eq_ignore_ascii_case(&pattern));
+    if says || !sample.workload.tells("pattern") { note } else { format!("{pattern} {note}").trim_end().to_owned() }
+}

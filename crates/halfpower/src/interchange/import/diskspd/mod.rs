@@ -1,0 +1,234 @@
+//! diskspd's XML (`-Rxml`) and its text: a sample for each time span, over all threads and targets.
+//!
+//! MiB are 2^20 bytes. Totals of the XML are summed over threads and targets; rates are those over the test time. The
+//! processor time is of the whole machine, and so an upper bound. A target's settings are told where all targets have
+//! the same. The cache of Windows is what buffering is about: `DisableOSCache` is direct, `WriteThrough` through.
+
+mod output;
+mod xml;
+
+use super::error::What;
+use super::record::{Told, fill, lasted, origin};
+use super::text::{number, whole};
+use super::{Format, Harvest, Source};
+use halfpower_model::sample::Latency;
+use halfpower_model::workload::Mix;
+use halfpower_model::{
+    Buffering, Bytes, Environment, Nanoseconds, Operation, Origin, Pattern, RequestKind, Sample, WorkerKind,
+    WorkloadSpec,
+};
+use xml::Element;
+
+/// Whether it is of diskspd.
+pub(super) fn is_one(text: &str) -> bool {
+    let start: String = text.chars().take(4000).collect();
+    (start.contains("<Results>") && text.contains("<TimeSpan>")) || output::is_one(text)
+}
+
+/// Every time span.
+///
+/// # Errors
+/// At the first place that is none of diskspd's.
+pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+    if !source.text.trim_start().starts_with('<') {
+        return output::read(source);
+    }
+    let results = xml::read(source.text)?;
+    if results.name != "Results" {
+        return Err(What::at(results.line, format!("`{}` is not diskspd's `Results`", results.name)));
+    }
+    let version = results.child("System").and_then(|system| system.child("Tool")).and_then(|tool| tool.text("Version"));
+    let host = results.child("System").and_then(|system| system.text("ComputerName"));
+    let profiles: Vec<&Element> = results
+        .child("Profile")
+        .and_then(|profile| profile.child("TimeSpans"))
+        .into_iter()
+        .flat_map(|spans| spans.all("TimeSpan"))
+        .collect();
+    let mut harvest = Harvest::default();
+    for (number, span) in results.all("TimeSpan").enumerate() {
+        let mut from = facts(source, Some(span.line), number + 1);
+        from.version = version.map(str::to_owned);
+        let mut sample = of_span(span, profiles.get(number).copied(), from)?;
+        sample.environment.host = host.unwrap_or_default().to_owned();
+        harvest.take(sample)?;
+    }
+    Ok(harvest)
+}
+
+fn facts(source: Source<'_>, line: Option<u64>, number: usize) -> Origin {
+    let mut from = origin(Format::Diskspd, source, line, Some(&format!("time span {number}")));
+    from.tool = Some("diskspd".to_owned());
+    from
+}
+
+/// A figure that must be one where it is there.
+fn figure(element: &Element, name: &str) -> Result<Option<f64>, What> {
+    let Some(text) = element.text(name) else { return Ok(None) };
+    let line = element.child(name).map_or(element.line, |child| child.line);
+    number(text).map(Some).ok_or_else(|| What::at(line, format!("`{name}` is no figure")))
+}
+
+fn of_span(span: &Element, profile: Option<&Element>, from: Origin) -> Result<Sample, What> {
+    let seconds = figure(span, "TestTimeSeconds")?;
+    let seconds = seconds.ok_or_else(|| What::at(span.line, "a time span has no `TestTimeSeconds`"))?;
+    let mut counts = [0_u64; 6];
+    let names = ["IOCount", "BytesCount", "ReadCount", "ReadBytes", "WriteCount", "WriteBytes"];
+    for target in span.all("Thread").flat_map(|thread| thread.all("Target")) {
+        for (sum, name) in counts.iter_mut().zip(names) {
+            let text = target.text(name).unwrap_or("0");
+            let wrong = || What::at(target.line, format!("`{name}` is no count"));
+            *sum = sum.checked_add(whole(text).ok_or_else(wrong)?).ok_or_else(wrong)?;
+        }
+    }
+    let mut said = profile.map_or_else(WorkloadSpec::default, said);
+    said.workers = span.text("ThreadCount").and_then(|count| count.parse().ok());
+    let mut paths = span.all("Thread").flat_map(|thread| thread.all("Target")).filter_map(|target| target.text("Path"));
+    let first = paths.next().unwrap_or_default();
+    let path = if paths.all(|path| path == first) { first } else { "" };
+    let size =
+        span.child("Thread").and_then(|thread| thread.child("Target")).and_then(|target| target.text("FileSize"));
+    let size = size.and_then(whole).map(Bytes).filter(|_| !path.is_empty());
+    said.span = said.span.or(size);
+    let mut sample = Sample::imported(said.told(None), Environment::unknown(path, size), from);
+    let parts = [(None, 0, "Total"), (Some(RequestKind::Read), 2, "Read"), (Some(RequestKind::Write), 4, "Write")];
+    for (kind, at, word) in parts {
+        if kind.is_none() || counts[at] > 0 {
+            fill(&mut sample, kind, told(counts[at], counts[at + 1], seconds, latency(span, word)?));
+        }
+    }
+    lasted(&mut sample, seconds);
+    let processors = span.text("ProcCount").and_then(|count| count.parse::<u32>().ok());
+    let average = span.child("CpuUtilization").and_then(|cpu| cpu.child("Average"));
+    if let (Some(processors), Some(average)) = (processors, average) {
+        sample.environment.cpus = processors;
+        let busy = figure(average, "UsagePercent")?;
+        if let Some(busy) = busy {
+            busy_for(&mut sample, busy / 100.0, processors, seconds);
+        }
+    }
+    Ok(sample)
+}
+
+/// Notes the share of the machine's processors that was busy: an upper bound.
+fn busy_for(sample: &mut Sample, share: f64, processors: u32, seconds: f64) {
+    let busy_s = share * f64::from(processors) * seconds;
+    sample.cpu.upper_s = Some(busy_s);
+    sample.cpu.upper_method = Some("diskspd: all that used the machine".to_owned());
+    let requests = sample.total.requests as f64;
+    sample.cpu.upper_us_per_request = (requests > 0.0).then(|| busy_s * 1e6 / requests);
+}
+
+fn told(requests: u64, bytes: u64, seconds: f64, latency: Latency) -> Told {
+    let per_s = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
+    Told {
+        requests: Some(requests),
+        bytes: Some(bytes),
+        requests_per_s: per_s(requests),
+        bytes_per_s: per_s(bytes),
+        latency,
+        ..Told::default()
+    }
+}
+
+/// Milliseconds as whole nanoseconds.
+fn nanoseconds(ms: f64) -> u64 {
+    (ms * 1e6).round() as u64
+}
+
+fn latency(span: &Element, word: &str) -> Result<Latency, What> {
+    let Some(element) = span.child("Latency") else { return Ok(Latency::default()) };
+    let deviation = if word == "Total" { "LatencyStdev".to_owned() } else { format!("{word}LatencyStdev") };
+    let ms = |name: &str| figure(element, name);
+    let mut latency = Latency {
+        mean: ms(&format!("Average{word}Milliseconds"))?.map(|ms| ms * 1e6),
+        stddev: ms(&deviation)?.map(|ms| ms * 1e6),
+        ..Latency::default()
+    };
+    for bucket in element.all("Bucket") {
+        let value = figure(bucket, &format!("{word}Milliseconds"))?.map(nanoseconds);
+        if let Some(percentile) = figure(bucket, "Percentile")? {
+            put(&mut latency, percentile, value);
+        }
+    }
+    Ok(latency)
+}
+
+/// Puts a percentile in its place, if it has one; 0 is the smallest and 100 the largest.
+fn put(latency: &mut Latency, percentile: f64, value: Option<u64>) {
+    let places = [
+        (0.0, &mut latency.min),
+        (50.0, &mut latency.p50),
+        (90.0, &mut latency.p90),
+        (95.0, &mut latency.p95),
+        (99.0, &mut latency.p99),
+        (99.9, &mut latency.p99_9),
+        (99.99, &mut latency.p99_99),
+        (100.0, &mut latency.max),
+    ];
+    if let Some((_, place)) = places.into_iter().find(|(own, _)| (own - percentile).abs() < 1e-9) {
+        *place = value;
+    }
+}
+
+/// What the profile of a time span says, where all its targets say the same.
+fn said(profile: &Element) -> WorkloadSpec {
+    let targets: Vec<&Element> =
+        profile.child("Targets").into_iter().flat_map(|targets| targets.all("Target")).collect();
+    let seconds =
+        |name: &str| profile.text(name).and_then(whole).map(|seconds| Nanoseconds::from_seconds(seconds as f64));
+    let common = |name: &str| {
+        let first = targets.first()?.text(name)?;
+        targets.iter().all(|target| target.text(name) == Some(first)).then_some(first)
+    };
+    let is_on = |name: &str| targets.iter().all(|target| target.text(name) == Some("true")) && !targets.is_empty();
+    let nowhere = |name: &str| targets.iter().all(|target| target.child(name).is_none());
+    let pattern = if is_on_all(&targets, "Random") && nowhere("RandomRatio") && nowhere("Distribution") {
+        Some(Pattern::Random)
+    } else if is_on_all(&targets, "StrideSize") && common("StrideSize") == common("BlockSize") {
+        Some(Pattern::Sequential)
+    } else {
+        None
+    };
+    // With a count of threads for all files, the depth is that of the time span.
+    let shared = profile.text("ThreadCount").and_then(whole).is_some_and(|threads| threads > 0);
+    let depth = if shared { profile.text("RequestCount") } else { common("RequestCount") };
+    WorkloadSpec {
+        operation: common("WriteRatio").and_then(|percent| operation(percent.parse().ok()?)),
+        pattern,
+        request_size: common("BlockSize").and_then(whole).map(Bytes).filter(|size| size.0 > 0),
+        depth: depth.and_then(|depth| depth.parse().ok()).filter(|depth| *depth > 0),
+        worker_kind: Some(WorkerKind::Thread),
+        buffering: (!targets.is_empty())
+            .then(|| buffering(is_on("DisableOSCache"), is_on("WriteThrough"), is_on("DisableAllCache"))),
+        duration: seconds("Duration"),
+        warmup: seconds("Warmup"),
+        span: common("MaxFileSize").and_then(whole).map(Bytes).filter(|size| size.0 > 0),
+        ..WorkloadSpec::default()
+    }
+}
+
+fn is_on_all(targets: &[&Element], name: &str) -> bool {
+    !targets.is_empty() && targets.iter().all(|target| target.child(name).is_some())
+}
+
+/// Writes in percent as an operation.
+fn operation(writes: u8) -> Option<Operation> {
+    match writes {
+        0 => Some(Operation::Read),
+        100 => Some(Operation::Write),
+        writes => Mix::of_reads(100_u8.checked_sub(writes)?).map(Operation::Mix),
+    }
+}
+
+fn buffering(direct: bool, through: bool, neither: bool) -> Buffering {
+    match (direct || neither, through || neither) {
+        (false, false) => Buffering::Buffered,
+        (false, true) => Buffering::Through,
+        (true, false) => Buffering::Direct,
+        (true, true) => Buffering::None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

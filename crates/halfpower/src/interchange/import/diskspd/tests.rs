@@ -1,0 +1,142 @@
+//! The forms of diskspd 2, with made-up figures, and some made to be wrong.
+
+use super::*;
+use crate::interchange::import::import_bytes;
+use halfpower_model::BytesPerSecond;
+use proptest::prelude::*;
+
+const XML: &str = "\
+<Results>
+  <System><ComputerName>alpha</ComputerName><Tool><Version>2.1.0</Version></Tool></System>
+  <Profile><TimeSpans><TimeSpan>
+    <Duration>10</Duration><Warmup>5</Warmup><ThreadCount>0</ThreadCount><RequestCount>0</RequestCount>
+    <Targets><Target>
+      <Path>D:\\a.dat</Path><BlockSize>4096</BlockSize><DisableOSCache>true</DisableOSCache>
+      <Random>4096</Random><RequestCount>8</RequestCount><WriteRatio>25</WriteRatio>
+    </Target></Targets>
+  </TimeSpan></TimeSpans></Profile>
+  <TimeSpan>
+    <TestTimeSeconds>10.00</TestTimeSeconds><ThreadCount>2</ThreadCount><ProcCount>4</ProcCount>
+    <CpuUtilization><Average><UsagePercent>50.00</UsagePercent></Average></CpuUtilization>
+    <Latency>
+      <AverageTotalMilliseconds>1.500</AverageTotalMilliseconds><LatencyStdev>0.25</LatencyStdev>
+      <Bucket><Percentile>0</Percentile><ReadMilliseconds>0.1</ReadMilliseconds><TotalMilliseconds>0.100</TotalMilliseconds></Bucket>
+      <Bucket><Percentile>99</Percentile><TotalMilliseconds>4.000</TotalMilliseconds></Bucket>
+      <Bucket><Percentile>100</Percentile><TotalMilliseconds>9.000</TotalMilliseconds></Bucket>
+    </Latency>
+    <Thread><Id>0</Id><Target><Path>D:\\a.dat</Path><FileSize>1073741824</FileSize>
+      <BytesCount>40960000</BytesCount><IOCount>10000</IOCount>
+      <ReadBytes>30720000</ReadBytes><ReadCount>7500</ReadCount><WriteBytes>10240000</WriteBytes><WriteCount>2500</WriteCount>
+    </Target></Thread>
+    <Thread><Id>1</Id><Target><Path>D:\\a.dat</Path><FileSize>1073741824</FileSize>
+      <BytesCount>40960000</BytesCount><IOCount>10000</IOCount>
+      <ReadBytes>30720000</ReadBytes><ReadCount>7500</ReadCount><WriteBytes>10240000</WriteBytes><WriteCount>2500</WriteCount>
+    </Target></Thread>
+  </TimeSpan>
+</Results>
+";
+const TEXT: &str = "\
+Command Line: diskspd.exe -b64K -d10 -o2 -t1 -Sh -L a.dat
+
+Input parameters:
+
+	timespan:   1
+	-------------
+	duration: 10s
+	warm up time: 5s
+	path: 'a.dat'
+		software cache disabled
+		hardware write cache disabled, writethrough on
+		performing read test
+		block size: 64KiB
+		using sequential I/O (stride: 64KiB)
+		number of outstanding I/O operations per thread: 2
+
+Results for timespan 1:
+*******************************************************************************
+
+actual test time:	10.00s
+thread count:		1
+
+Total IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+------------------------------------------------------------------------------
+     0 |       655360000 |        10000 |      62.50 |    1000.00 |    2.000 |     0.100 | a.dat (1GiB)
+------------------------------------------------------------------------------
+total:         655360000 |        10000 |      62.50 |    1000.00 |    2.000 |     0.100
+
+Read IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+total:         655360000 |        10000 |      62.50 |    1000.00 |    2.000 |     0.100
+
+Write IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+total:                 0 |            0 |       0.00 |       0.00 |    0.000 |       N/A
+
+  %-ile |  Read (ms) | Write (ms) | Total (ms)
+----------------------------------------------
+    min |      0.500 |        N/A |      0.500
+   50th |      1.900 |        N/A |      1.900
+3-nines |      7.000 |        N/A |      7.000
+    max |      8.000 |        N/A |      8.000
+";
+
+fn imported(text: &str) -> crate::interchange::import::Imported {
+    import_bytes("d", text.as_bytes(), None).unwrap()
+}
+
+#[test]
+fn xml_is_summed_over_threads() {
+    let sample = imported(XML).samples.remove(0);
+    assert_eq!(sample.workload.to_string(), "random mix=75, 4 KiB, 8 deep × 2 workers, direct");
+    assert_eq!((sample.total.requests, sample.total.bytes_per_s), (20_000, BytesPerSecond(8_192_000.0)));
+    assert_eq!((sample.read.unwrap().requests, sample.write.unwrap().requests), (15_000, 5_000));
+    let latency = sample.total.latency_ns;
+    assert_eq!(
+        (latency.mean, latency.min, latency.p99, latency.max),
+        (Some(1.5e6), Some(100_000), Some(4_000_000), Some(9_000_000))
+    );
+    assert_eq!((sample.cpu.upper_s, sample.environment.cpus), (Some(20.0), 4));
+    assert_eq!((sample.environment.target.path.as_str(), sample.workload.span), ("D:\\a.dat", Bytes(1 << 30)));
+    assert_eq!((sample.environment.host.as_str(), sample.elapsed_s), ("alpha", 10.0));
+    assert!(sample.origin.as_ref().unwrap().unknown.has("cpu.lower"));
+}
+
+#[test]
+fn text_has_its_totals_and_percentiles() {
+    let imported = imported(TEXT);
+    assert_eq!(imported.format, Format::Diskspd);
+    let sample = &imported.samples[0];
+    assert_eq!(sample.workload.to_string(), "sequential read, 64 KiB, 2 deep, direct and through");
+    assert_eq!((sample.total.requests, sample.total.requests_per_s, sample.total.bytes), (10_000, 1000.0, 655_360_000));
+    let latency = sample.total.latency_ns;
+    assert_eq!((latency.mean, latency.p50, latency.p99_9), (Some(2e6), Some(1_900_000), Some(7_000_000)));
+    assert!(sample.write.is_none() && sample.read.is_some());
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    for (text, message) in [
+        (XML.replace("10.00<", "ten<"), "d:11: `TestTimeSeconds` is no figure"),
+        (XML.replace("<IOCount>10000", "<IOCount>-1"), "d:19: `IOCount` is no count"),
+        (XML.replace("</Results>", ""), "`Results` is not closed"),
+        (
+            TEXT.replace("total:         655360000 |        10000", "total:         655360000 | x"),
+            "d:28: the total of I/Os",
+        ),
+        (TEXT.replace("actual test time", "time"), "d:17: the time span has no"),
+    ] {
+        let error = import_bytes("d", text.as_bytes(), Some(Format::Diskspd)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn damaged_results_never_panic(at in any::<prop::sample::Index>(), with in "\\PC{0,8}", text in 0_usize..2) {
+        let mut text = [XML, TEXT][text].to_owned();
+        let at = at.index(text.len());
+        text.replace_range(at..=at, &with);
+        let _ = import_bytes("a", text.as_bytes(), Some(Format::Diskspd));
+    }
+}

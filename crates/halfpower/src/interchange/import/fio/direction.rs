@@ -1,0 +1,165 @@
+//! What a job did of one kind: fio's `read`, `write` and `trim`, in the units of its version.
+
+use super::super::json::{count, figure};
+use super::super::record::Told;
+use super::Harvest;
+use halfpower_model::sample::Latency;
+use halfpower_model::{Histogram, Operation, RequestKind};
+use serde_json::Value;
+
+/// One direction of a job.
+#[derive(Clone, Debug)]
+pub(super) struct Direction {
+    pub(super) runtime_ms: u64,
+    requests: u64,
+    bytes: u64,
+    requests_per_s: Option<f64>,
+    bytes_per_s: Option<f64>,
+    short: Option<u64>,
+    latency: Latency,
+    pub(super) histogram: Option<Histogram>,
+}
+
+/// The latencies, as fio names them: with submission first.
+const FAMILIES: [(&str, f64); 4] = [("lat_ns", 1.0), ("clat_ns", 1.0), ("lat", 1e3), ("clat", 1e3)];
+
+impl Direction {
+    /// Reads it; none where there was no request of the kind.
+    ///
+    /// # Errors
+    /// When a figure that must be there is none.
+    pub(super) fn read(part: &Value, harvest: &mut Harvest) -> Result<Option<Self>, String> {
+        let required = |key: &str| part.get(key).ok_or_else(|| format!("`{key}` is missing"));
+        let number = |key: &str| count(required(key)?).ok_or_else(|| format!("`{key}` is no count"));
+        let (moved, runtime_ms) = (number("io_bytes")?, number("runtime")?);
+        let rate_kib = figure(required("bw")?).ok_or("`bw` is no figure")?;
+        let per_s = figure(required("iops")?).ok_or("`iops` is no figure")?;
+        let requests = part.get("total_ios").and_then(count);
+        if requests.unwrap_or_default() == 0 && moved == 0 {
+            return Ok(None);
+        }
+        let bytes = bytes_of(part, moved, rate_kib, runtime_ms, harvest)?;
+        let bytes_per_s = part.get("bw_bytes").and_then(figure).unwrap_or(rate_kib * 1024.0);
+        let requests = requests.unwrap_or_else(|| (per_s * runtime_ms as f64 / 1e3).round() as u64);
+        let family = family(part);
+        let (latency, histogram) = family.map_or((Latency::default(), None), |(name, unit, family)| {
+            if name.starts_with("clat") {
+                let message = "latencies are fio's clat, from the end of the submission on";
+                harvest.doubt("completion_latency", message, "run fio with --lat_percentiles=1 for the whole");
+            }
+            let histogram = histogram_of(family);
+            (histogram.as_ref().map_or_else(|| latency_of(family, unit), Latency::of), histogram)
+        });
+        Ok(Some(Direction {
+            runtime_ms,
+            requests,
+            bytes,
+            requests_per_s: (runtime_ms > 0).then_some(per_s),
+            bytes_per_s: (runtime_ms > 0).then_some(bytes_per_s),
+            short: part.get("short_ios").and_then(count),
+            latency,
+            histogram,
+        }))
+    }
+
+    pub(super) fn told(&self) -> Told {
+        Told {
+            requests: Some(self.requests),
+            bytes: Some(self.bytes),
+            requests_per_s: self.requests_per_s,
+            bytes_per_s: self.bytes_per_s,
+            latency: self.latency,
+            short_transfers: self.short,
+            errors: None,
+        }
+    }
+}
+
+/// Bytes moved: fio 2 prints KiB under the same name, which the rate tells.
+fn bytes_of(part: &Value, moved: u64, rate_kib: f64, ms: u64, harvest: &mut Harvest) -> Result<u64, String> {
+    if part.get("io_kbytes").is_some() {
+        return Ok(moved);
+    }
+    let by_rate = rate_kib * 1024.0 * ms as f64 / 1e3;
+    let distance = |bytes: f64| (bytes - by_rate).abs();
+    if distance(moved as f64) <= distance(moved as f64 * 1024.0) {
+        return Ok(moved);
+    }
+    harvest.doubt("io_bytes_in_kib", "io_bytes is taken as KiB, as fio 2 has it: its rate says so", "nothing to do");
+    moved.checked_mul(1024).ok_or_else(|| "`io_bytes` is too large".to_owned())
+}
+
+/// The latencies to take: those with a histogram, else with percentiles, else with a mean.
+fn family(part: &Value) -> Option<(&'static str, f64, &Value)> {
+    let families = || FAMILIES.iter().filter_map(|(name, unit)| Some((*name, *unit, part.get(name)?)));
+    let with = |key: &str| families().find(|(_, _, family)| family.get(key).is_some_and(|bins| *bins != Value::Null));
+    let counted = |family: &Value| family.get("max").and_then(figure).is_some_and(|max| max > 0.0);
+    with("bins").or_else(|| with("percentile")).or_else(|| families().find(|(_, _, family)| counted(family)))
+}
+
+fn histogram_of(family: &Value) -> Option<Histogram> {
+    let bins = family.get("bins")?.as_object()?;
+    let pairs: Option<Vec<(u64, u64)>> =
+        bins.iter().map(|(value, counted)| Some((super::super::text::whole(value)?, count(counted)?))).collect();
+    let of = |key: &str| family.get(key).and_then(figure);
+    let pairs = pairs?;
+    let total: u64 = pairs.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count))?;
+    super::histogram(pairs.into_iter(), of("mean")? * total as f64, of("min")? as u64, of("max")? as u64)
+}
+
+/// A summary without a histogram; `unit` is in ns.
+fn latency_of(family: &Value, unit: f64) -> Latency {
+    let of = |key: &str| family.get(key).and_then(figure).map(|value| value * unit);
+    let percentile = |name: &str| {
+        let value = family.get("percentile")?.get(name).and_then(figure)?;
+        Some((value * unit) as u64)
+    };
+    Latency {
+        min: of("min").map(|value| value as u64),
+        mean: of("mean"),
+        stddev: of("stddev"),
+        p50: percentile("50.000000"),
+        p90: percentile("90.000000"),
+        p95: percentile("95.000000"),
+        p99: percentile("99.000000"),
+        p99_9: percentile("99.900000"),
+        p99_99: percentile("99.990000"),
+        max: of("max").map(|value| value as u64),
+    }
+}
+
+/// All directions: counts over the longest run time; percentiles only of a histogram that has them all.
+pub(super) fn together(all: &[Direction], elapsed_ms: u64, histogram: Histogram) -> Told {
+    let requests = all.iter().fold(0_u64, |sum, one| sum.saturating_add(one.requests));
+    let bytes = all.iter().fold(0_u64, |sum, one| sum.saturating_add(one.bytes));
+    let over_s = elapsed_ms as f64 / 1e3;
+    let complete = all.iter().all(|one| one.histogram.is_some());
+    let latency = if complete {
+        Latency::of(&histogram)
+    } else {
+        Latency {
+            min: all.iter().filter_map(|one| one.latency.min).min(),
+            max: all.iter().filter_map(|one| one.latency.max).max(),
+            ..Latency::default()
+        }
+    };
+    Told {
+        requests: Some(requests),
+        bytes: Some(bytes),
+        requests_per_s: (elapsed_ms > 0).then(|| requests as f64 / over_s),
+        bytes_per_s: (elapsed_ms > 0).then(|| bytes as f64 / over_s),
+        latency,
+        short_transfers: all.iter().try_fold(0_u64, |sum, one| sum.checked_add(one.short?)),
+        errors: None,
+    }
+}
+
+/// A workload of this kind alone; none for flushes, which fio counts apart.
+pub(super) fn only(kind: RequestKind) -> Option<Operation> {
+    match kind {
+        RequestKind::Read => Some(Operation::Read),
+        RequestKind::Write => Some(Operation::Write),
+        RequestKind::Trim => Some(Operation::Trim),
+        RequestKind::Flush => None,
+    }
+}

@@ -1,0 +1,218 @@
+//! fio's JSON and JSON+, of a client and of a server's clients, and of fio 2.x, which has microseconds and KiB.
+//!
+//! Each job is a sample. Latencies are those of the family that has a histogram (JSON+), else percentiles: `lat` where
+//! it was asked for, else `clat`, which leaves the submission out. fio's buckets are ours, so a histogram is taken over
+//! bucket by bucket; its sum is the mean times the count. Rates of a direction are fio's, over its own run time.
+//! Documents that `--status-interval` printed on the way are left out: the last has all that was in them.
+
+mod direction;
+mod log;
+mod options;
+
+use super::error::What;
+use super::json::{Document, count, documents, figure};
+use super::record::{Told, began, fill, lasted, origin, used};
+use super::{Format, Harvest, Source};
+use direction::Direction;
+use halfpower_model::sample::{Failure, Histograms, Warning};
+use halfpower_model::{Environment, Histogram, RequestKind, Sample, WorkloadSpec};
+use options::Options;
+use serde_json::Value;
+
+pub(super) use log::{is_one as is_log, read as read_log};
+
+/// The parts of a job and what they are.
+const DIRECTIONS: [(&str, RequestKind); 3] =
+    [("read", RequestKind::Read), ("write", RequestKind::Write), ("trim", RequestKind::Trim)];
+
+/// Whether it is fio's JSON.
+pub(super) fn is_one(text: &str) -> bool {
+    text.contains("\"fio version\"") && (text.contains("\"jobs\"") || text.contains("\"client_stats\""))
+}
+
+/// Every job of every document.
+///
+/// # Errors
+/// When a document breaks off or is none of fio's.
+pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+    let documents = documents(source.text)?;
+    let mut harvest = Harvest::default();
+    let mut superseded = 0;
+    for (index, document) in documents.iter().enumerate() {
+        if documents.get(index + 1).is_some_and(|next| goes_on(&document.value, &next.value)) {
+            superseded += 1;
+            continue;
+        }
+        read_document(document, source, &mut harvest)?;
+    }
+    if superseded > 0 {
+        let message = format!("{superseded} documents printed while the jobs ran are left out");
+        harvest.note("status_documents", message, "nothing to do: the last document has all that is in them");
+    }
+    Ok(harvest)
+}
+
+/// The jobs of a document: of each client, in client mode, but for their sum.
+fn jobs(document: &Value) -> impl Iterator<Item = &Value> {
+    let entries = ["jobs", "client_stats"].into_iter().filter_map(|key| document.get(key)?.as_array()).flatten();
+    entries.filter(|job| job.get("jobname").and_then(Value::as_str) != Some("All clients"))
+}
+
+/// Whether the jobs of `later` are those of `earlier`, further on: they cannot have begun after it was printed.
+fn goes_on(earlier: &Value, later: &Value) -> bool {
+    let names = |document| jobs(document).map(|job| job.get("jobname").cloned()).collect::<Vec<_>>();
+    let at_ms = |document: &Value| document.get("timestamp_ms").and_then(count);
+    let longest = jobs(later)
+        .flat_map(|job| DIRECTIONS.iter().filter_map(|(key, _)| job.get(key)?.get("runtime").and_then(count)));
+    let (Some(first), Some(second), Some(runtime)) = (at_ms(earlier), at_ms(later), longest.max()) else {
+        return false;
+    };
+    second >= first && second - first < runtime && names(earlier) == names(later)
+}
+
+fn read_document(document: &Document, source: Source<'_>, harvest: &mut Harvest) -> Result<(), What> {
+    let value = &document.value;
+    let Some(version) = value.get("fio version").and_then(Value::as_str) else {
+        return Err(What::at(document.line, "the document is none of fio's: it has no `fio version`"));
+    };
+    let global = value.get("global options");
+    let (mut together, mut first) = (0, true);
+    for (number, job) in jobs(value).enumerate() {
+        let name = job.get("jobname").and_then(Value::as_str).unwrap_or_default();
+        let host = job.get("hostname").and_then(Value::as_str).unwrap_or_default();
+        let options = job.get("job options").map(|options| Options::of(global, options));
+        if !first && options.as_ref().is_none_or(|options| !options.waits()) {
+            together += 1;
+        }
+        first = false;
+        let record = if host.is_empty() { name.to_owned() } else { format!("{name} on {host}") };
+        let mut from = origin(Format::Fio, source, Some(document.line), Some(&record));
+        from.tool = Some("fio".to_owned());
+        from.version = Some(version.trim_start_matches("fio-").to_owned());
+        let place = || format!("job {} (`{}`)", number + 1, name.chars().take(60).collect::<String>());
+        let wrong = |what: String| What::at(document.line, format!("{}: {what}", place()));
+        let mut sample = sample_of(job, options.as_ref(), from, harvest).map_err(wrong)?;
+        sample.environment.host = host.to_owned();
+        began_at(&mut sample, value, job);
+        harvest.take(sample)?;
+    }
+    if together > 0 {
+        let message = format!("{} jobs ran at the same time; each sample is of one of them", together + 1);
+        harvest.doubt("ran_together", message, "add them up, or measure one at a time");
+    }
+    Ok(())
+}
+
+/// Since 3.36 a job says when it began; before, the document says when it was printed, and a job how many seconds it ran.
+fn began_at(sample: &mut Sample, document: &Value, job: &Value) {
+    let at = |ms: u64| jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok();
+    let printed = || {
+        let elapsed_ms = count(job.get("elapsed")?)?.checked_mul(1000)?;
+        count(document.get("timestamp_ms")?)?.checked_sub(elapsed_ms)
+    };
+    let start = job.get("job_start").and_then(count).or_else(printed);
+    if let Some(start) = start.and_then(at) {
+        began(sample, start);
+    }
+}
+
+fn sample_of(
+    job: &Value,
+    options: Option<&Options>,
+    origin: halfpower_model::Origin,
+    harvest: &mut Harvest,
+) -> Result<Sample, String> {
+    let mut directions = Vec::new();
+    for (key, kind) in DIRECTIONS {
+        if let Some(part) = job.get(key)
+            && let Some(direction) = Direction::read(part, harvest).map_err(|what| format!("`{key}`: {what}"))?
+        {
+            directions.push((kind, direction));
+        }
+    }
+    let mixed = match job.get("mixed") {
+        Some(mixed) => Direction::read(mixed, harvest).map_err(|what| format!("`mixed`: {what}"))?,
+        None => None,
+    };
+    let mut said = options.map(Options::said).unwrap_or_default();
+    contradict(&mut said, &directions, harvest);
+    let files = options.map(Options::files).unwrap_or_default();
+    let facts: Vec<Environment> = files.iter().map(|file| Environment::unknown(*file, None)).collect();
+    let mut environment = facts.first().cloned().unwrap_or_else(|| Environment::unknown("", None));
+    environment.more_targets = facts.into_iter().skip(1).map(|facts| facts.target).collect();
+    let targets = u32::try_from(files.len()).ok().filter(|count| *count > 0);
+    let mut sample = Sample::imported(said.told(targets), environment, origin);
+    fill_directions(&mut sample, directions, mixed);
+    if let (Some(ms), Some(user), Some(system)) =
+        (job.get("job_runtime").and_then(count), cpu_share(job, "usr_cpu"), cpu_share(job, "sys_cpu"))
+    {
+        used(&mut sample, user * ms as f64 / 1e3, system * ms as f64 / 1e3);
+    }
+    if let Some(error) = job.get("error").and_then(Value::as_i64).filter(|error| *error != 0) {
+        let message = format!("fio says that the job ended with error {error}");
+        sample.failure = Some(Failure { code: format!("errno {error}"), message });
+    }
+    Ok(sample)
+}
+
+/// A share of the run time of the job's threads, from percent.
+fn cpu_share(job: &Value, key: &str) -> Option<f64> {
+    job.get(key).and_then(figure).map(|percent| percent / 100.0)
+}
+
+/// The options of one job stand for a group: where its requests are of other kinds than those say, they tell nothing.
+fn contradict(said: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], harvest: &mut Harvest) {
+    let Some(operation) = said.operation else { return };
+    if directions.iter().all(|(kind, _)| operation.has(*kind)) {
+        return;
+    }
+    *said = WorkloadSpec::default();
+    let kinds: Vec<RequestKind> = directions.iter().map(|(kind, _)| *kind).collect();
+    if let [only] = kinds[..] {
+        said.operation = direction::only(only);
+    }
+    let message = "a group's options are those of one job, and its requests are not: its workload is not told";
+    harvest.doubt("options_of_one_job", message, "run without group_reporting, or one kind of job in a group");
+}
+
+fn fill_directions(sample: &mut Sample, directions: Vec<(RequestKind, Direction)>, mixed: Option<Direction>) {
+    let mut histograms = Histograms::default();
+    let all: Vec<Direction> = directions.iter().map(|(_, direction)| direction.clone()).chain(mixed).collect();
+    for (kind, direction) in directions {
+        match kind {
+            RequestKind::Read => histograms.read.clone_from(&direction.histogram),
+            RequestKind::Write => histograms.write.clone_from(&direction.histogram),
+            _ => histograms.trim.clone_from(&direction.histogram),
+        }
+        fill(sample, Some(kind), direction.told());
+    }
+    let elapsed_ms = all.iter().map(|direction| direction.runtime_ms).max().unwrap_or_default();
+    let total = match &all[..] {
+        [] => Told { requests: Some(0), bytes: Some(0), ..Told::default() },
+        [alone] => alone.told(),
+        several => direction::together(several, elapsed_ms, Histograms::total(&histograms)),
+    };
+    fill(sample, None, total);
+    sample.latency_histogram = histograms;
+    if elapsed_ms > 0 {
+        lasted(sample, elapsed_ms as f64 / 1e3);
+    } else {
+        let message = "the job ran for less than a millisecond, or not at all";
+        sample.warnings.push(Warning::new("nothing_measured", message, "let it run longer"));
+    }
+}
+
+/// A histogram of fio's counts by the value that stands for their bucket.
+fn histogram(bins: impl Iterator<Item = (u64, u64)>, sum: f64, min: u64, max: u64) -> Option<Histogram> {
+    let mut counts = vec![0_u64; halfpower_model::histogram::BUCKETS];
+    let mut total = 0_u64;
+    for (value, count) in bins {
+        let bucket = &mut counts[halfpower_model::histogram::bucket_of(value)];
+        *bucket = bucket.checked_add(count)?;
+        total = total.checked_add(count)?;
+    }
+    (total > 0 && min <= max).then(|| Histogram::from_counts(counts, sum, min, max))
+}
+
+#[cfg(test)]
+mod tests;

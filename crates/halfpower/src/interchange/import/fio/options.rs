@@ -1,0 +1,265 @@
+//! A job's options, as fio repeats them in its results, and the workload they make.
+//!
+//! fio repeats what was said and leaves out what was not; that has its documented default, which is used for what makes
+//! a workload (rw, bs, iodepth, numjobs, direct). What has no counterpart here is unknown. `rw=randread` is taken as
+//! `random`, as on our command line; without `norandommap` fio visits each block once before any again.
+
+use halfpower_model::workload::Mix;
+use halfpower_model::{
+    Arrivals, Buffering, Bytes, Durability, Nanoseconds, Operation, Pattern, Personality, Verify, WorkerKind,
+    WorkloadSpec,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What was said, by the name it has in fio's manual.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options(BTreeMap<String, String>);
+
+/// Names that fio knows as the same.
+const SYNONYMS: [(&str, &str); 6] = [
+    ("readwrite", "rw"),
+    ("blocksize", "bs"),
+    ("blocksize_range", "bsrange"),
+    ("io_limit", "io_size"),
+    ("write_barrier", "barrier"),
+    ("timeout", "runtime"),
+];
+/// Options that set a pace: which of fio's kinds is not told apart here.
+const PACE: [&str; 8] =
+    ["rate", "rate_iops", "rate_min", "rate_process", "thinktime", "flow", "rate_iops_min", "latency_target"];
+
+impl Options {
+    /// Those of a job over those of all jobs.
+    pub(super) fn of(global: Option<&Value>, job: &Value) -> Self {
+        let mut options = BTreeMap::new();
+        for (name, value) in [global, Some(job)].into_iter().flatten().filter_map(Value::as_object).flatten() {
+            let known = SYNONYMS.iter().find(|(synonym, _)| synonym == name).map_or(name.as_str(), |(_, known)| known);
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            options.insert(known.to_owned(), value);
+        }
+        Options(options)
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim())
+    }
+
+    /// An option that is on or off; said without a value it is on.
+    fn is_on(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| !matches!(value, "0" | "false"))
+    }
+
+    /// Names of the files.
+    pub(super) fn files(&self) -> Vec<&str> {
+        self.get("filename").map_or_else(Vec::new, |names| names.split(':').take(1024).collect())
+    }
+
+    /// How many jobs an entry is of.
+    fn workers(&self) -> Option<u32> {
+        if self.is_on("group_reporting") {
+            self.get("numjobs").map_or(Some(1), |jobs| jobs.parse().ok())
+        } else {
+            Some(1)
+        }
+    }
+
+    /// What the requests do, and whether they go to random places.
+    pub(super) fn operation(&self) -> Option<(Operation, bool)> {
+        let (word, run) = self
+            .get("rw")
+            .unwrap_or("read")
+            .split_once(':')
+            .map_or_else(|| (self.get("rw").unwrap_or("read"), None), |(word, run)| (word, Some(run)));
+        let (random, kind) = word.strip_prefix("rand").map_or((false, word), |kind| (true, kind));
+        let reads: u8 = match (self.get("rwmixread"), self.get("rwmixwrite")) {
+            (Some(reads), _) => reads.parse().ok()?,
+            (None, Some(writes)) => 100_u8.checked_sub(writes.parse().ok()?)?,
+            (None, None) => 50,
+        };
+        let operation = match kind {
+            "read" => Operation::Read,
+            "write" => Operation::Write,
+            "trim" => Operation::Trim,
+            "rw" | "readwrite" => Operation::Mix(Mix::of_reads(reads)?),
+            _ => return None,
+        };
+        run.is_none().then_some((operation, random))
+    }
+
+    fn pattern(&self, random: bool) -> Option<Pattern> {
+        if !random {
+            return (self.get("percentage_random").is_none() && self.get("zonemode").is_none())
+                .then_some(Pattern::Sequential);
+        }
+        let distribution = self.get("random_distribution").unwrap_or("random");
+        let (law, parameter) = distribution.split_once(':').unwrap_or((distribution, ""));
+        match (law, self.get("percentage_random")) {
+            ("random", None) => Some(Pattern::Random),
+            ("zipf", None) => format!("zipf={parameter}").parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn request_size(&self) -> Option<Bytes> {
+        if ["bsrange", "bssplit", "kb_base"].iter().any(|other| self.get(other).is_some()) {
+            return None;
+        }
+        // Sizes of reads, writes and trims: only one that is of all.
+        let mut sizes = self.get("bs").unwrap_or("4k").split(',').filter(|size| !size.is_empty()).map(size);
+        let first = sizes.next()??;
+        sizes.all(|size| size == Some(first)).then_some(first)
+    }
+
+    fn buffering(&self) -> Buffering {
+        let direct = self.is_on("direct") || self.get("buffered") == Some("0");
+        let through = self.is_on("sync") && self.get("sync") != Some("none");
+        match (direct, through) {
+            (false, false) => Buffering::Buffered,
+            (false, true) => Buffering::Through,
+            (true, false) => Buffering::Direct,
+            (true, true) => Buffering::None,
+        }
+    }
+
+    fn personality(&self) -> Option<Personality> {
+        match self.get("ioengine")? {
+            "psync" => Some(Personality::Sync),
+            "pvsync" | "pvsync2" => Some(Personality::Vectored),
+            "libaio" => Some(Personality::Libaio),
+            "io_uring" => Some(Personality::IoUring),
+            "mmap" => Some(Personality::Mmap),
+            "null" => Some(Personality::Null),
+            "sg" => Some(Personality::Sg),
+            _ => None,
+        }
+    }
+
+    /// Requests outstanding: what was asked for, unless the engine is known to keep one, or is not known to keep more.
+    fn depth(&self) -> Option<u32> {
+        let asked: u32 = self.get("iodepth").map_or(Some(1), |depth| depth.parse().ok())?;
+        match self.get("ioengine") {
+            Some("sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap") => Some(1),
+            Some(_) => Some(asked),
+            None => Some(asked).filter(|depth| *depth <= 1),
+        }
+    }
+
+    fn durability(&self) -> Option<Durability> {
+        let every = |name: &str| self.get(name).and_then(|every| every.parse().ok()).filter(|every| *every > 0);
+        if self.get("sync_file_range").is_some() || self.is_on("fsync_on_close") {
+            return None;
+        }
+        match (every("fsync"), every("fdatasync"), self.is_on("end_fsync")) {
+            (Some(every), None, false) => Some(Durability::Fsync { every }),
+            (None, Some(every), false) => Some(Durability::Fdatasync { every }),
+            (None, None, true) => Some(Durability::FlushAtEnd),
+            (None, None, false) => Some(Durability::None),
+            _ => None,
+        }
+    }
+
+    /// The workload of a job.
+    pub(super) fn said(&self) -> WorkloadSpec {
+        let operation = self.operation();
+        let paced = PACE.iter().any(|pace| self.get(pace).is_some());
+        WorkloadSpec {
+            operation: operation.map(|(operation, _)| operation),
+            pattern: operation.and_then(|(_, random)| self.pattern(random)),
+            request_size: self.request_size(),
+            offset: Some(self.get("offset").map_or(Some(Bytes(0)), size)).flatten(),
+            depth: self.depth(),
+            workers: self.workers(),
+            worker_kind: Some(if self.is_on("thread") { WorkerKind::Thread } else { WorkerKind::Process }),
+            buffering: Some(self.buffering()),
+            personality: self.personality(),
+            span: self.get("size").and_then(size),
+            duration: self.get("runtime").and_then(time),
+            arrivals: (!paced).then_some(Arrivals::Closed),
+            warmup: self.get("ramp_time").map_or(Some(Nanoseconds(0)), time),
+            durability: operation.filter(|(operation, _)| operation.writes()).and_then(|_| self.durability()),
+            verify: self.get("verify").is_none().then_some(Verify::Off),
+            ..WorkloadSpec::default()
+        }
+    }
+
+    /// Whether it waits for the jobs before it.
+    pub(super) fn waits(&self) -> bool {
+        self.is_on("stonewall") || self.get("wait_for").is_some()
+    }
+}
+
+/// `4k`, `64kb`, `1m`, `512`: powers of 1024, as fio has it by default. With an `i` or in percent it is something else.
+fn size(text: &str) -> Option<Bytes> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match lower[digits.len()..].trim_end_matches('b') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| *bytes <= 1 << 60).map(Bytes)
+}
+
+/// `30`, `30s`, `500ms`, `2m`, `1h`.
+fn time(text: &str) -> Option<Nanoseconds> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit: u64 = match &lower[digits.len()..] {
+        "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "" | "s" | "sec" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit).map(Nanoseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(options: Value) -> WorkloadSpec {
+        Options::of(None, &options).said()
+    }
+
+    #[test]
+    fn what_was_not_said_has_fio_s_default() {
+        let said = said(json!({}));
+        assert_eq!((said.operation, said.pattern), (Some(Operation::Read), Some(Pattern::Sequential)));
+        assert_eq!((said.request_size, said.depth, said.workers), (Some(Bytes(4096)), Some(1), Some(1)));
+        assert_eq!((said.buffering, said.personality, said.span), (Some(Buffering::Buffered), None, None));
+    }
+
+    #[test]
+    fn a_job_makes_a_workload() {
+        let global = json!({ "direct": "1", "ioengine": "libaio", "bs": "64k" });
+        let job = json!({ "rw": "randrw", "rwmixread": "70", "iodepth": "16", "blocksize": "8k", "size": "1g",
+            "runtime": "2m", "numjobs": "4", "group_reporting": "", "fsync": "8", "random_distribution": "zipf:0.99" });
+        let workload = Options::of(Some(&global), &job).said().told(None);
+        assert_eq!(workload.to_string(), "zipf=0.99 mix=70, 8 KiB, 16 deep × 4 processes, direct, fsync=8");
+        assert_eq!((workload.personality, workload.span), (Personality::Libaio, Bytes(1 << 30)));
+        assert_eq!(workload.limits.duration, Some(Nanoseconds(120_000_000_000)));
+    }
+
+    #[test]
+    fn what_has_no_counterpart_is_unknown() {
+        assert_eq!(said(json!({ "rw": "trimwrite" })).operation, None);
+        assert_eq!(said(json!({ "rw": "write:8" })).operation, None);
+        assert_eq!(said(json!({ "bssplit": "4k/50:64k/50" })).request_size, None);
+        assert_eq!(said(json!({ "bs": "4k,64k" })).request_size, None);
+        assert_eq!(said(json!({ "bs": "4k,4k" })).request_size, Some(Bytes(4096)));
+        assert_eq!(said(json!({ "bs": "4ki" })).request_size, None);
+        assert_eq!(said(json!({ "size": "50%" })).span, None);
+        assert_eq!(said(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");
+        assert_eq!(said(json!({ "iodepth": "8", "ioengine": "psync" })).depth, Some(1));
+        assert_eq!(said(json!({ "rate_iops": "100" })).arrivals, None);
+        assert_eq!(said(json!({ "size": "99999999999t", "runtime": "99999999999d" })).span, None);
+    }
+}

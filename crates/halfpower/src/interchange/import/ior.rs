@@ -1,0 +1,187 @@
+//! IOR's JSON (`-O summaryFormat=json`): a sample for each access of each repetition.
+//!
+//! MiB are 2^20 bytes. A figure is over the whole time, opening and closing included, as IOR's own bandwidth is. Whether
+//! requests were direct is in the options of a back end, which are not printed: buffering is unknown unless the command
+//! line says `-B` or `odirect`. The `latency` of a result is left out: what it is of changed from version to version.
+
+use super::error::What;
+use super::json::{count, documents, figure};
+use super::record::{Told, began, fill_only, lasted, origin};
+use super::text::c_time;
+use super::{Format, Harvest, Source};
+use halfpower_model::{
+    Buffering, Bytes, Closing, Durability, Environment, Operation, Pattern, Sample, WorkerKind, WorkloadSpec,
+};
+use serde_json::Value;
+
+/// Whether it is of IOR.
+pub(super) fn is_one(text: &str) -> bool {
+    text.contains("\"tests\"") && text.contains("\"bwMiB\"")
+}
+
+/// Every result.
+///
+/// # Errors
+/// When a document breaks off, or a result lacks what every result has.
+pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+    let mut harvest = Harvest::default();
+    for document in documents(source.text)? {
+        let tests = document.value.get("tests").and_then(Value::as_array);
+        let tests = tests.ok_or_else(|| What::at(document.line, "the document is none of IOR's: it has no `tests`"))?;
+        for (number, test) in tests.iter().enumerate() {
+            let place = format!("test {}", number + 1);
+            let at = |what: String| What::at(document.line, format!("{place}: {what}"));
+            for result in results(test) {
+                let sample = sample_of(source, document.line, &document.value, test, result, &mut harvest);
+                match sample.map_err(at)? {
+                    Some(sample) => harvest.take(sample)?,
+                    None => harvest.note(
+                        "access_left_out",
+                        format!("{place}: an access that is neither read nor write is left out"),
+                        "nothing to do: it moves no data",
+                    ),
+                }
+            }
+        }
+    }
+    Ok(harvest)
+}
+
+/// The results, of each repetition a list.
+fn results(test: &Value) -> impl Iterator<Item = &Value> {
+    let rounds = test.get("Results").and_then(Value::as_array).into_iter().flatten();
+    rounds.flat_map(|round| round.as_array().map_or_else(|| std::slice::from_ref(round), Vec::as_slice))
+}
+
+fn sample_of(
+    source: Source<'_>,
+    line: u64,
+    document: &Value,
+    test: &Value,
+    result: &Value,
+    harvest: &mut Harvest,
+) -> Result<Option<Sample>, String> {
+    let operation = match result.get("access").and_then(Value::as_str) {
+        Some("read") => Operation::Read,
+        Some("write") => Operation::Write,
+        _ => return Ok(None),
+    };
+    let required = |key: &str| result.get(key).and_then(figure).ok_or_else(|| format!("`{key}` is no figure"));
+    let bytes_per_s = required("bwMiB")? * 1048576.0;
+    let option = |section: &str, key: &str| test.get(section)?.get(key).and_then(count);
+    let request =
+        result.get("xferKiB").and_then(figure).map(|kib| Bytes((kib * 1024.0) as u64)).filter(|size| size.0 > 0);
+    let tasks = option("Options", "tasks").and_then(|tasks| u32::try_from(tasks).ok());
+    let block = option("Parameters", "blockSize");
+    let segments = option("Parameters", "segmentCount").or_else(|| option("Options", "segments"));
+    let span = block.zip(segments).and_then(|(block, segments)| block.checked_mul(segments)).map(Bytes);
+    let all = span.zip(tasks).and_then(|(span, tasks)| span.0.checked_mul(u64::from(tasks)));
+    let random = option("Parameters", "randomOffset");
+    let command = document.get("Command line").and_then(Value::as_str).unwrap_or_default();
+    let direct = command.split([' ', '"', '=']).any(|word| word == "-B" || word.ends_with("odirect"));
+    let said = WorkloadSpec {
+        operation: Some(operation),
+        pattern: random.map(|random| if random > 0 { Pattern::Random } else { Pattern::Sequential }),
+        request_size: request,
+        depth: Some(1),
+        workers: tasks,
+        worker_kind: Some(WorkerKind::Process),
+        buffering: direct.then_some(Buffering::Direct),
+        span: if option("Parameters", "filePerProc") == Some(1) { span } else { all.map(Bytes) },
+        bytes: all.map(Bytes),
+        durability: operation.writes().then(|| durability(&option)).flatten(),
+        closing: Some(Closing::Timed),
+        ..WorkloadSpec::default()
+    };
+    let name = test.get("Parameters").and_then(|parameters| parameters.get("testFileName")).and_then(Value::as_str);
+    let mut from =
+        origin(Format::Ior, source, Some(line), test.get("TestID").map(|id| format!("test {id}")).as_deref());
+    from.tool = Some("IOR".to_owned());
+    from.version = document.get("Version").and_then(Value::as_str).map(str::to_owned);
+    let mut sample = Sample::imported(said.told(None), Environment::unknown(name.unwrap_or_default(), None), from);
+    let seconds = result.get("totalTime").and_then(figure).filter(|seconds| *seconds > 0.0);
+    let requests_per_s = request.map(|request| bytes_per_s / request.0 as f64);
+    // A stonewall ends a test before all of it was moved.
+    let whole = all.filter(|_| option("Parameters", "deadlineForStonewall") == Some(0));
+    let requests = whole.zip(request).map(|(bytes, request)| bytes / request.0);
+    let told = Told { requests, bytes: whole, requests_per_s, bytes_per_s: Some(bytes_per_s), ..Told::default() };
+    fill_only(&mut sample, told);
+    seconds.into_iter().for_each(|seconds| lasted(&mut sample, seconds));
+    if let Some(start) = test.get("StartTime").and_then(Value::as_str).and_then(c_time) {
+        began(&mut sample, start);
+        let message = "the time a test began names no zone: it is taken as UTC";
+        harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
+    }
+    Ok(Some(sample))
+}
+
+fn durability(option: &impl Fn(&str, &str) -> Option<u64>) -> Option<Durability> {
+    match (option("Parameters", "fsync")?, option("Parameters", "fsyncperwrite").unwrap_or_default()) {
+        (0, 0) => Some(Durability::None),
+        (_, 0) => Some(Durability::FlushAtEnd),
+        (0, _) => Some(Durability::Fsync { every: 1 }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interchange::import::import_bytes;
+    use halfpower_model::BytesPerSecond;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// The form of IOR 4, with made-up figures.
+    fn result() -> Value {
+        json!({
+            "Version": "4.1.0", "Began": "Tue Nov 10 10:00:00 2026", "Command line": "ior -a POSIX --posix.odirect -e",
+            "tests": [{
+                "TestID": 0, "StartTime": "Tue Nov 10 10:00:01 2026",
+                "Parameters": { "testFileName": "/mnt/f", "deadlineForStonewall": 0, "fsync": 1, "fsyncperwrite": 0,
+                    "filePerProc": 1, "randomOffset": 0, "segmentCount": 16, "blockSize": 1_048_576 },
+                "Options": { "tasks": 4 },
+                "Results": [[
+                    { "access": "write", "bwMiB": 100.0, "xferKiB": 256.0, "iops": 401.0, "latency": 0.1, "totalTime": 0.64 },
+                    { "access": "read", "bwMiB": 200.0, "xferKiB": 256.0, "iops": 801.0, "latency": 0.1, "totalTime": 0.32 },
+                    { "access": "remove", "bwMiB": 0.0 }
+                ]]
+            }]
+        })
+    }
+
+    #[test]
+    fn each_access_is_a_sample() {
+        let text = format!("a warning of MPI\n{}", result());
+        let imported = import_bytes("ior.json", text.as_bytes(), None).unwrap();
+        let [write, read] = &imported.samples[..] else { panic!("{imported:?}") };
+        assert_eq!(
+            write.workload.to_string(),
+            "sequential write, 256 KiB, 1 deep × 4 processes, direct, flushed, closed"
+        );
+        assert_eq!((write.total.bytes, write.total.requests), (64 << 20, 256));
+        assert_eq!((write.total.bytes_per_s, write.total.requests_per_s), (BytesPerSecond(104_857_600.0), 400.0));
+        assert_eq!((read.elapsed_s, read.workload.span), (0.32, Bytes(16 << 20)));
+        assert!(!read.workload.tells("durability") && !read.tells("cpu.lower"));
+        assert_eq!(read.total.latency_ns.mean, None);
+        assert!(imported.warnings.iter().any(|warning| warning.code == "access_left_out"));
+    }
+
+    #[test]
+    fn a_stonewall_leaves_the_amount_unknown() {
+        let mut result = result();
+        result["tests"][0]["Parameters"]["deadlineForStonewall"] = json!(30);
+        let imported = import_bytes("ior.json", result.to_string().as_bytes(), None).unwrap();
+        assert!(!imported.samples[0].tells("total.bytes") && imported.samples[0].tells("total.bytes_per_s"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_result_never_panics(at in any::<prop::sample::Index>(), with in "[-0-9a-z\"{},.\\[\\]]{0,20}") {
+            let mut text = result().to_string();
+            let at = at.index(text.len());
+            text.replace_range(at..=at, &with);
+            let _ = import_bytes("a", text.as_bytes(), Some(Format::Ior));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What iozone prints for people: `-t`, several processes each on a file of its own, and `-R`, tables of a file size a
+//! row and a record size a column.
+//!
+//! KB and kB are 2^10 bytes. Of `-t` the throughput of a sample is what the children see, the sum of their rates, which
+//! is iozone's own headline; what the parent sees is beside it. How long anything took and how much was moved is not
+//! printed and stays unknown. A file may hold the output of many calls.
+
+mod tables;
+mod tests_named;
+mod throughput;
+
+use super::error::What;
+use super::text::{c_time, lines, number};
+use super::{Format, Harvest, Source};
+use halfpower_model::{Buffering, Bytes, Closing, Durability, Sample, WorkloadSpec};
+
+/// What the head of one call says.
+#[derive(Clone, Debug, Default)]
+struct Head {
+    version: Option<String>,
+    began: Option<jiff::Timestamp>,
+    record_kib: Option<u64>,
+    file_kib: Option<u64>,
+    direct: bool,
+    synchronous: bool,
+    times_close: bool,
+    times_flush: bool,
+    /// Requests are asynchronous: how deep is not told.
+    asynchronous: bool,
+    /// Figures are requests a second.
+    counts_operations: bool,
+    files: Vec<String>,
+}
+
+/// Whether it is of iozone.
+pub(super) fn is_one(text: &str) -> bool {
+    let mut start = text.lines().take(200);
+    start.any(|line| {
+        line.contains("Iozone: Performance Test of File I/O") || line.contains("Children see throughput for")
+    }) || text.lines().take(2000).any(|line| line.trim() == "Excel output is below:")
+}
+
+/// Every test.
+///
+/// # Errors
+/// At the first line whose figures cannot be read.
+pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+    let mut harvest = Harvest::default();
+    let mut head = Head::default();
+    let mut throughput = throughput::Reader::default();
+    let mut tables = tables::Reader::default();
+    for line in lines(source.text) {
+        let (number, line) = line?;
+        if line.contains("Performance Test of File I/O") {
+            throughput.finish(source, &mut harvest)?;
+            (head, tables) = (Head::default(), tables::Reader::default());
+        }
+        head.read(line);
+        throughput.read(number, line, &head, source, &mut harvest)?;
+        tables.read(number, line, &head, source, &mut harvest)?;
+    }
+    throughput.finish(source, &mut harvest)?;
+    Ok(harvest)
+}
+
+impl Head {
+    fn read(&mut self, line: &str) {
+        let line = line.trim();
+        let lower = line.to_ascii_lowercase();
+        let after = |start: &str| line.get(start.len()..).filter(|_| lower.starts_with(start)).map(str::trim);
+        if let Some(version) = after("version $revision:") {
+            self.version = Some(version.trim_end_matches('$').trim().to_owned());
+        } else if let Some(date) = after("run began:") {
+            self.began = c_time(date);
+        } else if let Some(size) = after("record size") {
+            self.record_kib = kib(size.trim_start_matches(['=', ' ']));
+        } else if let Some(size) = after("file size set to") {
+            self.file_kib = kib(size);
+        } else if let Some(command) = after("command line used:") {
+            self.read_command(command);
+        } else if lower.starts_with("o_direct feature enabled") {
+            self.direct = true;
+        } else if lower.starts_with("sync mode") {
+            self.synchronous = true;
+        } else if lower.starts_with("include close in write timing") {
+            self.times_close = true;
+        } else if lower.starts_with("include fsync in write timing") {
+            self.times_flush = true;
+        } else if lower.starts_with("ops mode") || lower.starts_with("output is in ops") {
+            self.counts_operations = true;
+        }
+    }
+
+    fn read_command(&mut self, command: &str) {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        self.asynchronous = words.iter().any(|word| matches!(*word, "-H" | "-k"));
+        let named = words.iter().skip_while(|word| !matches!(**word, "-F" | "-f")).skip(1);
+        self.files =
+            named.take_while(|word| !word.starts_with('-')).take(1024).map(|word| (*word).to_owned()).collect();
+    }
+
+    /// What the head says of a workload.
+    fn said(&self, writes: bool) -> WorkloadSpec {
+        let buffering = match (self.direct, self.synchronous) {
+            (false, false) => Buffering::Buffered,
+            (false, true) => Buffering::Through,
+            (true, false) => Buffering::Direct,
+            (true, true) => Buffering::None,
+        };
+        WorkloadSpec {
+            buffering: Some(buffering),
+            durability: writes.then_some(if self.times_flush { Durability::FlushAtEnd } else { Durability::None }),
+            closing: writes.then_some(if self.times_close { Closing::Timed } else { Closing::Untimed }),
+            depth: (!self.asynchronous).then_some(1),
+            ..WorkloadSpec::default()
+        }
+    }
+
+    /// A sample of a test with the facts of the call.
+    fn sample(&self, source: Source<'_>, line: u64, name: &str, said: &WorkloadSpec, targets: Option<u32>) -> Sample {
+        let mut origin = super::record::origin(Format::Iozone, source, Some(line), Some(name));
+        origin.tool = Some("iozone".to_owned());
+        origin.version.clone_from(&self.version);
+        let mut facts = self.files.iter().map(|file| halfpower_model::Environment::unknown(file, said.span));
+        let mut environment = facts.next().unwrap_or_else(|| halfpower_model::Environment::unknown("", said.span));
+        if targets.is_some() {
+            environment.more_targets = facts.map(|facts| facts.target).collect();
+        }
+        let mut sample = Sample::imported(said.told(targets), environment, origin);
+        if let Some(began) = self.began {
+            super::record::began(&mut sample, began);
+        }
+        sample
+    }
+}
+
+/// `1024 KB`, `1024 kB`, `1024`.
+fn kib(text: &str) -> Option<u64> {
+    let (figure, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let known =
+        ["", "kb", "kbytes", "kbyte"].contains(&unit.trim().trim_end_matches('.').to_ascii_lowercase().as_str());
+    super::text::whole(figure).filter(|kib| known && *kib <= 1 << 50)
+}
+
+/// Bytes of a count of KB.
+fn bytes(kib: Option<u64>) -> Option<Bytes> {
+    kib.map(|kib| Bytes(kib << 10)).filter(|bytes| bytes.0 > 0)
+}
+
+/// `55847.39 KB/sec` as a rate; the unit that is said goes before the head's.
+fn rate(text: &str) -> Option<f64> {
+    number(text.split_whitespace().next()?)
+}
+
+/// Said once of a file.
+fn doubt_zone(harvest: &mut Harvest) {
+    let message = "the time a run began names no zone: it is taken as UTC";
+    harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! `iozone -R`: after "Excel output is below:" a table for each test, a file size in KB a row, a record size a column.
+
+use super::super::error::What;
+use super::super::record::{Told, fill_only};
+use super::super::text::{number, whole};
+use super::super::{Harvest, Source};
+use super::{Head, bytes, doubt_zone, tests_named};
+
+/// Most columns a table may have.
+const MAX_COLUMNS: usize = 256;
+
+/// The table whose lines are being read.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Whether the tables have begun.
+    begun: bool,
+    /// The test, in small letters.
+    name: Option<String>,
+    record_kib: Vec<u64>,
+}
+
+impl Reader {
+    /// Takes a line.
+    pub(super) fn read(
+        &mut self,
+        line: u64,
+        text: &str,
+        head: &Head,
+        source: Source<'_>,
+        harvest: &mut Harvest,
+    ) -> Result<(), What> {
+        let trimmed = text.trim();
+        if trimmed == "Excel output is below:" {
+            self.begun = true;
+        }
+        if !self.begun || !trimmed.starts_with('"') {
+            return Ok(());
+        }
+        if let Some(title) = trimmed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))
+            && title.ends_with(char::is_alphabetic)
+        {
+            let name = title.to_ascii_lowercase();
+            self.name = name.strip_suffix(" report").map(str::to_owned);
+            self.record_kib.clear();
+            return Ok(());
+        }
+        if self.name.is_none() {
+            return Ok(());
+        }
+        if self.record_kib.is_empty() {
+            let sizes: Option<Vec<u64>> = trimmed.split_whitespace().take(MAX_COLUMNS).map(quoted).collect();
+            self.record_kib = sizes.ok_or_else(|| What::at(line, "the record sizes above a table are no numbers"))?;
+            return Ok(());
+        }
+        self.read_row(line, trimmed, head, source, harvest)
+    }
+
+    fn read_row(
+        &self,
+        line: u64,
+        row: &str,
+        head: &Head,
+        source: Source<'_>,
+        harvest: &mut Harvest,
+    ) -> Result<(), What> {
+        let name = self.name.as_deref().unwrap_or_default();
+        let mut words = row.split_whitespace();
+        let size = words.next().and_then(quoted).ok_or_else(|| What::at(line, "a row begins with no file size"))?;
+        for (index, figure) in words.enumerate() {
+            let wrong = |what: &str| What::at(line, format!("column {}: {what}", index + 2));
+            let figure = number(figure).ok_or_else(|| wrong("no figure"))?;
+            let record_kib = *self.record_kib.get(index).ok_or_else(|| wrong("no record size stands above it"))?;
+            // iozone prints 0 for sizes that it did not run.
+            if figure == 0.0 {
+                continue;
+            }
+            let Some(mut said) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
+                let message = format!("the table `{name} report` is left out");
+                if harvest.notes.iter().all(|note| note.message != message) {
+                    harvest.note("test_left_out", message, "nothing to do: its workload cannot be said");
+                }
+                return Ok(());
+            };
+            said.workers = Some(1);
+            said.span = bytes(Some(size));
+            said.bytes = said.span;
+            let mut sample = head.sample(source, line, name, &said, Some(1));
+            if sample.tells("started_at") {
+                doubt_zone(harvest);
+            }
+            let per_request = if head.counts_operations { figure } else { figure / record_kib as f64 };
+            let bytes_per_s = per_request * (record_kib << 10) as f64;
+            let told = Told { requests_per_s: Some(per_request), bytes_per_s: Some(bytes_per_s), ..Told::default() };
+            fill_only(&mut sample, told);
+            harvest.take(sample)?;
+        }
+        Ok(())
+    }
+}
+
+/// `"1024"`, up to 2^50 KB.
+fn quoted(word: &str) -> Option<u64> {
+    whole(word.strip_prefix('"')?.strip_suffix('"')?).filter(|kib| (1..=1 << 50).contains(kib))
+}

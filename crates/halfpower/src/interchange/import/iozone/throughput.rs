@@ -1,0 +1,139 @@
+//! `iozone -t`: for each test what the children see, what the parent sees, and the slowest, fastest and mean child.
+
+use super::super::error::What;
+use super::super::record::{Told, fill_only};
+use super::super::{Harvest, Source};
+use super::{Head, bytes, doubt_zone, kib, rate, tests_named};
+use halfpower_model::sample::Parallel;
+use halfpower_model::{BytesPerSecond, WorkerKind};
+
+/// The test whose lines are being read.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    worker_kind: Option<WorkerKind>,
+    /// Of each process, where its own line says so.
+    file_kib: Option<u64>,
+    record_kib: Option<u64>,
+    test: Option<Test>,
+}
+
+#[derive(Debug)]
+struct Test {
+    line: u64,
+    name: String,
+    workers: u32,
+    /// Figures are requests a second.
+    operations: bool,
+    head: Head,
+    children: f64,
+    parent: Option<f64>,
+    min: Option<f64>,
+    max: Option<f64>,
+    mean: Option<f64>,
+}
+
+impl Reader {
+    /// Takes a line.
+    pub(super) fn read(
+        &mut self,
+        line: u64,
+        text: &str,
+        head: &Head,
+        source: Source<'_>,
+        harvest: &mut Harvest,
+    ) -> Result<(), What> {
+        let trimmed = text.trim();
+        let wrong = || What::at(line, format!("`{}` has no figure", trimmed.chars().take(80).collect::<String>()));
+        if let Some(rest) = trimmed.strip_prefix("Children see throughput for") {
+            self.finish(source, harvest)?;
+            let (what, figure) = rest.split_once('=').ok_or_else(wrong)?;
+            let (workers, name) = what.trim().split_once(char::is_whitespace).ok_or_else(wrong)?;
+            self.test = Some(Test {
+                line,
+                name: name.split_whitespace().collect::<Vec<_>>().join(" "),
+                workers: workers.parse().map_err(|_| wrong())?,
+                operations: figure.to_ascii_lowercase().contains("ops") || head.counts_operations,
+                head: Head {
+                    record_kib: self.record_kib.or(head.record_kib),
+                    file_kib: self.file_kib.or(head.file_kib),
+                    ..head.clone()
+                },
+                children: rate(figure).ok_or_else(wrong)?,
+                parent: None,
+                min: None,
+                max: None,
+                mean: None,
+            });
+            return Ok(());
+        }
+        let figure = || trimmed.split_once('=').and_then(|(_, figure)| rate(figure)).ok_or_else(wrong);
+        if let Some(test) = &mut self.test {
+            match trimmed {
+                _ if trimmed.starts_with("Parent sees throughput") => test.parent = Some(figure()?),
+                _ if trimmed.starts_with("Min throughput per") => test.min = Some(figure()?),
+                _ if trimmed.starts_with("Max throughput per") => test.max = Some(figure()?),
+                _ if trimmed.starts_with("Avg throughput per") => test.mean = Some(figure()?),
+                _ => {}
+            }
+        }
+        self.read_setting(trimmed);
+        Ok(())
+    }
+
+    fn read_setting(&mut self, text: &str) {
+        if let Some(rest) = text.strip_prefix("Throughput test with") {
+            let threads = rest.contains("thread");
+            self.worker_kind = Some(if threads { WorkerKind::Thread } else { WorkerKind::Process });
+            (self.file_kib, self.record_kib) = (None, None);
+        } else if text.starts_with("Each ")
+            && let Some((_, rest)) = text.split_once("writes a ")
+            && let Some((file, record)) = rest.split_once(" file in ")
+        {
+            self.file_kib = kib(file);
+            self.record_kib = kib(record.trim_end_matches('.').trim_end_matches(" records"));
+        }
+    }
+
+    /// Makes a sample of the test that was read last.
+    pub(super) fn finish(&mut self, source: Source<'_>, harvest: &mut Harvest) -> Result<(), What> {
+        let Some(test) = self.test.take() else { return Ok(()) };
+        let record = bytes(test.head.record_kib);
+        let Some(mut said) = tests_named::workload_of(&test.name, &test.head, record) else {
+            let message = format!("line {}: the test `{}` is left out", test.line, test.name);
+            harvest.note("test_left_out", message, "nothing to do: its workload cannot be said");
+            return Ok(());
+        };
+        said.workers = Some(test.workers);
+        said.worker_kind = self.worker_kind;
+        said.span = bytes(test.head.file_kib);
+        said.bytes = said.span.and_then(|span| span.0.checked_mul(u64::from(test.workers))).map(halfpower_model::Bytes);
+        // A file of its own for each: nothing else makes as many names.
+        let targets = (test.head.files.len() == test.workers as usize).then_some(test.workers);
+        said.layout = targets.map(|_| halfpower_model::Layout::Each);
+        let mut sample = test.head.sample(source, test.line, &test.name, &said, targets);
+        if sample.tells("started_at") {
+            doubt_zone(harvest);
+        }
+        let scale = if test.operations { record.map(|record| record.0 as f64) } else { Some(1024.0) };
+        let per_s = |figure: f64| Some(figure * scale?);
+        let bytes_per_s = per_s(test.children);
+        let by_record = bytes_per_s.zip(record).map(|(rate, record)| rate / record.0 as f64);
+        let requests_per_s = if test.operations { Some(test.children) } else { by_record };
+        fill_only(&mut sample, Told { requests_per_s, bytes_per_s, ..Told::default() });
+        let mut parallel = Parallel::default();
+        for (field, into, figure) in [
+            ("sum", &mut parallel.sum_bytes_per_s, Some(test.children)),
+            ("parent", &mut parallel.parent_bytes_per_s, test.parent),
+            ("min", &mut parallel.min_bytes_per_s, test.min),
+            ("max", &mut parallel.max_bytes_per_s, test.max),
+            ("mean", &mut parallel.mean_bytes_per_s, test.mean),
+        ] {
+            if let Some(rate) = figure.and_then(per_s) {
+                *into = BytesPerSecond(rate);
+                sample.tell(&format!("parallel.{field}_bytes_per_s"));
+            }
+        }
+        sample.parallel = Some(parallel);
+        harvest.take(sample)
+    }
+}

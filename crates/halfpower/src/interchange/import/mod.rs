@@ -1,0 +1,208 @@
+//! Results of other programs as samples: one file a format, each record a sample, nothing invented.
+//!
+//! Files are not trusted: their size, depth and the number of records are limited, numbers must be finite, and what does
+//! not fit ends the import with the line it is on. What a format does not tell is null in the sample
+//! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
+
+mod diskspd;
+mod elbencho;
+mod error;
+mod fio;
+mod ior;
+mod iozone;
+mod json;
+mod jsonl;
+mod record;
+mod sqlio;
+mod text;
+
+pub(crate) use error::ImportError;
+
+use clap::ValueEnum;
+use error::What;
+use halfpower_model::Sample;
+use halfpower_model::sample::Warning;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Largest file that is read.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+/// Most records a file may have.
+const MAX_SAMPLES: usize = 200_000;
+/// Most of them with a histogram, each of which takes 30 kB.
+const MAX_HISTOGRAMS: usize = 20_000;
+
+/// What can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A trace of SQLIO: comma-separated, 14 columns
+    Sqlio,
+    /// What iozone prints: throughput of several processes (-t), tables of sizes (-R)
+    Iozone,
+    /// fio's JSON or JSON+, of versions 2 and 3, of a client too
+    Fio,
+    /// A log of fio: bandwidth, requests, latencies or histograms; its name says which
+    FioLog,
+    /// diskspd's XML or text
+    Diskspd,
+    /// elbencho's CSV or JSON
+    Elbencho,
+    /// IOR's JSON
+    Ior,
+    /// Our own sample records
+    Halfpower,
+}
+
+/// What a file gave.
+#[derive(Debug)]
+pub(crate) struct Imported {
+    /// What it was.
+    pub(crate) format: Format,
+    /// A sample for each record, in their order.
+    pub(crate) samples: Vec<Sample>,
+    /// What had to be decided, and what was left out.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// A file as text.
+#[derive(Clone, Copy, Debug)]
+struct Source<'a> {
+    /// Its name.
+    name: &'a str,
+    text: &'a str,
+}
+
+/// What is taken from a file while it is read.
+#[derive(Debug, Default)]
+struct Harvest {
+    samples: Vec<Sample>,
+    histograms: usize,
+    /// What makes the samples' figures doubtful: goes with each of them.
+    doubts: Vec<Warning>,
+    /// What says something of the file alone.
+    notes: Vec<Warning>,
+}
+
+impl Format {
+    /// The word for it, as in records and on the command line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Format::Sqlio => "sqlio",
+            Format::Iozone => "iozone",
+            Format::Fio => "fio",
+            Format::FioLog => "fio-log",
+            Format::Diskspd => "diskspd",
+            Format::Elbencho => "elbencho",
+            Format::Ior => "ior",
+            Format::Halfpower => "halfpower",
+        }
+    }
+
+    /// Which it is; none where it looks like none of them.
+    fn recognise(source: Source<'_>) -> Option<Format> {
+        if fio::is_log(source) {
+            return Some(Format::FioLog);
+        }
+        type Test = fn(&str) -> bool;
+        let forms: [(Format, Test); 7] = [
+            (Format::Sqlio, sqlio::is_one),
+            (Format::Iozone, iozone::is_one),
+            (Format::Fio, fio::is_one),
+            (Format::Diskspd, diskspd::is_one),
+            (Format::Elbencho, elbencho::is_one),
+            (Format::Ior, ior::is_one),
+            (Format::Halfpower, jsonl::is_one),
+        ];
+        forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format))
+    }
+
+    fn read(self, source: Source<'_>) -> Result<Harvest, What> {
+        match self {
+            Format::Sqlio => sqlio::read(source),
+            Format::Iozone => iozone::read(source),
+            Format::Fio => fio::read(source),
+            Format::FioLog => fio::read_log(source),
+            Format::Diskspd => diskspd::read(source),
+            Format::Elbencho => elbencho::read(source),
+            Format::Ior => ior::read(source),
+            Format::Halfpower => jsonl::read(source),
+        }
+    }
+}
+
+/// Reads a file of another program.
+///
+/// # Errors
+/// When it cannot be read, is of no form that is known, or breaks off from its form: with the line.
+pub(crate) fn import(path: &Path, format: Option<Format>) -> Result<Imported, ImportError> {
+    let name = path.to_string_lossy();
+    let unreadable = |source| ImportError::Unreadable { file: name.to_string(), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    import_bytes(&name, &bytes, format)
+}
+
+/// The same of what was in a file.
+pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(ImportError::TooLarge { file: name.to_owned(), most: MAX_FILE_BYTES >> 20 });
+    }
+    let text = text::decoded(bytes);
+    let source = Source { name, text: &text };
+    let format = match format.or_else(|| Format::recognise(source)) {
+        Some(format) => format,
+        None => return Err(ImportError::Unknown { file: name.to_owned() }),
+    };
+    let broken = |what| ImportError::Broken { file: name.to_owned(), format: format.word(), what };
+    let harvest = format.read(source).map_err(broken)?;
+    if harvest.samples.is_empty() {
+        return Err(ImportError::Empty { file: name.to_owned(), format: format.word() });
+    }
+    Ok(harvest.finish(format))
+}
+
+impl Harvest {
+    /// Takes a sample.
+    fn take(&mut self, sample: Sample) -> Result<(), What> {
+        if self.samples.len() == MAX_SAMPLES {
+            return Err(What::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
+        }
+        let histograms = &sample.latency_histogram;
+        let own = [&histograms.read, &histograms.write, &histograms.trim].into_iter().flatten().count();
+        self.histograms += own;
+        if self.histograms > MAX_HISTOGRAMS {
+            return Err(What::whole(format!("it has more than {MAX_HISTOGRAMS} histograms; split it")));
+        }
+        self.samples.push(sample);
+        Ok(())
+    }
+
+    /// Something that makes every sample doubtful; said once.
+    fn doubt(&mut self, code: &str, message: impl Into<String>, remedy: &str) {
+        let message = message.into();
+        if self.doubts.iter().all(|doubt| doubt.code != code) {
+            self.doubts.push(Warning::new(code, message, remedy));
+        }
+    }
+
+    /// Something to know of the file.
+    fn note(&mut self, code: &str, message: impl Into<String>, remedy: &str) {
+        self.notes.push(Warning::new(code, message, remedy));
+    }
+
+    fn finish(mut self, format: Format) -> Imported {
+        let mut warnings = self.doubts.clone();
+        for sample in &mut self.samples {
+            for own in &sample.warnings {
+                if warnings.iter().all(|known| known.code != own.code) {
+                    warnings.push(own.clone());
+                }
+            }
+            sample.warnings.extend(self.doubts.iter().cloned());
+        }
+        warnings.append(&mut self.notes);
+        Imported { format, samples: self.samples, warnings }
+    }
+}

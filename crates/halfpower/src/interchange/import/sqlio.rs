@@ -1,0 +1,275 @@
+//! Traces of SQLIO: comma-separated, a row a test, 14 columns (Windows 2000 I/O Performance, table 8).
+//!
+//! MB are 2^20 bytes and KB 2^10, as its own rows show: 66.97 requests of 8 KB a second are printed as 0.52 MB/s. The
+//! table defines FileSize in KB; the study's own traces have it in MB, so the unit is decided from the data
+//! ([`size_unit`]). Rows that calibrate (no time, no depth, "Calibration" in the comment) measured nothing and are left
+//! out. The time stamp is of the end of a test, in local time of a place nobody names.
+
+use super::error::What;
+use super::record::{Told, began, fill_only, lasted, origin, used};
+use super::text::{c_time, lines, number, whole};
+use super::{Format, Harvest, Source};
+use halfpower_model::{
+    Buffering, Bytes, Environment, Nanoseconds, Operation, Pattern, Sample, WorkerKind, WorkloadSpec,
+};
+
+/// The columns, in their order.
+const COLUMNS: [&str; 14] = [
+    "MB/s",
+    "IO/s",
+    "Op",
+    "BlockSize",
+    "OutstandingIOs",
+    "Buffering",
+    "NumThreads",
+    "Time",
+    "FileSize",
+    "Clock(s)",
+    "User(ms)",
+    "Kernel(ms)",
+    "Time Stamp",
+    "Comment",
+];
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+/// A random request that takes longer than this on average has seeks of a good part of a disk in it.
+const LONG_SEEK_S: f64 = 0.010;
+/// Within a file of this size seeks are short: some hundredths of the smallest disks that such times are of.
+const SMALL_FILE_BYTES: u64 = 1 << 30;
+
+/// A row that was read.
+struct Row<'a> {
+    line: u64,
+    mib_per_s: f64,
+    requests_per_s: f64,
+    operation: Operation,
+    request_kib: u64,
+    depth: u32,
+    buffering: &'a str,
+    threads: u32,
+    time_s: u64,
+    file_size: u64,
+    clock_s: f64,
+    user_ms: f64,
+    kernel_ms: f64,
+    stamp: &'a str,
+    comment: &'a str,
+}
+
+/// Whether it begins like a trace.
+pub(super) fn is_one(text: &str) -> bool {
+    text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_heading)
+}
+
+fn is_heading(line: &str) -> bool {
+    let names = line.split(',').map(str::trim);
+    names.take(9).eq(COLUMNS[..9].iter().copied())
+}
+
+/// Every test of a trace.
+///
+/// # Errors
+/// At the first line that is no row.
+pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+    let mut harvest = Harvest::default();
+    let (mut rows, mut calibrations) = (Vec::new(), Vec::new());
+    for line in lines(source.text) {
+        let (number, line) = line?;
+        // A trace that was appended to has its heading again.
+        if line.trim().is_empty() || is_heading(line) {
+            continue;
+        }
+        let row = Row::read(number, line)?;
+        if row.calibrates() { calibrations.push(row) } else { rows.push(row) }
+    }
+    if let (Some(first), Some(last)) = (calibrations.first(), calibrations.last()) {
+        let (count, first, last) = (calibrations.len(), first.line, last.line);
+        let message = format!("{count} rows that only calibrate (lines {first} to {last}) are left out");
+        harvest.note("calibration", message, "nothing to do: they measure SQLIO itself");
+    }
+    let fallback = pattern_of(calibrations.iter().map(|row| row.comment));
+    let unit = size_unit(&rows, fallback, &mut harvest);
+    for row in &rows {
+        let sample = row.sample(source, fallback, unit, &mut harvest);
+        harvest.take(sample)?;
+    }
+    Ok(harvest)
+}
+
+impl<'a> Row<'a> {
+    fn read(line: u64, text: &'a str) -> Result<Self, What> {
+        // A comment has no comma by definition; what one has behind it anyway belongs to it.
+        let fields: Vec<&str> = text.splitn(COLUMNS.len(), ',').map(str::trim).collect();
+        if fields.len() < COLUMNS.len() - 1 {
+            let (have, want) = (fields.len(), COLUMNS.len());
+            return Err(What::at(line, format!("the row has {have} columns and not {want}; is the file cut short?")));
+        }
+        let wrong = |column: usize| {
+            let (name, value) = (COLUMNS[column], fields[column].chars().take(40).collect::<String>());
+            What::at(line, format!("column {}, {name}, is `{value}`, which it cannot be", column + 1))
+        };
+        let figure = |column: usize| number(fields[column]).ok_or_else(|| wrong(column));
+        let count = |column: usize| whole(fields[column]).ok_or_else(|| wrong(column));
+        let small = |column: usize| count(column)?.try_into().map_err(|_| wrong(column));
+        Ok(Row {
+            line,
+            mib_per_s: figure(0)?,
+            requests_per_s: figure(1)?,
+            operation: match fields[2].to_ascii_lowercase().as_str() {
+                "read" => Operation::Read,
+                "write" => Operation::Write,
+                _ => return Err(wrong(2)),
+            },
+            request_kib: count(3).and_then(|kib| if kib < MIB { Ok(kib) } else { Err(wrong(3)) })?,
+            depth: small(4)?,
+            buffering: match fields[5] {
+                known @ ("0" | "Y" | "S" | "H" | "N") => known,
+                _ => return Err(wrong(5)),
+            },
+            threads: small(6)?,
+            time_s: count(7)?,
+            file_size: count(8)?,
+            clock_s: figure(9)?,
+            user_ms: figure(10)?,
+            kernel_ms: figure(11)?,
+            stamp: fields[12],
+            comment: fields.get(13).copied().unwrap_or_default(),
+        })
+    }
+
+    fn calibrates(&self) -> bool {
+        (self.time_s == 0 && self.depth == 0) || self.comment.to_ascii_lowercase().ends_with("calibration")
+    }
+
+    fn buffering(&self) -> Buffering {
+        match self.buffering {
+            "S" => Buffering::Through,
+            "H" => Buffering::Direct,
+            "N" => Buffering::None,
+            _ => Buffering::Buffered,
+        }
+    }
+
+    /// Seconds a random request takes where one is outstanding; none for other rows.
+    fn random_request_s(&self, fallback: Option<Pattern>) -> Option<f64> {
+        let alone = self.depth == 1 && self.threads == 1 && self.requests_per_s > 0.0;
+        let random = pattern_of([self.comment]).or(fallback) == Some(Pattern::Random);
+        (alone && random && self.operation == Operation::Read).then(|| 1.0 / self.requests_per_s)
+    }
+
+    fn sample(&self, source: Source<'_>, fallback: Option<Pattern>, unit: u64, harvest: &mut Harvest) -> Sample {
+        let size = Some(Bytes(self.file_size.saturating_mul(unit))).filter(|size| size.0 > 0);
+        let own = pattern_of([self.comment]);
+        let said = WorkloadSpec {
+            operation: Some(self.operation),
+            pattern: own.or(fallback),
+            request_size: Some(Bytes(self.request_kib * KIB)),
+            depth: Some(self.depth),
+            workers: Some(self.threads),
+            worker_kind: Some(WorkerKind::Thread),
+            buffering: Some(self.buffering()),
+            span: size,
+            duration: Some(Nanoseconds::from_seconds(self.time_s as f64)),
+            ..WorkloadSpec::default()
+        };
+        if said.pattern.is_some() {
+            let whose = if own.is_some() { "the comments" } else { "the comments of the rows that calibrate" };
+            let message = format!("the trace has no column for the pattern; it is taken from {whose}");
+            harvest.doubt("pattern_from_comment", message, "check that the comments say what was run");
+        }
+        let mut sample = Sample::imported(
+            said.told(None),
+            Environment::unknown("", size),
+            origin(Format::Sqlio, source, Some(self.line), None),
+        );
+        let bytes_per_s = self.requests_per_s * (self.request_kib * KIB) as f64;
+        let requests = (self.requests_per_s * self.clock_s).round() as u64;
+        let told = Told {
+            requests: Some(requests),
+            bytes: Some(requests.saturating_mul(self.request_kib * KIB)),
+            requests_per_s: Some(self.requests_per_s),
+            bytes_per_s: Some(bytes_per_s),
+            ..Told::default()
+        };
+        fill_only(&mut sample, told);
+        harvest.doubt(
+            "requests_worked_out",
+            "the trace counts no requests: their number is its rate times its clock, and both are rounded",
+            "nothing to do",
+        );
+        lasted(&mut sample, self.clock_s);
+        used(&mut sample, self.user_ms / 1e3, self.kernel_ms / 1e3);
+        if let Some(end) = c_time(self.stamp) {
+            let began_at = end.checked_sub(jiff::Span::new().milliseconds((self.clock_s.min(1e12) * 1e3) as i64));
+            began(&mut sample, began_at.unwrap_or(end));
+            let message = "the time stamps name no zone: they are taken as UTC";
+            harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");
+        }
+        self.compare_rates(&mut sample);
+        sample.note = Some(self.comment.to_owned()).filter(|comment| !comment.is_empty());
+        sample
+    }
+
+    /// Both columns of rates say the same, in MB of 2^20, cut or rounded to two decimals; if not, one is wrong.
+    fn compare_rates(&self, sample: &mut Sample) {
+        let mib_per_s = self.requests_per_s * self.request_kib as f64 / 1024.0;
+        let rounding = 0.0101 + 0.0051 * self.request_kib as f64 / 1024.0;
+        if (mib_per_s - self.mib_per_s).abs() > rounding {
+            let message = format!(
+                "line {}: {} MB/s is not {} requests a second of {} KB; the latter was taken",
+                self.line, self.mib_per_s, self.requests_per_s, self.request_kib
+            );
+            let warning = halfpower_model::sample::Warning::new("rates_disagree", message, "look at the trace");
+            sample.warnings.push(warning);
+        }
+    }
+}
+
+/// The pattern that all comments agree on; none where they say none.
+fn pattern_of<'a>(comments: impl IntoIterator<Item = &'a str>) -> Option<Pattern> {
+    let mut found = None;
+    for comment in comments {
+        for word in comment.split_whitespace().map(str::to_ascii_lowercase) {
+            let pattern = match word.as_str() {
+                "random" | "rand" => Pattern::Random,
+                "sequential" | "seq" => Pattern::Sequential,
+                _ => continue,
+            };
+            if *found.get_or_insert(pattern) != pattern {
+                return None;
+            }
+        }
+    }
+    found
+}
+
+/// Bytes of the unit that FileSize is in: KB by definition, unless the rows show that it cannot be.
+///
+/// Random reads, one at a time, that take over 10 ms each have long seeks in them. A file that would be under 1 GiB in
+/// KB has none: then the figure is in MB.
+fn size_unit(rows: &[Row<'_>], fallback: Option<Pattern>, harvest: &mut Harvest) -> u64 {
+    let shows_mb = |row: &&Row<'_>| {
+        let size = row.file_size.saturating_mul(KIB);
+        let slow = row.random_request_s(fallback).is_some_and(|request_s| request_s > LONG_SEEK_S);
+        (1..SMALL_FILE_BYTES).contains(&size) && slow
+    };
+    if let Some(row) = rows.iter().find(shows_mb) {
+        let message = format!(
+            "FileSize is taken as MB, not as KB by its definition: random reads that take {:.0} ms each (line {}) seek \
+             over more than a file of {}",
+            1e3 / row.requests_per_s,
+            row.line,
+            Bytes(row.file_size.saturating_mul(KIB))
+        );
+        harvest.doubt("file_size_in_mb", message, "check the size of the test file");
+        return MIB;
+    }
+    if rows.iter().any(|row| row.file_size > 0) {
+        let message = "FileSize is taken as KB, by its definition: no row shows that it could not be";
+        harvest.note("file_size_in_kb", message, "check the size of the test file: some traces have it in MB");
+    }
+    KIB
+}
+
+#[cfg(test)]
+mod tests;

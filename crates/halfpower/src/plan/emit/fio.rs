@@ -1,0 +1,169 @@
+//! A plan as a job file for fio: one section a trial, or one a target of it, each trial behind a stonewall.
+//!
+//! fio draws its own places and its own mix from the seed, and goes through a file from its start; its law is the same
+//! and its requests are not. What it has no equal of is left out in a comment that says which trial and why. A test
+//! file has a name that was drawn when this was emitted; fio makes it, and a last section removes it.
+//!
+//! Source: fio's HOWTO, and its parser for what a value may hold (`parse.c`, `filesetup.c` of fio 3.33).
+
+mod job;
+
+use super::{Emission, EmitError, Trial, comment, is_test_file, name};
+use crate::ground::{Making, Place};
+use halfpower_model::{TargetKind, Workload};
+use std::fmt::Write;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+
+const NOTES: [&str; 3] = [
+    "fio draws its own places from the seed, and begins at the start of a file what Halfpower begins anywhere in it.",
+    "It counts limits for each job: those of all workers are divided among them. Intervals, and looking into the",
+    "block layer, are no part of the work and are left to fio's own options.",
+];
+const MADE: &str =
+    "fio fills the test file before the first job; the last section removes it, unless it is interrupted.";
+
+/// What every job has in common: files are filled with data and written over, never cut.
+const GLOBAL: &str = "
+[global]
+group_reporting=1
+overwrite=1
+fallocate=none
+unlink=0
+";
+
+/// Characters beside letters and digits that mean nothing to fio in the name of a file, or can be escaped. The others
+/// cut it short (`#`, `;`), are replaced (`$`) or cannot be said at all.
+const PLAIN: &str = "/._-+=@,%~: ()'[]";
+
+/// The job file.
+///
+/// # Errors
+/// When a target has a name that no job file can say, or fio has no equal of anything.
+pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, EmitError> {
+    let names: Vec<String> = emission.site.places().iter().map(file_name).collect::<Result<_, _>>()?;
+    let mut head = emission.head("a job file for fio");
+    head.extend(NOTES.map(str::to_owned));
+    let has_test_file = emission.site.places().iter().any(is_test_file);
+    head.extend(has_test_file.then(|| MADE.to_owned()));
+    let mut text: String = head.iter().map(|line| comment(line)).collect();
+    text.push_str(GLOBAL);
+    if let Some(note) = &emission.note {
+        // fio's results have it, where fio can be told.
+        let is_sayable = note.chars().all(is_sayable);
+        text.push_str(&if is_sayable {
+            format!("description={}\n", note.trim())
+        } else {
+            comment(&format!("Note: {note}"))
+        });
+    }
+    let words = emission.plan.names(&[]);
+    let mut reasons = Vec::new();
+    let mut is_empty = true;
+    for trial in emission.trials() {
+        let Trial { block, cell, workload } = &trial;
+        let label = &emission.plan.cells[*cell].label;
+        let title = format!("Block {block}, cell {cell} of {label}: {}", words[*cell]);
+        match sections(emission, &trial, &names) {
+            Ok(sections) => {
+                let _ = write!(text, "\n{}", comment(&title));
+                job::remarks(workload).iter().for_each(|remark| text.push_str(&comment(remark)));
+                text.push_str(&sections);
+                is_empty = false;
+            }
+            Err(reason) => {
+                let _ = write!(text, "\n{}", comment(&format!("Left out, as {reason}: {title}")));
+                reasons.push(reason);
+            }
+        }
+    }
+    if is_empty {
+        return Err(EmitError::Nothing(reasons.pop().unwrap_or_default()));
+    }
+    for (index, (_, name)) in
+        emission.site.places().iter().zip(&names).enumerate().filter(|(_, (place, _))| is_test_file(place))
+    {
+        let _ = write!(
+            text,
+            "\n[remove-test-file-{}]\nstonewall\nfilename={name}\nioengine=psync\nrw=read\nbs=512\nsize=512\nunlink=1\n",
+            index + 1
+        );
+    }
+    Ok(text)
+}
+
+/// The sections of a trial: one for each target where workers have their own; the reason where fio has no equal.
+fn sections(emission: &Emission<'_>, trial: &Trial, names: &[String]) -> Result<String, String> {
+    let Trial { block, cell, workload } = trial;
+    let range = emission.range(workload);
+    let places = &emission.site.places()[range.clone()];
+    if let Some(reason) = job::no_equal(workload, places.iter().any(is_file)) {
+        return Err(reason.to_owned());
+    }
+    let mut text = String::new();
+    for (volume, (place, name)) in places.iter().zip(&names[range]).enumerate() {
+        let suffix = if places.len() > 1 { format!("-target-{}", volume + 1) } else { String::new() };
+        let _ = writeln!(text, "[block-{block}-cell-{cell}{suffix}]");
+        if volume == 0 {
+            text.push_str("stonewall\n");
+        }
+        for (key, value) in target(place, name).into_iter().chain(job::settings(workload, volume, is_null(place))?) {
+            let _ = writeln!(text, "{key}={value}");
+        }
+    }
+    Ok(text)
+}
+
+/// What a section goes to.
+fn target(place: &Place, name: &str) -> Vec<(&'static str, String)> {
+    if is_null(place) {
+        return Vec::new();
+    }
+    let mut target = vec![("filename", name.to_owned())];
+    if place.making == Making::Nothing {
+        // What is gone is missed, and not made anew.
+        target.push(("allow_file_create", "0".to_owned()));
+    }
+    target
+}
+
+fn is_null(place: &Place) -> bool {
+    place.facts.kind == TargetKind::Null
+}
+
+fn is_file(place: &Place) -> bool {
+    place.facts.kind == TargetKind::File
+}
+
+/// The name of what is measured as a job file says it: a colon would begin another file.
+fn file_name(place: &Place) -> Result<String, EmitError> {
+    let mut name = name(&place.path)?;
+    if !is_null(place) && (!name.chars().all(is_sayable) || name.ends_with(' ')) {
+        return Err(EmitError::FioName(name.escape_debug().to_string()));
+    }
+    if is_test_file(place) {
+        name = drawn(&name);
+    }
+    Ok(name.replace(':', "\\:"))
+}
+
+fn is_sayable(c: char) -> bool {
+    c.is_alphanumeric() || PLAIN.contains(c)
+}
+
+/// A name in the directory that nobody has and nobody can guess.
+fn drawn(directory: &str) -> String {
+    loop {
+        // Its keys are the system's random bytes.
+        let number = RandomState::new().build_hasher().finish();
+        let name = format!("{}/halfpower-{number:016x}.test", directory.trim_end_matches('/'));
+        if Path::new(&name).symlink_metadata().is_err() {
+            return name;
+        }
+    }
+}
+
+/// Bytes or requests of all workers, for each of them.
+fn share(all: u64, workload: &Workload) -> u64 {
+    all.div_ceil(u64::from(workload.workers))
+}

@@ -1,0 +1,379 @@
+//! A workload in fio's words, and what fio has no words for.
+
+use super::share;
+use halfpower_model::content::Data;
+use halfpower_model::stream::RequestKind;
+use halfpower_model::workload::{RwFlag, Thousandths};
+use halfpower_model::{
+    Among, Arrivals, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout, Nanoseconds, Operation,
+    Pattern, Personality, Rate, RingOption, Sharing, Verify, Wish, WorkerKind, Workload,
+};
+
+type Settings = Vec<(&'static str, String)>;
+
+/// Options of a ring that fio sets as it likes.
+const ITS_OWN: [RingOption; 5] = [
+    RingOption::SingleIssuer,
+    RingOption::DeferTaskrun,
+    RingOption::CoopTaskrun,
+    RingOption::NoSqarray,
+    RingOption::RegisteredRing,
+];
+
+/// Why fio has no equal of a workload; none where it has one.
+pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static str> {
+    let operation = workload.operation;
+    let (_, on_one_target) = workload.position(0);
+    let ordered = workload.pattern.is_ordered();
+    let reasons = [
+        (
+            operation.has(RequestKind::Flush) || (operation.has(RequestKind::Trim) && operation != Operation::Trim),
+            "fio mixes reads and writes only",
+        ),
+        (operation == Operation::Trim && on_file, "fio trims devices, and no files"),
+        (workload.layout != Layout::Each, "fio makes no stripes and no mirrors"),
+        (workload.personality == Personality::Plugin, "fio does not load Halfpower's plug-ins"),
+        (workload.personality == Personality::Nvme, "fio sends such commands to another device, /dev/ng, not to this"),
+        (
+            workload.rw_flags.iter().any(|flag| flag != RwFlag::Hipri),
+            "fio has no such flags of single requests, or they mean something else there",
+        ),
+        (
+            workload.personality != Personality::Vectored && !workload.rw_flags.is_empty(),
+            "fio has flags of single requests for pvsync2 only",
+        ),
+        (
+            ITS_OWN.iter().any(|option| workload.ring.wish(*option) != Wish::Default),
+            "fio sets these options of a ring itself",
+        ),
+        (workload.pattern == Pattern::Reverse, "going down, fio never comes to the last place"),
+        (matches!(workload.pattern, Pattern::Strided { .. }), "fio's strides come to the same places in each pass"),
+        (
+            matches!(workload.pattern, Pattern::Normal { .. }),
+            "the deviation of fio's normal distribution is another, and its places are spread",
+        ),
+        (workload.pattern == Pattern::Zipf { theta: Thousandths(1000) }, "fio takes no zipf with an exponent of 1"),
+        (
+            workload.pattern == Pattern::Shuffled && on_one_target > 1,
+            "each of fio's jobs goes to every place, where these workers take turns",
+        ),
+        (workload.sharing == Sharing::Cursor && on_one_target > 1, "fio's jobs do not take turns in one order"),
+        (
+            ordered && workload.sizes.is_empty() && workload.step() != workload.request_size,
+            "fio leaves no gaps between requests in order",
+        ),
+        (workload.file_state != FileState::Written, "fio does not bring a file into a state between jobs"),
+        (workload.closing == Closing::Timed, "fio does not count closing"),
+        (
+            workload.verify != Verify::Off && (operation != Operation::Write || on_one_target > 1),
+            "fio checks what one job has written, and no mix",
+        ),
+        (workload.cpu_accounting == CpuAccounting::Soaker, "fio has no soaker"),
+        (workload.processors.is_some(), "fio binds jobs to processors, and not itself to a number of them"),
+        (
+            [workload.limits.duration, Some(workload.warmup)].iter().flatten().any(|time| !time.0.is_multiple_of(1000)),
+            "fio's times are whole microseconds",
+        ),
+        (
+            !has_whole_rate(workload),
+            "fio's rates are those of one job and one direction, and these do not divide evenly",
+        ),
+        (
+            matches!(workload.rate, Some(Rate::Requests(_))) && !workload.sizes.is_empty(),
+            "fio counts requests a second of one size only",
+        ),
+        (whole_shares(workload).is_none(), "fio's shares of sizes are whole percents"),
+    ];
+    reasons.iter().find(|(applies, _)| *applies).map(|(_, reason)| *reason)
+}
+
+/// What is nearly the same in fio, and in what it differs.
+pub(super) fn remarks(workload: &Workload) -> Vec<&'static str> {
+    let remarks = [
+        (
+            matches!(workload.pattern, Pattern::HotCold { .. }),
+            "The hot places lie together at the start of the file; Halfpower's are spread.",
+        ),
+        (
+            workload.arrivals != Arrivals::Closed,
+            "fio counts latency from when a request is issued, Halfpower from when it was due.",
+        ),
+        (
+            matches!(workload.data, Data::Duplicate { .. }) && workload.request_size.0 != 4096,
+            "What is written twice is a request in fio, and 4 KiB in Halfpower.",
+        ),
+        (
+            workload.verify != Verify::Off,
+            "fio checks sums; Halfpower also knows where a block belongs and which write it is of.",
+        ),
+    ];
+    remarks.iter().filter(|(applies, _)| *applies).map(|(_, remark)| *remark).collect()
+}
+
+/// The settings of the jobs on one of the targets.
+///
+/// # Errors
+/// When nobody works there.
+pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Result<Settings, String> {
+    let workers = (0..workload.workers).filter(|worker| workload.volume_of(*worker) == volume).count() as u64;
+    if workers == 0 {
+        return Err("one of its targets has no workers".to_owned());
+    }
+    // What has no place here: `no_equal` answers for it, or it is no part of the work.
+    let Workload {
+        operation: _,
+        unknown: _,
+        pattern: _,
+        sharing: _,
+        request_size: _,
+        sizes: _,
+        align: _,
+        offset: _,
+        depth,
+        submit_batch,
+        wait_batch,
+        workers: _,
+        worker_kind,
+        buffering,
+        personality: _,
+        plugin: _,
+        ring: _,
+        rw_flags: _,
+        layout: _,
+        among: Among::All | Among::First(_) | Among::Only(_) | Among::Each | Among::Growing,
+        targets: _,
+        span: _,
+        limits: _,
+        arrivals: _,
+        rate: _,
+        warmup: _,
+        interval: _,
+        cache,
+        file_state: _,
+        durability,
+        closing: _,
+        data,
+        verify,
+        seed,
+        block_phases: _,
+        cpus,
+        processors: _,
+        cpu_accounting: _,
+    } = workload;
+    let mut settings = directions(workload);
+    settings.extend(places(workload, workers));
+    settings.extend(way(workload, is_null));
+    settings.extend([
+        ("iodepth", depth.to_string()),
+        ("iodepth_batch", submit_batch.to_string()),
+        ("iodepth_batch_complete_min", wait_batch.to_string()),
+        ("numjobs", workers.to_string()),
+        ("thread", u8::from(*worker_kind == WorkerKind::Thread).to_string()),
+        ("direct", u8::from(buffering.is_direct()).to_string()),
+        ("sync", if buffering.is_through() { "dsync" } else { "none" }.to_owned()),
+    ]);
+    settings.push(match cache {
+        CachePolicy::Keep => ("invalidate", "0".to_owned()),
+        CachePolicy::Cold => ("invalidate", "1".to_owned()),
+        CachePolicy::Warm => ("pre_read", "1".to_owned()),
+    });
+    settings.extend(match durability {
+        Durability::None => None,
+        Durability::FlushAtEnd => Some(("end_fsync", "1".to_owned())),
+        Durability::Fsync { every } => Some(("fsync", every.to_string())),
+        Durability::Fdatasync { every } => Some(("fdatasync", every.to_string())),
+    });
+    if workload.operation.writes() {
+        settings.extend(bytes_of_writes(data));
+        settings.extend(match verify {
+            Verify::Off => vec![],
+            Verify::Stamp => vec![("verify", "crc32c".to_owned()), ("do_verify", "0".to_owned())],
+            Verify::ReadBack => vec![("verify", "crc32c".to_owned()), ("do_verify", "1".to_owned())],
+        });
+    }
+    if !cpus.is_empty() {
+        let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+        settings.extend([("cpus_allowed", cpus.join(",")), ("cpus_allowed_policy", "split".to_owned())]);
+    }
+    settings.extend(pace(workload));
+    settings.extend(end(workload));
+    // fio takes no more than 63 bits.
+    settings.push(("randseed", (seed >> 1).to_string()));
+    Ok(settings)
+}
+
+/// What the requests do.
+fn directions(workload: &Workload) -> Settings {
+    let random = if workload.pattern.is_ordered() { "" } else { "rand" };
+    let percent = |kind| workload.operation.percent(kind);
+    let mut settings = match workload.operation {
+        Operation::Mix(_) => vec![("rw", format!("{random}rw")), ("rwmixread", percent(RequestKind::Read).to_string())],
+        only => vec![("rw", format!("{random}{only}"))],
+    };
+    match whole_shares(workload) {
+        Some(shares) if !shares.is_empty() => settings.push(("bssplit", shares)),
+        _ => settings.push(("bs", workload.request_size.0.to_string())),
+    }
+    settings
+}
+
+/// Where they go.
+fn places(workload: &Workload, workers: u64) -> Settings {
+    let span = workload.span.0 - workload.offset.0;
+    let mut settings = Settings::new();
+    if workload.pattern.is_ordered() && workload.sharing == Sharing::Parts && workers > 1 {
+        let step = workload.step().0;
+        let part =
+            if workload.sizes.is_empty() { workload.places() / workers * step } else { span / workers / step * step };
+        settings.extend([("size", part.to_string()), ("offset_increment", part.to_string())]);
+    } else {
+        settings.push(("size", span.to_string()));
+    }
+    if workload.offset.0 > 0 {
+        settings.push(("offset", workload.offset.0.to_string()));
+    }
+    if workload.align.is_some() && !workload.pattern.is_ordered() {
+        settings.push(("blockalign", workload.step().0.to_string()));
+    }
+    let distribution = match workload.pattern {
+        Pattern::Zipf { theta } => Some(format!("zipf:{theta}")),
+        Pattern::Pareto { share } => Some(format!("pareto:{share}")),
+        Pattern::HotCold { requests_percent: requests, places_percent: places } => {
+            Some(format!("zoned:{requests}/{places}:{}/{}", 100 - requests, 100 - places))
+        }
+        _ => None,
+    };
+    settings.extend(distribution.map(|distribution| ("random_distribution", distribution)));
+    if !workload.pattern.is_ordered() {
+        // Any place again and again; with its map, fio comes to each once.
+        settings.push(("norandommap", u8::from(workload.pattern != Pattern::Shuffled).to_string()));
+    }
+    settings
+}
+
+/// The engine and its options.
+fn way(workload: &Workload, is_null: bool) -> Settings {
+    let engine = match workload.personality {
+        _ if is_null => "null",
+        Personality::Sync => "psync",
+        Personality::Vectored => "pvsync2",
+        Personality::Mmap => "mmap",
+        Personality::Libaio => "libaio",
+        Personality::IoUring | Personality::Nvme => "io_uring",
+        Personality::Sg => "sg",
+        Personality::Null | Personality::Plugin => "null",
+    };
+    let mut settings = vec![("ioengine", engine.to_owned())];
+    let mut on = |key| settings.push((key, "1".to_owned()));
+    if engine == "io_uring" {
+        let wish = |option| workload.ring.wish(option);
+        if wish(RingOption::RegisteredFiles) != Wish::Declined {
+            on("registerfiles");
+        }
+        if wish(RingOption::RegisteredBuffers) != Wish::Declined {
+            on("fixedbufs");
+        }
+        if wish(RingOption::Sqpoll) == Wish::Asked {
+            on("sqthread_poll");
+        }
+        if wish(RingOption::Iopoll) == Wish::Asked {
+            on("hipri");
+        }
+    }
+    if engine == "pvsync2" && workload.rw_flags.has(RwFlag::Hipri) {
+        on("hipri");
+    }
+    settings
+}
+
+/// What writes carry.
+fn bytes_of_writes(data: &Data) -> Settings {
+    match data {
+        Data::Incompressible => vec![("scramble_buffers", "1".to_owned())],
+        Data::Compressible { percent } => {
+            vec![("buffer_compress_percentage", percent.to_string()), ("buffer_compress_chunk", "512".to_owned())]
+        }
+        Data::Duplicate { percent } => vec![("dedupe_percentage", percent.to_string())],
+        Data::Zeros => vec![("zero_buffers", "1".to_owned())],
+        Data::Repeated { bytes } => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            vec![("buffer_pattern", format!("0x{digits}"))]
+        }
+    }
+}
+
+/// How they arrive.
+fn pace(workload: &Workload) -> Settings {
+    let Some(rate) = workload.rate else { return Settings::new() };
+    let (key, all) = match rate {
+        Rate::Requests(all) => ("rate_iops", all),
+        Rate::Bytes(all) => ("rate", all),
+    };
+    let process = if workload.arrivals == Arrivals::Poisson { "poisson" } else { "linear" };
+    let of = |kind| all * u64::from(workload.operation.percent(kind)) / 100 / u64::from(workload.workers);
+    // Where there are none of a kind, its rate does not count, and 0 would mean no limit.
+    let directions = [RequestKind::Read, RequestKind::Write, RequestKind::Trim].map(|kind| match of(kind) {
+        0 => String::new(),
+        rate => rate.to_string(),
+    });
+    vec![(key, directions.join(",").trim_end_matches(',').to_owned()), ("rate_process", process.to_owned())]
+}
+
+/// Whether the rate comes to whole numbers for each job and direction.
+fn has_whole_rate(workload: &Workload) -> bool {
+    let (Some(Rate::Requests(all) | Rate::Bytes(all)), parts) = (workload.rate, 100 * u128::from(workload.workers))
+    else {
+        return true;
+    };
+    let shares =
+        [RequestKind::Read, RequestKind::Write, RequestKind::Trim].map(|kind| workload.operation.percent(kind));
+    shares.iter().all(|percent| (u128::from(all) * u128::from(*percent)).is_multiple_of(parts))
+}
+
+/// When it ends.
+fn end(workload: &Workload) -> Settings {
+    let mut settings = Settings::new();
+    let limits = workload.limits;
+    let time = |time: Nanoseconds| format!("{}us", time.0 / 1000);
+    if let Some(duration) = limits.duration {
+        settings.push(("runtime", time(duration)));
+    }
+    // A file that was gone through is gone through again, until a limit is reached.
+    let whole = |bytes: u64| bytes.div_ceil(workload.request_size.0) * workload.request_size.0;
+    let by_requests = limits.requests.map(|requests| share(requests, workload));
+    let by_bytes = limits.bytes.map(|bytes| whole(share(bytes.0, workload)));
+    let bytes =
+        by_requests.map(|requests| requests.saturating_mul(workload.request_size.0)).into_iter().chain(by_bytes);
+    match bytes.min() {
+        Some(bytes) => settings.push(("io_size", bytes.min(i64::MAX as u64).to_string())),
+        None => settings.push(("time_based", "1".to_owned())),
+    }
+    if let Some(requests) = by_requests {
+        settings.push(("number_ios", requests.to_string()));
+    }
+    if workload.warmup.0 > 0 {
+        settings.push(("ramp_time", time(workload.warmup)));
+    }
+    settings
+}
+
+/// Sizes and their shares as fio has them, empty where all are of one size; none where they are no whole percents.
+fn whole_shares(workload: &Workload) -> Option<String> {
+    if workload.sizes.is_empty() {
+        return Some(String::new());
+    }
+    let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim];
+    let list = |kind: RequestKind| {
+        let sizes = workload.sizes.of(kind);
+        let sum: u32 = sizes.iter().map(|(_, weight)| weight).sum();
+        let one = |(size, weight): &(halfpower_model::Bytes, u32)| {
+            (weight * 100).is_multiple_of(sum).then(|| format!("{}/{}", size.0, weight * 100 / sum))
+        };
+        sizes.iter().map(one).collect::<Option<Vec<_>>>().map(|sizes| sizes.join(":"))
+    };
+    // A kind that nothing was said of has no requests; fio wants something there.
+    let lists: Vec<String> = kinds.into_iter().map(list).collect::<Option<_>>()?;
+    let said = lists.iter().find(|list| !list.is_empty())?.clone();
+    let lists: Vec<String> = lists.into_iter().map(|list| if list.is_empty() { said.clone() } else { list }).collect();
+    Some(lists.join(","))
+}

@@ -1,0 +1,133 @@
+//! Plans for other hands: the job of the study's cmdgen, which wrote batch files of calls of SQLIO.
+//!
+//! What is emitted measures the plan's cells in the plan's own order, with its seeds, as often as every cell is sure to
+//! be measured; it cannot go on where results vary, as a run does. It names what the user named, and only what the plan
+//! itself may write is written. What cannot be said truly is refused or left out with the reason, never bent.
+
+mod fio;
+mod options;
+mod shell;
+
+pub(crate) use fio::fio;
+pub(crate) use options::options;
+pub(crate) use shell::shell;
+
+use super::Plan;
+use crate::ground::{Making, Place, Site};
+use halfpower_engine::NULL_TARGET;
+use halfpower_model::Workload;
+use std::ops::Range;
+use std::path::Path;
+
+/// Why a plan cannot be emitted. Each message ends with the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EmitError {
+    /// A name that is no text.
+    #[error(
+        "the name {0} is not UTF-8, and what is emitted is text; rename it, or measure it with `halfpower study run`"
+    )]
+    NotText(String),
+    /// The current directory is gone.
+    #[error("{0} has no absolute name: the current directory is gone; go to another one")]
+    Nowhere(String),
+    /// A file that a workload takes data from, and the script cannot give it back.
+    #[error(
+        "the study leaves holes in {0}, which a script cannot fill again; name a directory, whose test file it makes \
+         anew, or use `halfpower study run`"
+    )]
+    Holes(String),
+    /// A name that a job file cannot say.
+    #[error("fio's job files have no way to write the name {0}; rename it, or use --emit shell")]
+    FioName(String),
+    /// Nothing was left to emit.
+    #[error("fio has no equal of any workload of the study ({0}); use --emit shell")]
+    Nothing(String),
+}
+
+/// What is emitted, and from which command.
+#[derive(Clone, Debug)]
+pub(crate) struct Emission<'a> {
+    /// What is measured.
+    pub(crate) plan: &'a Plan,
+    /// Where.
+    pub(crate) site: &'a Site,
+    /// The command that emits it, without the program's name.
+    pub(crate) typed: &'a str,
+    /// What the environment says of it now; a script looks again when it runs.
+    pub(crate) note: Option<String>,
+}
+
+/// One measurement.
+struct Trial {
+    /// Which repetition, from 0.
+    block: u32,
+    cell: usize,
+    workload: Workload,
+}
+
+impl Emission<'_> {
+    /// The least repetitions, in the order in which they run.
+    fn trials(&self) -> impl Iterator<Item = Trial> {
+        let plan = self.plan;
+        (0..plan.repetitions.min).flat_map(move |block| {
+            let order = plan.order_of_block(block).into_iter();
+            order.map(move |cell| Trial { block, cell, workload: plan.workload(cell, block) })
+        })
+    }
+
+    /// Which of the places a workload goes to.
+    fn range(&self, workload: &Workload) -> Range<usize> {
+        let places = self.site.places().len();
+        workload.among.range(places as u32).unwrap_or(0..places)
+    }
+
+    /// What the reader should know first, a line each.
+    fn head(&self, form: &str) -> Vec<String> {
+        let Plan { study, target, repetitions, .. } = self.plan;
+        let mut head = vec![
+            format!("The study {study} on {target}, as {form}."),
+            format!("Made by halfpower {} with: halfpower {}", env!("CARGO_PKG_VERSION"), self.typed),
+            String::new(),
+            format!(
+                "Every workload is measured {} time{}, the least that the study asks for{}.",
+                repetitions.min,
+                if repetitions.min == 1 { "" } else { "s" },
+                if repetitions.max > repetitions.min {
+                    format!("; `halfpower study run` goes on, to {} at most", repetitions.max)
+                } else {
+                    String::new()
+                },
+            ),
+        ];
+        head.extend(self.plan.lengthened.clone());
+        head.extend(self.plan.skipped.iter().map(|skipped| {
+            format!("Left out of {}: {} of its workloads: {}", skipped.label, skipped.cells, skipped.reason)
+        }));
+        head
+    }
+}
+
+/// A line of a comment: what is in it cannot end it.
+fn comment(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() || is_separator(c) { ' ' } else { c }).collect();
+    format!("# {line}").trim_end().to_owned() + "\n"
+}
+
+/// Ends a line or turns its direction for those who show it.
+fn is_separator(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The absolute name of a path, as text.
+fn name(path: &Path) -> Result<String, EmitError> {
+    if path.as_os_str() == NULL_TARGET {
+        return Ok(NULL_TARGET.to_owned());
+    }
+    let absolute = std::path::absolute(path).map_err(|_| EmitError::Nowhere(path.display().to_string()))?;
+    absolute.into_os_string().into_string().map_err(|name| EmitError::NotText(name.to_string_lossy().into_owned()))
+}
+
+/// Whether the file is made for this alone, and goes when it is over.
+fn is_test_file(place: &Place) -> bool {
+    matches!(place.making, Making::TestFile(_))
+}

@@ -1,0 +1,207 @@
+//! A plan as a script for a POSIX shell: one `halfpower io` a trial.
+//!
+//! A test file is made in a new directory of its own, by mkdir(1), which refuses a name that is taken; the script
+//! removes both however it ends, unless it is killed outright. A file that the user named is made only where nothing
+//! has its name (noclobber) and stays. Nothing else is ever written, but targets for which the user said --overwrite,
+//! and each only by trials that write.
+
+use super::{Emission, EmitError, Trial, comment, is_test_file, name, options};
+use crate::cli::quoted;
+use crate::ground::{Making, Place};
+use crate::plan::Plan;
+use halfpower_engine::Access;
+use halfpower_model::{TargetKind, Workload};
+use std::fmt::Write;
+
+const NOTE: &str =
+    "Each trial is a run of its own in the store, with the note in $HALFPOWER_NOTE, else in $sqlio_note.";
+const PROGRAM: &str = "$HALFPOWER is the program, where it is not the halfpower on the path.";
+
+/// What every script begins with. A trial that fails does not end it; a program that is not there does, and Ctrl-C.
+const START: &str = r#"
+set -u
+note=${HALFPOWER_NOTE:-${sqlio_note:-}}
+failures=0
+
+halfpower() {
+    command "${HALFPOWER:-halfpower}" "$@"
+}
+
+failed() {
+    case $1 in 126 | 127 | 130) exit "$1" ;; esac
+    failures=$((failures + 1))
+}
+"#;
+
+/// What removes test files; the parts in between remove one each.
+const BEFORE_REMOVAL: &str = "\nclean_up() {\n";
+const AFTER_REMOVAL: &str = "    :
+}
+trap clean_up EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+";
+
+const END: &str = r#"
+if [ "$failures" -gt 0 ]; then
+    echo "$failures of the trials failed." >&2
+    exit 1
+fi
+"#;
+
+/// The script.
+///
+/// # Errors
+/// When a target has no name that a script can hold, or a trial would want data back that an earlier one has lost.
+pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, EmitError> {
+    let places = Places::of(emission)?;
+    let mut script = "#!/bin/sh\n".to_owned();
+    let mut head = emission.head("a script of single commands");
+    head.push(NOTE.to_owned());
+    head.push(PROGRAM.to_owned());
+    head.push(writing(emission.plan));
+    script.extend(head.iter().map(|line| comment(line)));
+    script.push_str(START);
+    places.make(&mut script, emission.plan);
+    let words = emission.plan.names(&[]);
+    let peaks: Vec<String> =
+        emission.site.peaks().iter().map(|peak| format!(" --pap {}={}B/s", peak.level, peak.bytes_per_s.0)).collect();
+    let mut trials = emission.trials().peekable();
+    while let Some(Trial { block, cell, workload }) = trials.next() {
+        let label = &emission.plan.cells[cell].label;
+        let _ = write!(script, "\n{}", comment(&format!("Block {block}, cell {cell} of {label}: {}", words[cell])));
+        let range = emission.range(&workload);
+        let chosen = &places.0[range];
+        script.push_str("halfpower io");
+        chosen.iter().for_each(|place| script.extend([" ", &place.word]));
+        options(&workload).into_iter().for_each(|option| script.extend([" ", &quoted(option.into())]));
+        script.push_str(&peaks.concat());
+        for place in chosen.iter().filter(|place| workload.operation.destroys() && place.may_be_lost()) {
+            let _ = write!(script, " --overwrite={}", place.word);
+        }
+        script.push_str(" --note=\"$note\" || failed $?\n");
+        if trials.peek().is_some() {
+            make_anew(&mut script, chosen, &workload)?;
+        }
+    }
+    script.push_str(END);
+    Ok(script)
+}
+
+/// What it writes, in a sentence.
+fn writing(plan: &Plan) -> String {
+    match plan.bytes_written_by_all(plan.repetitions.min) {
+        bytes if bytes.0 == 0 => "It writes nothing.".to_owned(),
+        bytes => format!("It writes {bytes} at most."),
+    }
+}
+
+/// Gives files that a trial has left holes in their data back: the next may want it.
+fn make_anew(script: &mut String, chosen: &[ShellPlace<'_>], workload: &Workload) -> Result<(), EmitError> {
+    if !workload.leaves_holes() {
+        return Ok(());
+    }
+    let files = chosen.iter().filter(|shell| shell.place.facts.kind == TargetKind::File);
+    let mut are_there = false;
+    for shell in files {
+        if !is_test_file(shell.place) {
+            return Err(EmitError::Holes(shell.place.path.display().to_string()));
+        }
+        let _ = writeln!(script, "rm -f -- {}", shell.word);
+        are_there = true;
+    }
+    if are_there {
+        script.push_str("make_files\n");
+    }
+    Ok(())
+}
+
+/// A place, and the word by which the script calls it.
+struct ShellPlace<'a> {
+    place: &'a Place,
+    /// Its name, or that of the directory it is made in.
+    name: String,
+    /// Quoted, or a variable.
+    word: String,
+    /// What tells its variables from those of others.
+    number: usize,
+}
+
+struct Places<'a>(Vec<ShellPlace<'a>>);
+
+impl<'a> Places<'a> {
+    fn of(emission: &Emission<'a>) -> Result<Self, EmitError> {
+        let shell = |(index, place): (usize, &'a Place)| {
+            let number = index + 1;
+            let name = name(&place.path)?;
+            let word = if is_test_file(place) { format!("\"$file_{number}\"") } else { quoted(name.clone().into()) };
+            Ok(ShellPlace { place, name, word, number })
+        };
+        emission.site.places().iter().enumerate().map(shell).collect::<Result<_, _>>().map(Places)
+    }
+
+    /// Makes what is not there.
+    fn make(&self, script: &mut String, plan: &Plan) {
+        let made: Vec<&ShellPlace<'a>> = self.0.iter().filter(|shell| shell.place.making != Making::Nothing).collect();
+        let Some(first) = made.first() else { return };
+        for shell in &made {
+            let _ = writeln!(script, "made_{}=", shell.number);
+        }
+        script.push_str(BEFORE_REMOVAL);
+        made.iter().for_each(|shell| script.push_str(&shell.removal()));
+        script.push_str(AFTER_REMOVAL);
+        made.iter().for_each(|shell| script.push_str(&shell.room()));
+        // A read of one request: what it goes to is made and filled first.
+        script.push_str("\nmake_files() {\n    halfpower io");
+        made.iter().for_each(|shell| script.extend([" ", &shell.word]));
+        let size = first.place.facts.size_bytes.exactly();
+        let _ = write!(script, " --size {size} --request-size 512 --buffering buffered --personality sync");
+        let _ = write!(script, " --requests 1 --seed {} --no-store", plan.seed);
+        for shell in made.iter().filter(|shell| !is_test_file(shell.place)) {
+            let _ = write!(script, " --overwrite={}", shell.word);
+        }
+        script.push_str(" >/dev/null || exit\n}\nmake_files\n");
+        for shell in made.iter().filter(|shell| shell.place.making == Making::NamedFile) {
+            let _ = writeln!(script, "made_{}=", shell.number);
+        }
+    }
+}
+
+impl ShellPlace<'_> {
+    /// Whether a trial that writes may write it.
+    fn may_be_lost(&self) -> bool {
+        self.place.access == Access::Overwrite && self.place.facts.kind != TargetKind::Null
+    }
+
+    /// What removes it, where it was made and does not stay.
+    fn removal(&self) -> String {
+        let ShellPlace { word, number, .. } = self;
+        match self.place.making {
+            Making::TestFile(_) => {
+                format!("    [ -z \"$made_{number}\" ] || {{ rm -f -- {word}; rmdir -- \"$made_{number}\"; }}\n")
+            }
+            // Half made it is of no use.
+            Making::NamedFile => format!("    [ -z \"$made_{number}\" ] || rm -f -- {word}\n"),
+            Making::Nothing | Making::LargerFile => String::new(),
+        }
+    }
+
+    /// What takes a name that nobody has.
+    fn room(&self) -> String {
+        let ShellPlace { place, name, word, number } = self;
+        match &place.making {
+            Making::TestFile(_) => {
+                let directory = quoted(name.into());
+                format!(
+                    "\nnew={directory}/halfpower-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \\n')\n\
+                     file_{number}=$new/halfpower.test\n\
+                     mkdir -m 700 -- \"$new\" || exit\n\
+                     made_{number}=$new\n"
+                )
+            }
+            Making::NamedFile => format!("\n(set -C && : >{word}) || exit\nmade_{number}={word}\n"),
+            Making::Nothing | Making::LargerFile => String::new(),
+        }
+    }
+}

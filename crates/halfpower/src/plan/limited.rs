@@ -1,0 +1,44 @@
+//! Longer trials under a control group's limit.
+//!
+//! The kernel's throttle gives back at once what was left unused for a tenth of a second or so. A trial that is hardly
+//! longer has up to twice the rate that is set, and the luckiest of many such trials stands for none. So what a limit is
+//! known to hold back is measured for longer, after a warm-up that spends what was left.
+
+use super::Plan;
+use halfpower_model::{Environment, LevelName, Nanoseconds, Workload};
+
+/// What spends a throttle's rest.
+const WARMUP: Nanoseconds = Nanoseconds(250_000_000);
+
+/// Makes every trial last `least` whose requests pass a limit, and says so in the plan.
+pub(super) fn lengthen(plan: &mut Plan, least: Nanoseconds, environment: &Environment) {
+    let source = |name: LevelName| {
+        let mut levels = environment.all_targets().flat_map(|target| &target.levels);
+        levels
+            .find(|level| level.name == name)
+            .and_then(|level| level.channels.iter().find(|c| c.pap_bytes_per_s.is_some()))
+    };
+    let (of_reads, of_writes) = (source(LevelName::ReadLimit), source(LevelName::WriteLimit));
+    let is_short = |workload: &Workload| workload.limits.duration.is_some_and(|duration| duration < least);
+    let mut seen = [false; 2];
+    for workload in plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(|workload| is_short(workload)) {
+        let held =
+            [of_reads.is_some() && workload.operation.reads(), of_writes.is_some() && workload.operation.writes()];
+        if held.contains(&true) {
+            workload.limits.duration = Some(least);
+            workload.warmup = workload.warmup.max(WARMUP);
+            seen = [seen[0] || held[0], seen[1] || held[1]];
+        }
+    }
+    let what = match seen {
+        [true, true] => "reads and writes",
+        [true, false] => "reads",
+        [false, true] => "writes",
+        [false, false] => return,
+    };
+    let by = [of_reads, of_writes].into_iter().zip(seen).find_map(|(channel, seen)| channel.filter(|_| seen));
+    let by = by.map_or("a limit", |channel| channel.source.as_str());
+    plan.lengthened = Some(format!(
+        "Trials of {what} last {least}: {by} holds them back, and what it gives back at once would show in shorter ones"
+    ));
+}

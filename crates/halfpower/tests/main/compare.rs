@@ -1,0 +1,64 @@
+//! Comparing two runs: what changed, and the status that says so.
+
+use crate::support::Lab;
+
+/// What iozone prints of two writers through the file cache and of two past it, in KiB a second.
+fn iozone(buffered: f64, direct: f64, parent: f64) -> String {
+    let test = |option: &str, children: f64, parent: f64| {
+        format!(
+            "Iozone: Performance Test of File I/O\nVersion $Revision: 3.283 $\n\nRun began: Wed Jan 23 14:56:41 2008\n\n\
+             Record Size 1024 KB\n{}File size set to 1536000 KB\nInclude close in write timing\n\
+             Include fsync in write timing\n\
+             Command line used: ./iozone -r 1m -s 1500m -c -e {option}-t 2 -F /scratch/X1 /scratch/X2 -i 0\n\
+             Output is in Kbytes/sec\nThroughput test with 2 processes\n\
+             Each process writes a 1536000 Kbyte file in 1024 Kbyte records\n\n\
+             Children see throughput for 2 initial writers = {children:.2} KB/sec\n\
+             Parent sees throughput for 2 initial writers = {parent:.2} KB/sec\n\n\niozone test complete.\n",
+            if option.is_empty() { "" } else { "O_DIRECT feature enabled\n" }
+        )
+    };
+    test("", buffered, buffered) + &test("-I ", direct, parent)
+}
+
+#[test]
+fn the_collapse_of_buffered_writers_is_named_with_where_it_is_not() {
+    let lab = Lab::new();
+    lab.write("good.txt", iozone(87352.61, 85696.29, 85689.20).as_bytes());
+    lab.write("bad.txt", iozone(9461.15, 79399.89, 48569.16).as_bytes());
+    assert_eq!(lab.run(["import", "good.txt", "bad.txt"]).status, Some(0));
+    let worse = lab.run(["compare", "1", "2"]);
+    assert_eq!(worse.status, Some(3), "{}{}", worse.stdout, worse.stderr);
+    let said: String = worse.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for needle in [
+        "Regression: sequential write",
+        "throughput 9.23 times lower",
+        "the cause is above the device",
+        "1.76 times lower",
+    ] {
+        assert!(said.contains(needle), "{needle}: {said}");
+    }
+    let better = lab.run(["compare", "2", "1", "--json"]);
+    assert_eq!(better.status, Some(4), "one sample of direct writing decides nothing: {}", better.stdout);
+    let document: serde_json::Value = serde_json::from_str(&better.stdout).unwrap();
+    assert_eq!((&document["outcome"], document["cells"].as_array().unwrap().len()), (&"undecided".into(), 2));
+    let lenient = lab.run(["compare", "2", "1", "--threshold=20%"]);
+    assert_eq!(lenient.status, Some(4), "a threshold makes no interval: {}", lenient.stdout);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let lab = Lab::new();
+    lab.data_file("file", 64);
+    for _ in 0..2 {
+        assert_eq!(lab.run(["io", "file", "--buffering=buffered", "--requests=10"]).status, Some(0));
+    }
+    lab.refuses(["compare", "1", "1"], 2, "run 1 is on both sides");
+    lab.refuses(["compare", "1", "x"], 2, "is no run; write its number");
+    lab.refuses(["compare", "1", "2", "--threshold=5"], 2, "write one like 5%");
+    lab.refuses(["compare", "1", "9"], 1, "9");
+    assert_eq!(lab.run(["soak", "1"]).status, Some(0));
+    lab.refuses(["compare", "1", "3"], 2, "run 3 has no samples to compare");
+    let same = lab.run(["compare", "1", "2"]);
+    assert!(matches!(same.status, Some(3 | 4)), "one sample is never equivalent: {}", same.stdout);
+    assert!(same.stdout.contains("Measured on the same, as far as the samples tell."), "{}", same.stdout);
+}

@@ -1,0 +1,159 @@
+//! Samples that another program measured: where each is from, and which parts of its record its source does not tell.
+//!
+//! What is not told is null in records. Inside, the field holds its type's default, which means nothing: whoever shows
+//! or compares it asks first ([`Workload::tells`](crate::Workload::tells), [`Sample::tells`](crate::Sample::tells)).
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Where an imported sample is from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The form of the file: `sqlio`, `iozone`, `fio`.
+    pub format: String,
+    /// The program that measured it, as the file names it.
+    pub tool: Option<String>,
+    /// That program's version.
+    pub version: Option<String>,
+    /// The file it was read from.
+    pub file: String,
+    /// The line on which the record begins, from 1; none in forms whose records have no lines.
+    pub line: Option<u64>,
+    /// What the record is called in the file: a job's name, a thread's number.
+    pub record: Option<String>,
+    /// Fields of the sample, outside its workload, that the source does not tell.
+    pub unknown: Unknown,
+}
+
+/// Names of fields that are not told, the inner ones with their path: `total.requests`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Unknown(BTreeSet<String>);
+
+impl Unknown {
+    /// True when everything is told.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a field is not told.
+    pub fn has(&self, field: &str) -> bool {
+        self.0.contains(field)
+    }
+
+    /// The fields, by name.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Notes that a field is told after all.
+    pub fn tell(&mut self, field: &str) {
+        self.0.remove(field);
+    }
+
+    /// A record with null in the place of every field that is not told.
+    pub(crate) fn blank(&self, mut record: Value) -> Value {
+        for field in &self.0 {
+            blank_in(&mut record, field);
+        }
+        record
+    }
+}
+
+/// Of a list, in each of its values.
+fn blank_in(record: &mut Value, field: &str) {
+    let (key, inner) = field.split_once('.').map_or((field, None), |(key, inner)| (key, Some(inner)));
+    match (record, inner) {
+        (Value::Array(values), _) => values.iter_mut().for_each(|value| blank_in(value, field)),
+        (Value::Object(values), inner) => match (values.get_mut(key), inner) {
+            (Some(value), Some(inner)) => blank_in(value, inner),
+            (Some(value), None) => *value = Value::Null,
+            (None, _) => {}
+        },
+        _ => {}
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Unknown {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(fields: I) -> Self {
+        Unknown(fields.into_iter().map(str::to_owned).collect())
+    }
+}
+
+/// `#[serde(serialize_with = "default_as_null")]`: of a field whose default cannot be true.
+pub(crate) fn default_as_null<S, T>(value: &T, serializer: S) -> Result<S::Ok, S::Error>
+where
+    S: Serializer,
+    T: Serialize + Default + PartialEq,
+{
+    if *value == T::default() { serializer.serialize_none() } else { value.serialize(serializer) }
+}
+
+/// `#[serde(deserialize_with = "null_as_default")]`: what is not told is null in the record and a default inside.
+pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, Environment, Operation, Sample, Workload, WorkloadSpec};
+    use serde_json::json;
+
+    fn read() -> Workload {
+        let said = WorkloadSpec {
+            operation: Some(Operation::Read),
+            request_size: Some(Bytes(8192)),
+            ..WorkloadSpec::default()
+        };
+        said.told(None)
+    }
+
+    #[test]
+    fn what_is_not_told_is_null_and_reads_back() {
+        let workload = read();
+        let record = serde_json::to_value(&workload).unwrap();
+        assert_eq!((&record["operation"], &record["request_size"]), (&json!("read"), &json!(8192)));
+        for key in ["pattern", "depth", "workers", "personality", "buffering", "span", "seed", "warmup_s", "limits"] {
+            assert_eq!(record[key], Value::Null, "{key}");
+            assert!(!workload.tells(key), "{key}");
+        }
+        assert_eq!(serde_json::from_value::<Workload>(record).unwrap(), workload);
+        assert_eq!(workload.to_string(), "read, 8 KiB");
+    }
+
+    #[test]
+    fn a_workload_of_our_own_tells_everything() {
+        let workload = Workload::default();
+        let record = serde_json::to_value(&workload).unwrap();
+        assert_eq!(record.get("unknown"), None);
+        assert!(workload.tells("pattern"));
+        assert_eq!(serde_json::from_value::<Workload>(record).unwrap(), workload);
+    }
+
+    #[test]
+    fn a_sample_has_null_where_its_source_says_nothing() {
+        let mut sample = Sample::imported(read(), Environment::unknown("a", None), Origin::default());
+        sample.total.requests = 5;
+        sample.tell("total.requests");
+        let record = serde_json::to_value(&sample).unwrap();
+        for path in [
+            "/elapsed_s",
+            "/total/bytes",
+            "/generator_bound",
+            "/cpu/lower",
+            "/environment/cpus",
+            "/environment/target/size_bytes",
+        ] {
+            assert_eq!(record.pointer(path), Some(&Value::Null), "{path}");
+        }
+        assert_eq!(record.pointer("/total/requests"), Some(&json!(5)));
+        assert_eq!(serde_json::from_value::<Sample>(record).unwrap(), sample);
+        assert!(sample.tells("total.requests") && !sample.tells("total.bytes"));
+    }
+}
