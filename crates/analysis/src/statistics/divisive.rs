@@ -3,7 +3,7 @@
 //! A stretch is cut where the energy distance between the parts, weighed by their sizes, is the largest; that is a change
 //! when fewer than one in twenty of 199 random orders of every stretch gives one as large. The stretch with the largest is
 //! cut first, and so on until one is not a change. The values must be independent but for the changes: take the means of
-//! batches of a series that leans on itself. For levels alone, with values far off, [`super::change_points`] is surer of the
+//! batches of a series that leans on itself. For levels alone, with values far off, [`super::change_points()`] is surer of the
 //! place. The seed is fixed.
 //! Source: Matteson and James, "A nonparametric approach for multiple change point analysis of multivariate data", Journal
 //! of the American Statistical Association 109 (2014), with α = 1 and each stretch cut in two; used on benchmarks by Daly and

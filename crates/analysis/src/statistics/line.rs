@@ -1,4 +1,4 @@
-//! A straight line through points by [weighted least squares](super::least_squares), and the share of the scatter it explains.
+//! A straight line through points by [weighted least squares](super::least_squares()), and the share of the scatter it explains.
 //!
 //! Two points give a line without intervals.
 

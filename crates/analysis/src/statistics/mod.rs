@@ -13,7 +13,7 @@
 //! | several settings in the same blocks | [`RandomisedBlocks`] | 2 by 2 |
 //! | a figure without a formula | [`bootstrap_interval`], BCa, moved out as t is | 4 of each of several cells, 15 of one |
 //! | the mean of an autocorrelated series | [`series_mean`], batch means | 20 autocorrelation times |
-//! | how often one is above the other | [`cliffs_delta`] | 5 and 5 |
+//! | how often one is above the other | [`cliffs_delta()`] | 5 and 5 |
 //! | what changed | [`Contrast`] and [`verdicts`] | as the ratio |
 //!
 //! Values are numbers: what is not finite is left out before it comes here. None gives an interval where the numbers do

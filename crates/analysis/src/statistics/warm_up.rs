@@ -3,7 +3,7 @@
 //! The series is cut into batches of five; the batches to leave out are those without which the standard error of the mean
 //! of the rest is the smallest. Only the first half may be left out: where the best place is its very end, the series
 //! had not settled, and there is no answer. It finds a level that is approached, not one that is left; a series that
-//! changes later is [`super::change_points`]' matter.
+//! changes later is [`super::change_points()`]' matter.
 //! Source: White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69 (1997); the
 //! batches: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for simulation", Proceedings
 //! of the Winter Simulation Conference (2000).
