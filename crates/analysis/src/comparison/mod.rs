@@ -1,7 +1,7 @@
 //! Comparison of two groups of samples, before and after: what differs in what they were measured on, and what changed in
 //! each workload that both have.
 //!
-//! Workloads are matched by all that is of their nature ([`crate::alike`]), not by their place in a plan. The two groups
+//! Workloads are matched by all that is of their nature (`alike`), not by their place in a plan. The two groups
 //! were measured at different times, so nothing pairs their repetitions: a ratio of means with Fieller's interval, held
 //! against a margin ([`Contrast`]), and Benjamini and Hochberg's adjustment over all cells of a figure. Where a side has
 //! one repetition there is no interval. Then only what is beyond any plausible noise is called changed: a ratio further
