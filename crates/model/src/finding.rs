@@ -53,14 +53,38 @@ pub enum FindingCode {
     HalfPower,
     /// The depth where throughput stops growing.
     Knee,
+    /// What sets the pace of a workload, with what was ruled out.
+    Owner,
+    /// A request size slower than both its neighbours.
+    Dip,
     /// Fixed and marginal processor cost.
     ProcessorCost,
+    /// A processor that is full, or the throughput at which it would be.
+    ProcessorSaturation,
     /// What buffering gains or costs against direct.
     BufferingGain,
     /// What a flush in the timing costs.
     FlushCost,
+    /// Small writes that make the system read before it writes.
+    SmallWritePenalty,
+    /// What writing beyond the end of a file costs against writing into one that is there.
+    ExtensionCost,
+    /// What requests cost that do not lie on the boundaries of blocks.
+    Misalignment,
+    /// Several writers that deliver less together than one alone.
+    WriterCollapse,
+    /// Reads and writes that are far apart.
+    Asymmetry,
+    /// The slowest requests are out of proportion to the others.
+    TailLatency,
+    /// A run meant to be of the storage was served by a cache.
+    CacheHits,
+    /// The rate changed over time: drift, burst credit, throttling.
+    Drift,
     /// Whether several targets hold one another back.
     SharedLimit,
+    /// What throughput, requests and capacity cost.
+    Price,
     /// How to do I/O here.
     Recommendation,
 }

@@ -97,14 +97,26 @@ struct WarningView<'a> {
 }
 
 /// The kinds of findings that have a section, in its order. The recommendation stands above them all.
-const GROUPS: [(FindingCode, &str); 7] = [
+const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Peak, "Peaks"),
     (FindingCode::HalfPower, "Half-power request sizes"),
     (FindingCode::Knee, "Depth"),
+    (FindingCode::Owner, "What sets the pace"),
+    (FindingCode::Dip, "Dips"),
     (FindingCode::ProcessorCost, "Processor cost"),
+    (FindingCode::ProcessorSaturation, "Full processors"),
     (FindingCode::BufferingGain, "Buffering"),
     (FindingCode::FlushCost, "Flushing"),
+    (FindingCode::SmallWritePenalty, "Small writes"),
+    (FindingCode::ExtensionCost, "Extending files"),
+    (FindingCode::Misalignment, "Alignment"),
+    (FindingCode::WriterCollapse, "Parallel writers"),
+    (FindingCode::Asymmetry, "Reads against writes"),
+    (FindingCode::TailLatency, "Tail latency"),
+    (FindingCode::CacheHits, "Caches"),
+    (FindingCode::Drift, "Over time"),
     (FindingCode::SharedLimit, "Targets together"),
+    (FindingCode::Price, "Price"),
 ];
 
 impl<'a> View<'a> {
