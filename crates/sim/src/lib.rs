@@ -1,3 +1,6 @@
 //! The simulated testbed: machines on a virtual clock. Seeded, no globals, no `unsafe`.
-//!
+
 pub mod disk;
+pub mod machine;
+pub mod station;
+pub mod system;

@@ -253,4 +253,4 @@ impl Disk {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -119,7 +119,7 @@ fn what_is_in_the_write_cache_is_read_from_there() {
 }
 
 /// The faster half of a real drive's tables, four heads.
-fn larger(scheduler: Scheduler) -> Drive {
+pub(crate) fn larger(scheduler: Scheduler) -> Drive {
     let mechanics = Mechanics {
         geometry: Geometry::new(4, 8000, &[zone(0, 400, 60, 90), zone(4000, 300, 45, 70)]).unwrap(),
         seeks: SeekCurve::data_sheet(8000, 1.0, 6.0, 12.0).unwrap(),
@@ -152,7 +152,7 @@ fn depth_helps_the_schedulers_in_their_order() {
 }
 
 /// A Quantum Atlas 10K of 9.1 GB as DiskSim 4.0 describes it (extracted points, thinned out; shifts and zones merged).
-fn atlas(scheduler: Scheduler) -> Drive {
+pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
     let zones = [
         (0, 334, 63, 113),
         (1265, 324, 62, 101),
