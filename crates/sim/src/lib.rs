@@ -1,6 +1,7 @@
 //! The simulated testbed: machines on a virtual clock. Seeded, no globals, no `unsafe`.
 
 pub mod disk;
+pub mod file;
 pub mod machine;
 pub mod station;
 pub mod system;

@@ -66,7 +66,9 @@ fn requests(outcome: &Outcome) -> u64 {
 #[test]
 fn sequential_reads_run_at_the_speed_of_the_medium() {
     let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
-    let outcome = run(&machine, &workload(Pattern::Sequential, 65_536, 2, &machine), &Cancel::default());
+    // A stream begins anywhere in its span, which keeps to the outermost zone here.
+    let workload = Workload { span: Bytes(1 << 30), ..workload(Pattern::Sequential, 65_536, 2, &machine) };
+    let outcome = run(&machine, &workload, &Cancel::default());
     // The outermost tracks: six of 334 blocks with five shifts of 63 and one of 113, in six turns and a bit.
     let sectors = 6.0 * 334.0;
     let medium = sectors * 512.0 / ((sectors + 5.0 * 63.0 + 113.0) / 334.0 * 60.0 / 10_025.0) / 1e6;
