@@ -5,3 +5,6 @@ pub mod file;
 pub mod machine;
 pub mod station;
 pub mod system;
+mod testbed;
+
+pub use testbed::Simulated;
