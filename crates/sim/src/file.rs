@@ -127,7 +127,7 @@ struct DriveKeys {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct SeekTimes {
     track_to_track: Said<Nanoseconds>,
     average: Said<Nanoseconds>,
@@ -182,7 +182,9 @@ impl FromStr for Scheduler {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Scheduler::WORDS.iter().find(|(word, _)| *word == text);
         let words = Scheduler::WORDS.map(|(word, _)| word).join(", ");
-        found.map(|(_, scheduler)| *scheduler).ok_or_else(|| format!("no scheduler is called {text:?}; use one of {words}"))
+        found
+            .map(|(_, scheduler)| *scheduler)
+            .ok_or_else(|| format!("no scheduler is called {text:?}; use one of {words}"))
     }
 }
 
@@ -302,7 +304,9 @@ impl MachineFile {
         let drive = Arc::new(drive);
         let place = |bus: &String| self.bus.keys().position(|known| known == bus).ok_or_else(|| missing("bus", bus));
         let path: Vec<usize> = keys.buses.iter().map(place).collect::<Result<_, _>>()?;
-        let bus = |(bus, keys): (&String, &BusKeys)| keys.bus(bus).ok_or_else(|| figure(&format!("bus {bus}"), "it needs rate, or read-rate and write-rate"));
+        let bus = |(bus, keys): (&String, &BusKeys)| {
+            keys.bus(bus).ok_or_else(|| figure(&format!("bus {bus}"), "it needs rate, or read-rate and write-rate"))
+        };
         let attached = AttachedDisk { drive, drive_name: keys.drive.clone(), buses: path };
         Ok(Machine {
             name: name.to_owned(),
@@ -407,7 +411,9 @@ impl DriveKeys {
                 read_miss_ns: self.read_miss.0.0,
                 write_ns: self.write.0.0,
             },
-            write_cache: self.write_cache.map(|cache| WriteCache { blocks: cache.size.0.0 / 512, pieces: cache.pieces }),
+            write_cache: self
+                .write_cache
+                .map(|cache| WriteCache { blocks: cache.size.0.0 / 512, pieces: cache.pieces }),
         })
     }
 }

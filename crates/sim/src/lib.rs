@@ -3,6 +3,7 @@
 pub mod disk;
 pub mod file;
 pub mod machine;
+pub mod shipped;
 pub mod station;
 pub mod system;
 mod testbed;

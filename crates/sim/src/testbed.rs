@@ -44,7 +44,8 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         Volume::Stripe { .. } => 1,
     };
     let name = |number: usize| if targets == 1 { path.to_owned() } else { format!("{path}#{}", number + 1) };
-    let mut all = machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.drive_name));
+    let mut all =
+        machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.drive_name));
     let target = all.next().unwrap_or_else(|| facts(path.to_owned(), ""));
     let can = [Personality::Sync, Personality::IoUring];
     let unavailable = |personality| {
@@ -99,15 +100,19 @@ fn refuse(workload: &Workload) -> Result<(), MeasureError> {
     let plain = matches!(workload.operation, Operation::Read | Operation::Write | Operation::Mix(_));
     let refusals = [
         (!workload.buffering.is_direct(), "buffered requests; say --buffering direct"),
-        (!plain || workload.operation.only().is_none() && workload.operation.has(halfpower_model::RequestKind::Trim),
-            "trims and flushes; use reads and writes"),
+        (
+            !plain || workload.operation.only().is_none() && workload.operation.has(halfpower_model::RequestKind::Trim),
+            "trims and flushes; use reads and writes",
+        ),
         (workload.arrivals != Arrivals::Closed || workload.rate.is_some(), "arrivals at a rate; leave --rate out"),
         (workload.durability != Durability::None, "flushes between writes; leave --durability out"),
         (workload.file_state != FileState::Written, "files that grow; leave --file-state out"),
         (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
         (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
-        (workload.limits.duration.is_none() && workload.limits.requests.is_none() && workload.limits.bytes.is_none(),
-            "runs without an end; say --duration, --requests or --bytes"),
+        (
+            workload.limits.duration.is_none() && workload.limits.requests.is_none() && workload.limits.bytes.is_none(),
+            "runs without an end; say --duration, --requests or --bytes",
+        ),
     ];
     match refusals.into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(MeasureError::Unsupported(format!("a simulated machine does not do {what}"))),

@@ -52,8 +52,9 @@ impl ReadCache {
     pub fn find(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64) -> Option<u64> {
         let end = block + count;
         if let Some(filling) = &mut self.filling {
-            let stops_ns = filling.passes_ns(geometry, self.turn_ns, filling.limit);
-            if filling.first <= block && block <= filling.limit && end <= filling.limit {
+            if end <= filling.limit && block >= filling.first_kept(geometry, self.turn_ns, now_ns, self.segment_blocks)
+            {
+                let stops_ns = filling.passes_ns(geometry, self.turn_ns, filling.limit);
                 let at = filling.passes_ns(geometry, self.turn_ns, end).max(now_ns);
                 if stops_ns > now_ns {
                     let limit = (end + self.read_ahead_blocks).min(geometry.blocks());
@@ -76,8 +77,7 @@ impl ReadCache {
     /// The arm is wanted: what the read-ahead has got so far is what there is. Gives just after which block the head is.
     pub fn stop(&mut self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
         let filling = self.filling.take()?;
-        let turns = filling.from_turns + now_ns.saturating_sub(filling.from_ns) as f64 / self.turn_ns;
-        let end = geometry.blocks_before(turns).clamp(filling.from_block, filling.limit);
+        let end = filling.passed(geometry, self.turn_ns, now_ns);
         self.add(Segment { first: filling.first.max(end.saturating_sub(self.segment_blocks)), end });
         Some(end)
     }
@@ -115,6 +115,17 @@ impl ReadCache {
 }
 
 impl Filling {
+    /// The first block that is still there: what has passed since pushes out what was read first.
+    fn first_kept(&self, geometry: &Geometry, turn_ns: f64, now_ns: u64, segment_blocks: u64) -> u64 {
+        self.first.max(self.passed(geometry, turn_ns, now_ns).saturating_sub(segment_blocks))
+    }
+
+    /// Before which block the medium has passed.
+    fn passed(&self, geometry: &Geometry, turn_ns: f64, now_ns: u64) -> u64 {
+        let turns = self.from_turns + now_ns.saturating_sub(self.from_ns) as f64 / turn_ns;
+        geometry.blocks_before(turns).clamp(self.from_block, self.limit)
+    }
+
     /// When the block before `end` has passed under the head.
     fn passes_ns(&self, geometry: &Geometry, turn_ns: f64, end: u64) -> u64 {
         if end <= self.from_block {
@@ -148,6 +159,18 @@ mod tests {
         assert_eq!(cache.find(&disk, 9 * MS, 30, 2), None);
         // Asked for up to 12, it goes 8 further.
         assert_eq!(cache.ends_ns(&disk), Some((20 + 2 * 2) * MS - 2 * MS));
+    }
+
+    #[test]
+    fn what_was_read_first_is_pushed_out() {
+        let (mut cache, disk) = cache();
+        cache.keep(&disk, 4 * MS, 0, 4);
+        let mut now = 4 * MS;
+        for block in 4..30 {
+            now = cache.find(&disk, now, block, 1).unwrap();
+        }
+        // 30 have passed and 20 are kept.
+        assert_eq!((cache.find(&disk, now, 9, 1), cache.find(&disk, now, 10, 1)), (None, Some(now)));
     }
 
     #[test]

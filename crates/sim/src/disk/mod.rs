@@ -89,6 +89,15 @@ pub struct Served {
 /// The tag of what the write cache puts on the medium: nobody waits for it.
 const CACHED: u32 = u32::MAX;
 
+/// What an arm does.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// It serves this one.
+    Serve(Waiting),
+    /// It reads on, since somebody was promised what comes next.
+    ReadOn,
+}
+
 /// A disk at work.
 #[derive(Clone, Debug)]
 pub struct Disk {
@@ -96,7 +105,7 @@ pub struct Disk {
     cache: ReadCache,
     queue: Vec<Waiting>,
     /// What the arm does, and until when.
-    busy: Option<(Waiting, u64)>,
+    busy: Option<(Work, u64)>,
     position: Position,
     /// Just after which block the arm is.
     last_block: u64,
@@ -146,9 +155,18 @@ impl Disk {
             self.served.push_back(Served { tag, begins_ns: at, ready_ns: at, from_buffer: true });
         } else if let Some(at) = self.cache.find(&mechanics.geometry, now_ns, block, count) {
             let begins_ns = now_ns + overhead.read_hit_ns;
-            self.served.push_back(Served { tag, begins_ns, ready_ns: at.max(begins_ns), from_buffer: true });
+            self.serve_from_buffer(tag, begins_ns, at, now_ns);
         } else {
             self.enqueue(command);
+        }
+    }
+
+    /// The buffer has it at `at_ns`. Where that is still to come, the arm has to read on until then.
+    fn serve_from_buffer(&mut self, tag: u32, begins_ns: u64, at_ns: u64, now_ns: u64) {
+        self.served.push_back(Served { tag, begins_ns, ready_ns: at_ns.max(begins_ns), from_buffer: true });
+        let until_ns = self.busy.map_or(now_ns, |(_, until_ns)| until_ns);
+        if at_ns > until_ns {
+            self.busy = Some((Work::ReadOn, at_ns));
         }
     }
 
@@ -172,7 +190,10 @@ impl Disk {
 
     /// Whether the write cache has all of these blocks in one piece.
     fn is_dirty(&self, block: u64, count: u64) -> bool {
-        let busy = self.busy.iter().map(|(waiting, _)| waiting);
+        let busy = self.busy.iter().filter_map(|(work, _)| match work {
+            Work::Serve(waiting) => Some(waiting),
+            Work::ReadOn => None,
+        });
         let holds = |one: &Waiting| one.tag == CACHED && one.block <= block && block + count <= one.block + one.count;
         self.dirty_blocks > 0 && self.queue.iter().chain(busy).any(holds)
     }
@@ -207,7 +228,7 @@ impl Disk {
         let access = mechanics.access(self.position, now_ns + overhead_ns, block, &place, count, direction);
         self.busy_ns += access.ends_ns - now_ns;
         (self.position, self.last_block) = (access.position, block + count);
-        self.busy = Some((waiting, access.ends_ns));
+        self.busy = Some((Work::Serve(waiting), access.ends_ns));
         if tag != CACHED {
             let begins_ns = if direction == Direction::Read { access.begins_ns } else { access.ends_ns };
             self.served.push_back(Served { tag, begins_ns, ready_ns: access.ends_ns, from_buffer: false });
@@ -221,19 +242,39 @@ impl Disk {
 
     /// The arm has done what it was at until now: [`next_ns`](Disk::next_ns).
     pub fn advance(&mut self, now_ns: u64) {
-        let Some((done, _)) = self.busy.take_if(|(_, ends_ns)| *ends_ns <= now_ns) else { return };
-        if done.direction == Direction::Read {
-            let drive = Arc::clone(&self.drive);
-            self.cache.keep(&drive.mechanics.geometry, now_ns, done.block, done.count);
-        } else if done.tag == CACHED {
-            self.dirty_blocks -= done.count;
-            // Those that waited for room: as many as there is now, in their order.
-            for _ in 0..self.parked.len() {
-                let Some(command) = self.parked.pop_front() else { break };
-                self.accept_write(now_ns, command);
+        let Some((work, _)) = self.busy.take_if(|(_, ends_ns)| *ends_ns <= now_ns) else { return };
+        match work {
+            Work::ReadOn => {}
+            Work::Serve(done) if done.direction == Direction::Read => self.have_read(now_ns, &done),
+            Work::Serve(done) if done.tag == CACHED => {
+                self.dirty_blocks -= done.count;
+                // Those that waited for room: as many as there is now, in their order.
+                for _ in 0..self.parked.len() {
+                    let Some(command) = self.parked.pop_front() else { break };
+                    self.accept_write(now_ns, command);
+                }
             }
+            Work::Serve(_) => {}
         }
         self.start(now_ns);
+    }
+
+    /// The medium gave what was asked for: reads on, and whoever waits for what comes next waits for that alone.
+    fn have_read(&mut self, now_ns: u64, done: &Waiting) {
+        let drive = Arc::clone(&self.drive);
+        let geometry = &drive.mechanics.geometry;
+        self.cache.keep(geometry, now_ns, done.block, done.count);
+        let mut index = 0;
+        while let Some(waiting) = self.queue.get(index).copied() {
+            let is_read = waiting.direction == Direction::Read;
+            match is_read.then(|| self.cache.find(geometry, now_ns, waiting.block, waiting.count)).flatten() {
+                Some(at_ns) => {
+                    self.queue.remove(index);
+                    self.serve_from_buffer(waiting.tag, now_ns, at_ns, now_ns);
+                }
+                None => index += 1,
+            }
+        }
     }
 
     /// What became of a command, in the order in which that was known; none when nothing is new.
