@@ -310,6 +310,10 @@ impl<'a> System<'a> {
 
     fn turn(&mut self, disk: u32) {
         let disk = disk as usize;
+        // Expected again for later since: that event is on its way.
+        if self.expected_ns[disk] != Some(self.now_ns) {
+            return;
+        }
         self.expected_ns[disk] = None;
         self.disks[disk].advance(self.now_ns);
         self.hear(disk);
