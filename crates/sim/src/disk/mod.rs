@@ -166,6 +166,7 @@ impl Disk {
         self.served.push_back(Served { tag, begins_ns, ready_ns: at_ns.max(begins_ns), from_buffer: true });
         let until_ns = self.busy.map_or(now_ns, |(_, until_ns)| until_ns);
         if at_ns > until_ns {
+            self.busy_ns += at_ns - until_ns;
             self.busy = Some((Work::ReadOn, at_ns));
         }
     }
@@ -226,6 +227,7 @@ impl Disk {
         };
         let Waiting { tag, block, count, direction, place } = waiting;
         let access = mechanics.access(self.position, now_ns + overhead_ns, block, &place, count, direction);
+        // From now on, whatever part of it is the drive's own time.
         self.busy_ns += access.ends_ns - now_ns;
         (self.position, self.last_block) = (access.position, block + count);
         self.busy = Some((Work::Serve(waiting), access.ends_ns));
@@ -287,9 +289,9 @@ impl Disk {
         self.busy.is_none() && self.queue.is_empty() && self.parked.is_empty()
     }
 
-    /// How long the arm has been at work, in nanoseconds; a passage counts whole when it begins.
-    pub fn busy_ns(&self) -> u64 {
-        self.busy_ns
+    /// How long the arm has been at work until now, in nanoseconds; reading ahead counts as far as somebody waited for it.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.busy_ns - self.next_ns().map_or(0, |ends_ns| ends_ns.saturating_sub(now_ns))
     }
 }
 

@@ -381,11 +381,8 @@ impl<'a> System<'a> {
     /// What each part has been busy up to now.
     fn busy_ns(&self) -> Vec<u64> {
         let stations = std::iter::once(&self.processors).chain(&self.buses);
-        let stations = stations.map(|station| station.busy_ns().saturating_sub(station.booked_after_ns(self.now_ns)));
-        let arms = self.disks.iter().map(|disk| {
-            let ahead = disk.next_ns().map_or(0, |ends_ns| ends_ns.saturating_sub(self.now_ns));
-            disk.busy_ns().saturating_sub(ahead)
-        });
+        let stations = stations.map(|station| station.busy_ns(self.now_ns));
+        let arms = self.disks.iter().map(|disk| disk.busy_ns(self.now_ns));
         stations.chain(arms).collect()
     }
 
