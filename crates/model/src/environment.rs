@@ -4,6 +4,7 @@
 
 use crate::levels::Level;
 use crate::origin::{Unknown, default_as_null, null_as_default};
+use crate::reading::inspect::Limit;
 use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::{Among, Layout, Personality};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -116,6 +117,19 @@ pub struct TargetFacts {
     /// What lies between a program and the medium, from memory to device, each with its peak; empty in records of before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,
+    /// What control groups let this process move to and from the devices below; empty in records of before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<DeviceLimit>,
+}
+
+/// What a control group lets this process move to and from one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceLimit {
+    /// The device's kernel name.
+    pub device: String,
+    /// How much.
+    #[serde(flatten)]
+    pub limit: Limit,
 }
 
 impl Environment {
@@ -235,6 +249,7 @@ impl TargetFacts {
             logical_block_bytes: None,
             pap_bytes_per_s: None,
             levels: Vec::new(),
+            limits: Vec::new(),
         }
     }
 }

@@ -71,6 +71,9 @@ pub struct Sample {
     pub cpu: Cpu,
     /// What the block layer did; none where the kernel does not tell or nobody asked.
     pub block: Option<Block>,
+    /// What the file cache held that was not stored yet; none where nothing was written through it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty: Option<Dirty>,
     /// The instrument's own cost.
     pub instrument: Instrument,
     /// True when the program, not the storage, set the pace.
@@ -293,6 +296,9 @@ pub struct Cpu {
     /// Why they cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters_unavailable: Option<String>,
+    /// Time the workers' threads were ready to run and had no processor; none where the kernel does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_s: Option<f64>,
     /// How often the workers' threads gave the processor up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_switches: Option<ContextSwitches>,
@@ -451,6 +457,26 @@ pub struct Phases {
     pub looked_share: f64,
 }
 
+/// Dirty memory of the whole machine, at the start and the end of the measured part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dirty {
+    /// Written by programs and not stored yet, at the start.
+    pub before_bytes: Bytes,
+    /// The same at the end.
+    pub after_bytes: Bytes,
+    /// From here on the kernel writes back by itself.
+    pub background_bytes: Bytes,
+    /// More than this it does not let programs make dirty; halfway from the background on it makes them wait.
+    pub limit_bytes: Bytes,
+}
+
+impl Dirty {
+    /// From here on the kernel makes those who write wait (balance_dirty_pages: the middle of the two).
+    pub fn wait_from_bytes(&self) -> Bytes {
+        Bytes(self.background_bytes.0.midpoint(self.limit_bytes.0))
+    }
+}
+
 /// What measuring costs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
@@ -553,6 +579,7 @@ impl Sample {
             depth_mean: DepthMean::default(),
             cpu: Cpu::default(),
             block: None,
+            dirty: None,
             instrument: Instrument::default(),
             generator_bound: false,
             cached_share_before: None,

@@ -2,16 +2,19 @@
 
 use super::account;
 use super::clock::Clock;
+use super::dirty;
 use super::kernel_threads::{self, Used};
 use super::soaker::{self, Share, Soaker};
-use halfpower_model::sample::SystemAccount;
-use halfpower_model::{CpuAccounting, Workload};
+use halfpower_model::sample::{Dirty, SystemAccount};
+use halfpower_model::{CpuAccounting, Personality, Workload};
 use std::io;
 use std::time::Duration;
 
 /// What is read at the start and at the end.
 pub(crate) struct Accounts {
     soaker: Option<Soaker>,
+    /// Whether what is written is in the file cache for a while.
+    makes_dirty: bool,
     threads: Option<kernel_threads::Moment>,
     /// How long before the measured part the kernel's threads are to be looked at once more; none once they were.
     lead: Option<Duration>,
@@ -19,6 +22,7 @@ pub(crate) struct Accounts {
 }
 
 struct Begun {
+    dirty: Option<dirty::Moment>,
     system: Option<account::Moment>,
     soaker: Option<soaker::Moment>,
 }
@@ -29,6 +33,7 @@ pub(crate) struct Accounted {
     pub(crate) system: Option<SystemAccount>,
     pub(crate) threads: Option<Used>,
     pub(crate) soaked: Option<Soaked>,
+    pub(crate) dirty: Option<Dirty>,
 }
 
 /// Shares of the processors' time that were not left for a soaker.
@@ -50,7 +55,9 @@ impl Accounts {
             CpuAccounting::Account => None,
             CpuAccounting::Soaker => Some(Soaker::start(clock)?),
         };
-        Ok(Accounts { soaker, threads: None, lead: None, begun: None })
+        let makes_dirty =
+            workload.operation.writes() && !workload.buffering.is_direct() && workload.personality != Personality::Null;
+        Ok(Accounts { soaker, makes_dirty, threads: None, lead: None, begun: None })
     }
 
     /// Everything is ready to start: looks at what takes a while to see, and how long that is.
@@ -82,7 +89,8 @@ impl Accounts {
     pub(crate) fn begin(&mut self) {
         if self.begun.is_none() {
             let soaker = self.soaker.as_ref().map(Soaker::begin);
-            self.begun = Some(Begun { system: account::Moment::now(), soaker });
+            let dirty = if self.makes_dirty { dirty::Moment::now() } else { None };
+            self.begun = Some(Begun { dirty, system: account::Moment::now(), soaker });
         }
     }
 
@@ -101,11 +109,12 @@ impl Accounts {
             let of_all = |soaked: &Soaked| (1.0 - soaked.busy) * f64::from(soaked.processors) * account.wall_s;
             now.since(&before, soaked.as_ref().map_or(0.0, of_all))
         });
+        let dirty = begun.dirty.and_then(|before| Some(dirty::Moment::now()?.since(&before)));
         // After the account: looking takes a while.
         let threads = self.threads.and_then(|before| Some(kernel_threads::Moment::now()?.since(&before)));
         let kernel_threads_s = threads.as_ref().map(|used| used.total_s);
         let system = system.map(|account| SystemAccount { kernel_threads_s, ..account });
-        Accounted { system, threads, soaked }
+        Accounted { system, threads, soaked, dirty }
     }
 }
 

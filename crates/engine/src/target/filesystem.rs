@@ -1,7 +1,7 @@
 //! What lies below a path: file system, mount, disk. From /proc/self/mountinfo and sysfs; what they do not say stays
 //! unknown.
 
-use crate::system::levels::levels;
+use crate::system::levels::{levels, limits};
 use crate::system::machine::memory;
 use crate::system::{Root, device as system_device, text};
 use halfpower_model::{TargetFacts, TargetKind};
@@ -104,7 +104,9 @@ pub(crate) fn describe(facts: &mut TargetFacts, path: &Path, number: (u32, u32))
     let root = Root::host();
     let mut device = root.device(number);
     if let Ok(path) = std::path::absolute(path) {
-        facts.levels = levels(&system_device::ground_of(&root, &path), &memory(&root));
+        let ground = system_device::ground_of(&root, &path);
+        facts.levels = levels(&ground, &memory(&root));
+        facts.limits = limits(&ground);
     }
     if facts.kind == TargetKind::File
         && let Some(mount) = mount_of(path)
