@@ -1,6 +1,7 @@
 //! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
 
 mod alike;
+mod attribution;
 mod block;
 mod cells;
 pub mod comparison;
@@ -21,6 +22,7 @@ use halfpower_model::sample::{Latency, Warning};
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
 use serde::Serialize;
 
+pub use attribution::{Attribution, Owner, Sureness, attribute};
 pub use block::BlockLayer;
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 
@@ -76,6 +78,9 @@ pub struct CellSummary {
     pub latency: Latency,
     /// Latency percentiles for a chart: share of requests and ns, only where ten requests lie beyond.
     pub percentiles: Vec<(f64, u64)>,
+    /// What sets its pace; none where a soaker ran beside it, or its samples are another program's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Attribution>,
     /// The lives of its requests in the block layer; none where they were not followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockLayer>,
@@ -149,9 +154,11 @@ pub fn analyse_beside(samples: &[Observed<'_>], memory: Option<&MemorySpeed>) ->
     let cells = cells::gather(samples);
     let evidence = findings::Evidence::new(&cells);
     let costs = findings::processor_costs(&evidence);
-    let findings = findings::all(&evidence, &costs);
+    let paces = findings::paces(&evidence);
+    let findings = findings::all(&evidence, &costs, &paces);
+    let summarise = |cell| CellSummary { pace: paces.get(cell).cloned(), ..summary::summarise(cell) };
     Analysis {
-        cells: cells.iter().map(summary::summarise).collect(),
+        cells: cells.iter().map(summarise).collect(),
         pyramids: pyramid::all(&evidence, &findings, memory),
         findings,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),

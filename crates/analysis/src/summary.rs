@@ -30,6 +30,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         cpu_ms_per_mb: mean_estimate(Quantity::MillisecondsPerMegabyte, &cpu_ms_per_mb),
         latency: latency(cell, &histogram),
         percentiles: percentiles(&histogram),
+        pace: None,
         block: crate::block::of(cell),
         histogram,
         samples: cell.samples(),

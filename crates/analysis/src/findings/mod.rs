@@ -7,6 +7,7 @@ mod comparison;
 mod flush_cost;
 mod half_power;
 mod knee;
+mod owner;
 mod peak;
 mod processor_cost;
 mod recommendation;
@@ -17,6 +18,7 @@ use crate::series::{Series, group};
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Finding};
 
+pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
 
 /// The measured cells in the arrangements that findings look at them.
@@ -56,11 +58,12 @@ impl<'a> Evidence<'a> {
 }
 
 /// Every finding the evidence carries.
-pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
+pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], paces: &Paces) -> Vec<Finding> {
     [
         peak::find(evidence),
         half_power::find(evidence),
         knee::find(evidence),
+        owner::find(evidence, paces),
         processor_cost::find(costs),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),

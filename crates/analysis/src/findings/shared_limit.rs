@@ -80,6 +80,11 @@ impl Together<'_> {
         }
     }
 
+    /// What they deliver together, of the sum.
+    pub(crate) fn share(&self) -> f64 {
+        self.share.value
+    }
+
     /// The store's numbers of all samples behind it.
     pub(crate) fn samples(&self) -> Vec<i64> {
         self.alone.iter().flat_map(|cell| cell.samples()).chain(self.cell.samples()).collect()

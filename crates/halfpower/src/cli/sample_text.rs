@@ -1,6 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use crate::harmless::harmless;
+use halfpower_analysis::attribute;
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
@@ -41,6 +42,10 @@ pub(super) fn summary(sample: &Sample) -> String {
         let asked = u64::from(sample.workload.depth) * u64::from(sample.workload.workers);
         let depth = significant(sample.depth_mean.counted);
         line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
+    }
+    if let Some(pace) = attribute(sample) {
+        let further = pace.further();
+        line(&mut text, "pace set by", &format!("{}.{further}", pace.brief()));
     }
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
