@@ -69,11 +69,15 @@ def data_file(lab, name, size):
     """A file of random bytes, stored, and in the file cache."""
     path = os.path.join(lab.directory, name)
     if not os.path.exists(path):
-        with open(path, "wb") as file:
-            for _ in range(size // MIB):
-                file.write(os.urandom(MIB))
-            os.fsync(file.fileno())
+        write_random(path, size)
     return path
+
+
+def write_random(path, size):
+    with open(path, "wb") as file:
+        for _ in range(size // MIB):
+            file.write(os.urandom(MIB))
+        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
@@ -89,6 +93,36 @@ def loop_device(file):
 
 
 @contextlib.contextmanager
+def limit_of(group, device, what, limit):
+    """What a group lets through to a device, until it is over."""
+    path = os.path.join(group, f"blkio.throttle.{what}_device")
+    if not os.path.exists(path):
+        raise NotHere("there is no blkio controller (version 1) that throttles")
+    number = os.stat(device).st_rdev
+    write(path, f"{os.major(number)}:{os.minor(number)} {limit}")
+    try:
+        yield
+    finally:
+        write(path, f"{os.major(number)}:{os.minor(number)} 0")
+
+
+@contextlib.contextmanager
+def file_system(lab):
+    """A file system on a loop device whose file is in memory."""
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as image:
+        image.truncate(256 * MIB)
+        subprocess.run(["mkfs.ext4", "-q", "-F", image.name], check=True, capture_output=True)
+        with loop_device(image.name) as device:
+            mounted = os.path.join(lab.directory, "mounted")
+            os.makedirs(mounted, exist_ok=True)
+            subprocess.run(["mount", device, mounted], check=True)
+            try:
+                yield device, mounted
+            finally:
+                subprocess.run(["umount", mounted], check=True)
+
+
+@contextlib.contextmanager
 def throttle(device, what, limit):
     """A control group that lets so much through."""
     if not os.path.exists(os.path.join(BLKIO, "blkio.throttle.read_bps_device")):
@@ -96,9 +130,8 @@ def throttle(device, what, limit):
     group = os.path.join(BLKIO, f"halfpower-truth-{os.getpid()}")
     os.mkdir(group)
     try:
-        number = os.stat(device).st_rdev
-        write(os.path.join(group, f"blkio.throttle.{what}_device"), f"{os.major(number)}:{os.minor(number)} {limit}")
-        yield group
+        with limit_of(group, device, what, limit):
+            yield group
     finally:
         os.rmdir(group)
 
@@ -179,11 +212,21 @@ def cached_file(lab, seed, _draw):
 
 
 def dirty_pages(lab, seed, draw):
-    limit = draw.randrange(32, 96) * MIB
-    how = ["--op=write", "--request-size=1MiB", "--buffering=buffered", "--duration=2s", "--overwrite"]
-    path = data_file(lab, "file", 512 * MIB)
-    with dirty_limit(limit):
-        return lab.say(seed, path, *how)
+    """A file system on a device that stores slowly for the kernel's own threads, which are in the uppermost group; the program
+    is in a group of its own, which has no limit."""
+    how = ["--op=write", "--request-size=256KiB", "--buffering=buffered", "--duration=1500ms", "--overwrite"]
+    with file_system(lab) as (device, mounted), throttle(device, "write_bps", 1 << 40) as own:
+        path = os.path.join(mounted, "file")
+        if not os.path.exists(path):
+            write_random(path, 160 * MIB)
+        with limit_of(BLKIO, device, "write_bps", draw.randrange(20, 60) * 10**6), dirty_limit(draw.randrange(32, 64) * MIB):
+            return lab.say(seed, path, *how, group=own)
+
+
+def misaligned_write(lab, seed, draw):
+    how = ["--op=write", "--pattern=random", "--request-size=4KiB", "--buffering=buffered", "--cache=cold", "--duration=500ms"]
+    offset = draw.choice([512, 1024, 2048])
+    return lab.say(seed, data_file(lab, "file", 512 * MIB), *how, "--overwrite", f"--offset={offset}B")
 
 
 def generator(lab, seed, draw):
@@ -203,6 +246,7 @@ SCENARIOS = {
     "depth 1": (depth_one, {"depth"}),
     "cached file": (cached_file, {"memory"}),
     "dirty pages": (dirty_pages, {"dirty_pages"}),
+    "misaligned write": (misaligned_write, {"misalignment", "small_write_penalty", "read_before_write"}),
     "generator": (generator, {"generator"}),
 }
 INDUCED = set().union(*(owners for _, owners in SCENARIOS.values()))

@@ -458,7 +458,7 @@ pub struct Phases {
 }
 
 /// Dirty memory of the whole machine, at the start and the end of the measured part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dirty {
     /// Written by programs and not stored yet, at the start.
     pub before_bytes: Bytes,
@@ -468,6 +468,8 @@ pub struct Dirty {
     pub background_bytes: Bytes,
     /// More than this it does not let programs make dirty; halfway from the background on it makes them wait.
     pub limit_bytes: Bytes,
+    /// Of the looks at it, some 50 ms apart, those at which it made programs wait; none where nobody looked in between.
+    pub braked_share: Option<f64>,
 }
 
 impl Dirty {

@@ -37,6 +37,8 @@ pub enum Owner {
     ThrottledRequests,
     /// The processors that the workers run on.
     Processor,
+    /// Blocks that are read because a part of them is written.
+    ReadBeforeWrite,
     /// The flushes between the writes.
     Flushes,
     /// Something that several targets share.
@@ -108,6 +110,7 @@ impl Owner {
             Owner::ThrottledBandwidth => "a control group's limit of bytes a second",
             Owner::ThrottledRequests => "a control group's limit of requests a second",
             Owner::Processor => "the processor",
+            Owner::ReadBeforeWrite => "reads of the blocks that are written in part",
             Owner::Flushes => "the flushes",
             Owner::SharedLimit => "something that the targets share",
             Owner::Bus => "the bus",
@@ -172,7 +175,7 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
 }
 
 /// In the order in which one explains those behind it.
-const SUSPECTS: [fn(&Facts<'_>) -> Standing; 12] = [
+const SUSPECTS: [fn(&Facts<'_>) -> Standing; 13] = [
     program::generator,
     program::rate,
     program::crowded_processor,
@@ -180,6 +183,7 @@ const SUSPECTS: [fn(&Facts<'_>) -> Standing; 12] = [
     program::dirty_pages,
     path::limits,
     program::processor,
+    program::read_before_write,
     program::flushes,
     path::levels,
     path::depth,

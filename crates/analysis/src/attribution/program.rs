@@ -18,8 +18,15 @@ const FULL: f64 = 0.9;
 const CROWDED: f64 = 0.3;
 /// Share of the bytes read that the device moved, below which the rest came from memory.
 const FROM_DEVICE: f64 = 0.5;
-/// Of the dirty memory from which on writers wait: what is held when a sample ends varies.
-const NEARLY: f64 = 0.8;
+/// Share of the time that so much was dirty that writers are made to wait: it sets the pace from the first on, and does not
+/// matter up to the second.
+const BRAKED: f64 = 0.5;
+const BRAKED_AT_ALL: f64 = 0.1;
+/// A part of a block that is not in the file cache is read before it is written; so many of the writes make the device
+/// read from here on.
+const READS_FIRST: f64 = 0.25;
+/// The file cache's unit.
+const BLOCK: Bytes = Bytes(4096);
 
 pub(super) fn generator(facts: &Facts<'_>) -> Standing {
     let sample = facts.sample;
@@ -147,25 +154,42 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
     let Some(dirty) = facts.sample.dirty else {
         return Standing::Open("nobody looked how much memory was dirty".to_owned());
     };
-    let (held, from) = (dirty.after_bytes.max(dirty.before_bytes), dirty.wait_from_bytes());
-    let share = held.0 as f64 / from.0.max(1) as f64;
-    let [held_text, from_text] = [held, from].map(|bytes| Bytes(bytes.0 >> 20 << 20).to_string());
-    if share < NEARLY {
-        return Standing::RuledOut(format!(
-            "the kernel's brake on writers ({held_text} was dirty; it begins at {from_text})"
-        ));
-    }
+    let from = Bytes(dirty.wait_from_bytes().0 >> 20 << 20);
+    let Some(braked) = dirty.braked_share else {
+        return Standing::Open("nobody looked how much memory was dirty meanwhile".to_owned());
+    };
+    let words = format!("more than {from} was dirty {} of the time", percent(braked));
     match facts.wanting() {
-        Some(wanting) if wanting < FULL => Standing::Named(
+        _ if braked < BRAKED_AT_ALL => Standing::RuledOut(format!("the kernel's brake on writers ({words})")),
+        Some(wanting) if wanting < FULL && braked >= BRAKED => Standing::Named(
             Owner::DirtyPages,
             Sureness::Sure,
-            format!(
-                "{held_text} was dirty, from {from_text} on the kernel makes writers wait, and they waited {} of their time",
-                percent(1.0 - wanting)
-            ),
+            format!("{words}, and the writers slept {} of theirs", percent(1.0 - wanting)),
         ),
+        Some(wanting) if wanting < FULL => Standing::Open(format!("the kernel made writers wait at times: {words}")),
         _ => Standing::Absent,
     }
+}
+
+/// Writes through the file cache that make the device read: a block that is written in part has to be there first.
+pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
+    let is_of_writes = facts.asked(false).is_none() && !facts.is_direct() && !facts.is_null();
+    let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
+    let Some((reads_per_s, _)) = facts.device_rates(false) else {
+        return Standing::Open("nobody counted what the device read for the writes".to_owned());
+    };
+    let share = reads_per_s / write.requests_per_s;
+    if share < READS_FIRST {
+        return Standing::RuledOut(format!("reads before writes ({share:.2} for each write)"));
+    }
+    let grain = facts.workload.grain();
+    let aligned = grain.0.is_multiple_of(BLOCK.0);
+    let why = if aligned { String::new() } else { format!(", which begin and end on multiples of {grain}") };
+    Standing::Named(
+        Owner::ReadBeforeWrite,
+        Sureness::Likely,
+        format!("the device read {} times for each of the writes{why}", significant(share)),
+    )
 }
 
 /// Of the workers' time, what went into flushes between the writes.

@@ -22,7 +22,7 @@ pub(crate) struct Accounts {
 }
 
 struct Begun {
-    dirty: Option<dirty::Moment>,
+    dirty: Option<dirty::Looks>,
     system: Option<account::Moment>,
     soaker: Option<soaker::Moment>,
 }
@@ -89,9 +89,14 @@ impl Accounts {
     pub(crate) fn begin(&mut self) {
         if self.begun.is_none() {
             let soaker = self.soaker.as_ref().map(Soaker::begin);
-            let dirty = if self.makes_dirty { dirty::Moment::now() } else { None };
+            let dirty = if self.makes_dirty { dirty::Looks::begin() } else { None };
             self.begun = Some(Begun { dirty, system: account::Moment::now(), soaker });
         }
+    }
+
+    /// In between, with each progress.
+    pub(crate) fn look(&mut self) {
+        self.begun.iter_mut().filter_map(|begun| begun.dirty.as_mut()).for_each(dirty::Looks::look);
     }
 
     /// The measured part has ended.
@@ -109,7 +114,7 @@ impl Accounts {
             let of_all = |soaked: &Soaked| (1.0 - soaked.busy) * f64::from(soaked.processors) * account.wall_s;
             now.since(&before, soaked.as_ref().map_or(0.0, of_all))
         });
-        let dirty = begun.dirty.and_then(|before| Some(dirty::Moment::now()?.since(&before)));
+        let dirty = begun.dirty.and_then(|looks| looks.end());
         // After the account: looking takes a while.
         let threads = self.threads.and_then(|before| Some(kernel_threads::Moment::now()?.since(&before)));
         let kernel_threads_s = threads.as_ref().map(|used| used.total_s);

@@ -1,6 +1,6 @@
 //! Memory that programs have written and that is not stored yet, and how much of it the kernel puts up with: /proc/vmstat,
-//! of the whole machine, in pages. Reading it costs some 50 µs, at the start and the end of a sample that writes through
-//! the file cache. From the middle of the two thresholds on the kernel makes those who write wait (balance_dirty_pages;
+//! of the whole machine, in pages. Reading it costs some 50 µs; a sample that writes through the file cache does so at its
+//! start, at its end, and with each progress in between, by the thread that watches. From the middle of the two thresholds on the kernel makes those who write wait (balance_dirty_pages;
 //! Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_bytes); what one control group may make dirty is not looked at.
 
 use halfpower_model::Bytes;
@@ -21,12 +21,45 @@ impl Moment {
         parse(&std::fs::read_to_string("/proc/vmstat").ok()?)
     }
 
-    /// What was held at an earlier one and is held now, against the thresholds of now.
-    pub(crate) fn since(&self, before: &Moment) -> Dirty {
+    /// Whether the kernel makes those wait who write.
+    fn brakes(&self) -> bool {
+        self.held > self.background.midpoint(self.limit)
+    }
+}
+
+/// A look, and those that followed it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    before: Moment,
+    count: u32,
+    braked: u32,
+}
+
+impl Looks {
+    /// The first; none where the kernel does not say.
+    pub(crate) fn begin() -> Option<Looks> {
+        Some(Looks { before: Moment::now()?, count: 0, braked: 0 })
+    }
+
+    /// Another one in between.
+    pub(crate) fn look(&mut self) {
+        if let Some(now) = Moment::now() {
+            self.count += 1;
+            self.braked += u32::from(now.brakes());
+        }
+    }
+
+    /// What they saw, against the thresholds of now; none where the kernel does not say any more.
+    pub(crate) fn end(&self) -> Option<Dirty> {
+        Some(self.until(&Moment::now()?))
+    }
+
+    fn until(&self, now: &Moment) -> Dirty {
         let page = rustix::param::page_size() as u64;
         let [before_bytes, after_bytes, background_bytes, limit_bytes] =
-            [before.held, self.held, self.background, self.limit].map(|pages| Bytes(pages * page));
-        Dirty { before_bytes, after_bytes, background_bytes, limit_bytes }
+            [self.before.held, now.held, now.background, now.limit].map(|pages| Bytes(pages * page));
+        let braked_share = (self.count > 0).then(|| f64::from(self.braked) / f64::from(self.count));
+        Dirty { before_bytes, after_bytes, background_bytes, limit_bytes, braked_share }
     }
 }
 
@@ -56,7 +89,9 @@ mod tests {
         let (before, after) = (parse(&text(3)).unwrap(), parse(&text(30)).unwrap());
         assert_eq!(after, Moment { held: 32, background: 20, limit: 40 });
         let page = rustix::param::page_size() as u64;
-        let dirty = after.since(&before);
+        assert!(after.brakes() && !before.brakes());
+        let dirty = Looks { before, count: 4, braked: 1 }.until(&after);
+        assert_eq!(dirty.braked_share, Some(0.25));
         assert_eq!((dirty.before_bytes, dirty.after_bytes), (Bytes(5 * page), Bytes(32 * page)));
         assert_eq!(dirty.wait_from_bytes(), Bytes(30 * page));
         assert_eq!(parse("nr_dirty 3\nnr_writeback 2\n"), None, "without thresholds nothing is told");
