@@ -240,7 +240,7 @@ mod tests {
         let mut codes: Vec<_> = analysis.findings.iter().map(|finding| finding.code).collect();
         assert!(codes.is_sorted(), "kinds in their order");
         codes.dedup();
-        assert_eq!(codes.len(), 7, "{codes:?}");
+        assert_eq!(codes.len(), 8, "{codes:?}");
         assert_eq!((analysis.cells.len(), analysis.costs.len()), (83, 2));
         let of = |code, subject: &str| {
             analysis.findings.iter().find(|finding| finding.code == code && finding.subject == subject).unwrap()
@@ -266,6 +266,7 @@ mod tests {
         run.add(read(64), &[1e9]);
         let analysis = analyse(&run.observed());
         assert_eq!((analysis.cells.len(), analysis.findings.len()), (1, 0));
+        assert_eq!(analysis.cells[0].pace.as_ref().map(|pace| pace.owner), Some(None), "it cannot be told");
         assert_eq!((analysis.cells[0].bytes_per_s.value, analysis.cells[0].bytes_per_s.low), (1e9, None));
     }
 

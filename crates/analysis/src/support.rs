@@ -109,7 +109,8 @@ pub(crate) fn hockney(request: Bytes, fixed_s: f64, final_bytes_per_s: f64) -> f
     bytes / (fixed_s + bytes / final_bytes_per_s)
 }
 
-fn sample(workload: Workload, bytes_per_s: f64) -> Sample {
+/// A sample of a second at this rate; all else is left as nobody measured it.
+pub(crate) fn sample(workload: Workload, bytes_per_s: f64) -> Sample {
     let requests_per_s = bytes_per_s / workload.request_size.0 as f64;
     let total = Totals {
         requests: (requests_per_s * ELAPSED_S) as u64,

@@ -30,7 +30,6 @@ impl<'a> Facts<'a> {
         let workers_s = paced_s * f64::from(workload.workers);
         let share = |time_s: f64| time_s / workers_s;
         let used_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
-        let polling = ["iopoll", "sqpoll"].map(|option| sample.instrument.obtained.iter().any(|other| other == option));
         Facts {
             sample,
             workload,
@@ -40,7 +39,7 @@ impl<'a> Facts<'a> {
             waiting: sample.cpu.waited_s.map(share),
             outstanding: u64::from(workload.depth) * u64::from(workload.workers),
             busy: sample.block.as_ref().map(|block| block.busy_fraction),
-            polls: polling.contains(&true) || workload.rw_flags.has(RwFlag::Hipri),
+            polls: polls(sample),
         }
     }
 
@@ -109,6 +108,12 @@ impl<'a> Facts<'a> {
         let all_s = account.total_s();
         (all_s > 0.0).then(|| (account.busy_s + account.steal_s) / all_s)
     }
+}
+
+/// Whether the workers look for completions instead of sleeping, and so use a processor whatever sets the pace.
+pub(crate) fn polls(sample: &Sample) -> bool {
+    let has = |option: &str| sample.instrument.obtained.iter().any(|other| other == option);
+    has("iopoll") || has("sqpoll") || sample.workload.rw_flags.has(RwFlag::Hipri)
 }
 
 /// For people: `97 %`; of less than a tenth with a digit behind the point.

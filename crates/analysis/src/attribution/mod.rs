@@ -16,6 +16,7 @@ mod program;
 mod tests;
 
 use facts::Facts;
+pub(crate) use facts::polls;
 use halfpower_model::Sample;
 use serde::Serialize;
 
@@ -123,13 +124,18 @@ impl Owner {
 }
 
 impl Attribution {
-    /// In a few words: `the processor (likely): it is used …`.
-    pub fn brief(&self) -> String {
+    /// Who it is: `the processor (likely)`, `cannot be told`.
+    pub fn named(&self) -> String {
         match (self.owner, self.sureness) {
-            (Some(owner), Some(Sureness::Likely)) => format!("{} (likely): {}", owner.name(), self.reason),
-            (Some(owner), _) => format!("{}: {}", owner.name(), self.reason),
-            (None, _) => format!("cannot be told: {}", self.reason),
+            (Some(owner), Some(Sureness::Likely)) => format!("{} (likely)", owner.name()),
+            (Some(owner), _) => owner.name().to_owned(),
+            (None, _) => "cannot be told".to_owned(),
         }
+    }
+
+    /// The same with the reason: `the processor: the workers ran …`.
+    pub fn brief(&self) -> String {
+        format!("{}: {}", self.named(), self.reason)
     }
 
     /// Who it is not, and who could not be looked at, as further sentences; empty where there is nothing to say.

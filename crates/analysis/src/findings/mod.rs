@@ -4,12 +4,14 @@
 
 mod buffering_gain;
 mod comparison;
+mod drift;
 mod flush_cost;
 mod half_power;
 mod knee;
 mod owner;
 mod peak;
 mod processor_cost;
+mod processor_saturation;
 mod recommendation;
 pub(crate) mod shared_limit;
 
@@ -59,14 +61,17 @@ impl<'a> Evidence<'a> {
 
 /// Every finding the evidence carries.
 pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], paces: &Paces) -> Vec<Finding> {
+    let plateaus = owner::plateaus(evidence);
     [
         peak::find(evidence),
         half_power::find(evidence),
         knee::find(evidence),
-        owner::find(evidence, paces),
+        owner::find(&plateaus, paces),
         processor_cost::find(costs),
+        processor_saturation::find(&plateaus, paces),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
+        drift::find(evidence),
         shared_limit::find(evidence),
         recommendation::find(evidence),
     ]

@@ -20,11 +20,12 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
     page.table(&head, &sequential(input));
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
+    page.table(&["Workload", "what sets its pace"], &briefs(input, FindingCode::Owner));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
     pyramids(&mut page, input);
     page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));
-    if input.analysis.findings.is_empty() {
+    if input.analysis.findings.iter().all(|finding| finding.code == FindingCode::Owner) {
         page.table(&["Workload", "throughput", "rate"], &cells(input));
     }
     recommendation(&mut page, input);
