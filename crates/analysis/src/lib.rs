@@ -240,7 +240,7 @@ mod tests {
         let mut codes: Vec<_> = analysis.findings.iter().map(|finding| finding.code).collect();
         assert!(codes.is_sorted(), "kinds in their order");
         codes.dedup();
-        assert_eq!(codes.len(), 8, "{codes:?}");
+        assert_eq!(codes.len(), 7, "{codes:?}");
         assert_eq!((analysis.cells.len(), analysis.costs.len()), (83, 2));
         let of = |code, subject: &str| {
             analysis.findings.iter().find(|finding| finding.code == code && finding.subject == subject).unwrap()

@@ -124,6 +124,11 @@ impl Owner {
 }
 
 impl Attribution {
+    /// Whether anybody was named or ruled out: where no figure tells anything, there is no claim.
+    pub(crate) fn says_something(&self) -> bool {
+        self.owner.is_some() || !self.ruled_out.is_empty() || !self.open.is_empty()
+    }
+
     /// Who it is: `the processor (likely)`, `cannot be told`.
     pub fn named(&self) -> String {
         match (self.owner, self.sureness) {

@@ -128,14 +128,16 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         }
         _ => {}
     }
-    // The kernel reads ahead, or writes back, as deep as it likes.
-    let goes_itself = facts.is_direct() || (facts.asked(true).is_some() && !facts.writes_into_memory());
-    if facts.is_null() || (!goes_itself && facts.workload.pattern.is_ordered()) || facts.writes_into_memory() {
+    // The kernel reads ahead, or writes back, as deep as it likes; and where nobody counted, a cache may have answered.
+    let by_cache = !facts.is_direct() && facts.asked(false).is_some();
+    let is_its_own = !by_cache || (!facts.workload.pattern.is_ordered() && facts.busy.is_some());
+    if facts.is_null() || facts.writes_into_memory() || !is_its_own {
         return Standing::Absent;
     }
     let latency = facts.sample.total.latency_ns.mean.map(|mean| Quantity::Nanoseconds.format(mean));
     let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
     match asked {
+        1 if facts.wanting().is_none() => Standing::Absent,
         1 if facts.workload.request_size <= SMALL => Standing::Named(
             Owner::Depth,
             Sureness::Likely,

@@ -246,6 +246,10 @@ fn one_small_request_at_a_time_is_bound_by_its_latency() {
     assert_eq!(named(&clean(deep(2, random(read(4))))), None);
     assert_eq!(named(&clean(read(1024))), None, "a large one may keep the device at work");
     assert_eq!(named(&clean(buffered(read(4)))), None, "the kernel reads ahead");
+    let mut cached = clean(buffered(random(read(4))));
+    assert_eq!(named(&cached), Some((Owner::Depth, Sureness::Likely)));
+    cached.block = None;
+    assert_eq!(named(&cached), None, "a cache may have answered");
     let mut shallow = deep_reads();
     shallow.depth_mean.counted = 3.0;
     assert!(of(&shallow).reason.contains("only 3 of 32 requests were outstanding"), "{}", of(&shallow).reason);

@@ -72,11 +72,10 @@ fn of_cell(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
     let (owner, most) = *counts.first()?;
     if (most as f64) < AGREEING * each.len() as f64 {
         let words = |(owner, count): &(Option<Owner>, usize)| {
-            format!("{count} say {}", owner.map_or("that it cannot be told", Owner::name))
+            format!("{count} of {} repetitions say {}", each.len(), owner.map_or("that it cannot be told", Owner::name))
         };
-        let said = counts.iter().map(words).collect::<Vec<_>>().join(", ");
-        let reason = format!("of {} repetitions {said}", each.len());
-        return Some(Attribution { owner: None, sureness: None, reason, ruled_out: Vec::new(), open: Vec::new() });
+        let (reason, open) = ("the repetitions disagree".to_owned(), counts.iter().map(words).collect());
+        return Some(Attribution { owner: None, sureness: None, reason, ruled_out: Vec::new(), open });
     }
     each.retain(|(_, attribution)| attribution.owner == owner);
     let sureness = each.iter().filter_map(|(_, attribution)| attribution.sureness).min();
@@ -133,7 +132,7 @@ pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
 
 fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     // That nobody measured anything that could tell is no claim.
-    let pace = paces.get(plateau.cell).filter(|pace| pace.owner.is_some() || !pace.ruled_out.is_empty())?;
+    let pace = paces.get(plateau.cell).filter(|pace| pace.says_something())?;
     let workload = plateau.cell.workload;
     let claim = match pace.owner {
         Some(_) => format!("the pace is set by {}", pace.brief()),
@@ -214,7 +213,11 @@ mod tests {
         assert_eq!(owner_of(&run, 0), Some((Owner::Device, Sureness::Likely)), "one of five");
         run.samples[1].sample.cpu.lower.system_s = 1.0;
         assert_eq!(owner_of(&run, 0), None);
-        assert!(owners(&run)[0].sentence.contains("of 5 repetitions 3 say the device"), "{}", owners(&run)[0].sentence);
+        assert!(
+            owners(&run)[0].sentence.contains("disagree. Left open: 3 of 5 repetitions say the device"),
+            "{}",
+            owners(&run)[0].sentence
+        );
     }
 
     #[test]

@@ -16,6 +16,8 @@ use halfpower_model::{Finding, FindingCode, Quantity};
 /// From this share of a worker's time on its processor is full, and from that one on it is worth a word.
 const FULL: f64 = 0.9;
 const NEAR: f64 = 0.5;
+/// A worker that is said to have used more than its time was measured wrongly.
+const MOST: f64 = 1.05;
 
 pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
     plateaus.iter().filter_map(|plateau| finding(plateau, paces)).collect()
@@ -37,7 +39,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     let full_at: Vec<f64> = costs.iter().map(|cost_s| workers / cost_s).collect();
     let share = mean(&costs)? * rate.value / workers;
     let most = mean_estimate(rate.quantity, &full_at)?;
-    if !(NEAR..).contains(&share) {
+    if !(NEAR..=MOST).contains(&share) {
         return None;
     }
     let percent = format!("{:.0} %", (share * 100.0).min(100.0));
@@ -99,6 +101,7 @@ mod tests {
     fn an_idle_one_or_an_unmeasured_one_is_not() {
         assert_eq!(found(4.9, 1), []);
         assert_eq!(found(9.5, 2), []);
+        assert_eq!(found(12.0, 1), [], "more than there is");
         assert_eq!(found(0.0, 1), []);
     }
 

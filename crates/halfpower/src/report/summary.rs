@@ -20,7 +20,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
     page.table(&head, &sequential(input));
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
-    page.table(&["Workload", "what sets its pace"], &briefs(input, FindingCode::Owner));
+    page.table(&["Workload", "what sets its pace"], &pace(input));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
     pyramids(&mut page, input);
@@ -61,6 +61,13 @@ fn place(environment: &Environment) -> String {
 /// The findings of a kind whose figures are of the storage: subject and claim.
 fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
     input.findings_of_storage(code).map(|finding| vec![finding.subject.clone(), finding.brief.clone()]).collect()
+}
+
+/// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.
+fn pace(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+    let is_alone = input.analysis.cells.len() == 1;
+    let row = |finding: &Finding| vec![finding.subject.clone(), finding.brief.clone()];
+    input.findings(FindingCode::Owner).filter(|_| is_alone).map(row).collect()
 }
 
 /// Half-power size and processor cost of every sequential series.
