@@ -15,6 +15,8 @@ pub(crate) struct Accounts {
     soaker: Option<Soaker>,
     /// Whether what is written is in the file cache for a while.
     makes_dirty: bool,
+    /// Whether the kernel has anything to do with the requests.
+    reaches_kernel: bool,
     threads: Option<kernel_threads::Moment>,
     /// How long before the measured part the kernel's threads are to be looked at once more; none once they were.
     lead: Option<Duration>,
@@ -55,13 +57,16 @@ impl Accounts {
             CpuAccounting::Account => None,
             CpuAccounting::Soaker => Some(Soaker::start(clock)?),
         };
-        let makes_dirty =
-            workload.operation.writes() && !workload.buffering.is_direct() && workload.personality != Personality::Null;
-        Ok(Accounts { soaker, makes_dirty, threads: None, lead: None, begun: None })
+        let reaches_kernel = workload.personality != Personality::Null;
+        let makes_dirty = reaches_kernel && workload.operation.writes() && !workload.buffering.is_direct();
+        Ok(Accounts { soaker, makes_dirty, reaches_kernel, threads: None, lead: None, begun: None })
     }
 
-    /// Everything is ready to start: looks at what takes a while to see, and how long that is.
-    pub(crate) fn ready(&mut self) {
+    /// The workers prepare: looks meanwhile at what takes a while to see, and how long that is.
+    pub(crate) fn look_ahead(&mut self) {
+        if !self.reaches_kernel {
+            return;
+        }
         self.threads = kernel_threads::Moment::now();
         self.lead = self.threads.as_ref().map(|threads| threads.took * 2);
     }
