@@ -189,8 +189,8 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
 const SUSPECTS: [fn(&Facts<'_>) -> Standing; 13] = [
     program::generator,
     program::rate,
-    program::crowded_processor,
     program::memory,
+    program::crowded_processor,
     program::dirty_pages,
     path::limits,
     program::processor,

@@ -11,7 +11,7 @@
 use super::facts::{Facts, percent};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::environment::DeviceLimit;
-use halfpower_model::{Bytes, BytesPerSecond, LevelName, Quantity};
+use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
 
 const FULL: f64 = 0.9;
 const SPARE: f64 = 0.5;
@@ -94,7 +94,11 @@ pub(super) fn levels(facts: &Facts<'_>) -> Standing {
     }
     let rates = [false, true].map(|writes| facts.storage_bytes_per_s(writes).unwrap_or(0.0));
     let rate = rates[0] + rates[1];
-    let levels = facts.sample.environment.levels();
+    // What several targets share counts once; most samples have no known peak, and putting levels together takes time.
+    let is_known = |level: &Level| level.name >= LevelName::Bus && level.pap_bytes_per_s.is_some();
+    let environment = &facts.sample.environment;
+    let any_known = environment.all_targets().any(|target| target.levels.iter().any(is_known));
+    let levels = if any_known { environment.levels() } else { Vec::new() };
     let shares = levels.iter().filter_map(|level| {
         let owner = match level.name {
             LevelName::Bus => Owner::Bus,

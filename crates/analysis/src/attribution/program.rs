@@ -10,7 +10,7 @@
 use super::facts::{Facts, percent};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, Personality, Quantity, Rate};
+use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Personality, Quantity, Rate};
 
 /// From this share of its time on a worker wants a processor all the time.
 const FULL: f64 = 0.9;
@@ -65,16 +65,17 @@ pub(super) fn rate(facts: &Facts<'_>) -> Standing {
 
 /// Workers that were ready and had to wait: somebody else had their processor.
 pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
-    let (Some(wanting), Some(waiting)) = (facts.wanting(), facts.waiting) else { return Standing::Absent };
-    if facts.polls || wanting < FULL || waiting < CROWDED {
-        return Standing::Absent;
-    }
-    let reason = format!(
-        "the workers were ready {} of their time without having one{}: others had it",
-        percent(waiting),
-        pinned(facts)
-    );
+    let Some(waiting) = crowded(facts) else { return Standing::Absent };
+    let share = percent(waiting);
+    let reason =
+        format!("the workers were ready {share} of their time without having one{}: others had it", pinned(facts));
     Standing::Named(Owner::Processor, Sureness::Sure, reason)
+}
+
+/// Of the workers' time, what they waited for a processor, where that sets the pace.
+fn crowded(facts: &Facts<'_>) -> Option<f64> {
+    let (wanting, waiting) = (facts.wanting()?, facts.waiting?);
+    (!facts.polls && wanting >= FULL && waiting >= CROWDED).then_some(waiting)
 }
 
 pub(super) fn processor(facts: &Facts<'_>) -> Standing {
@@ -109,6 +110,11 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
     if facts.is_null() || facts.is_direct() || facts.sample.total.bytes == 0 {
         return Standing::Absent;
     }
+    // Where a cache was asked for, that it answers is no news: who has the processor is.
+    let is_asked_for = facts.workload.cache == CachePolicy::Warm || facts.writes_into_memory();
+    if is_asked_for && crowded(facts).is_some() {
+        return Standing::Absent;
+    }
     if facts.writes_into_memory() && facts.workload.personality != Personality::Mmap {
         return writes_into_memory(facts);
     }
@@ -117,7 +123,11 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
         Some((_, bytes_per_s)) if bytes_per_s < FROM_DEVICE * read.bytes_per_s.0 => {
             let share = bytes_per_s / read.bytes_per_s.0;
             let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
-            let reason = format!("the device moved {} of the bytes that were read", percent(share));
+            let crowd = crowded(facts).map(|share| {
+                format!(", and the workers waited {} of their time for a processor that others had", percent(share))
+            });
+            let crowd = crowd.unwrap_or_default();
+            let reason = format!("the device moved {} of the bytes that were read{crowd}", percent(share));
             Standing::Named(Owner::Memory, sureness, reason)
         }
         Some(_) => Standing::RuledOut("the file cache (the device moved what was read)".to_owned()),

@@ -118,6 +118,12 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
     moved(&mut sample, 0);
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Sure)));
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.58));
+    assert!(of(&sample).brief().ends_with("and the workers waited 58 % of their time for a processor that others had"));
+    sample.workload.cache = CachePolicy::Warm;
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "the cache was asked for");
+    sample.workload.cache = CachePolicy::Keep;
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.98, Some(0.01));
     sample.block = None;
     assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "nobody counted");
     sample.cached_share_before = Some(1.0);

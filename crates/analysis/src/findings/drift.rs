@@ -24,6 +24,8 @@ const RESOLUTION: f64 = 0.02;
 /// Of all repetitions, those that must show it.
 const AGREEING: f64 = 0.8;
 const INTERVALS_MIN: usize = 12;
+/// Of more, several are taken together: finding changes takes time with the square of their number.
+const INTERVALS_MAX: usize = 400;
 const BLOCKS_MIN: usize = 5;
 const BLOCKS_DIVISIVE: usize = 10;
 
@@ -63,6 +65,11 @@ impl Levels {
             }
             from_s = interval.at_s;
         }
+        let together = rates.len().div_ceil(INTERVALS_MAX).max(1);
+        let rates: Vec<(f64, f64)> = rates
+            .chunks(together)
+            .filter_map(|some| Some((some[0].0, mean(&some.iter().map(|(_, rate)| *rate).collect::<Vec<_>>())?)))
+            .collect();
         let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
         let level = mean(&values).filter(|level| values.len() >= INTERVALS_MIN && *level > 0.0)?;
         let mut starts = change_points(&values, RESOLUTION * level);
@@ -272,6 +279,12 @@ mod tests {
         assert!(rose[0].sentence.contains("rose from"), "{}", rose[0].sentence);
         let disturbed = found(&course(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])));
         assert!(disturbed[0].sentence.contains("changed 2 times and came back"), "{}", disturbed[0].sentence);
+    }
+
+    #[test]
+    fn a_long_course_is_looked_at_as_a_whole() {
+        let long = found(&course(1, &levels(&[(20_000, 30.0), (20_000, 10.0)])));
+        assert!(long[0].brief.starts_with("burst credit: 300 MB/s for 33.3 min"), "{}", long[0].brief);
     }
 
     #[test]
