@@ -37,11 +37,10 @@ fn the_program_alone_is_the_generator() {
 fn a_file_in_the_cache_is_read_from_memory() {
     let lab = Lab::new();
     lab.data_file("small", 1 << 10);
-    let pace =
-        pace_of(&lab, "small", &["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=keep"]);
-    if is_quiet(&pace) {
-        assert_eq!(pace["owner"], "memory", "{pace}");
-    }
+    let how = ["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=keep"];
+    let pace = pace_of(&lab, "small", &how);
+    // Where the device below has no counters, nobody knows.
+    assert!(pace["owner"] == "memory" || pace["open"].to_string().contains("nobody knows"), "{pace}");
 }
 
 #[test]
@@ -61,7 +60,7 @@ fn a_processor_that_others_burn_is_named() {
     };
     let pace = std::thread::scope(|scope| {
         (0..3).for_each(|_| drop(scope.spawn(burn)));
-        let how = ["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=keep"];
+        let how = ["--pattern=random", "--request-size=16KiB", "--buffering=buffered", "--cache=warm"];
         let pace = pace_of(&lab, "small", &[&how[..], &[&format!("--cpus={cpu}")]].concat());
         over.store(true, Relaxed);
         pace
