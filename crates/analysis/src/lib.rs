@@ -4,6 +4,7 @@ mod alike;
 mod block;
 mod cells;
 pub mod comparison;
+mod device;
 mod findings;
 pub mod instrument;
 mod pyramid;
