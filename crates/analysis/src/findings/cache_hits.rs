@@ -15,7 +15,8 @@ use crate::statistics::{mean, mean_estimate};
 use crate::words::{caching, requests, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{
-    BytesPerSecond, CachePolicy, Estimate, FileState, Finding, FindingCode, Operation, Personality, Quantity, Reach, TargetKind,
+    BytesPerSecond, CachePolicy, Estimate, FileState, Finding, FindingCode, Operation, Personality, Quantity, Reach,
+    TargetKind,
 };
 
 /// A share of the bytes, or of the span.
@@ -83,7 +84,8 @@ fn sign(cell: &Cell<'_>, advertised_bytes_per_s: Option<f64>) -> Option<Sign> {
         let from_cache = mean_ratio(&reads, |reads| 1.0 - reads.per_byte)?;
         return Some(Sign::Counted(Estimate { high: from_cache.high.map(|high| high.min(1.0)), ..from_cache }));
     }
-    let before: Option<Vec<f64>> = cell.repetitions.iter().map(|observed| observed.sample.cached_share_before).collect();
+    let before: Option<Vec<f64>> =
+        cell.repetitions.iter().map(|observed| observed.sample.cached_share_before).collect();
     if let Some(before) = before.filter(|shares| reads.is_empty() && shares.iter().all(|share| *share >= HALF)) {
         let share = mean_estimate(Quantity::Ratio, &before)?;
         return Some(Sign::CachedBefore(Estimate { high: share.high.map(|high| high.min(1.0)), ..share }));
@@ -96,8 +98,7 @@ fn sign(cell: &Cell<'_>, advertised_bytes_per_s: Option<f64>) -> Option<Sign> {
 
 /// How the cache came by it, as far as that is known.
 fn cause(cell: &Cell<'_>) -> Option<String> {
-    let before: Vec<f64> =
-        cell.repetitions.iter().filter_map(|observed| observed.sample.cached_share_before).collect();
+    let before: Vec<f64> = cell.repetitions.iter().filter_map(|observed| observed.sample.cached_share_before).collect();
     let before = mean(&before).filter(|share| *share > 0.01);
     let workload = cell.workload;
     let volume = workload.span.0 as f64 * workload.volumes() as f64;
@@ -109,7 +110,9 @@ fn cause(cell: &Cell<'_>) -> Option<String> {
     let passes = mean(&passes?).filter(|passes| *passes > 1.1 && passes.is_finite());
     match (before, passes) {
         (Some(share), _) => Some(format!("{} of the span was in the file cache before", Quantity::Ratio.format(share))),
-        (None, Some(passes)) => Some(format!("the span of {} was read {} times over", workload.span, significant(passes))),
+        (None, Some(passes)) => {
+            Some(format!("the span of {} was read {} times over", workload.span, significant(passes)))
+        }
         (None, None) => None,
     }
 }
@@ -202,7 +205,9 @@ mod tests {
         let mut run = Run::default();
         run.add(read(64), &around(1.2e9));
         run.advertise(1.0e9);
-        assert!(run.findings(FindingCode::CacheHits)[0].sentence.contains("1.2 times [1.18 to 1.22] the 1 GB/s advertised"));
+        assert!(
+            run.findings(FindingCode::CacheHits)[0].sentence.contains("1.2 times [1.18 to 1.22] the 1 GB/s advertised")
+        );
         run.advertise(1.18e9);
         assert_eq!(run.findings(FindingCode::CacheHits), [], "within what repetitions differ by");
     }

@@ -105,7 +105,10 @@ mod tests {
         );
         let finding = &run.findings(FindingCode::ExtensionCost)[1];
         assert!((finding.estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
-        assert_eq!((finding.samples.len(), finding.subject.as_str()), (20, "sequential write, 1 deep, direct, file state append"));
+        assert_eq!(
+            (finding.samples.len(), finding.subject.as_str()),
+            (20, "sequential write, 1 deep, direct, file state append")
+        );
     }
 
     #[test]

@@ -80,7 +80,8 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
         extent(long.len(), tails.len()),
         queued.unwrap_or_default(),
     );
-    let figure = |quantity, value| Estimate { quantity, value, low: None, high: None, repetitions: worst.beyond.repetitions };
+    let figure =
+        |quantity, value| Estimate { quantity, value, low: None, high: None, repetitions: worst.beyond.repetitions };
     Some(Finding {
         code: FindingCode::TailLatency,
         subject: group.subject.clone(),
@@ -105,8 +106,12 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
 impl<'a> Tail<'a> {
     /// None without histograms, or with too few requests.
     fn of(cell: &'a Cell<'a>) -> Option<Tail<'a>> {
-        let histograms: Vec<&Histogram> =
-            cell.repetitions.iter().filter_map(|observed| histogram(observed.sample)).filter(|one| one.count() > 0).collect();
+        let histograms: Vec<&Histogram> = cell
+            .repetitions
+            .iter()
+            .filter_map(|observed| histogram(observed.sample))
+            .filter(|one| one.count() > 0)
+            .collect();
         let mut merged = Histogram::default();
         histograms.iter().for_each(|histogram| merged.merge(histogram));
         let median_ns = merged.quantile(0.5).filter(|median| *median > 0)?;
@@ -175,7 +180,9 @@ mod tests {
     fn tails(stages: u32, slow: Option<u64>, repetitions: usize, requests: usize, seed: u64) -> Vec<Finding> {
         let mut chance = Random::new(seed);
         let mut run = Run::default();
-        add(&mut run, deep(stages, random(read(4))), repetitions, requests, &mut || latencies(&mut chance, stages, slow));
+        add(&mut run, deep(stages, random(read(4))), repetitions, requests, &mut || {
+            latencies(&mut chance, stages, slow)
+        });
         run.findings(FindingCode::TailLatency)
     }
 
@@ -186,7 +193,11 @@ mod tests {
         let [beyond, percentile, median] = findings[0].estimates[..] else { panic!("{findings:?}") };
         assert!((beyond.value - 0.011).abs() < 0.002, "1 % paused and 0.1 % by chance: {beyond:?}");
         assert!((percentile.value - 20e6).abs() < 0.2e6 && (median.value - 69.3e3).abs() < 2e3);
-        assert!(findings[0].sentence.starts_with("Random reads of 4 KiB, 1 deep, direct: "), "{}", findings[0].sentence);
+        assert!(
+            findings[0].sentence.starts_with("Random reads of 4 KiB, 1 deep, direct: "),
+            "{}",
+            findings[0].sentence
+        );
         assert!(findings[0].sentence.contains("over 10 times the median"), "{}", findings[0].sentence);
         assert!(findings[0].brief.starts_with("the 99.9th percentile is "), "{}", findings[0].brief);
     }
@@ -202,7 +213,8 @@ mod tests {
     #[test]
     fn chance_and_queues_alone_have_hardly_any() {
         // 200 cells of memoryless latencies, of few requests and of many; and a queue 8 deep, served in order.
-        let wrong = |stages, requests| (0..200).filter(|seed| !tails(stages, None, 5, requests, *seed).is_empty()).count();
+        let wrong =
+            |stages, requests| (0..200).filter(|seed| !tails(stages, None, 5, requests, *seed).is_empty()).count();
         let counts = [wrong(1, 400), wrong(1, 2100), wrong(8, 2100)];
         assert!(counts[0] <= 2 && counts[1] <= 2 && counts[2] == 0, "{counts:?}");
     }

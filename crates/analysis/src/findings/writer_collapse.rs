@@ -14,7 +14,7 @@ use crate::cells::Cell;
 use crate::series::rank;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::words::{caching, memory_note, reach, requests, sentence};
-use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Quantity, Sample};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Sample};
 
 /// What a single sample on a side must differ by.
 const SINGLE_FACTOR: f64 = 1.5;
@@ -46,12 +46,21 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let subjects: Vec<_> = all.iter().map(|writers| (subject(writers[0].cell), writers[0].cell.workload)).collect();
     let distinctions = distinctions(&subjects, &[Axis::Targets]);
     let named = all.iter().zip(subjects).zip(distinctions);
-    named.filter_map(|((writers, (subject, _)), distinction)| finding(&all, writers, &(subject + &distinction))).collect()
+    named
+        .filter_map(|((writers, (subject, _)), distinction)| finding(&all, writers, &(subject + &distinction)))
+        .collect()
 }
 
 fn subject(cell: &Cell<'_>) -> String {
     let workload = cell.workload;
-    format!("{} {}, {}, {} deep, {}", workload.pattern, workload.operation, workload.request_size, workload.depth, caching(workload))
+    format!(
+        "{} {}, {}, {} deep, {}",
+        workload.pattern,
+        workload.operation,
+        workload.request_size,
+        workload.depth,
+        caching(workload)
+    )
 }
 
 /// Every cell of several writers with the one of one, the fewest first.
@@ -94,7 +103,12 @@ fn parent_bytes_per_s(sample: &Sample) -> Option<f64> {
 /// Says of every rate whether it collapsed.
 fn judge(all: &mut [Vec<Writers<'_>>]) {
     let rates = |all: &[Vec<Writers<'_>>]| -> Vec<Contrast> {
-        all.iter().flatten().flat_map(|writers| [Some(writers.sum), writers.parent]).flatten().map(|rate| rate.contrast).collect()
+        all.iter()
+            .flatten()
+            .flat_map(|writers| [Some(writers.sum), writers.parent])
+            .flatten()
+            .map(|rate| rate.contrast)
+            .collect()
     };
     let mut verdicts = verdicts(&rates(all)).into_iter();
     for writers in all.iter_mut().flatten() {
@@ -141,7 +155,10 @@ impl Writers<'_> {
 fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> Option<Finding> {
     let collapsed: Vec<&Writers<'_>> = writers.iter().filter(|writers| writers.collapsed()).collect();
     let least = |writers: &Writers<'_>| {
-        let parent = writers.parent.filter(|parent| parent.collapsed).map_or(f64::INFINITY, |parent| parent.contrast.ratio.value);
+        let parent = writers
+            .parent
+            .filter(|parent| parent.collapsed)
+            .map_or(f64::INFINITY, |parent| parent.contrast.ratio.value);
         writers.sum.contrast.ratio.value.min(parent)
     };
     let worst = collapsed.iter().min_by(|one, other| least(one).total_cmp(&least(other)))?;
@@ -159,7 +176,6 @@ fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> 
     );
     let ratios = [Some(worst.sum), worst.parent].into_iter().flatten().map(|rate| rate.contrast.ratio);
     let samples = collapsed.iter().flat_map(|writers| writers.cell.samples()).chain(worst.alone.samples());
-    debug_assert_eq!(worst.sum.contrast.ratio.quantity, Quantity::Ratio);
     Some(Finding {
         code: FindingCode::WriterCollapse,
         subject: subject.to_owned(),
@@ -185,7 +201,9 @@ fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
     Some(if is_direct {
         format!("As many through the file cache deliver {share} of what one does, so the device alone is not the cause")
     } else {
-        format!("As many direct ones deliver {share} of what one does, so it is not the device: the cause lies above it")
+        format!(
+            "As many direct ones deliver {share} of what one does, so it is not the device: the cause lies above it"
+        )
     })
 }
 
@@ -224,7 +242,8 @@ mod tests {
         add(&mut run, flushed(write(1024)), &[kib(86_304.83)], 1.0);
         add(&mut run, by(2, flushed(write(1024))), &[kib(79_399.89)], 0.6117);
         add(&mut run, by(3, flushed(write(1024))), &[kib(85_558.32)], 0.9999);
-        let sentences: Vec<_> = run.findings(FindingCode::WriterCollapse).into_iter().map(|finding| finding.sentence).collect();
+        let sentences: Vec<_> =
+            run.findings(FindingCode::WriterCollapse).into_iter().map(|finding| finding.sentence).collect();
         assert_eq!(
             sentences,
             [
