@@ -10,7 +10,7 @@ use super::load::{Loaded, by_load, extent, place};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::words::sentence;
+use crate::words::{caching, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation, Quantity, Reach};
 
 /// A ratio from 1/(1 + this) to 1 + this is not far apart.
@@ -56,34 +56,49 @@ fn pairs<'a>(evidence: &Evidence<'a>, group: &Loaded<'a>) -> Vec<Pair<'a>> {
 
 fn finding(group: &Loaded<'_>, far: &[&Pair<'_>], looked_at: usize) -> Option<Finding> {
     let apart = |pair: &Pair<'_>| pair.contrast.ratio.value.ln().abs();
-    let furthest = far.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
-    let ratio = furthest.contrast.ratio;
-    let reads_are_faster = ratio.value > 1.0;
-    let (slow, fast) = if reads_are_faster { ("writes", "reads") } else { ("reads", "writes") };
-    let workload = furthest.read.workload;
-    let share = if reads_are_faster { turned(ratio) } else { ratio };
-    let rest = if far.iter().all(|pair| (pair.contrast.ratio.value > 1.0) == reads_are_faster) {
-        extent(far.len(), looked_at)
-    } else {
-        "; elsewhere it is the other way round".to_owned()
+    let furthest = |pairs: &mut dyn Iterator<Item = &&Pair<'_>>| {
+        pairs.max_by(|one, other| apart(one).total_cmp(&apart(other))).map(Slower::of)
     };
-    let subject = group.subject.replacen("read", "reads against writes", 1);
-    let claim = format!(
-        "{} {slow}, {}{}, deliver {share} of what {fast} do ({}){rest}",
-        workload.pattern,
-        crate::words::caching(workload),
-        group.distinction,
-        place(workload),
-    );
+    let most = furthest(&mut far.iter())?;
+    let opposite = furthest(&mut far.iter().filter(|pair| Slower::of(pair).slow != most.slow));
+    let rest = match &opposite {
+        None => extent(far.len(), looked_at),
+        Some(other) => format!("; {} deliver {} of what {} do ({})", other.slow, other.share, other.fast, other.place),
+    };
+    let workload = group.cells[0].workload;
+    let Slower { slow, fast, share, place } = most;
+    let circumstances = format!("{}{}", caching(workload), group.distinction);
+    let claim =
+        format!("{} {slow}, {circumstances}, deliver {share} of what {fast} do ({place}){rest}", workload.pattern);
     Some(Finding {
         code: FindingCode::Asymmetry,
-        subject,
+        subject: group.subject.replacen("read", "reads against writes", 1),
         reach: Reach::Storage,
-        brief: format!("{slow} {share} of {fast} ({})", place(workload)),
+        brief: format!("{slow} {share} of {fast} ({place})"),
         sentence: sentence(&claim),
-        estimates: vec![share],
+        estimates: [Some(share), opposite.map(|other| other.share)].into_iter().flatten().collect(),
         samples: far.iter().flat_map(|pair| [pair.read.samples(), pair.write.samples()].concat()).collect(),
     })
+}
+
+/// Which of a pair is slower, and where.
+struct Slower {
+    slow: &'static str,
+    fast: &'static str,
+    /// Its share of the other's throughput.
+    share: Estimate,
+    place: String,
+}
+
+impl Slower {
+    fn of(pair: &&Pair<'_>) -> Slower {
+        let ratio = pair.contrast.ratio;
+        let place = place(pair.read.workload);
+        match ratio.value > 1.0 {
+            true => Slower { slow: "writes", fast: "reads", share: turned(ratio), place },
+            false => Slower { slow: "reads", fast: "writes", share: ratio, place },
+        }
+    }
 }
 
 /// The ratio the other way round.
@@ -129,6 +144,22 @@ mod tests {
             run.findings(FindingCode::Asymmetry)[0].sentence,
             "Random reads, direct, deliver 20 % [20 to 20] of what writes do (4 KiB, 1 deep)."
         );
+    }
+
+    #[test]
+    fn what_is_the_other_way_round_elsewhere_is_told() {
+        let mut run = Run::default();
+        for (kib, reads, writes) in [(4, 20e6, 100e6), (64, 300e6, 100e6)] {
+            run.add(read(kib), &around(reads));
+            run.add(write(kib), &around(writes));
+        }
+        let findings = run.findings(FindingCode::Asymmetry);
+        assert_eq!(
+            findings[0].sentence,
+            "Sequential reads, direct, deliver 20 % [20 to 20] of what writes do (4 KiB, 1 deep); writes deliver 33.3 % \
+             [33.3 to 33.3] of what reads do (64 KiB, 1 deep)."
+        );
+        assert_eq!(findings[0].estimates.len(), 2);
     }
 
     #[test]
