@@ -46,8 +46,10 @@ pub(crate) fn caching(workload: &Workload) -> String {
         Buffering::None => "direct and through".to_owned(),
         buffering => buffering.to_string(),
     };
-    if workload.durability == Durability::FlushAtEnd {
-        words.push_str(", flushed");
+    match workload.durability {
+        Durability::None => {}
+        Durability::FlushAtEnd => words.push_str(", flushed"),
+        between => words.push_str(&format!(", {between}")),
     }
     words
 }

@@ -38,7 +38,9 @@ pub(super) fn place(workload: &Workload) -> String {
 pub(super) fn extent(shown: usize, looked_at: usize) -> String {
     match (shown, looked_at) {
         (_, 0 | 1) => String::new(),
+        (1, 2) => "; not at the other size or depth measured".to_owned(),
         (1, all) => format!("; not at the other {} sizes and depths measured", all - 1),
+        (_, 2) => "; so at both sizes or depths measured".to_owned(),
         (shown, all) if shown == all => format!("; so at all {all} sizes and depths measured"),
         (shown, all) => format!("; so at {shown} of the {all} sizes and depths measured"),
     }
@@ -55,6 +57,8 @@ mod tests {
     #[test]
     fn what_holds_elsewhere_is_said() {
         assert_eq!(extent(1, 1), "");
+        assert_eq!(extent(1, 2), "; not at the other size or depth measured");
+        assert_eq!(extent(2, 2), "; so at both sizes or depths measured");
         assert_eq!(extent(1, 3), "; not at the other 2 sizes and depths measured");
         assert_eq!(extent(2, 3), "; so at 2 of the 3 sizes and depths measured");
         assert_eq!(extent(3, 3), "; so at all 3 sizes and depths measured");

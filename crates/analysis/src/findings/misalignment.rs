@@ -68,13 +68,13 @@ fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Op
     };
     let (worst, verdict) = candidates.iter().min_by(by_cost).copied()?;
     let workload = worst.cell.workload;
+    let judgement = match verdict {
+        _ if is_slower(worst, *verdict) => "slower",
+        Some(Verdict::Changed) => "faster",
+        Some(Verdict::Equivalent) => "no difference",
+        _ => "undecided",
+    };
     let against = worst.aligned.map(|(_, Contrast { ratio, .. })| {
-        let judgement = match verdict {
-            _ if is_slower(worst, *verdict) => "slower",
-            Some(Verdict::Changed) => "faster",
-            Some(Verdict::Equivalent) => "no difference",
-            _ => "undecided",
-        };
         format!("{ratio} of the throughput of those on boundaries of {}: {judgement}", block(worst.cell))
     });
     let proven = worst.proof.map(|proof| {
@@ -93,7 +93,9 @@ fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Op
         if shown.is_empty() { String::new() } else { extent(shown.len(), judged.len()) },
     );
     let brief = match (&worst.aligned, &worst.proof) {
-        (Some((_, contrast)), _) => format!("{} of the throughput on boundaries ({})", contrast.ratio, place(workload)),
+        (Some((_, contrast)), _) => {
+            format!("{judgement}: {} of the throughput on boundaries ({})", contrast.ratio, place(workload))
+        }
         (None, Some(proof)) => format!("{} read for each byte written ({})", proof.per_byte, place(workload)),
         (None, None) => return None,
     };
@@ -146,10 +148,11 @@ mod tests {
         assert_eq!(
             findings[0].sentence,
             "Random writes of 4 KiB, 1 deep, buffered, shifted by 512 B: 10 % [10 to 10] of the throughput of those on \
-             boundaries of 4 KiB: slower; the device reads 2 times [2 to 2] the bytes that are written, 2 reads for each \
-             write, since a block of 4 KiB is read before a part of it is written."
+             boundaries of 4 KiB: slower; the device reads 2 times [2 to 2] the bytes that are written, 2 reads of 4 KiB \
+             for each write, since a block of 4 KiB is read before a part of it is written."
         );
         assert_eq!(findings[0].subject, "random write, buffered, shifted by 512 B");
+        assert_eq!(findings[0].brief, "slower: 10 % [10 to 10] of the throughput on boundaries (4 KiB, 1 deep)");
         assert_eq!((findings[0].samples.len(), findings[0].estimates.len()), (10, 3));
     }
 
@@ -160,7 +163,7 @@ mod tests {
         run.device_reads(cell, |_| (1600, 1600 * 4096));
         let findings = run.findings(FindingCode::Misalignment);
         assert_eq!(findings[0].brief, "10 % read for each byte written (64 KiB, 1 deep)");
-        assert!(findings[0].sentence.contains("1.6 reads for each write"), "{}", findings[0].sentence);
+        assert!(findings[0].sentence.contains("1.6 reads of 4 KiB for each write"), "{}", findings[0].sentence);
     }
 
     #[test]

@@ -10,7 +10,9 @@
 
 use crate::cells::Cell;
 use crate::device::{DeviceReads, mean_ratio};
-use halfpower_model::{Bytes, Estimate, Operation};
+use crate::statistics::mean;
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Estimate, Operation, Quantity};
 
 /// A page, and the block of most file systems: what the system writes at least.
 const PAGE: u64 = 4096;
@@ -36,6 +38,8 @@ pub(super) struct Proof {
     pub(super) per_byte: Estimate,
     /// Its requests for each request.
     pub(super) per_request: Estimate,
+    /// Bytes of each of its requests.
+    bytes_each: f64,
 }
 
 /// The block that a cell's requests are held against: a page, or the device's block where that is larger.
@@ -70,15 +74,21 @@ pub(super) fn proof(cell: &Cell<'_>) -> Option<Proof> {
         return None;
     }
     let per_byte = mean_ratio(&reads, |reads| reads.per_byte)?;
-    Some(Proof { per_byte, per_request: mean_ratio(&reads, |reads| reads.per_request)? })
+    let each: Vec<f64> = reads.iter().filter_map(|reads| reads.bytes_each).collect();
+    let per_request = mean_ratio(&reads, |reads| reads.per_request)?;
+    Some(Proof { per_byte, per_request, bytes_each: mean(&each)? })
 }
 
 impl Proof {
-    /// `the device reads 7.1 times [7 to 7.2] the bytes that are written, 0.88 reads for each write`.
+    /// `the device reads 7.1 times [7 to 7.2] the bytes that are written, 0.88 reads of 4 KiB for each write`.
     pub(super) fn words(&self) -> String {
         let of = if self.per_byte.value < 1.0 { "of " } else { "" };
-        let each = halfpower_model::units::significant(self.per_request.value);
-        format!("the device reads {} {of}the bytes that are written, {each} reads for each write", self.per_byte)
+        let count = significant(self.per_request.value);
+        let each = Quantity::RequestSizeBytes.format(self.bytes_each);
+        format!(
+            "the device reads {} {of}the bytes that are written, {count} reads of {each} for each write",
+            self.per_byte
+        )
     }
 }
 

@@ -30,7 +30,7 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
     let whole = whole_counterpart(group, cell);
     let cost = whole.and_then(|whole| Some((whole, requests_against(cell, whole)?)));
     let cost_words = cost.map_or_else(String::new, |(whole, ratio)| {
-        format!(". They do {ratio} of the requests a second that {} do", whole.workload.request_size)
+        format!(". They do {ratio} of the requests a second that writes of {} do", whole.workload.request_size)
     });
     let claim = format!(
         "{} {} of {}, {}{}: {}, since a block of {} is read before a part of it is written{}{cost_words}",
@@ -101,8 +101,8 @@ mod tests {
         assert_eq!(
             findings[0].sentence,
             "Random writes of 512 B, 1 deep, buffered: the device reads 7.2 times [7.2 to 7.2] the bytes that are written, 0.9 \
-             reads for each write, since a block of 4 KiB is read before a part of it is written. They do 10 % [10 to 10] of \
-             the requests a second that 4 KiB do."
+             reads of 4 KiB for each write, since a block of 4 KiB is read before a part of it is written. They do 10 % [10 to 10] of \
+             the requests a second that writes of 4 KiB do."
         );
         assert_eq!(findings[0].brief, "7.2 times [7.2 to 7.2] read for each byte written (512 B, 1 deep)");
         assert_eq!((findings[0].estimates.len(), findings[0].samples.len()), (3, 6));

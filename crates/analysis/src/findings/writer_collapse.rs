@@ -166,8 +166,16 @@ fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> 
     let alone = BytesPerSecond(worst.alone.mean_bytes_per_s());
     let several: Vec<String> = collapsed.iter().map(|writers| writers.words()).collect();
     let single = worst.sum.contrast.ratio.low.is_none();
+    let (what, brief) = if collapsed.iter().any(|writers| writers.sum.collapsed) {
+        let brief = format!("{} writers deliver {} of what one does", worst.count(), worst.sum.contrast.ratio);
+        ("collapse", brief)
+    } else {
+        let share = worst.parent.map_or(worst.sum, |parent| parent).contrast.ratio;
+        let brief = format!("the parent of {} writers sees {share} of what one delivers", worst.count());
+        ("end far apart", brief)
+    };
     let claim = format!(
-        "{} {} by several writers collapse ({subject}): alone one delivers {alone}, {}{}{}",
+        "{} {} by several writers {what} ({subject}): alone one delivers {alone}, {}{}{}",
         workload.pattern,
         requests(workload.operation),
         several.join(", "),
@@ -180,7 +188,7 @@ fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> 
         code: FindingCode::WriterCollapse,
         subject: subject.to_owned(),
         reach: reach(workload),
-        brief: format!("{} writers deliver {} of what one does", worst.count(), worst.sum.contrast.ratio),
+        brief,
         sentence: sentence(&claim) + memory_note(workload),
         estimates: ratios.collect(),
         samples: samples.collect(),
@@ -247,7 +255,7 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Sequential writes by several writers collapse (sequential write, 1 MiB, 1 deep, direct, flushed): alone one \
+                "Sequential writes by several writers end far apart (sequential write, 1 MiB, 1 deep, direct, flushed): alone one \
                  delivers 88.4 MB/s, 2 deliver 92 % of what one does (81.3 MB/s; the parent sees 56.3 %, 49.7 MB/s); from \
                  one sample each, which counts beyond a factor of 1.5.",
                 "Sequential writes by several writers collapse (sequential write, 1 MiB, 1 deep, buffered, flushed): alone \

@@ -80,7 +80,11 @@ fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
 
 /// What else is told of the storage, and where a cache stood in for it: a line each, and how many more there are.
 fn also_seen(input: &ReportInput<'_>) -> Vec<Vec<String>> {
-    let matters = |finding: &&Finding| finding.reach == Reach::Storage || finding.code != FindingCode::Dip;
+    let matters = |finding: &&Finding| {
+        let is_of_memory = finding.reach == Reach::Memory && finding.code == FindingCode::Dip;
+        let is_news = !["undecided", "no difference"].iter().any(|word| finding.brief.starts_with(word));
+        is_news && !is_of_memory
+    };
     let all = ALSO.iter().flat_map(|(code, name)| {
         input
             .findings(*code)

@@ -156,12 +156,15 @@ fn what_else_was_seen_has_a_line_each_and_the_rest_a_count() {
     findings.push(seen(FindingCode::Dip, "in memory", Reach::Memory));
     findings.extend((1..=7).map(|number| seen(FindingCode::Dip, &format!("dip {number}"), Reach::Storage)));
     findings.push(seen(FindingCode::CacheHits, "reads", Reach::Memory));
+    let undecided = seen(FindingCode::Misalignment, "shifted", Reach::Storage);
+    findings.push(Finding { brief: "undecided: 98 %".to_owned(), ..undecided });
     let summary = lines(&analysed, 100);
     let also: Vec<&str> = summary.split("Also seen").nth(1).unwrap().lines().skip(1).take(7).map(str::trim).collect();
     assert!(also[0].starts_with("a cache answered") && also[0].ends_with("reads: as it is"), "{also:?}");
     assert!(also[5].starts_with("dip") && also[5].ends_with("dip 5: as it is"), "{also:?}");
     assert!(also[6].starts_with("and 2 more") && also[6].ends_with("in the report"), "{also:?}");
-    assert!(!summary.contains("in memory") && summary.lines().all(|line| line.chars().count() <= 100));
+    assert!(!summary.contains("in memory") && !summary.contains("shifted"));
+    assert!(summary.lines().all(|line| line.chars().count() <= 100));
     let page = page(&analysed);
     markup::check_nesting(&page);
     assert!(page.contains("Dips") && page.contains("Caches"));
