@@ -172,6 +172,7 @@ mod tests {
         );
         assert_eq!((findings[0].reach, findings[0].samples.len()), (Reach::Memory, 3));
         assert_eq!(of(kept(), &[100]).findings(FindingCode::CacheHits).len(), 1, "a count needs no repetition");
+        assert_eq!(of(kept(), &[490, 400]).findings(FindingCode::CacheHits).len(), 1, "just under half");
         assert_eq!(of(read(64), &[100]).findings(FindingCode::CacheHits).len(), 1, "direct, and a stack that caches");
     }
 
