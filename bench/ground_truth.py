@@ -246,7 +246,7 @@ SCENARIOS = {
     "depth 1": (depth_one, {"depth"}),
     "cached file": (cached_file, {"memory"}),
     "dirty pages": (dirty_pages, {"dirty_pages"}),
-    "misaligned write": (misaligned_write, {"misalignment", "small_write_penalty", "read_before_write"}),
+    "misaligned write": (misaligned_write, {"misalignment"}),
     "generator": (generator, {"generator"}),
 }
 INDUCED = set().union(*(owners for _, owners in SCENARIOS.values()))
