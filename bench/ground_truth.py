@@ -249,7 +249,7 @@ SCENARIOS = {
     "misaligned write": (misaligned_write, {"misalignment"}),
     "generator": (generator, {"generator"}),
 }
-INDUCED = set().union(*(owners for _, owners in SCENARIOS.values()))
+INDUCED = set().union(*(owners for _, owners in SCENARIOS.values())) | {"read_before_write", "small_write_penalty", "cache_hits"}
 
 
 def names_of(analysis):
