@@ -4,6 +4,8 @@
 //! not fit ends the import with the line it is on. What a format does not tell is null in the sample
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
+#[cfg(test)]
+mod damage;
 mod diskspd;
 mod elbencho;
 mod error;
@@ -12,6 +14,8 @@ mod ior;
 mod iozone;
 mod json;
 mod jsonl;
+#[cfg(test)]
+mod judge;
 mod record;
 mod sqlio;
 mod text;
@@ -180,16 +184,16 @@ impl Harvest {
     }
 
     /// Something that makes every sample doubtful; said once.
-    fn doubt(&mut self, code: &str, message: impl Into<String>, remedy: &str) {
-        let message = message.into();
+    fn doubt(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
+        let message = error::shortened(message.as_ref());
         if self.doubts.iter().all(|doubt| doubt.code != code) {
             self.doubts.push(Warning::new(code, message, remedy));
         }
     }
 
     /// Something to know of the file.
-    fn note(&mut self, code: &str, message: impl Into<String>, remedy: &str) {
-        self.notes.push(Warning::new(code, message, remedy));
+    fn note(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
+        self.notes.push(Warning::new(code, error::shortened(message.as_ref()), remedy));
     }
 
     fn finish(mut self, format: Format) -> Imported {

@@ -1,0 +1,59 @@
+//! What holds of every import, whatever the file is: a result has figures only, and an error says where and what to do.
+
+use super::{Format, ImportError, import_bytes};
+use halfpower_model::Sample;
+
+/// Longest message that a person reads.
+const MAX_MESSAGE_CHARS: usize = 400;
+
+/// Imports the input as a form and says what is wrong with what came of it. Of fio's logs the first byte chooses the name,
+/// which says what is logged.
+pub(crate) fn judge(input: &[u8], form: Format) -> Result<(), String> {
+    let logs = ["a_bw.1.log", "a_iops.1.log", "a_lat.1.log", "a_clat_hist.1.log"];
+    let (name, input) = match (form, input) {
+        (Format::FioLog, [first, rest @ ..]) => (logs[usize::from(*first) % logs.len()], rest),
+        _ => ("file", input),
+    };
+    match import_bytes(name, input, Some(form)) {
+        Ok(imported) => {
+            for warning in &imported.warnings {
+                short(&warning.message)?;
+                if warning.code.is_empty() || warning.message.is_empty() || warning.remedy.is_empty() {
+                    return Err(format!("a warning says too little: {warning:?}"));
+                }
+            }
+            imported.samples.iter().try_for_each(keeps)
+        }
+        Err(error) => clear(name, &error),
+    }
+}
+
+/// A sample comes back from its record as that has it: so it has no figure that is none.
+fn keeps(sample: &Sample) -> Result<(), String> {
+    let record = serde_json::to_string(sample).map_err(|error| format!("{error}: {sample:?}"))?;
+    let again: Sample = serde_json::from_str(&record).map_err(|error| format!("{error}: {record}"))?;
+    if serde_json::to_string(&again).ok().as_ref() != Some(&record) {
+        return Err(format!("a sample does not come back from its record: {record}"));
+    }
+    Ok(())
+}
+
+fn clear(name: &str, error: &ImportError) -> Result<(), String> {
+    let message = error.to_string();
+    short(&message)?;
+    if !message.starts_with(name) {
+        return Err(format!("the message does not name the file: {message}"));
+    }
+    if !message.contains("; ") {
+        return Err(format!("the message has no remedy: {message}"));
+    }
+    let place = &message[name.len()..];
+    let on_a_line = place.strip_prefix(':').is_some_and(|line| line.starts_with(|digit: char| digit.is_ascii_digit()));
+    // Of the whole: there is no line of it that is wrong, or no line at all.
+    let of_the_whole = place.starts_with(": ") || matches!(error, ImportError::Empty { .. });
+    if on_a_line || of_the_whole { Ok(()) } else { Err(format!("the message has no place: {message}")) }
+}
+
+fn short(message: &str) -> Result<(), String> {
+    if message.chars().count() > MAX_MESSAGE_CHARS { Err(format!("the message is too long: {message}")) } else { Ok(()) }
+}
