@@ -70,7 +70,7 @@ fn figures(sample: &Sample) -> impl Iterator<Item = String> {
     COLUMNS.iter().map(move |(_, path)| match record.pointer(path) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => quoted(text),
-        Some(other) => other.to_string(),
+        Some(other) => quoted(&other.to_string()),
     })
 }
 

@@ -13,15 +13,14 @@ const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThread
 
 /// The rows.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
-    let mut text = HEADING.to_owned();
-    let mut left_out = Vec::new();
+    let mut exported = Exported { content: HEADING.into(), ..Exported::default() };
     for stored in samples {
         match row(&stored.sample) {
-            Ok(row) => text.push_str(&row),
-            Err(reason) => left_out.push(format!("sample {}: {reason}", stored.id)),
+            Ok(row) => exported.content.extend(row.into_bytes()),
+            Err(reason) => exported.leave_out(stored, reason),
         }
     }
-    Exported { text, left_out }
+    exported
 }
 
 fn row(sample: &Sample) -> Result<String, &'static str> {
