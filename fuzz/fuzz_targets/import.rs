@@ -1,6 +1,6 @@
 //! One importer against damaged files: the form is in `HALFPOWER_FUZZ_FORM`, a word of `import --format`.
 //!
-//! Half of the inputs are damaged as libFuzzer does it, byte by byte; half as a whole: lines, figures, brackets.
+//! Of fio's logs the first byte chooses the name. Half of the inputs are damaged as libFuzzer does it, byte by byte; half as a whole: lines, figures, brackets.
 #![no_main]
 #![allow(dead_code, reason = "the importers are included whole, and not all of them is called here")]
 
@@ -22,8 +22,15 @@ static FORM: LazyLock<Format> = LazyLock::new(|| {
     Format::from_str(&word, false).expect("HALFPOWER_FUZZ_FORM names a form of `import --format`")
 });
 
+/// What fio's logs hold is in their name.
+const LOGS: [&str; 4] = ["a_bw.1.log", "a_iops.1.log", "a_lat.1.log", "a_clat_hist.1.log"];
+
 fuzz_target!(|input: &[u8]| {
-    if let Err(complaint) = judge::judge(input, *FORM) {
+    let (name, input) = match (*FORM, input) {
+        (Format::FioLog, [first, rest @ ..]) => (LOGS[usize::from(*first) % LOGS.len()], rest),
+        _ => ("file", input),
+    };
+    if let Err(complaint) = judge::judge(name, input, *FORM) {
         panic!("{complaint}");
     }
 });

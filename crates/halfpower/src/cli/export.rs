@@ -71,7 +71,9 @@ fn to_one_place(
         (Some(path), _) => write_atomically(path, &exported.content)?,
         (None, Ok(text)) => context.console.print(text)?,
         (None, Err(_)) => {
-            return Err(UsageError("what this form is written in is no text; name a file with --output".to_owned()).into());
+            return Err(
+                UsageError("what this form is written in is no text; name a file with --output".to_owned()).into()
+            );
         }
     }
     Ok(exported.left_out)

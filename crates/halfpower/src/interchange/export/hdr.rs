@@ -81,9 +81,9 @@ fn encoded(histogram: &Histogram) -> Vec<u8> {
         next = index + 1;
     }
     // A power of two less one, no less than its least.
-    let highest = (histogram.max().unwrap_or_default().max(3) >> 1).checked_next_power_of_two().map_or(i64::MAX, |half| {
-        i64::try_from((half << 2) - 1).unwrap_or(i64::MAX)
-    });
+    let highest = (histogram.max().unwrap_or_default().max(3) >> 1)
+        .checked_next_power_of_two()
+        .map_or(i64::MAX, |half| i64::try_from((half << 2) - 1).unwrap_or(i64::MAX));
     let mut bytes = Vec::new();
     for word in [COOKIE, counts.len() as u32, 0, DIGITS] {
         bytes.extend(word.to_be_bytes());
@@ -174,9 +174,15 @@ mod tests {
             zigzag(number, &mut bytes);
             bytes
         };
-        assert_eq!((coded(0), coded(-1), coded(1), coded(-64), coded(64)), (vec![0], vec![1], vec![2], vec![127], vec![128, 1]));
+        assert_eq!(
+            (coded(0), coded(-1), coded(1), coded(-64), coded(64)),
+            (vec![0], vec![1], vec![2], vec![127], vec![128, 1])
+        );
         assert_eq!((coded(i64::MIN).len(), coded(i64::MAX).len()), (9, 9));
         // RFC 1950: a known sum of "Wikipedia" is 0x11e60398.
-        assert_eq!(compressed(b"Wikipedia")[8..], [&[0x78, 1, 1, 9, 0, 246, 255][..], b"Wikipedia", &[0x11, 0xe6, 3, 0x98]].concat());
+        assert_eq!(
+            compressed(b"Wikipedia")[8..],
+            [&[0x78, 1, 1, 9, 0, 246, 255][..], b"Wikipedia", &[0x11, 0xe6, 3, 0x98]].concat()
+        );
     }
 }

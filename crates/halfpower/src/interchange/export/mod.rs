@@ -4,7 +4,10 @@ mod csv;
 mod fio;
 mod hdr;
 mod openmetrics;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod sqlio;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +31,9 @@ pub(crate) enum Format {
     Hdr,
     /// OpenMetrics text, as Prometheus and its kin read it
     Openmetrics,
+    /// The table as Parquet
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// What was written, and what could not be.
@@ -41,7 +47,7 @@ pub(crate) struct Exported {
 /// Writes samples in a form.
 ///
 /// # Errors
-/// When a record cannot be written as JSON.
+/// When a record cannot be written.
 pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result<Exported> {
     Ok(match format {
         Format::Sqlio => sqlio::write(samples),
@@ -50,6 +56,8 @@ pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result
         Format::Fio => fio::write(samples),
         Format::Hdr => hdr::write(samples),
         Format::Openmetrics => openmetrics::write(samples),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Exported { content: parquet::write(samples)?, ..Exported::default() },
     })
 }
 

@@ -20,8 +20,20 @@ const GAUGES: [Gauge; 8] = [
     ("latency_mean_seconds", "seconds", "Mean service time of a request.", &[("all", "/total/latency_ns/mean")], 1e-9),
     ("latency_percentile_seconds", "seconds", "Service time that so many percent do not exceed.", &PERCENTILES, 1e-9),
     ("depth_mean", "", "Requests outstanding on average.", &[("all", "/depth_mean/counted")], 1.0),
-    ("cpu_user_seconds", "seconds", "Processor time of the workers in the program.", &[("all", "/cpu/lower/user_s")], 1.0),
-    ("cpu_system_seconds", "seconds", "Processor time of the workers in the kernel.", &[("all", "/cpu/lower/system_s")], 1.0),
+    (
+        "cpu_user_seconds",
+        "seconds",
+        "Processor time of the workers in the program.",
+        &[("all", "/cpu/lower/user_s")],
+        1.0,
+    ),
+    (
+        "cpu_system_seconds",
+        "seconds",
+        "Processor time of the workers in the kernel.",
+        &[("all", "/cpu/lower/system_s")],
+        1.0,
+    ),
     ("elapsed_seconds", "seconds", "Length of the measured part.", &[("all", "/elapsed_s")], 1.0),
 ];
 const OPERATIONS_REQUESTS: [(&str, &str); 4] = [

@@ -6,17 +6,13 @@ use halfpower_model::Sample;
 /// Longest message that a person reads.
 const MAX_MESSAGE_CHARS: usize = 400;
 
-/// Imports the input as a form and says what is wrong with what came of it. Of fio's logs the first byte chooses the name,
-/// which says what is logged.
-pub(crate) fn judge(input: &[u8], form: Format) -> Result<(), String> {
-    let logs = ["a_bw.1.log", "a_iops.1.log", "a_lat.1.log", "a_clat_hist.1.log"];
-    let (name, input) = match (form, input) {
-        (Format::FioLog, [first, rest @ ..]) => (logs[usize::from(*first) % logs.len()], rest),
-        _ => ("file", input),
-    };
+/// Imports the input as a form and says what is wrong with what came of it. The name says what a log of fio holds.
+pub(crate) fn judge(name: &str, input: &[u8], form: Format) -> Result<(), String> {
     match import_bytes(name, input, Some(form)) {
         Ok(imported) => {
-            for warning in &imported.warnings {
+            // Of records of our own the warnings are theirs.
+            let own = if form == Format::Halfpower { &[][..] } else { &imported.warnings };
+            for warning in own {
                 short(&warning.message)?;
                 if warning.code.is_empty() || warning.message.is_empty() || warning.remedy.is_empty() {
                     return Err(format!("a warning says too little: {warning:?}"));
@@ -55,5 +51,48 @@ fn clear(name: &str, error: &ImportError) -> Result<(), String> {
 }
 
 fn short(message: &str) -> Result<(), String> {
-    if message.chars().count() > MAX_MESSAGE_CHARS { Err(format!("the message is too long: {message}")) } else { Ok(()) }
+    if message.chars().count() > MAX_MESSAGE_CHARS {
+        Err(format!("the message is too long: {message}"))
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::damage::damaged;
+    use super::*;
+    use clap::ValueEnum;
+    use halfpower_model::random::Random;
+    use std::path::{Path, PathBuf};
+
+    /// Damaged forms of each seed: `just fuzz` tries millions.
+    const TRIES: u64 = 200;
+
+    fn entries(folder: &Path) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+
+    #[test]
+    fn every_form_is_imported_whole_and_damaged_it_is_refused_with_a_place_and_a_remedy() {
+        let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/interchange/import/seeds");
+        let folders = entries(&seeds);
+        assert_eq!(folders.len(), Format::value_variants().len(), "a form without seeds is not tried");
+        for folder in folders {
+            let form = Format::from_str(&folder.file_name().unwrap().to_string_lossy(), false).unwrap();
+            for path in entries(&folder) {
+                let whole = std::fs::read(&path).unwrap();
+                let name = path.to_string_lossy();
+                let imported = import_bytes(&name, &whole, None).unwrap();
+                assert_eq!(imported.format, form, "{name}");
+                for seed in 0..TRIES {
+                    let bytes = damaged(&whole, &mut Random::new(seed));
+                    let judged = judge(&name, &bytes, form);
+                    assert!(judged.is_ok(), "{name} damaged with seed {seed}: {}", judged.unwrap_err());
+                }
+            }
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! not fit ends the import with the line it is on. What a format does not tell is null in the sample
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
+mod csv;
 #[cfg(test)]
 mod damage;
 mod diskspd;
@@ -56,6 +57,8 @@ pub(crate) enum Format {
     Ior,
     /// Our own sample records
     Halfpower,
+    /// The table that our own `export --format csv` writes
+    Csv,
 }
 
 /// What a file gave.
@@ -100,6 +103,7 @@ impl Format {
             Format::Elbencho => "elbencho",
             Format::Ior => "ior",
             Format::Halfpower => "halfpower",
+            Format::Csv => "csv",
         }
     }
 
@@ -109,7 +113,8 @@ impl Format {
             return Some(Format::FioLog);
         }
         type Test = fn(&str) -> bool;
-        let forms: [(Format, Test); 7] = [
+        let forms: [(Format, Test); 8] = [
+            (Format::Csv, csv::is_one),
             (Format::Sqlio, sqlio::is_one),
             (Format::Iozone, iozone::is_one),
             (Format::Fio, fio::is_one),
@@ -131,6 +136,7 @@ impl Format {
             Format::Elbencho => elbencho::read(source),
             Format::Ior => ior::read(source),
             Format::Halfpower => jsonl::read(source),
+            Format::Csv => csv::read(source),
         }
     }
 }

@@ -156,7 +156,8 @@ fn of_values(source: Source<'_>, number: usize, entries: &[Entry], kind: Kind) -
     if entries.iter().all(|entry| entry.request_bytes > 0) {
         let requests = entries.len() as u64;
         let bytes = entries.iter().try_fold(0_u64, |sum, entry| sum.checked_add(entry.request_bytes));
-        let bytes = bytes.ok_or_else(|| What::whole("the block sizes add up to more than there can be; is it a log of fio?"))?;
+        let bytes = bytes
+            .ok_or_else(|| What::whole("the block sizes add up to more than there can be; is it a log of fio?"))?;
         let mut told = Told {
             requests: Some(requests),
             bytes: Some(bytes),
