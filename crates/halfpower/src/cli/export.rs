@@ -91,7 +91,7 @@ fn to_folder(folder: &Path, samples: &[StoredSample], format: Format) -> anyhow:
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         }
-        write_atomically(&path, text)?;
+        write_atomically(&path, &text)?;
     }
     Ok(left_out)
 }

@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 100;
 ///
 /// # Errors
 /// When the name belongs to something else, or the directory cannot be written.
-pub(crate) fn write_atomically(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+pub(crate) fn write_atomically(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
     check_replaceable(path)?;
     let (temporary, mut file) = create_beside(path)?;
     let written = file
