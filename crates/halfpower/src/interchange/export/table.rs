@@ -69,7 +69,9 @@ pub(super) const COLUMNS: [(&str, &str, Kind); 45] = [
 pub(super) fn values(stored: &StoredSample) -> impl Iterator<Item = Value> {
     // A record always is JSON; what is not told is null in it.
     let record = serde_json::to_value(&stored.sample).unwrap_or_default();
-    COLUMNS.iter().map(move |(_, path, _)| record.pointer(path).cloned().unwrap_or_default())
+    // A target or a host without a name is not told either.
+    let told = move |path| record.pointer(path).filter(|value| value.as_str() != Some("")).cloned().unwrap_or_default();
+    COLUMNS.iter().map(move |(_, path, _)| told(path))
 }
 
 /// The values of [`PLACE`].
