@@ -224,6 +224,7 @@ proptest! {
         }
         let samples = again(vec![sample.clone(), sample.clone()], Format::Csv, From::Csv).samples;
         prop_assert_eq!(samples[0].tells("elapsed_s"), known);
+        prop_assert_eq!(&samples[0].note, &sample.note.clone().filter(|note| !note.is_empty()));
         prop_assert_eq!(written(samples, Format::Csv), written(vec![sample.clone(), sample], Format::Csv));
     }
 

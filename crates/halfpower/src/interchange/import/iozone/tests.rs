@@ -108,6 +108,12 @@ fn mistakes_are_told_with_their_line() {
     }
 }
 
+#[test]
+fn a_test_with_a_name_as_long_as_a_line_makes_no_such_message() {
+    let text = TWO_WRITERS.replace("2 initial writers", &format!("2 {}", "initial ".repeat(10_000)));
+    assert!(imported(&text).warnings.iter().all(|warning| warning.message.len() < 400));
+}
+
 proptest! {
     #[test]
     fn damaged_output_never_panics(at in any::<prop::sample::Index>(), with in "\\PC{0,8}", text in 0_usize..2) {
