@@ -239,6 +239,8 @@ proptest! {
         prop_assert_eq!(back.elapsed_s, sample.elapsed_s);
         prop_assert!(alike(&back.total, &sample.total), "{:?} {:?}", back.total, sample.total);
         for (back, sample) in [(&back.read, &sample.read), (&back.write, &sample.write), (&back.trim, &sample.trim)] {
+            // Of a kind that came to no request, fio's form has none.
+            let sample = sample.as_ref().filter(|totals| totals.requests > 0);
             prop_assert!(back.is_some() == sample.is_some());
             prop_assert!(back.iter().zip(sample).all(|(back, sample)| alike(back, sample)), "{:?} {:?}", back, sample);
         }
