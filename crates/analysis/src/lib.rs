@@ -6,6 +6,7 @@ mod cells;
 pub mod comparison;
 mod findings;
 pub mod instrument;
+pub mod models;
 mod pyramid;
 mod series;
 pub mod statistics;
@@ -46,6 +47,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Processor cost against request size, a fit for each series.
     pub costs: Vec<CostFit>,
+    /// What models make of the cells: time against size, rate against depth, workers and targets.
+    pub models: models::Models,
     /// Peak against real performance at each level, of reads and of writes.
     pub pyramids: Vec<Pyramid>,
     /// Warnings of the samples, each code once in its first wording, with how many samples carry it; the most
@@ -149,11 +152,13 @@ pub fn analyse_beside(samples: &[Observed<'_>], memory: Option<&MemorySpeed>) ->
     let cells = cells::gather(samples);
     let evidence = findings::Evidence::new(&cells);
     let costs = findings::processor_costs(&evidence);
-    let findings = findings::all(&evidence, &costs);
+    let models = models::Models::of(&evidence);
+    let findings = findings::all(&evidence, &costs, &models);
     Analysis {
         cells: cells.iter().map(summary::summarise).collect(),
         pyramids: pyramid::all(&evidence, &findings, memory),
         findings,
+        models,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),
         warnings: warnings::collect(samples),
     }

@@ -16,6 +16,8 @@ pub enum Quantity {
     RequestSizeBytes,
     /// Requests outstanding.
     Depth,
+    /// Workers at once.
+    Workers,
     /// Microseconds of processor time a request.
     MicrosecondsPerRequest,
     /// Microseconds of processor time a KiB.
@@ -147,6 +149,7 @@ impl Quantity {
             Quantity::RequestSizeBytes if value < 1_048_576.0 => (1024.0, "KiB"),
             Quantity::RequestSizeBytes => (1_048_576.0, "MiB"),
             Quantity::Depth => (1.0, "deep"),
+            Quantity::Workers => (1.0, "workers"),
             Quantity::MicrosecondsPerRequest => (1.0, "µs a request"),
             Quantity::MicrosecondsPerKib if value.abs() < 1.0 => (1e-3, "ns a KiB"),
             Quantity::MicrosecondsPerKib => (1.0, "µs a KiB"),
@@ -193,9 +196,9 @@ impl fmt::Display for Estimate {
         let lopsided = ((high - self.value) - (self.value - low)).abs() > 0.2 * (high - low);
         match self.quantity {
             // Depths are counted: one that never varies needs no interval.
-            Quantity::Depth if low == high => Ok(()),
+            Quantity::Depth | Quantity::Workers if self.quantity.number(low) == self.quantity.number(high) => Ok(()),
             // A share of a share, or of a count, is misread.
-            Quantity::Depth | Quantity::Ratio => self.write_interval(f, low, high),
+            Quantity::Depth | Quantity::Workers | Quantity::Ratio => self.write_interval(f, low, high),
             _ if half < 0.001 => write!(f, " ± 0.1 %"),
             _ if lopsided || half > 0.5 => self.write_interval(f, low, high),
             // Upwards, but for what rounding added.

@@ -13,6 +13,7 @@ mod recommendation;
 pub(crate) mod shared_limit;
 
 use crate::cells::Cell;
+use crate::models::Models;
 use crate::series::{Series, group};
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Finding};
@@ -25,7 +26,8 @@ pub(crate) struct Evidence<'a> {
     /// Cells with at least one repetition, in the plan's order.
     pub(crate) cells: Vec<&'a Cell<'a>>,
     pub(crate) by_size: Vec<Series<'a>>,
-    by_depth: Vec<Series<'a>>,
+    pub(crate) by_depth: Vec<Series<'a>>,
+    pub(crate) by_workers: Vec<Series<'a>>,
     /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
     soaked_by_size: Vec<Series<'a>>,
     /// Peak advertised performance, where it was given.
@@ -49,6 +51,7 @@ impl<'a> Evidence<'a> {
             cells: measured,
             by_size: group(plain(), Varied::RequestSize),
             by_depth: group(plain(), Varied::Depth),
+            by_workers: group(plain(), Varied::Workers),
             soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize),
             advertised_bytes_per_s,
         }
@@ -56,15 +59,15 @@ impl<'a> Evidence<'a> {
 }
 
 /// Every finding the evidence carries.
-pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
+pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], models: &Models) -> Vec<Finding> {
     [
         peak::find(evidence),
-        half_power::find(evidence),
-        knee::find(evidence),
+        half_power::find(evidence, models),
+        knee::find(evidence, models),
         processor_cost::find(costs),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
-        shared_limit::find(evidence),
+        shared_limit::find(evidence, models),
         recommendation::find(evidence),
     ]
     .concat()
