@@ -6,6 +6,7 @@ mod cells;
 pub mod comparison;
 mod findings;
 pub mod instrument;
+mod littles_law;
 pub mod models;
 mod pyramid;
 mod series;
