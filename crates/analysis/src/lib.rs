@@ -20,7 +20,7 @@ mod words;
 use halfpower_model::histogram::Histogram;
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Offer, Reach, Sample, Workload};
 use serde::Serialize;
 
 pub use block::BlockLayer;
@@ -145,19 +145,28 @@ pub struct CostPoint {
 ///
 /// Samples that failed, and those without a usable rate, are counted and left out.
 pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
-    analyse_beside(samples, None)
+    analyse_beside(samples, &Beside::default())
 }
 
-/// The same, where it is known how fast the machine's memory is.
-pub fn analyse_beside(samples: &[Observed<'_>], memory: Option<&MemorySpeed>) -> Analysis {
+/// What is known beside the samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// How fast the machine's memory is.
+    pub memory: Option<&'a MemorySpeed>,
+    /// What the storage costs.
+    pub offer: Option<&'a Offer>,
+}
+
+/// The same, where more is known than the samples tell.
+pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = findings::Evidence::new(&cells);
     let costs = findings::processor_costs(&evidence);
     let models = models::Models::of(&evidence);
-    let findings = findings::all(&evidence, &costs, &models);
+    let findings = findings::all(&evidence, &costs, &models, beside.offer);
     Analysis {
         cells: cells.iter().map(summary::summarise).collect(),
-        pyramids: pyramid::all(&evidence, &findings, memory),
+        pyramids: pyramid::all(&evidence, &findings, beside.memory),
         findings,
         models,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),

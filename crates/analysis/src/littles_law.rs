@@ -26,7 +26,7 @@ const CUT_OFF_TIMES: f64 = 2.0;
 /// What is wrong with the figures of a sample; none where they agree or too few are told.
 pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
-    if !sample.is_complete() || !(workload.tells("depth") && workload.tells("workers")) {
+    if !(sample.is_complete() && workload.tells("depth") && workload.tells("workers")) {
         return None;
     }
     let asked = f64::from(workload.depth) * f64::from(workload.workers);

@@ -26,6 +26,12 @@ pub enum Quantity {
     MillisecondsPerMegabyte,
     /// Latency in nanoseconds.
     Nanoseconds,
+    /// Money for each request of up to 8 KiB a second.
+    PricePerKaps,
+    /// Money for each request of a megabyte a second.
+    PricePerMaps,
+    /// MB (10^6) for each unit of money.
+    MegabytesPerPrice,
     /// A ratio of two like figures.
     Ratio,
 }
@@ -155,6 +161,9 @@ impl Quantity {
             Quantity::MicrosecondsPerKib => (1.0, "µs a KiB"),
             Quantity::MillisecondsPerMegabyte => (1.0, "ms a MB"),
             Quantity::Nanoseconds => Nanoseconds(value.max(0.0).round() as u64).unit(),
+            Quantity::PricePerKaps => (1.0, "per KAPS"),
+            Quantity::PricePerMaps => (1.0, "per MAPS"),
+            Quantity::MegabytesPerPrice => (1.0, "MB"),
             Quantity::Ratio if value < 1.0 => (0.01, "%"),
             Quantity::Ratio => (1.0, "times"),
         }

@@ -8,6 +8,7 @@ mod flush_cost;
 mod half_power;
 mod knee;
 mod peak;
+mod price;
 mod processor_cost;
 mod recommendation;
 pub(crate) mod shared_limit;
@@ -16,7 +17,7 @@ use crate::cells::Cell;
 use crate::models::Models;
 use crate::series::{Series, group};
 use crate::words::Varied;
-use halfpower_model::{CpuAccounting, Finding};
+use halfpower_model::{CpuAccounting, Finding, Offer};
 
 pub(crate) use processor_cost::{Cost, processor_costs};
 
@@ -59,7 +60,7 @@ impl<'a> Evidence<'a> {
 }
 
 /// Every finding the evidence carries.
-pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], models: &Models) -> Vec<Finding> {
+pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], models: &Models, offer: Option<&Offer>) -> Vec<Finding> {
     [
         peak::find(evidence),
         half_power::find(evidence, models),
@@ -68,6 +69,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], models: &Models) -> V
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
         shared_limit::find(evidence, models),
+        price::find(evidence, offer),
         recommendation::find(evidence),
     ]
     .concat()
