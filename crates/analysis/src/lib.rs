@@ -110,10 +110,26 @@ pub struct CostFit {
     pub marginal: Estimate,
     /// Share of the variance the fit explains, with the weights of the fit.
     pub r_squared: f64,
+    /// The same in three parts, of buffered requests where that describes them better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_unit: Option<CostByUnit>,
     /// The cells of the series.
     pub cells: Vec<u32>,
     /// What was fitted, the smallest requests first.
     pub points: Vec<CostPoint>,
+}
+
+/// Processor cost in three parts: call + copy × KiB + something for every unit that a request begins.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CostByUnit {
+    /// What the file cache works in.
+    pub unit: Bytes,
+    /// Microseconds a request.
+    pub call: Estimate,
+    /// Microseconds a KiB.
+    pub copy: Estimate,
+    /// Microseconds for each unit begun.
+    pub each_unit: Estimate,
 }
 
 /// Which bound of the processor cost.
