@@ -17,6 +17,7 @@ use crate::series::Series;
 use crate::statistics::{Equation, Fit, least_squares};
 use halfpower_model::{Bytes, Estimate, Quantity, Workload};
 use serde::Serialize;
+use std::ops::RangeInclusive;
 
 /// Of a line, and of each of two pieces.
 const SIZES_MIN: usize = 3;
@@ -49,7 +50,8 @@ pub struct Piece {
     pub fixed: Estimate,
     /// Bytes per second that endless requests would come to (r∞); none where larger ones do not take longer.
     pub rate: Option<Estimate>,
-    /// The size at half of that rate (n½); none without a rate, and where no fixed time is told from zero.
+    /// The size at half of that rate (n½); none without a rate, where no fixed time is told from zero, and beyond the sizes
+    /// that were measured.
     pub half_size: Option<Estimate>,
 }
 
@@ -63,8 +65,11 @@ pub(super) fn fit(series: &Series<'_>) -> Option<ServiceTime> {
     let (fit, breaks) = best(&sizes, &times_ns)?;
     let repetitions = series.cells.iter().map(|cell| cell.requests_per_s().len()).min()?;
     let ends = breaks.map_or_else(|| vec![(0, sizes.len())], |at| vec![(0, at), (at, sizes.len())]);
-    let pieces =
-        ends.iter().enumerate().map(|(number, (from, to))| piece(&fit, number, &sizes[*from..*to], repetitions));
+    let measured = sizes[0].0 as f64..=sizes[sizes.len() - 1].0 as f64;
+    let pieces = ends
+        .iter()
+        .enumerate()
+        .map(|(number, (from, to))| piece(&fit, number, &sizes[*from..*to], &measured, repetitions));
     let relative_error = fit.relative_error();
     Some(ServiceTime {
         workload: series.workload().clone(),
@@ -103,7 +108,7 @@ fn lines(sizes: &[Bytes], times_ns: &[f64], break_at: Option<usize>) -> Option<F
 }
 
 /// The line of that number.
-fn piece(fit: &Fit, number: usize, sizes: &[Bytes], repetitions: usize) -> Piece {
+fn piece(fit: &Fit, number: usize, sizes: &[Bytes], measured: &RangeInclusive<f64>, repetitions: usize) -> Piece {
     let (fixed, slope) = (2 * number, 2 * number + 1);
     let only =
         |term: usize| (0..fit.coefficients.len()).map(|one| f64::from(u8::from(one == term))).collect::<Vec<_>>();
@@ -111,7 +116,8 @@ fn piece(fit: &Fit, number: usize, sizes: &[Bytes], repetitions: usize) -> Piece
     let ns_per_byte = fit.coefficients[slope];
     let rate = (ns_per_byte > 0.0)
         .then(|| fitted(Quantity::BytesPerSecond, 1e9 / ns_per_byte, over(1e9, fit.interval(slope)), repetitions));
-    let half = fit.ratio(&only(fixed), &only(slope)).filter(|_| fixed_ns.low.unwrap_or(fixed_ns.value) > 0.0);
+    let half = fit.ratio(&only(fixed), &only(slope));
+    let half = half.filter(|(bytes, _)| fixed_ns.low.unwrap_or(fixed_ns.value) > 0.0 && measured.contains(bytes));
     Piece {
         from: sizes[0],
         to: sizes[sizes.len() - 1],
@@ -148,7 +154,9 @@ impl ServiceTime {
 impl Piece {
     fn words(&self, request: &str) -> String {
         match self.rate {
-            Some(rate) if self.half_size.is_some() => format!("{request} takes {} and its bytes at {rate}", self.fixed),
+            Some(rate) if self.fixed.low.unwrap_or(self.fixed.value) > 0.0 => {
+                format!("{request} takes {} and its bytes at {rate}", self.fixed)
+            }
             Some(rate) => format!("{request} takes its bytes at {rate}, with no fixed time that is told from zero"),
             None => format!("{request} takes {} whatever its size", self.fixed),
         }
