@@ -47,7 +47,9 @@ fn finding(cells: &[&Cell<'_>], operation: Operation, offer: &Offer) -> Option<F
     let kilobytes = of_size(cells, &KILOBYTES, Pattern::Random);
     let megabytes = [Pattern::Random, Pattern::Sequential].map(|pattern| of_size(cells, &MEGABYTES, pattern));
     let megabytes = megabytes.into_iter().find(|cells| !cells.is_empty()).unwrap_or_default();
-    let one_deep = kilobytes.iter().copied().find(|cell| cell.outstanding() == u64::from(cell.workload.targets));
+    // Imported samples do not tell how many targets there were.
+    let alone = |cell: &&Cell<'_>| cell.outstanding() == u64::from(cell.workload.targets.max(1));
+    let one_deep = kilobytes.iter().copied().find(alone);
     let most = highest(&kilobytes, Cell::mean_requests_per_s);
     let most = most.filter(|most| one_deep.is_none_or(|one| one.number != most.number));
     let largest = highest(&megabytes, Cell::mean_requests_per_s);
@@ -138,6 +140,7 @@ mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, random, read, write};
     use crate::{Beside, analyse_beside};
+    use halfpower_model::Workload;
 
     fn prices(run: &Run, price: &str, capacity: Option<u64>) -> Vec<Finding> {
         let offer = Offer { price: price.parse().unwrap(), capacity: capacity.map(Bytes) };
@@ -160,6 +163,9 @@ mod tests {
         let [found] = &prices(&fireball, "209", Some(26_000_000_000))[..] else { panic!("one finding") };
         assert_eq!(values(found), ["3.167", "124.402"]);
         assert_eq!(found.subject, "reads at 209 USD");
+        let imported = Workload { targets: 0, ..random(read(8)) };
+        fireball.samples.iter_mut().for_each(|placed| placed.sample.workload = imported.clone());
+        assert_eq!(prices(&fireball, "209", None)[0].estimates[0], found.estimates[0], "nobody told how many targets");
         assert_eq!(
             found.sentence,
             "At 209 USD for all of it, reads cost 3.17 USD per KAPS ± 2 % (8 KiB, 1 deep), 124 MB are had for 1 USD."
