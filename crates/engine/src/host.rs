@@ -12,6 +12,7 @@ use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
 use crate::worker::recorder::Snapshot;
+use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
     Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, CpuAccounting, Durability, Environment,
@@ -20,6 +21,7 @@ use halfpower_model::{
 };
 use rustix::thread::CpuSet;
 use std::io;
+use std::sync::OnceLock;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
@@ -34,6 +36,9 @@ pub struct Host {
 
 /// This host with targets that need not exist yet, for planning.
 pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
+    // Neither changes while a process lives, and a sample is kept waiting for both.
+    static PROCESSOR_MODEL: OnceLock<Option<String>> = OnceLock::new();
+    static PERSONALITIES: OnceLock<Vec<PersonalityFacts>> = OnceLock::new();
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
@@ -44,10 +49,10 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         kernel: text(system.release()),
         cpus: allowed.map_or(1, |set| set.count()),
         cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
-        cpu_model: processor_model(&Root::host()),
+        cpu_model: PROCESSOR_MODEL.get_or_init(|| processor_model(&Root::host())).clone(),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
-        personalities: personalities(),
+        personalities: PERSONALITIES.get_or_init(personalities).clone(),
         target,
         more_targets,
     }
