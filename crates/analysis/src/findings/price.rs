@@ -163,9 +163,6 @@ mod tests {
         let [found] = &prices(&fireball, "209", Some(26_000_000_000))[..] else { panic!("one finding") };
         assert_eq!(values(found), ["3.167", "124.402"]);
         assert_eq!(found.subject, "reads at 209 USD");
-        let imported = Workload { targets: 0, ..random(read(8)) };
-        fireball.samples.iter_mut().for_each(|placed| placed.sample.workload = imported.clone());
-        assert_eq!(prices(&fireball, "209", None)[0].estimates[0], found.estimates[0], "nobody told how many targets");
         assert_eq!(
             found.sentence,
             "At 209 USD for all of it, reads cost 3.17 USD per KAPS ± 2 % (8 KiB, 1 deep), 124 MB are had for 1 USD."
@@ -190,6 +187,15 @@ mod tests {
         assert!(writes.sentence.contains("0.002 EUR per KAPS ± 2 % (4 KiB, 8 deep)"), "{}", writes.sentence);
         assert!(writes.sentence.contains("per MAPS ± 2 % (1 MiB of them, sequential, 8 deep)"), "{}", writes.sentence);
         assert_eq!(values(reads), ["0.001"], "buffered where there is nothing else");
+    }
+
+    #[test]
+    fn imported_samples_do_not_tell_how_many_targets() {
+        let mut run = Run::default();
+        for (depth, rate) in [(1, 66.0), (32, 100.0)] {
+            run.add(Workload { targets: 0, ..deep(depth, random(read(8))) }, &around(rate * 8192.0));
+        }
+        assert_eq!(values(&prices(&run, "209", None)[0]), ["3.167", "2.090"]);
     }
 
     #[test]
