@@ -57,6 +57,9 @@ struct Curve {
 }
 
 pub(super) fn all(evidence: &Evidence<'_>) -> Vec<Scaling> {
+    if evidence.cells.iter().all(|cell| cell.workload.targets < 2) {
+        return Vec::new();
+    }
     let groups = groups(evidence.cells.iter().copied(), &[Axis::Targets]);
     groups.iter().filter_map(|group| fit(&Growth::of(group)?)).collect()
 }
