@@ -2,16 +2,26 @@
 //!
 //! A finding is made where the cells carry it and left out where they do not; none is ever filled in.
 
+mod asymmetry;
 mod buffering_gain;
+mod cache_hits;
 mod comparison;
+mod dip;
+mod extension_cost;
 mod flush_cost;
 mod half_power;
 mod knee;
+mod load;
+mod misalignment;
 mod peak;
 mod price;
 mod processor_cost;
+mod read_before_write;
 mod recommendation;
 pub(crate) mod shared_limit;
+mod small_write_penalty;
+mod tail_latency;
+mod writer_collapse;
 
 use crate::cells::Cell;
 use crate::models::Models;
@@ -65,9 +75,17 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], models: &Models, offe
         peak::find(evidence),
         half_power::find(evidence, models),
         knee::find(evidence, models),
+        dip::find(evidence),
         processor_cost::find(costs),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
+        small_write_penalty::find(evidence),
+        extension_cost::find(evidence),
+        misalignment::find(evidence),
+        writer_collapse::find(evidence),
+        asymmetry::find(evidence),
+        tail_latency::find(evidence),
+        cache_hits::find(evidence),
         shared_limit::find(evidence, models),
         price::find(evidence, offer),
         recommendation::find(evidence),
