@@ -16,6 +16,7 @@ mod load;
 mod misalignment;
 mod owner;
 mod peak;
+mod price;
 mod processor_cost;
 mod processor_saturation;
 mod read_before_write;
@@ -26,9 +27,10 @@ mod tail_latency;
 mod writer_collapse;
 
 use crate::cells::Cell;
+use crate::models::Models;
 use crate::series::{Series, group};
 use crate::words::Varied;
-use halfpower_model::{CpuAccounting, Finding};
+use halfpower_model::{CpuAccounting, Finding, Offer};
 
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
@@ -39,7 +41,8 @@ pub(crate) struct Evidence<'a> {
     /// Cells with at least one repetition, in the plan's order.
     pub(crate) cells: Vec<&'a Cell<'a>>,
     pub(crate) by_size: Vec<Series<'a>>,
-    by_depth: Vec<Series<'a>>,
+    pub(crate) by_depth: Vec<Series<'a>>,
+    pub(crate) by_workers: Vec<Series<'a>>,
     /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
     soaked_by_size: Vec<Series<'a>>,
     /// Peak advertised performance, where it was given.
@@ -63,6 +66,7 @@ impl<'a> Evidence<'a> {
             cells: measured,
             by_size: group(plain(), Varied::RequestSize),
             by_depth: group(plain(), Varied::Depth),
+            by_workers: group(plain(), Varied::Workers),
             soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize),
             advertised_bytes_per_s,
         }
@@ -70,12 +74,18 @@ impl<'a> Evidence<'a> {
 }
 
 /// Every finding the evidence carries.
-pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], paces: &Paces) -> Vec<Finding> {
+pub(crate) fn all(
+    evidence: &Evidence<'_>,
+    costs: &[Cost],
+    models: &Models,
+    paces: &Paces,
+    offer: Option<&Offer>,
+) -> Vec<Finding> {
     let plateaus = owner::plateaus(evidence);
     [
         peak::find(evidence),
-        half_power::find(evidence),
-        knee::find(evidence),
+        half_power::find(evidence, models),
+        knee::find(evidence, models),
         owner::find(&plateaus, paces),
         dip::find(evidence),
         processor_cost::find(costs),
@@ -90,7 +100,8 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], paces: &Paces) -> Vec
         tail_latency::find(evidence),
         cache_hits::find(evidence),
         drift::find(evidence),
-        shared_limit::find(evidence),
+        shared_limit::find(evidence, models),
+        price::find(evidence, offer),
         recommendation::find(evidence),
     ]
     .concat()

@@ -4,7 +4,8 @@ use super::{ReportInput, RunStatus as Course};
 use crate::harmless::harmless;
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
-use halfpower_analysis::{Analysis, Observed, analyse_beside};
+use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
+use halfpower_model::Offer;
 
 /// A stored run, analysed.
 #[derive(Debug)]
@@ -20,17 +21,26 @@ impl Analysed {
     /// # Errors
     /// When there is no such run, or it is damaged.
     pub(crate) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
+        let offer = store.run(id)?.plan.and_then(|plan| plan.offer);
+        Analysed::load_at(store, id, offer)
+    }
+
+    /// The same, at another price than the run's or at none.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_at(store: &Store, id: RunId, offer: Option<Offer>) -> anyhow::Result<Self> {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
-        let analysis = analyse_beside(&observed(&samples), memory.as_ref());
+        let analysis = analyse_beside(&observed(&samples), &Beside { memory: memory.as_ref(), offer: offer.as_ref() });
         Ok(Analysed { run, samples, analysis })
     }
 
     /// Analysed once more, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {
-        let analysis = analyse_beside(&observed(&self.samples), None);
+        let analysis = halfpower_analysis::analyse(&observed(&self.samples));
         Analysed { analysis, ..self }
     }
 
