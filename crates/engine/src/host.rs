@@ -6,7 +6,8 @@ use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
-use crate::system::{Root, machine::processor_model};
+use crate::system::Root;
+use crate::system::machine::{governors, processor_model};
 use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
@@ -39,12 +40,14 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     let memory = rustix::system::sysinfo();
     let allowed = rustix::thread::sched_getaffinity(None).ok();
     let is_allowed = |cpu: &u32| allowed.is_some_and(|set| set.is_set(*cpu as usize));
+    let governors = governors(&Root::host());
     Environment {
         host: text(system.nodename()),
         kernel: text(system.release()),
         cpus: allowed.map_or(1, |set| set.count()),
         cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
         cpu_model: processor_model(&Root::host()),
+        governor: (!governors.is_empty()).then(|| Vec::from_iter(governors).join(", ")),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
         personalities: personalities(),
