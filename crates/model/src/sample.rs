@@ -7,6 +7,7 @@ mod imported;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
 use crate::origin::{Origin, null_as_default};
+use crate::shared::Shared;
 use crate::stream::Request;
 use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::Workload;
@@ -27,7 +28,7 @@ pub struct Sample {
     /// What was run.
     pub workload: Workload,
     /// What it was run on.
-    pub environment: Environment,
+    pub environment: Shared<Environment>,
     /// When the measured part began.
     #[serde(deserialize_with = "null_as_default")]
     pub started_at: jiff::Timestamp,
@@ -530,12 +531,12 @@ impl Histograms {
 
 impl Sample {
     /// A sample in which nothing has happened yet; whoever measures fills it in.
-    pub fn empty(workload: Workload, environment: Environment) -> Self {
+    pub fn empty(workload: Workload, environment: impl Into<Shared<Environment>>) -> Self {
         Sample {
             schema: SCHEMA.to_owned(),
             program: Program::this(),
             workload,
-            environment,
+            environment: environment.into(),
             started_at: jiff::Timestamp::UNIX_EPOCH,
             elapsed_s: 0.0,
             flush_s: None,

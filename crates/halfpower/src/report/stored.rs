@@ -3,7 +3,8 @@
 use super::{ReportInput, RunStatus as Course};
 use crate::harmless::harmless;
 use crate::plan::Plan;
-use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
+use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
+use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, Observed, analyse_beside};
 
 /// A stored run, analysed.
@@ -12,6 +13,8 @@ pub(crate) struct Analysed {
     pub(super) run: Run,
     pub(super) samples: Vec<StoredSample>,
     pub(super) analysis: Analysis,
+    /// Of a run that measured the same twice.
+    noise: Option<Noise>,
 }
 
 impl Analysed {
@@ -24,7 +27,14 @@ impl Analysed {
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
         let analysis = analyse_beside(&observed(&samples), memory.as_ref());
-        Ok(Analysed { run, samples, analysis })
+        let is_twice = run.kind == RunKind::Aa;
+        let noise = if is_twice { against_itself(&observed(&samples), run.seed) } else { None };
+        Ok(Analysed { run, samples, analysis, noise })
+    }
+
+    /// What the same differed by, where that was measured.
+    pub(crate) fn noise(&self) -> Option<&Noise> {
+        self.noise.as_ref()
     }
 
     /// Analysed once more, after a test changed its samples.
@@ -65,6 +75,7 @@ impl Analysed {
             environment: &self.run.environment,
             program: &self.run.program,
             analysis: &self.analysis,
+            noise: self.noise.as_ref(),
             skipped: &skipped,
             plan: &paragraph,
             samples: &samples,
@@ -99,6 +110,7 @@ impl Analysed {
             "environment": self.run.environment,
             "samples": self.samples.len(),
             "analysis": self.analysis,
+            "noise": self.noise,
         })
     }
 }

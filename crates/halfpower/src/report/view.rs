@@ -3,7 +3,7 @@
 use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
-use super::{ReportInput, RunStatus};
+use super::{ReportInput, RunStatus, noise};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
@@ -20,6 +20,7 @@ pub(super) struct View<'a> {
     unfinished: Option<String>,
     verdict: Vec<&'a str>,
     key_figures: Vec<KeyFigure>,
+    noise: Option<Table>,
     recommendations: Vec<&'a str>,
     findings: Vec<FindingGroup<'a>>,
     pyramids: Vec<PyramidView<'a>>,
@@ -136,6 +137,7 @@ impl<'a> View<'a> {
             unfinished: unfinished(input.status),
             verdict: verdict(input),
             key_figures: key_figures(input),
+            noise: input.noise.map(noise::table),
             recommendations: sentences(input, FindingCode::Recommendation),
             findings: GROUPS.iter().filter_map(|(code, title)| group(input, *code, title)).collect(),
             pyramids: analysis.pyramids.iter().map(pyramid::view).collect(),
@@ -185,7 +187,8 @@ fn half_power_of_reads<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a 
 /// What the reader came for: the highest figure, and the request sizes that get half of it.
 fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
     let peak = input.findings(FindingCode::Peak).take(1);
-    peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str()).collect()
+    let found = peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str());
+    input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).collect()
 }
 
 /// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and what holds requests back.

@@ -54,12 +54,16 @@ impl Store {
         let sql = "SELECT id, cell, block, record FROM samples WHERE run_id = ? ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let mut rows = statement.query((run.0,)).during(ACTION)?;
-        let mut samples = Vec::new();
+        let count: i64 = self
+            .connection
+            .query_row("SELECT count(*) FROM samples WHERE run_id = ?", (run.0,), |row| row.get(0))
+            .during(ACTION)?;
+        let mut samples: Vec<StoredSample> = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
         while let Some(row) = rows.next().during(ACTION)? {
             let id: i64 = row.get(0).during(ACTION)?;
             let damaged = |source| StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source };
             let cell: i64 = row.get(1).map_err(|error| damaged(error.into()))?;
-            samples.push(StoredSample {
+            let mut stored = StoredSample {
                 id,
                 cell: usize::try_from(cell).map_err(|error| damaged(error.into()))?,
                 block: row.get(2).map_err(|error| damaged(error.into()))?,
@@ -67,7 +71,12 @@ impl Store {
                     row.get_ref(3).during(ACTION)?.as_str().map_err(|error| damaged(error.into()))?,
                 )
                 .map_err(|error| damaged(error.into()))?,
-            });
+            };
+            // Most samples of a run are of one environment; a hundred thousand copies of it would fill the memory.
+            if let Some(before) = samples.last() {
+                stored.sample.environment.share(&before.sample.environment);
+            }
+            samples.push(stored);
         }
         Ok(samples)
     }

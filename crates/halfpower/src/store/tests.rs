@@ -22,6 +22,7 @@ fn environment() -> Environment {
         cpus: 2,
         cpu_numbers: Vec::new(),
         cpu_model: None,
+        governor: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 12.5 },
         personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None }],
