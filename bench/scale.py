@@ -2,8 +2,8 @@
 """Measures how Halfpower keeps up with many samples: a report of one run of 100 000, a comparison of two of 1 000 workloads.
 
 A sample is measured here, of a file in the build directory; the runs are made of it, with rates drawn from a seed, and
-written into a store of their own. Prints the wall time and the largest resident memory of each command, best of --rounds,
-and fails where a bound of the project is missed. Quiet the machine first; nothing else is measured.
+written into a store of their own. Prints the wall time, the processor time and the largest resident memory of each command, best of
+--rounds, and fails where a bound of the project is missed. Quiet the machine first; nothing else is measured.
 
   bench/scale.py target/release/halfpower
 """
@@ -71,7 +71,7 @@ def fill(store, base, cells, repetitions, seed, factor=1.0):
 
 
 def timed(command, statuses):
-    """Wall seconds and largest resident bytes of a command."""
+    """Wall seconds, processor seconds and largest resident bytes of a command."""
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()
@@ -79,7 +79,7 @@ def timed(command, statuses):
     elapsed = time.monotonic() - began
     if os.waitstatus_to_exitcode(status) not in statuses:
         sys.exit(f"{' '.join(map(str, command))} ended with {status}: {said}")
-    return elapsed, usage.ru_maxrss * 1024
+    return elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def main():
@@ -110,12 +110,12 @@ def main():
         missed = False
         for what, command, statuses, most_s, most_bytes in rows:
             best = min(timed([halfpower, *command, "--store", store], statuses) for _ in range(arguments.rounds))
-            elapsed, resident = best
+            elapsed, processor, resident = best
             is_missed = elapsed > most_s or (most_bytes is not None and resident > most_bytes)
             missed |= is_missed
             bounds = f"{most_s:.0f} s" + (f", {most_bytes / 1e6:.0f} MB" if most_bytes else "")
             verdict = "MISSED" if is_missed else "kept"
-            print(f"{what}: {elapsed:.2f} s, {resident / 1e6:.0f} MB (bound: {bounds}: {verdict})")
+            print(f"{what}: {elapsed:.2f} s, {processor:.2f} s of processor time, {resident / 1e6:.0f} MB (bound: {bounds}: {verdict})")
         print(f"the report's page: {page.stat().st_size / 1e6:.1f} MB")
     sys.exit(1 if missed else 0)
 

@@ -128,7 +128,7 @@ impl Host {
         };
         let mut sample = record::sample(workload, &raw, context);
         match seen {
-            Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases.clone_from(&phases)),
+            Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),
             Some(Err(why)) => sample.instrument.refused.push(format!("block_phases: {why}")),
             None => {}
         }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// The name of this record's form.
 pub const SCHEMA: &str = "halfpower.sample/1";
 
-/// One sample.
+/// One sample. A run can have a hundred thousand: what few of them have is in a box, and what they have alike is shared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Sample {
@@ -45,13 +45,13 @@ pub struct Sample {
     pub write: Option<Totals>,
     /// Trims; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trim: Option<Totals>,
+    pub trim: Option<Box<Totals>>,
     /// Flushes between the writes or as requests; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flush: Option<Totals>,
+    pub flush: Option<Box<Totals>>,
     /// Arrivals at a rate; none for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open_loop: Option<OpenLoop>,
+    pub open_loop: Option<Box<OpenLoop>>,
     /// Each worker's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerTotals>,
@@ -415,7 +415,7 @@ pub struct Block {
     pub trim: Option<Direction>,
     /// Where the requests spent their time; none where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Phases>,
+    pub phases: Option<Box<Phases>>,
 }
 
 /// What the block layer did of one kind.

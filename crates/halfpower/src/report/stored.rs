@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, Observed, analyse_beside};
+use halfpower_model::reading::MemorySpeed;
 
 /// A stored run, analysed.
 #[derive(Debug)]
@@ -26,10 +27,15 @@ impl Analysed {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
-        let analysis = analyse_beside(&observed(&samples), memory.as_ref());
+        Ok(Analysed::of(run, samples, memory.as_ref()))
+    }
+
+    fn of(run: Run, samples: Vec<StoredSample>, memory: Option<&MemorySpeed>) -> Self {
+        let observed = observed(&samples);
+        let analysis = analyse_beside(&observed, memory);
         let is_twice = run.kind == RunKind::Aa;
-        let noise = if is_twice { against_itself(&observed(&samples), run.seed) } else { None };
-        Ok(Analysed { run, samples, analysis, noise })
+        let noise = if is_twice { against_itself(&observed, run.seed) } else { None };
+        Analysed { run, samples, analysis, noise }
     }
 
     /// What the same differed by, where that was measured.
@@ -40,8 +46,7 @@ impl Analysed {
     /// Analysed once more, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {
-        let analysis = analyse_beside(&observed(&self.samples), None);
-        Analysed { analysis, ..self }
+        Analysed::of(self.run, self.samples, None)
     }
 
     /// Whether anything was measured.

@@ -30,6 +30,8 @@ pub(super) struct View<'a> {
     costs: Option<Table>,
     block_layer: Option<Table>,
     samples: Table,
+    /// How many samples are not in that table.
+    samples_left_out: usize,
     warnings: Vec<WarningView<'a>>,
     skipped: Option<Table>,
     environment: Table,
@@ -97,6 +99,9 @@ struct WarningView<'a> {
     samples: u32,
 }
 
+/// Rows of the table of samples: a browser is slow with more, and nobody reads them.
+const SAMPLES_SHOWN: usize = 2000;
+
 /// The kinds of findings that have a section, in its order. The recommendation stands above them all.
 const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Peak, "Peaks"),
@@ -126,6 +131,7 @@ impl<'a> View<'a> {
         let analysis = input.analysis;
         let (drawn, absent) = charts(input);
         let warnings = analysis.warnings.iter();
+        let samples_shown = input.samples.len().min(SAMPLES_SHOWN);
         View {
             title: input.title,
             version: &input.program.version,
@@ -146,7 +152,8 @@ impl<'a> View<'a> {
             cells: table::of_cells(&analysis.cells),
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
             block_layer: table::of_block_layer(&analysis.cells),
-            samples: table::of_samples(input.samples),
+            samples: table::of_samples(&input.samples[..samples_shown]),
+            samples_left_out: input.samples.len() - samples_shown,
             warnings: warnings
                 .map(|(warning, samples)| WarningView {
                     message: &warning.message,

@@ -4,7 +4,10 @@ use super::Store;
 use super::error::{During, StoreError};
 use super::run::{RunId, json};
 use halfpower_model::Sample;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, Row};
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
 
 /// A sample and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,30 +57,82 @@ impl Store {
         let sql = "SELECT id, cell, block, record FROM samples WHERE run_id = ? ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let mut rows = statement.query((run.0,)).during(ACTION)?;
-        let count: i64 = self
-            .connection
-            .query_row("SELECT count(*) FROM samples WHERE run_id = ?", (run.0,), |row| row.get(0))
-            .during(ACTION)?;
-        let mut samples: Vec<StoredSample> = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
-        while let Some(row) = rows.next().during(ACTION)? {
-            let id: i64 = row.get(0).during(ACTION)?;
-            let damaged = |source| StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source };
-            let cell: i64 = row.get(1).map_err(|error| damaged(error.into()))?;
-            let mut stored = StoredSample {
-                id,
-                cell: usize::try_from(cell).map_err(|error| damaged(error.into()))?,
-                block: row.get(2).map_err(|error| damaged(error.into()))?,
-                sample: serde_json::from_str(
-                    row.get_ref(3).during(ACTION)?.as_str().map_err(|error| damaged(error.into()))?,
-                )
-                .map_err(|error| damaged(error.into()))?,
-            };
+        let mut samples = Vec::with_capacity(self.count_samples(run)?);
+        loop {
+            let mut batch = Vec::new();
+            while batch.len() < BATCH
+                && let Some(row) = rows.next().during(ACTION)?
+            {
+                batch.push(Record::of(run, row)?);
+            }
+            if batch.is_empty() {
+                return Ok(samples);
+            }
+            parse_into(&mut samples, run, &batch)?;
+        }
+    }
+
+    fn count_samples(&self, run: RunId) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM samples WHERE run_id = ?";
+        let count = self.connection.query_row(sql, (run.0,), |row| row.get::<_, i64>(0));
+        count.during("count the samples of a run").map(|count| usize::try_from(count).unwrap_or_default())
+    }
+}
+
+/// Records that are parsed at once: some 25 MB of text.
+const BATCH: usize = 4096;
+/// Fewer are not worth a thread.
+const BATCH_OF_THREAD: usize = 64;
+
+/// A row before it is parsed.
+struct Record {
+    id: i64,
+    cell: usize,
+    block: u32,
+    text: String,
+}
+
+impl Record {
+    fn of(run: RunId, row: &Row<'_>) -> Result<Record, StoreError> {
+        let id: i64 = row.get(0).during("read the samples of a run")?;
+        let damaged = |error: Box<dyn std::error::Error + Send + Sync>| damaged(run, id, error);
+        let cell: i64 = row.get(1).map_err(|error| damaged(error.into()))?;
+        Ok(Record {
+            id,
+            cell: usize::try_from(cell).map_err(|error| damaged(error.into()))?,
+            block: row.get(2).map_err(|error| damaged(error.into()))?,
+            text: row.get(3).map_err(|error| damaged(error.into()))?,
+        })
+    }
+
+    fn parse(&self, run: RunId) -> Result<StoredSample, StoreError> {
+        let sample = serde_json::from_str(&self.text).map_err(|error| damaged(run, self.id, error.into()))?;
+        Ok(StoredSample { id: self.id, cell: self.cell, block: self.block, sample })
+    }
+}
+
+fn damaged(run: RunId, id: i64, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
+    StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source }
+}
+
+/// Adds the samples of these records, in their order, parsed on all processors.
+fn parse_into(samples: &mut Vec<StoredSample>, run: RunId, records: &[Record]) -> Result<(), StoreError> {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let part = records.len().div_ceil(threads).max(BATCH_OF_THREAD);
+    let parsed = thread::scope(|scope| {
+        let parse = |part: &[Record]| part.iter().map(|record| record.parse(run)).collect::<Result<Vec<_>, _>>();
+        let threads: Vec<_> = records.chunks(part).map(|part| scope.spawn(move || parse(part))).collect();
+        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        threads.into_iter().map(join).collect::<Vec<_>>()
+    });
+    for part in parsed {
+        for mut stored in part? {
             // Most samples of a run are of one environment; a hundred thousand copies of it would fill the memory.
             if let Some(before) = samples.last() {
                 stored.sample.environment.share(&before.sample.environment);
             }
             samples.push(stored);
         }
-        Ok(samples)
     }
+    Ok(())
 }

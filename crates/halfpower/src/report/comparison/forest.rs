@@ -12,6 +12,8 @@ const ROWS_SHOWN: usize = 60;
 const BEYOND: f64 = 1.6;
 /// Room at either end of the axis, as a share of what is shown.
 const ROOM: f64 = 1.08;
+/// Room for the label in the middle on a narrow screen, in percent.
+const LABEL: f64 = 14.0;
 /// Ratios that an axis can name, and their opposites.
 const NAMED: [(f64, f64, &str, &str); 11] = [
     (1.0 / 1000.0, 1000.0, "÷1000", "×1000"),
@@ -141,7 +143,7 @@ impl Axis {
         }
         ticks.sort_by(|one, other| one.place.total_cmp(&other.place));
         // The innermost give way to the middle.
-        ticks.retain(|tick| tick.place == 50.0 || (tick.place - 50.0).abs() > 8.0);
+        ticks.retain(|tick| tick.place == 50.0 || (tick.place - 50.0).abs() > LABEL);
         ticks
     }
 }
