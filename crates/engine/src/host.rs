@@ -13,6 +13,7 @@ use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
 use crate::worker::recorder::Snapshot;
+use halfpower_model::environment::PersonalityFacts;
 use halfpower_model::sample::{Totals, Verified};
 use halfpower_model::{
     Arrivals, BlockPhases, Bytes, BytesPerSecond, CachePolicy, Cancel, Closing, CpuAccounting, Durability, Environment,
@@ -21,6 +22,7 @@ use halfpower_model::{
 };
 use rustix::thread::CpuSet;
 use std::io;
+use std::sync::OnceLock;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
@@ -35,25 +37,34 @@ pub struct Host {
 
 /// This host with targets that need not exist yet, for planning.
 pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
+    // None changes while a process lives, or hardly; and a sample is kept waiting for all.
+    static PROCESSOR_MODEL: OnceLock<Option<String>> = OnceLock::new();
+    static GOVERNOR: OnceLock<Option<String>> = OnceLock::new();
+    static PERSONALITIES: OnceLock<Vec<PersonalityFacts>> = OnceLock::new();
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let memory = rustix::system::sysinfo();
     let allowed = rustix::thread::sched_getaffinity(None).ok();
     let is_allowed = |cpu: &u32| allowed.is_some_and(|set| set.is_set(*cpu as usize));
-    let governors = governors(&Root::host());
     Environment {
         host: text(system.nodename()),
         kernel: text(system.release()),
         cpus: allowed.map_or(1, |set| set.count()),
         cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
-        cpu_model: processor_model(&Root::host()),
-        governor: (!governors.is_empty()).then(|| Vec::from_iter(governors).join(", ")),
+        cpu_model: PROCESSOR_MODEL.get_or_init(|| processor_model(&Root::host())).clone(),
+        governor: GOVERNOR.get_or_init(governor).clone(),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
-        personalities: personalities(),
+        personalities: PERSONALITIES.get_or_init(personalities).clone(),
         target,
         more_targets,
     }
+}
+
+/// What chooses the processors' clocks; several where they differ.
+fn governor() -> Option<String> {
+    let governors = governors(&Root::host());
+    (!governors.is_empty()).then(|| Vec::from_iter(governors).join(", "))
 }
 
 fn describe(targets: &Targets) -> Environment {

@@ -5,13 +5,15 @@ use super::clock::Clock;
 use super::kernel_threads::{self, Used};
 use super::soaker::{self, Share, Soaker};
 use halfpower_model::sample::SystemAccount;
-use halfpower_model::{CpuAccounting, Workload};
+use halfpower_model::{CpuAccounting, Personality, Workload};
 use std::io;
 use std::time::Duration;
 
 /// What is read at the start and at the end.
 pub(crate) struct Accounts {
     soaker: Option<Soaker>,
+    /// Whether the kernel has anything to do with the requests.
+    reaches_kernel: bool,
     threads: Option<kernel_threads::Moment>,
     /// How long before the measured part the kernel's threads are to be looked at once more; none once they were.
     lead: Option<Duration>,
@@ -50,11 +52,15 @@ impl Accounts {
             CpuAccounting::Account => None,
             CpuAccounting::Soaker => Some(Soaker::start(clock)?),
         };
-        Ok(Accounts { soaker, threads: None, lead: None, begun: None })
+        let reaches_kernel = workload.personality != Personality::Null;
+        Ok(Accounts { soaker, reaches_kernel, threads: None, lead: None, begun: None })
     }
 
-    /// Everything is ready to start: looks at what takes a while to see, and how long that is.
-    pub(crate) fn ready(&mut self) {
+    /// The workers prepare: looks meanwhile at what takes a while to see, and how long that is.
+    pub(crate) fn look_ahead(&mut self) {
+        if !self.reaches_kernel {
+            return;
+        }
         self.threads = kernel_threads::Moment::now();
         self.lead = self.threads.as_ref().map(|threads| threads.took * 2);
     }

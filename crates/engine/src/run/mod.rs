@@ -208,8 +208,8 @@ pub(crate) fn run<P: Personality>(
                 Ok(())
             }
         };
+        accounts.look_ahead();
         let ready = spawned.and_then(|()| await_ready(&shared, &events, cancel));
-        accounts.ready();
         if workload.warmup.0 == 0 {
             accounts.begin();
         }

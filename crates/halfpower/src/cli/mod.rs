@@ -132,6 +132,7 @@ struct Context {
 
 /// Parses the command line and runs it.
 pub(crate) fn main() -> ExitCode {
+    halfpower_engine::Clock::begin_calibration();
     let typed = std::env::args_os().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
     let cli = match Cli::try_parse_from(number::with_negatives_bound(std::env::args_os())) {
         Ok(cli) => cli,

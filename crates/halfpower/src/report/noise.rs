@@ -11,10 +11,10 @@ pub(super) fn table(noise: &Noise) -> Table {
         "workloads",
         "half differ by less than",
         "largest difference",
-        "of",
         "called changed",
         "margin of half",
         "largest margin",
+        "differed most",
     ];
     let row = |found: &FigureNoise| {
         [
@@ -22,10 +22,10 @@ pub(super) fn table(noise: &Noise) -> Table {
             found.workloads.to_string(),
             percent(found.median_difference),
             percent(found.largest_difference),
-            found.largest_of.clone(),
             found.called_changed.to_string(),
             percent(found.median_margin),
             percent(found.largest_margin),
+            found.largest_of.clone(),
         ]
     };
     Table::new(head, noise.figures.iter().map(row))
