@@ -168,6 +168,24 @@ fn a_sample_is_never_replaced_and_needs_its_run() {
 }
 
 #[test]
+fn runs_that_were_measured_at_once_keep_their_samples_apart() {
+    let (_directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let runs = [begin(&mut store), begin(&mut store)];
+    // Several parts of a batch, and more than one of them.
+    for block in 0..200 {
+        for (cell, run) in runs.iter().enumerate() {
+            store.add_sample(*run, cell, block, &sample()).unwrap();
+        }
+    }
+    for (cell, run) in runs.into_iter().enumerate() {
+        let samples = store.samples(run).unwrap();
+        assert!(samples.iter().all(|stored| stored.cell == cell && stored.sample == sample()));
+        assert!(samples.iter().map(|stored| stored.block).eq(0..200));
+    }
+}
+
+#[test]
 fn several_connections_open_and_write_at_once() {
     let (_directory, path) = place();
     let workers: Vec<_> = (0..4)
