@@ -4,6 +4,7 @@ mod alike;
 mod block;
 mod cells;
 pub mod comparison;
+mod device;
 mod findings;
 pub mod instrument;
 mod pyramid;
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
     use crate::support::{Normal, Run, buffered, deep, flushed, hockney, random, read, write};
     use halfpower_model::sample::Failure;
-    use halfpower_model::{Bytes, FindingCode, Quantity};
+    use halfpower_model::{Bytes, FileState, FindingCode, Quantity};
     use proptest::prelude::*;
 
     /// The survey's cells with rates of a made-up disk and 1 % of noise.
@@ -187,6 +188,46 @@ mod tests {
             run.add(deep(depth, random(write(4))), &repeat(rate * 2048.0));
         }
         run.add(buffered(random(read(4))), &repeat(8e3 * 4096.0));
+        run
+    }
+
+    /// Kinds that name a fault, or something that was not measured there.
+    const SHAPES: [FindingCode; 8] = [
+        FindingCode::Dip,
+        FindingCode::SmallWritePenalty,
+        FindingCode::ExtensionCost,
+        FindingCode::Misalignment,
+        FindingCode::WriterCollapse,
+        FindingCode::Asymmetry,
+        FindingCode::TailLatency,
+        FindingCode::CacheHits,
+    ];
+
+    /// The survey with everything in it that those kinds look for.
+    fn faulty_survey() -> Run {
+        let mut run = survey();
+        let (spread, mut normal) = ([0.97, 1.02, 0.99, 1.03, 1.0], Normal::new(3));
+        let mut add = |workload: Workload, rate: f64, read: u64| {
+            let cell = run.add(workload, &spread.map(|factor| factor * rate));
+            run.device_reads(cell, |block| (read + u64::from(block), (read + u64::from(block)) * 4096));
+            for placed in run.samples.iter_mut().filter(|placed| placed.cell == cell) {
+                let mut latencies = Histogram::default();
+                (0..1000).for_each(|number| {
+                    latencies.record(if number % 20 == 0 { 9_000_000 } else { (1e5 + 1e3 * normal.draw()) as u64 })
+                });
+                let histograms = &mut placed.sample.latency_histogram;
+                (histograms.read, histograms.write) = (Some(latencies.clone()), Some(latencies));
+            }
+        };
+        for (kib, rate) in [(4, 50e6), (8, 80e6), (16, 30e6), (32, 200e6)] {
+            add(Workload { offset: Bytes(512), ..random(write(kib)) }, rate, 5000);
+            add(Workload { file_state: FileState::Append, ..write(kib) }, rate, 0);
+        }
+        add(buffered(random(write(1))), 4e6, 3000);
+        add(Workload { offset: Bytes(512), ..random(read(4)) }, 4e6, 0);
+        for (workers, rate) in [(1, 100e6), (2, 60e6), (4, 40e6)] {
+            add(Workload { workers, targets: workers, verify: halfpower_model::Verify::Stamp, ..write(64) }, rate, 0);
+        }
         run
     }
 
@@ -233,6 +274,8 @@ mod tests {
         let mut codes: Vec<_> = analysis.findings.iter().map(|finding| finding.code).collect();
         assert!(codes.is_sorted(), "kinds in their order");
         codes.dedup();
+        let shapes = analysis.findings.iter().filter(|finding| SHAPES.contains(&finding.code));
+        assert!(shapes.clone().next().is_none(), "a clean survey has none of them: {:?}", shapes.collect::<Vec<_>>());
         assert_eq!(codes.len(), 7, "{codes:?}");
         assert_eq!((analysis.cells.len(), analysis.costs.len()), (83, 2));
         let of = |code, subject: &str| {
@@ -244,6 +287,17 @@ mod tests {
         assert!(half.low.unwrap() < expected && expected < half.high.unwrap(), "{half:?}");
         let knee = of(FindingCode::Knee, "random read, 4 KiB, direct").estimates[0];
         assert_eq!((knee.quantity, knee.value), (Quantity::Depth, 16.0));
+    }
+
+    #[test]
+    fn a_survey_with_faults_names_each_of_them() {
+        let run = faulty_survey();
+        let observed = run.observed();
+        let analysis = analyse(&observed);
+        check(&analysis, &observed.iter().map(|observed| observed.id).collect::<Vec<_>>());
+        for code in SHAPES {
+            assert!(analysis.findings.iter().any(|finding| finding.code == code), "{code:?}");
+        }
     }
 
     #[test]
@@ -301,7 +355,7 @@ mod tests {
         fn whatever_is_missing_or_zero_every_figure_is_a_number(
             seed in any::<u64>(), kept_percent in 5_u64..100, advertised in proptest::option::of(0.0_f64..1e10)
         ) {
-            let mut run = survey();
+            let mut run = faulty_survey();
             let mut chance = halfpower_model::random::Random::new(seed);
             run.samples.retain(|_| chance.below(100) < kept_percent);
             for placed in &mut run.samples {

@@ -2,15 +2,25 @@
 //!
 //! A finding is made where the cells carry it and left out where they do not; none is ever filled in.
 
+mod asymmetry;
 mod buffering_gain;
+mod cache_hits;
 mod comparison;
+mod dip;
+mod extension_cost;
 mod flush_cost;
 mod half_power;
 mod knee;
+mod load;
+mod misalignment;
 mod peak;
 mod processor_cost;
+mod read_before_write;
 mod recommendation;
 pub(crate) mod shared_limit;
+mod small_write_penalty;
+mod tail_latency;
+mod writer_collapse;
 
 use crate::cells::Cell;
 use crate::series::{Series, group};
@@ -61,9 +71,17 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
         peak::find(evidence),
         half_power::find(evidence),
         knee::find(evidence),
+        dip::find(evidence),
         processor_cost::find(costs),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
+        small_write_penalty::find(evidence),
+        extension_cost::find(evidence),
+        misalignment::find(evidence),
+        writer_collapse::find(evidence),
+        asymmetry::find(evidence),
+        tail_latency::find(evidence),
+        cache_hits::find(evidence),
         shared_limit::find(evidence),
         recommendation::find(evidence),
     ]

@@ -6,10 +6,24 @@ use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
-use halfpower_model::{Environment, Estimate, Finding, FindingCode};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Reach};
 
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
+
+/// What is told besides, what makes other figures wrong first, and what each is called.
+const ALSO: [(FindingCode, &str); 8] = [
+    (FindingCode::CacheHits, "a cache answered"),
+    (FindingCode::WriterCollapse, "writers collapse"),
+    (FindingCode::Misalignment, "misaligned"),
+    (FindingCode::SmallWritePenalty, "read before write"),
+    (FindingCode::ExtensionCost, "extending files"),
+    (FindingCode::Dip, "dip"),
+    (FindingCode::Asymmetry, "reads and writes apart"),
+    (FindingCode::TailLatency, "long tail"),
+];
+/// How many of them.
+const ALSO_SHOWN: usize = 6;
 
 /// A screen of lines. No line is longer than `width` columns (20 at least); without `colour` there are no escape
 /// sequences.
@@ -27,9 +41,11 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
+    page.table(&["Also seen", ""], &also_seen(input));
     pyramids(&mut page, input);
     page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));
-    if input.analysis.findings.is_empty() {
+    let is_also = |finding: &Finding| ALSO.iter().any(|(code, _)| *code == finding.code);
+    if input.analysis.findings.iter().all(is_also) {
         page.table(&["Workload", "throughput", "rate"], &cells(input));
     }
     recommendation(&mut page, input);
@@ -65,6 +81,28 @@ fn place(environment: &Environment) -> String {
 /// The findings of a kind whose figures are of the storage: subject and claim.
 fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
     input.findings_of_storage(code).map(|finding| vec![finding.subject.clone(), finding.brief.clone()]).collect()
+}
+
+/// What else is told of the storage, and where a cache stood in for it: a line each, and how many more there are.
+fn also_seen(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+    let matters = |finding: &&Finding| {
+        let is_of_memory = finding.reach == Reach::Memory && finding.code == FindingCode::Dip;
+        let is_news = !["undecided", "no difference"].iter().any(|word| finding.brief.starts_with(word));
+        is_news && !is_of_memory
+    };
+    let all = ALSO.iter().flat_map(|(code, name)| {
+        input
+            .findings(*code)
+            .filter(matters)
+            .map(move |finding| (*name, format!("{}: {}", finding.subject, finding.brief)))
+    });
+    let mut rows: Vec<Vec<String>> = all.map(|(name, words)| vec![name.to_owned(), words]).collect();
+    let more = rows.len().saturating_sub(ALSO_SHOWN);
+    rows.truncate(ALSO_SHOWN);
+    if more > 0 {
+        rows.push(vec![format!("and {more} more"), "in the report".to_owned()]);
+    }
+    rows
 }
 
 /// Half-power size and processor cost of every sequential series.

@@ -50,9 +50,11 @@ impl Options {
         self.get(name).is_some_and(|value| !matches!(value, "0" | "false"))
     }
 
-    /// Names of the files.
-    pub(super) fn files(&self) -> Vec<&str> {
-        self.get("filename").map_or_else(Vec::new, |names| names.split(':').take(1024).collect())
+    /// Names of the files; a colon in one has a backslash before it.
+    pub(super) fn files(&self) -> Vec<String> {
+        let Some(names) = self.get("filename") else { return Vec::new() };
+        let escaped = names.replace("\\:", "\0");
+        escaped.split(':').take(1024).map(|name| name.replace('\0', ":")).collect()
     }
 
     /// How many jobs an entry is of.
