@@ -11,7 +11,7 @@ pub struct Shared<T>(Arc<T>);
 impl<T: PartialEq> Shared<T> {
     /// Gives an equal value of one's own up for a part in another's.
     pub fn share(&mut self, other: &Shared<T>) {
-        if self == other {
+        if !Arc::ptr_eq(&self.0, &other.0) && self == other {
             *self = Shared(Arc::clone(&other.0));
         }
     }

@@ -3,11 +3,11 @@
 use super::Store;
 use super::error::{During, StoreError};
 use super::run::{RunId, json};
-use halfpower_model::Sample;
+use halfpower_model::{Environment, Sample, Shared};
 use rusqlite::{ErrorCode, Row};
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 /// A sample and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,19 +62,30 @@ impl Store {
                    ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let mut rows = statement.query((run.0,)).during(ACTION)?;
-        let mut samples = Vec::with_capacity(self.count_samples(run)?);
-        loop {
+        let mut samples: Vec<StoredSample> = Vec::with_capacity(self.count_samples(run)?);
+        let mut read = || {
             let mut batch = Vec::new();
             while batch.len() < BATCH
                 && let Some(row) = rows.next().during(ACTION)?
             {
                 batch.push(Record::of(run, row)?);
             }
-            if batch.is_empty() {
-                return Ok(samples);
+            Ok(batch)
+        };
+        let mut batch = read()?;
+        while !batch.is_empty() {
+            let like = samples.last().map(|stored| stored.sample.environment.clone());
+            let (parsed, next) = thread::scope(|scope| {
+                let threads = parse(scope, run, &batch, like.as_ref());
+                let next = read();
+                (threads.into_iter().map(joined).collect::<Vec<_>>(), next)
+            });
+            for part in parsed {
+                part?.into_iter().for_each(|stored| keep(&mut samples, stored));
             }
-            parse_into(&mut samples, run, &batch)?;
+            batch = next?;
         }
+        Ok(samples)
     }
 
     fn count_samples(&self, run: RunId) -> Result<usize, StoreError> {
@@ -110,13 +121,15 @@ impl Record {
         })
     }
 
-    fn parse(&self, run: RunId) -> Result<StoredSample, StoreError> {
+    /// Parses it; an environment that is like the one given is shared with it.
+    fn parse(&self, run: RunId, like: Option<&Shared<Environment>>) -> Result<StoredSample, StoreError> {
         let mut sample: Sample =
             serde_json::from_str(&self.text).map_err(|error| damaged(run, self.id, error.into()))?;
         // Lists are parsed into room for more than they mostly have, which of many samples is a tenth of all memory.
         sample.intervals.shrink_to_fit();
         sample.workers.shrink_to_fit();
         sample.cpu.kernel_threads.shrink_to_fit();
+        like.into_iter().for_each(|like| sample.environment.share(like));
         Ok(StoredSample { id: self.id, cell: self.cell, block: self.block, sample })
     }
 }
@@ -125,24 +138,30 @@ fn damaged(run: RunId, id: i64, source: Box<dyn std::error::Error + Send + Sync>
     StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source }
 }
 
-/// Adds the samples of these records, in their order, parsed on all processors.
-fn parse_into(samples: &mut Vec<StoredSample>, run: RunId, records: &[Record]) -> Result<(), StoreError> {
+/// What a thread makes of its part of the records.
+type Parsed = Result<Vec<StoredSample>, StoreError>;
+
+/// Begins to parse the records on all processors, each thread a part of them.
+fn parse<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    run: RunId,
+    records: &'scope [Record],
+    like: Option<&'scope Shared<Environment>>,
+) -> Vec<ScopedJoinHandle<'scope, Parsed>> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let part = records.len().div_ceil(threads).max(BATCH_OF_THREAD);
-    let parsed = thread::scope(|scope| {
-        let parse = |part: &[Record]| part.iter().map(|record| record.parse(run)).collect::<Result<Vec<_>, _>>();
-        let threads: Vec<_> = records.chunks(part).map(|part| scope.spawn(move || parse(part))).collect();
-        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        threads.into_iter().map(join).collect::<Vec<_>>()
-    });
-    for part in parsed {
-        for mut stored in part? {
-            // Most samples of a run are of one environment; a hundred thousand copies of it would fill the memory.
-            if let Some(before) = samples.last() {
-                stored.sample.environment.share(&before.sample.environment);
-            }
-            samples.push(stored);
-        }
+    let parse = move |part: &[Record]| part.iter().map(|record| record.parse(run, like)).collect();
+    records.chunks(part).map(|part| scope.spawn(move || parse(part))).collect()
+}
+
+fn joined(thread: ScopedJoinHandle<'_, Parsed>) -> Parsed {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Adds a sample. Most of a run are of one environment; a hundred thousand copies of it would fill the memory.
+fn keep(samples: &mut Vec<StoredSample>, mut stored: StoredSample) {
+    if let Some(before) = samples.last() {
+        stored.sample.environment.share(&before.sample.environment);
     }
-    Ok(())
+    samples.push(stored);
 }
