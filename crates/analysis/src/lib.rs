@@ -7,6 +7,8 @@ pub mod comparison;
 mod device;
 mod findings;
 pub mod instrument;
+mod littles_law;
+pub mod models;
 mod pyramid;
 mod series;
 pub mod statistics;
@@ -19,7 +21,7 @@ mod words;
 use halfpower_model::histogram::Histogram;
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Offer, Reach, Sample, Workload};
 use serde::Serialize;
 
 pub use block::BlockLayer;
@@ -47,6 +49,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Processor cost against request size, a fit for each series.
     pub costs: Vec<CostFit>,
+    /// What models make of the cells: time against size, rate against depth, workers and targets.
+    pub models: models::Models,
     /// Peak against real performance at each level, of reads and of writes.
     pub pyramids: Vec<Pyramid>,
     /// Warnings of the samples, each code once in its first wording, with how many samples carry it; the most
@@ -107,10 +111,26 @@ pub struct CostFit {
     pub marginal: Estimate,
     /// Share of the variance the fit explains, with the weights of the fit.
     pub r_squared: f64,
+    /// The same in three parts, of buffered requests where that describes them better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_unit: Option<CostByUnit>,
     /// The cells of the series.
     pub cells: Vec<u32>,
     /// What was fitted, the smallest requests first.
     pub points: Vec<CostPoint>,
+}
+
+/// Processor cost in three parts: call + copy × KiB + something for every unit that a request begins.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CostByUnit {
+    /// What the file cache works in.
+    pub unit: Bytes,
+    /// Microseconds a request.
+    pub call: Estimate,
+    /// Microseconds a KiB.
+    pub copy: Estimate,
+    /// Microseconds for each unit begun.
+    pub each_unit: Estimate,
 }
 
 /// Which bound of the processor cost.
@@ -142,19 +162,30 @@ pub struct CostPoint {
 ///
 /// Samples that failed, and those without a usable rate, are counted and left out.
 pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
-    analyse_beside(samples, None)
+    analyse_beside(samples, &Beside::default())
 }
 
-/// The same, where it is known how fast the machine's memory is.
-pub fn analyse_beside(samples: &[Observed<'_>], memory: Option<&MemorySpeed>) -> Analysis {
+/// What is known beside the samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// How fast the machine's memory is.
+    pub memory: Option<&'a MemorySpeed>,
+    /// What the storage costs.
+    pub offer: Option<&'a Offer>,
+}
+
+/// The same, where more is known than the samples tell.
+pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = findings::Evidence::new(&cells);
     let costs = findings::processor_costs(&evidence);
-    let findings = findings::all(&evidence, &costs);
+    let models = models::Models::of(&evidence);
+    let findings = findings::all(&evidence, &costs, &models, beside.offer);
     Analysis {
         cells: cells.iter().map(summary::summarise).collect(),
-        pyramids: pyramid::all(&evidence, &findings, memory),
+        pyramids: pyramid::all(&evidence, &findings, beside.memory),
         findings,
+        models,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),
         warnings: warnings::collect(samples),
     }

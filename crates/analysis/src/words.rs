@@ -8,6 +8,7 @@ use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, Requ
 pub(crate) enum Varied {
     RequestSize,
     Depth,
+    Workers,
 }
 
 impl Varied {
@@ -15,6 +16,7 @@ impl Varied {
         match self {
             Varied::RequestSize => Axis::RequestSize,
             Varied::Depth => Axis::Depth,
+            Varied::Workers => Axis::Workers,
         }
     }
 }
@@ -62,11 +64,12 @@ pub(crate) fn depth(workload: &Workload) -> String {
     }
 }
 
-/// What stays the same in a series: `8 deep, direct` where the size varies, `4 KiB, direct` where the depth does.
+/// What stays the same in a series: `8 deep, direct` where the size varies, `4 KiB, direct` where the depth does, `4 KiB, 1 deep each, direct` where the workers do.
 pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
     let first = match (varied, workload.workers) {
         (Varied::RequestSize, _) => depth(workload),
         (Varied::Depth, 1) => workload.request_size.to_string(),
+        (Varied::Workers, _) => format!("{}, {} deep each", workload.request_size, workload.depth),
         (Varied::Depth, workers) => format!("{}, {workers} workers", workload.request_size),
     };
     format!("{first}, {}", caching(workload))

@@ -14,6 +14,7 @@ mod knee;
 mod load;
 mod misalignment;
 mod peak;
+mod price;
 mod processor_cost;
 mod read_before_write;
 mod recommendation;
@@ -23,9 +24,10 @@ mod tail_latency;
 mod writer_collapse;
 
 use crate::cells::Cell;
+use crate::models::Models;
 use crate::series::{Series, group};
 use crate::words::Varied;
-use halfpower_model::{CpuAccounting, Finding};
+use halfpower_model::{CpuAccounting, Finding, Offer};
 
 pub(crate) use processor_cost::{Cost, processor_costs};
 
@@ -35,7 +37,8 @@ pub(crate) struct Evidence<'a> {
     /// Cells with at least one repetition, in the plan's order.
     pub(crate) cells: Vec<&'a Cell<'a>>,
     pub(crate) by_size: Vec<Series<'a>>,
-    by_depth: Vec<Series<'a>>,
+    pub(crate) by_depth: Vec<Series<'a>>,
+    pub(crate) by_workers: Vec<Series<'a>>,
     /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
     soaked_by_size: Vec<Series<'a>>,
     /// Peak advertised performance, where it was given.
@@ -59,6 +62,7 @@ impl<'a> Evidence<'a> {
             cells: measured,
             by_size: group(plain(), Varied::RequestSize),
             by_depth: group(plain(), Varied::Depth),
+            by_workers: group(plain(), Varied::Workers),
             soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize),
             advertised_bytes_per_s,
         }
@@ -66,11 +70,11 @@ impl<'a> Evidence<'a> {
 }
 
 /// Every finding the evidence carries.
-pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
+pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost], models: &Models, offer: Option<&Offer>) -> Vec<Finding> {
     [
         peak::find(evidence),
-        half_power::find(evidence),
-        knee::find(evidence),
+        half_power::find(evidence, models),
+        knee::find(evidence, models),
         dip::find(evidence),
         processor_cost::find(costs),
         buffering_gain::find(evidence),
@@ -82,7 +86,8 @@ pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
         asymmetry::find(evidence),
         tail_latency::find(evidence),
         cache_hits::find(evidence),
-        shared_limit::find(evidence),
+        shared_limit::find(evidence, models),
+        price::find(evidence, offer),
         recommendation::find(evidence),
     ]
     .concat()

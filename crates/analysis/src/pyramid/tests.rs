@@ -41,7 +41,7 @@ fn lay(run: &mut Run, targets: &[TargetFacts]) {
 }
 
 fn pyramids(run: &Run, memory: Option<&MemorySpeed>) -> Vec<Pyramid> {
-    crate::analyse_beside(&run.observed(), memory).pyramids
+    crate::analyse_beside(&run.observed(), &crate::Beside { memory, offer: None }).pyramids
 }
 
 fn only(run: &Run) -> Pyramid {

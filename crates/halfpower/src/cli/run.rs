@@ -2,6 +2,7 @@
 
 use super::note::NoteArgument;
 use super::number::{any, count};
+use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, PeakArguments};
 use super::{Context, Ending, UsageError};
@@ -69,6 +70,8 @@ pub(super) struct PlanArguments {
     overwrite: OverwriteArgument,
     #[command(flatten)]
     peaks: PeakArguments,
+    #[command(flatten)]
+    price: PriceArguments,
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
@@ -176,6 +179,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         test_file_end: site.test_file_end(),
         targets: session::stored_targets(targets)?,
         files: arguments.files,
+        offer: arguments.price.over(study.offer)?,
     };
     let plan = Plan::make(study, &overrides, &environment).map_err(|error| match site.memory_note() {
         Some(note) if matches!(error, PlanError::NothingLeft { .. }) => anyhow::Error::new(UsageError(format!(

@@ -5,8 +5,8 @@ use crate::harmless::harmless;
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
 use halfpower_analysis::comparison::{Noise, against_itself};
-use halfpower_analysis::{Analysis, Observed, analyse_beside};
-use halfpower_model::reading::MemorySpeed;
+use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
+use halfpower_model::Offer;
 
 /// A stored run, analysed.
 #[derive(Debug)]
@@ -24,15 +24,24 @@ impl Analysed {
     /// # Errors
     /// When there is no such run, or it is damaged.
     pub(crate) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
+        let offer = store.run(id)?.plan.and_then(|plan| plan.offer);
+        Analysed::load_at(store, id, offer)
+    }
+
+    /// The same, at another price than the run's or at none.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_at(store: &Store, id: RunId, offer: Option<Offer>) -> anyhow::Result<Self> {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
-        Ok(Analysed::of(run, samples, memory.as_ref()))
+        Ok(Analysed::of(run, samples, &Beside { memory: memory.as_ref(), offer: offer.as_ref() }))
     }
 
-    fn of(run: Run, samples: Vec<StoredSample>, memory: Option<&MemorySpeed>) -> Self {
+    fn of(run: Run, samples: Vec<StoredSample>, beside: &Beside<'_>) -> Self {
         let observed = observed(&samples);
-        let analysis = analyse_beside(&observed, memory);
+        let analysis = analyse_beside(&observed, beside);
         let is_twice = run.kind == RunKind::Aa;
         let noise = if is_twice { against_itself(&observed, run.seed) } else { None };
         Analysed { run, samples, analysis, noise }
@@ -46,7 +55,7 @@ impl Analysed {
     /// Analysed once more, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {
-        Analysed::of(self.run, self.samples, None)
+        Analysed::of(self.run, self.samples, &Beside::default())
     }
 
     /// Whether anything was measured.

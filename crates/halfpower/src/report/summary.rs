@@ -41,6 +41,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
+    page.table(&["Price", "of accesses and capacity"], &briefs(input, FindingCode::Price));
     page.table(&["Also seen", ""], &also_seen(input));
     pyramids(&mut page, input);
     page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));

@@ -1,6 +1,7 @@
 //! The tables of the report: figures with their units, one place for each.
 
 use super::chart::Chart;
+use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed};
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::sample::Program;
@@ -132,6 +133,55 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
             ]
         }),
     )
+}
+
+/// Every model and how far it is off; none without models.
+pub(super) fn of_models(models: &Models) -> Option<Table> {
+    let by_size = models.service_times.iter().flat_map(|model| {
+        model.pieces.iter().map(|piece| {
+            let what = format!("fixed time and rate, {} to {}", piece.from, piece.to);
+            let knee = named("half of the rate at", piece.half_size);
+            [
+                model.subject.clone(),
+                what,
+                figure(Some(piece.fixed)),
+                figure(piece.rate),
+                knee,
+                off(model.relative_error),
+            ]
+        })
+    });
+    let by_load = models.concurrency.iter().map(|model| {
+        let knee = named(if model.law == Law::UniversalScalability { "falls from" } else { "full at" }, model.knee);
+        let (alone, limit) = (figure(Some(model.alone)), figure(model.limit));
+        [model.subject.clone(), law(model), alone, limit, knee, off(model.relative_error)]
+    });
+    let by_targets = models.scaling.iter().map(|model| {
+        let what = "targets that share a limit".to_owned();
+        let each = named("each alone", Some(model.each));
+        [model.subject.clone(), what, NO_FIGURE.to_owned(), figure(model.limit), each, off(model.relative_error)]
+    });
+    let head = ["series", "model", "a request alone", "limit", "knee", "off on average"];
+    let table = Table::new(head, by_size.chain(by_load).chain(by_targets));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn law(model: &Concurrency) -> String {
+    match (model.law, model.contention, model.coherency) {
+        (Law::UniversalScalability, Some(contention), Some(coherency)) => {
+            format!("universal scalability law, α {}, β {}", significant(contention), significant(coherency))
+        }
+        (Law::Balanced, ..) => "closed network of equal stations".to_owned(),
+        _ => "queue that is bounded".to_owned(),
+    }
+}
+
+fn named(what: &str, estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(|| NO_FIGURE.to_owned(), |estimate| format!("{what} {estimate}"))
+}
+
+fn off(relative_error: f64) -> String {
+    format!("{} %", significant(100.0 * relative_error.max(1e-4)))
 }
 
 /// Every sample, in the order they were taken.

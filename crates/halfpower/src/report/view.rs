@@ -28,6 +28,7 @@ pub(super) struct View<'a> {
     absent: Vec<&'static str>,
     cells: Table,
     costs: Option<Table>,
+    models: Option<Table>,
     block_layer: Option<Table>,
     samples: Table,
     /// How many samples are not in that table.
@@ -151,6 +152,7 @@ impl<'a> View<'a> {
             absent,
             cells: table::of_cells(&analysis.cells),
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
+            models: table::of_models(&analysis.models),
             block_layer: table::of_block_layer(&analysis.cells),
             samples: table::of_samples(&input.samples[..samples_shown]),
             samples_left_out: input.samples.len() - samples_shown,

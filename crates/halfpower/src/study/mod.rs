@@ -16,7 +16,7 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 
-use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Plugin, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Plugin, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 /// The studies in the binary: name and text.
@@ -39,6 +39,8 @@ pub(crate) struct Study {
     pub test_file: Option<Bytes>,
     /// What levels below the target advertise, where the kernel does not tell.
     pub peaks: Vec<GivenPeak>,
+    /// What the targets cost.
+    pub offer: Option<Offer>,
     /// How each cell is measured.
     pub trial: Trial,
     /// The sweeps, in the order of the file; never empty.

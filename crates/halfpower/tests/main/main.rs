@@ -15,6 +15,7 @@ mod json;
 mod memory;
 mod ordinary;
 mod plugin;
+mod price;
 mod pyramid;
 mod refusal;
 mod safety;
