@@ -164,6 +164,7 @@ fn environment() -> Environment {
         cpus: 2,
         cpu_numbers: Vec::new(),
         cpu_model: None,
+        governor: None,
         memory_bytes: Bytes::GIB,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
         personalities: Vec::new(),

@@ -376,7 +376,8 @@ fn sequential_stopping() {
 fn comparisons_of_the_same() {
     const CELLS: usize = 20;
     let mut table = Table::default();
-    let changed = |verdicts: &[Verdict]| verdicts.contains(&Verdict::Changed);
+    let changed =
+        |verdicts: &[Verdict]| verdicts.iter().any(|verdict| matches!(verdict, Verdict::Higher | Verdict::Lower));
     for scatter in [
         Scatter::Normal(0.01),
         Scatter::Normal(0.05),
@@ -418,10 +419,10 @@ fn comparisons_of_others() {
     let mut table = Table::default();
     for (change, verdict, bounds) in [
         (1.0, Verdict::Equivalent, 0.9..=1.0),
-        (1.1, Verdict::Changed, 0.9..=1.0),
+        (1.1, Verdict::Higher, 0.9..=1.0),
         // At the edge of the margin neither may be claimed often.
         (1.02, Verdict::Equivalent, 0.0..=0.05),
-        (1.02, Verdict::Changed, 0.0..=0.05),
+        (1.02, Verdict::Higher, 0.0..=0.05),
     ] {
         let name = format!("a change of {:.0} % called {verdict:?} | Normal(0.01) | 10 and 10", 100.0 * (change - 1.0));
         table.happens(&name, bounds, |draws| {

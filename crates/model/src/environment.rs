@@ -27,6 +27,9 @@ pub struct Environment {
     pub cpu_numbers: Vec<u32>,
     /// The processor's name.
     pub cpu_model: Option<String>,
+    /// What chooses the processors' clock, `performance`; none where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
     /// Memory of the host.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub memory_bytes: Bytes,
@@ -104,6 +107,12 @@ pub struct TargetFacts {
     pub transport: Option<String>,
     /// The device's model.
     pub model: Option<String>,
+    /// The revision of its firmware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Its write cache as the kernel knows it, `write back` or `write through`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<String>,
     /// Whether the kernel takes it for a spinning disk.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use.
@@ -141,6 +150,7 @@ impl Environment {
             cpus: 0,
             cpu_numbers: Vec::new(),
             cpu_model: None,
+            governor: None,
             memory_bytes: Bytes(0),
             clock: ClockFacts::default(),
             personalities: Vec::new(),
@@ -243,6 +253,8 @@ impl TargetFacts {
             device: None,
             transport: None,
             model: None,
+            firmware: None,
+            write_cache: None,
             rotational: None,
             scheduler: None,
             read_ahead_bytes: None,

@@ -10,6 +10,7 @@ pub use dirty::Dirty;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
 use crate::origin::{Origin, null_as_default};
+use crate::shared::Shared;
 use crate::stream::Request;
 use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::Workload;
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 /// The name of this record's form.
 pub const SCHEMA: &str = "halfpower.sample/1";
 
-/// One sample.
+/// One sample. A run can have a hundred thousand: what few of them have is in a box, and what they have alike is shared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Sample {
@@ -30,7 +31,7 @@ pub struct Sample {
     /// What was run.
     pub workload: Workload,
     /// What it was run on.
-    pub environment: Environment,
+    pub environment: Shared<Environment>,
     /// When the measured part began.
     #[serde(deserialize_with = "null_as_default")]
     pub started_at: jiff::Timestamp,
@@ -47,13 +48,13 @@ pub struct Sample {
     pub write: Option<Totals>,
     /// Trims; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trim: Option<Totals>,
+    pub trim: Option<Box<Totals>>,
     /// Flushes between the writes or as requests; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flush: Option<Totals>,
+    pub flush: Option<Box<Totals>>,
     /// Arrivals at a rate; none for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open_loop: Option<OpenLoop>,
+    pub open_loop: Option<Box<OpenLoop>>,
     /// Each worker's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerTotals>,
@@ -423,7 +424,7 @@ pub struct Block {
     pub trim: Option<Direction>,
     /// Where the requests spent their time; none where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Phases>,
+    pub phases: Option<Box<Phases>>,
 }
 
 /// What the block layer did of one kind.
@@ -539,12 +540,12 @@ impl Histograms {
 
 impl Sample {
     /// A sample in which nothing has happened yet; whoever measures fills it in.
-    pub fn empty(workload: Workload, environment: Environment) -> Self {
+    pub fn empty(workload: Workload, environment: impl Into<Shared<Environment>>) -> Self {
         Sample {
             schema: SCHEMA.to_owned(),
             program: Program::this(),
             workload,
-            environment,
+            environment: environment.into(),
             started_at: jiff::Timestamp::UNIX_EPOCH,
             elapsed_s: 0.0,
             flush_s: None,

@@ -234,9 +234,9 @@ fn flushes_that_take_most_of_the_time_are_named() {
         let latency_ns = Latency { mean: Some(mean_ns), ..Latency::default() };
         Some(Totals { requests: 100, latency_ns, ..Totals::default() })
     };
-    sample.flush = flush(8e6);
+    sample.flush = flush(8e6).map(Box::new);
     assert_eq!(named(&sample), Some((Owner::Flushes, Sureness::Likely)));
-    sample.flush = flush(1e6);
+    sample.flush = flush(1e6).map(Box::new);
     assert_eq!(named(&sample), Some((Owner::Depth, Sureness::Likely)));
     assert!(of(&sample).further().contains("flushes (10 % of the time)"));
 }

@@ -33,7 +33,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let far: Vec<&Pair<'_>> = pairs
             .iter()
             .zip(verdicts.by_ref())
-            .filter(|(_, verdict)| *verdict == Verdict::Changed)
+            .filter(|(_, verdict)| matches!(verdict, Verdict::Higher | Verdict::Lower))
             .map(|(pair, _)| pair)
             .collect();
         finding(group, &far, pairs.len())

@@ -71,7 +71,7 @@ impl<'s, 'a> Place<'s, 'a> {
             let against = |other: &&crate::cells::Cell<'_>| Contrast::paired(&cells[index].paired_with(other), margin);
             let below = [against(neighbours[0])?, against(neighbours[1])?];
             for contrast in below {
-                let is_below = contrast.ratio.value < 1.0 && contrast.verdict() == Verdict::Changed;
+                let is_below = contrast.verdict() == Verdict::Lower;
                 p_value = p_value.max(if is_below { contrast.p_value? } else { 1.0 });
             }
             let slowest = |known: &Deepest| known.below[0].ratio.value <= below[0].ratio.value;

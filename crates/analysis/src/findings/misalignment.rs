@@ -51,11 +51,9 @@ fn shifted<'a>(evidence: &Evidence<'a>, cell: &'a Cell<'a>) -> Shifted<'a> {
 /// that was compared.
 fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Option<Finding> {
     let ratio = |shifted: &Shifted<'_>| shifted.aligned.map(|(_, contrast)| contrast.ratio.value);
-    let is_slower = |shifted: &Shifted<'_>, verdict: Option<Verdict>| {
-        verdict == Some(Verdict::Changed) && ratio(shifted).is_some_and(|ratio| ratio < 1.0)
+    let shows = |(shifted, verdict): &&(&Shifted<'_>, Option<Verdict>)| {
+        *verdict == Some(Verdict::Lower) || shifted.proof.is_some()
     };
-    let shows =
-        |(shifted, verdict): &&(&Shifted<'_>, Option<Verdict>)| is_slower(shifted, *verdict) || shifted.proof.is_some();
     let shown: Vec<_> = judged.iter().filter(shows).collect();
     let candidates =
         if shown.is_empty() { judged.iter().filter(|(_, verdict)| verdict.is_some()).collect() } else { shown.clone() };
@@ -69,8 +67,8 @@ fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Op
     let (worst, verdict) = candidates.iter().min_by(by_cost).copied()?;
     let workload = worst.cell.workload;
     let judgement = match verdict {
-        _ if is_slower(worst, *verdict) => "slower",
-        Some(Verdict::Changed) => "faster",
+        Some(Verdict::Lower) => "slower",
+        Some(Verdict::Higher) => "faster",
         Some(Verdict::Equivalent) => "no difference",
         _ => "undecided",
     };

@@ -115,10 +115,10 @@ fn judge(all: &mut [Vec<Writers<'_>>]) {
         for rate in [Some(&mut writers.sum), writers.parent.as_mut()].into_iter().flatten() {
             let ratio = rate.contrast.ratio;
             let decided = match ratio.high {
-                Some(_) => verdicts.next() == Some(Verdict::Changed),
+                Some(_) => verdicts.next() == Some(Verdict::Lower),
                 None => verdicts.next().is_some() && ratio.value < 1.0 / SINGLE_FACTOR,
             };
-            rate.collapsed = decided && ratio.value < 1.0;
+            rate.collapsed = decided;
         }
     }
 }

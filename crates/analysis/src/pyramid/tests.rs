@@ -36,7 +36,7 @@ fn lay(run: &mut Run, targets: &[TargetFacts]) {
         let among = placed.sample.workload.among;
         let environment = &mut placed.sample.environment;
         (environment.target, environment.more_targets) = (targets[0].clone(), targets[1..].to_vec());
-        *environment = environment.among(among).unwrap();
+        *environment = environment.among(among).unwrap().into();
     }
 }
 

@@ -74,9 +74,9 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         total,
         read,
         write,
-        trim,
-        flush,
-        open_loop: is_open.then(|| open_loop(raw)),
+        trim: trim.map(Box::new),
+        flush: flush.map(Box::new),
+        open_loop: is_open.then(|| open_loop(raw).into()),
         parallel: (workers.len() > 1).then(|| parallel(&workers, bytes, elapsed_s, raw.bytes_at_first_finish)),
         workers,
         latency_histogram: Histograms {

@@ -38,6 +38,9 @@ pub(super) struct Arguments {
 pub(super) struct CommonArguments {
     #[command(flatten)]
     plan: PlanArguments,
+    /// Measure the noise of this machine: the plan twice, by turns, held against itself; see `compare --margin-from`
+    #[arg(long)]
+    aa: bool,
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -111,6 +114,8 @@ pub(super) fn carry_out_study(
         // Before the room is looked at: a test file that was left may be what takes it.
         ground::offer_removal(store, targets, &context.console, &context.cancel)?;
     }
+    let twice = arguments.aa.then(|| study.clone().twice());
+    let (study, kind) = twice.as_ref().map_or((study, kind), |twice| (twice, RunKind::Aa));
     let Prepared { site, environment, plan } = prepare(study, targets, &arguments.plan)?;
     context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));
     for note in &site.notes {

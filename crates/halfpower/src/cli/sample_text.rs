@@ -14,9 +14,13 @@ pub(super) fn summary(sample: &Sample) -> String {
         false => sample.workload.to_string(),
     };
     let mut text = format!("{what}, {}, on {}\n", sample.workload.named_personality(), places(sample));
-    let parts = [("read", &sample.read), ("write", &sample.write), ("trim", &sample.trim), ("flush", &sample.flush)];
-    let parts: Vec<(&str, &Totals)> =
-        parts.iter().filter_map(|(name, totals)| Some((*name, totals.as_ref()?))).collect();
+    let parts = [
+        ("read", sample.read.as_ref()),
+        ("write", sample.write.as_ref()),
+        ("trim", sample.trim.as_deref()),
+        ("flush", sample.flush.as_deref()),
+    ];
+    let parts: Vec<(&str, &Totals)> = parts.into_iter().filter_map(|(name, totals)| Some((name, totals?))).collect();
     throughput(&mut text, "throughput", &sample.total);
     if parts.len() > 1 {
         parts.iter().for_each(|(name, totals)| throughput(&mut text, name, totals));
@@ -54,7 +58,7 @@ pub(super) fn summary(sample: &Sample) -> String {
     if let Some(block) = &sample.block {
         line(&mut text, "device", &served(block));
     }
-    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_ref()) {
+    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_deref()) {
         line(&mut text, "block layer", &lives(phases));
     }
     if let Some(parallel) = &sample.parallel {
@@ -230,6 +234,7 @@ mod tests {
             cpus: 2,
             cpu_numbers: Vec::new(),
             cpu_model: None,
+            governor: None,
             memory_bytes: Bytes(1 << 34),
             clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
             personalities: Vec::new(),
@@ -254,13 +259,13 @@ mod tests {
         for absent in ["response", "backlog", "verified", "workers", "obtained", "trim", "flush"] {
             assert!(!plain.contains(absent), "{absent}: {plain}");
         }
-        sample.open_loop = Some(OpenLoop { backlog_max: 7, backlog_at_end: 2, ..OpenLoop::default() });
+        sample.open_loop = Some(OpenLoop { backlog_max: 7, backlog_at_end: 2, ..OpenLoop::default() }.into());
         sample.parallel = Some(Parallel { bytes_at_first_finish: 1 << 20, ..Parallel::default() });
         sample.verified =
             Some(Verified { blocks: 9, wrong: 1, first_wrong: Some("bad".to_owned()), ..Default::default() });
         sample.workload.operation = halfpower_model::Operation::Write;
         sample.read = Some(Totals { requests: 5, bytes: 5, ..Totals::default() });
-        sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() });
+        sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() }.into());
         sample.instrument.obtained = vec!["sqpoll".to_owned()];
         let text = summary(&sample);
         for told in ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 req", "sqpoll"]

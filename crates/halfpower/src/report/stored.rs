@@ -3,7 +3,8 @@
 use super::{ReportInput, RunStatus as Course};
 use crate::harmless::harmless;
 use crate::plan::Plan;
-use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
+use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
+use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
 use halfpower_model::Offer;
 
@@ -13,6 +14,8 @@ pub(crate) struct Analysed {
     pub(super) run: Run,
     pub(super) samples: Vec<StoredSample>,
     pub(super) analysis: Analysis,
+    /// Of a run that measured the same twice.
+    noise: Option<Noise>,
 }
 
 impl Analysed {
@@ -33,15 +36,26 @@ impl Analysed {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
-        let analysis = analyse_beside(&observed(&samples), &Beside { memory: memory.as_ref(), offer: offer.as_ref() });
-        Ok(Analysed { run, samples, analysis })
+        Ok(Analysed::of(run, samples, &Beside { memory: memory.as_ref(), offer: offer.as_ref() }))
+    }
+
+    fn of(run: Run, samples: Vec<StoredSample>, beside: &Beside<'_>) -> Self {
+        let observed = observed(&samples);
+        let analysis = analyse_beside(&observed, beside);
+        let is_twice = run.kind == RunKind::Aa;
+        let noise = if is_twice { against_itself(&observed, run.seed) } else { None };
+        Analysed { run, samples, analysis, noise }
+    }
+
+    /// What the same differed by, where that was measured.
+    pub(crate) fn noise(&self) -> Option<&Noise> {
+        self.noise.as_ref()
     }
 
     /// Analysed once more, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {
-        let analysis = halfpower_analysis::analyse(&observed(&self.samples));
-        Analysed { analysis, ..self }
+        Analysed::of(self.run, self.samples, &Beside::default())
     }
 
     /// Whether anything was measured.
@@ -75,6 +89,7 @@ impl Analysed {
             environment: &self.run.environment,
             program: &self.run.program,
             analysis: &self.analysis,
+            noise: self.noise.as_ref(),
             skipped: &skipped,
             plan: &paragraph,
             samples: &samples,
@@ -109,6 +124,7 @@ impl Analysed {
             "environment": self.run.environment,
             "samples": self.samples.len(),
             "analysis": self.analysis,
+            "noise": self.noise,
         })
     }
 }

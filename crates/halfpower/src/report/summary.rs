@@ -2,10 +2,10 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
-use super::pyramid;
 use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
+use super::{noise, pyramid};
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Reach};
 
 /// What stands where nothing was measured.
@@ -32,6 +32,11 @@ const ALSO_SHOWN: usize = 6;
 pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     heading(&mut page, input);
+    if let Some(noise) = input.noise {
+        page.gap();
+        page.paragraph("", &[(Style::Strong, &noise.sentence)]);
+        page.table(&["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
+    }
     page.table(&["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
     page.table(&head, &sequential(input));

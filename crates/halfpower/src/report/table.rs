@@ -241,7 +241,7 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
     // An instrument of the machine itself has no target.
     let named = target.kind != TargetKind::Null;
-    let facts: [(&str, Option<String>); 23] = [
+    let facts: [(&str, Option<String>); 26] = [
         ("target", (named && !target.path.is_empty()).then(|| target.path.clone())),
         ("other targets", (!others.is_empty()).then(|| others.join("; "))),
         ("size", bytes(target.size().filter(|_| named))),
@@ -250,8 +250,10 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("mount options", text(&target.mount_options)),
         ("device", text(&target.device)),
         ("model", text(&target.model)),
+        ("firmware", text(&target.firmware)),
         ("transport", text(&target.transport)),
         ("medium", medium),
+        ("write cache", text(&target.write_cache)),
         ("scheduler", text(&target.scheduler)),
         ("read-ahead", bytes(target.read_ahead_bytes)),
         ("logical block", bytes(target.logical_block_bytes)),
@@ -260,6 +262,7 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("host", known(&environment.host)),
         ("kernel", known(&environment.kernel)),
         ("processor", text(&environment.cpu_model)),
+        ("clock governor", text(&environment.governor)),
         ("processors", (environment.cpus > 0).then(|| environment.cpus.to_string())),
         ("memory", bytes(Some(environment.memory_bytes).filter(|memory| memory.0 > 0))),
         ("clock", clock_text(&environment.clock)),

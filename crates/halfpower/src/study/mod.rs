@@ -124,6 +124,15 @@ impl Study {
         self
     }
 
+    /// The same with twice as many repetitions, and the time that they may take.
+    #[must_use]
+    pub(crate) fn twice(mut self) -> Study {
+        let repetitions = &mut self.trial.repetitions;
+        (repetitions.min, repetitions.max) = (repetitions.min.saturating_mul(2), repetitions.max.saturating_mul(2));
+        self.trial.time_limit = self.trial.time_limit.map(|limit| Nanoseconds(limit.0.saturating_mul(2)));
+        self
+    }
+
     /// Every built-in study.
     pub(crate) fn builtins() -> impl Iterator<Item = Study> {
         BUILTINS.iter().filter_map(|(name, _)| Study::builtin(name))

@@ -3,6 +3,7 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p halfpower report` writes the golden files anew.
 
+mod comparison;
 pub(super) mod markup;
 mod stored;
 

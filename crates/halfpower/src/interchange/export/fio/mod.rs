@@ -90,9 +90,9 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
 fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&Histogram>), &'static str> {
     let histograms = &sample.latency_histogram;
     let (name, totals, histogram) = match kind {
-        RequestKind::Read => ("read", &sample.read, &histograms.read),
-        RequestKind::Write => ("write", &sample.write, &histograms.write),
-        _ => ("trim", &sample.trim, &histograms.trim),
+        RequestKind::Read => ("read", sample.read.as_ref(), &histograms.read),
+        RequestKind::Write => ("write", sample.write.as_ref(), &histograms.write),
+        _ => ("trim", sample.trim.as_deref(), &histograms.trim),
     };
     if !sample.workload.operation.has(kind) {
         return Ok((None, None));
@@ -101,7 +101,7 @@ fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&
     if totals.is_none() || told.iter().any(|field| !sample.tells(&format!("{name}.{field}"))) {
         return Err("fio counts requests, bytes and their rates, and these are not all known");
     }
-    Ok((totals.as_ref(), histogram.as_ref().filter(|histogram| histogram.count() > 0)))
+    Ok((totals, histogram.as_ref().filter(|histogram| histogram.count() > 0)))
 }
 
 fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histogram>, elapsed_ms: u64) -> Value {
