@@ -171,7 +171,7 @@ fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Opt
             }))
         }
     };
-    let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s()).collect();
+    let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s().to_vec()).collect();
     bootstrap_of_means(&repetitions, |means| {
         let height = peak.map_or(reference.bytes_per_s(), |index| means[index]) / 2.0;
         match first_crossing(sizes, &means[..sizes.len()], height) {

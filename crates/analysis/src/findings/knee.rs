@@ -41,9 +41,9 @@ pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
     let index = index_of_knee(&means);
     let cell = series.cells[index];
     let rate = if cell.workload.pattern.is_ordered() {
-        mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?
+        mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?
     } else {
-        mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?
+        mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?
     };
     Some(Knee { cell, rate, best: rate.value * highest / means[index], still_growing: index == means.len() - 1 })
 }
@@ -87,7 +87,7 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
 }
 
 fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
-    let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s()).collect();
+    let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s().to_vec()).collect();
     let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);
     let interval = bootstrap_of_means(&repetitions, |means| depth_of(index_of_knee(means)));
     let value = f64::from(depth);

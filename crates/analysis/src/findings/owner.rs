@@ -114,10 +114,10 @@ pub(super) fn plateaus<'a>(evidence: &Evidence<'a>) -> Vec<Plateau<'a>> {
     let of = |(group, distinction): (&Vec<&'a Cell<'a>>, &String)| {
         let (cell, rate) = if group[0].workload.pattern.is_ordered() {
             let cell = highest(group, Cell::mean_bytes_per_s)?;
-            (cell, mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?)
+            (cell, mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?)
         } else {
             let cell = highest(group, Cell::mean_requests_per_s)?;
-            (cell, mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?)
+            (cell, mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?)
         };
         let workload = cell.workload;
         let how = format!("{}, {}, {}{distinction}", workload.request_size, depth(workload), caching(workload));

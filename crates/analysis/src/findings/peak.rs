@@ -19,10 +19,10 @@ fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: 
     let sequential = group[0].workload.pattern == Pattern::Sequential;
     let (cell, estimate) = if sequential {
         let cell = highest(group, Cell::mean_bytes_per_s)?;
-        (cell, mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?)
+        (cell, mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?)
     } else {
         let cell = highest(group, Cell::mean_requests_per_s)?;
-        (cell, mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?)
+        (cell, mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?)
     };
     let workload = cell.workload;
     let advertised = match evidence.advertised_bytes_per_s {

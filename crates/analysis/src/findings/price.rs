@@ -103,7 +103,7 @@ fn of_size<'a>(cells: &[&'a Cell<'a>], sizes: &RangeInclusive<u64>, pattern: Pat
 
 /// None where nothing moved.
 fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> {
-    let rate = mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s()).filter(|rate| rate.value > 0.0)?;
+    let rate = mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s()).filter(|rate| rate.value > 0.0)?;
     let at = |rate: f64| offer.price.amount / rate;
     let ends = rate.low.zip(rate.high).filter(|(low, _)| *low > 0.0);
     let estimate = Estimate {

@@ -108,7 +108,7 @@ impl<'a> Growth<'a> {
 
 fn fit(growth: &Growth<'_>) -> Option<Scaling> {
     let cells: Vec<&Cell<'_>> = [&growth.alone[..], &growth.together[..]].concat();
-    let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s()).collect();
+    let repetitions: Vec<Vec<f64>> = cells.iter().map(|cell| cell.bytes_per_s().to_vec()).collect();
     let means: Vec<f64> = cells.iter().map(|cell| cell.mean_bytes_per_s()).collect();
     let curves = SHARPNESS.iter().filter_map(|sharpness| Some((*sharpness, growth.curve(&means, *sharpness)?)));
     let (sharpness, curve) =
