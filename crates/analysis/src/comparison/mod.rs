@@ -140,17 +140,19 @@ fn add_changes(
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3).collect();
     for ((place, before, after, contrast, single), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
         let Contrast { ratio, margin, .. } = contrast;
-        let standing = standing(figure, ratio.value, verdict, single);
+        let standing = standing(figure, ratio.value, verdict, single.then_some(margin));
         compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, single });
     }
 }
 
-fn standing(figure: Figure, ratio: f64, verdict: Verdict, single: bool) -> Standing {
+/// What a change means; of one sample a side, by what no margin and no plausible noise reaches.
+fn standing(figure: Figure, ratio: f64, verdict: Verdict, single: Option<Margin>) -> Standing {
     let noise = figure.plausible_noise();
-    let verdict = match verdict {
-        Verdict::Undecided if single && ratio > noise => Verdict::Higher,
-        Verdict::Undecided if single && ratio < 1.0 / noise => Verdict::Lower,
-        verdict => verdict,
+    let beyond = single.map(Margin::ends).map(|(low, high)| (low.min(1.0 / noise), high.max(noise)));
+    let verdict = match (verdict, beyond) {
+        (Verdict::Undecided, Some((_, high))) if ratio > high => Verdict::Higher,
+        (Verdict::Undecided, Some((low, _))) if ratio < low => Verdict::Lower,
+        (verdict, _) => verdict,
     };
     match verdict {
         Verdict::Equivalent => Standing::Equivalent,

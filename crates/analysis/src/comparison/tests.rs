@@ -65,6 +65,11 @@ fn a_threshold_is_what_does_not_matter() {
     assert_eq!(compared(&before, &after).outcome, Outcome::Regression);
     let lenient = compare(&samples(&before), &samples(&after), Margins::Said(Margin::new(0.25).unwrap()));
     assert_eq!(lenient.outcome, Outcome::Equivalent, "{}", lenient.sentence);
+    // Of one sample a side too: a loss of 40 % is beyond noise, and not beyond a margin of double and half.
+    let (before, after) = (run(&[(read(4), &[1e8])]), run(&[(read(4), &[0.6e8])]));
+    assert_eq!(compared(&before, &after).outcome, Outcome::Regression);
+    let lenient = compare(&samples(&before), &samples(&after), Margins::Said(Margin::new(1.0).unwrap()));
+    assert_eq!(lenient.outcome, Outcome::Undecided, "{}", lenient.sentence);
 }
 
 #[test]

@@ -55,7 +55,12 @@ impl FromStr for Runs {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let runs: Result<Vec<RunId>, _> = text.split(',').map(|number| number.trim().parse::<RunId>()).collect();
-        runs.map(Runs).map_err(|_| format!("`{text}` is no run; write its number, or several like 3,5"))
+        let runs = runs.map_err(|_| format!("`{text}` is no run; write its number, or several like 3,5"))?;
+        // Its samples would count as more repetitions than there were.
+        match runs.iter().enumerate().find(|(place, run)| runs[..*place].contains(run)) {
+            Some((_, twice)) => Err(format!("run {twice} is named twice; name it once")),
+            None => Ok(Runs(runs)),
+        }
     }
 }
 
@@ -145,7 +150,7 @@ mod tests {
     #[test]
     fn sides_and_shares_are_read() {
         assert_eq!("3, 5".parse(), Ok(Runs(vec![RunId(3), RunId(5)])));
-        for bad in ["", "3,", "x", "3;4"] {
+        for bad in ["", "3,", "x", "3;4", "3,5,3"] {
             assert!(bad.parse::<Runs>().is_err(), "{bad}");
         }
         assert_eq!(threshold("5%"), Ok(Margin::new(0.05).unwrap()));

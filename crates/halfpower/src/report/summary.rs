@@ -164,8 +164,13 @@ fn longest_queued(input: &ReportInput<'_>) -> Vec<Vec<String>> {
 /// What each workload gave: all there is where no claim can be made.
 fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     let cells = &input.analysis.cells;
-    let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| cell.bytes_per_s.repetitions > 0);
-    measured.map(|(cell, name)| vec![name, cell.bytes_per_s.to_string(), cell.requests_per_s.to_string()]).collect()
+    let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
+    let is_told = |estimate: &Estimate| estimate.repetitions > 0;
+    let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| figures(cell).iter().any(is_told));
+    let row = |(cell, name): (&CellSummary, String)| {
+        [name].into_iter().chain(figures(cell).into_iter().filter(is_told).map(|figure| figure.to_string())).collect()
+    };
+    measured.map(row).collect()
 }
 
 fn recommendation(page: &mut Page, input: &ReportInput<'_>) {

@@ -81,6 +81,7 @@ fn read_document(document: &Document, source: Source<'_>, harvest: &mut Harvest)
         let name = job.get("jobname").and_then(Value::as_str).unwrap_or_default();
         let host = job.get("hostname").and_then(Value::as_str).unwrap_or_default();
         let options = job.get("job options").map(|options| Options::of(global, options));
+        let options = if version.starts_with("halfpower") { options.map(Options::of_our_export) } else { options };
         if !first && options.as_ref().is_none_or(|options| !options.waits()) {
             together += 1;
         }
