@@ -52,6 +52,10 @@ msrv:
 coverage:
     cargo test --release --locked -p halfpower-analysis --test coverage -- --nocapture
 
+# Damaged files against every importer, or those of the FORMS named, for SECONDS each; needs nightly Rust and cargo-fuzz
+fuzz SECONDS *FORMS:
+    fuzz/run {{ SECONDS }} {{ FORMS }}
+
 # User-space instructions a request against bench/instructions.toml, where valgrind is
 instructions:
     @.ci/instructions

@@ -6,7 +6,9 @@
 //! request size does not divide.
 
 use crate::cells::Cell;
-use halfpower_model::{Among, Buffering, Bytes, CachePolicy, Durability, Limits, Nanoseconds, Personality, Workload};
+use halfpower_model::{
+    Among, Buffering, Bytes, CachePolicy, Durability, FileState, Limits, Nanoseconds, Operation, Personality, Workload,
+};
 use serde_json::{Map, Value};
 
 /// What may differ between workloads that are held against one another.
@@ -22,6 +24,12 @@ pub(crate) enum Axis {
     Warmup,
     /// Which of several targets, and with them the span and the workers that each has.
     Targets,
+    /// What the requests do.
+    Operation,
+    /// What places are multiples of, and by how much they are shifted.
+    Places,
+    /// What the file is like before.
+    FileState,
 }
 
 impl Axis {
@@ -62,6 +70,9 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
             Axis::Durability => bare.durability = Durability::None,
             Axis::Warmup => bare.warmup = Nanoseconds(0),
             Axis::Targets => (bare.among, bare.targets, bare.workers) = (Among::All, 0, 0),
+            Axis::Operation => bare.operation = Operation::Read,
+            Axis::Places => (bare.align, bare.offset) = (None, Bytes(0)),
+            Axis::FileState => bare.file_state = FileState::Written,
         }
     }
     bare
@@ -143,7 +154,7 @@ fn in_words(key: &str, value: Option<&Value>) -> String {
 mod tests {
     use super::*;
     use crate::support::{buffered, deep, flushed, read, write};
-    use halfpower_model::{FileState, Layout, Sharing, Verify};
+    use halfpower_model::{Layout, Sharing, Verify};
 
     #[test]
     fn every_field_parts_but_the_axes_and_what_is_no_part_of_its_nature() {

@@ -36,7 +36,7 @@ pub struct BlockLayer {
 /// None where no repetition followed its requests.
 pub(crate) fn of(cell: &Cell<'_>) -> Option<BlockLayer> {
     let blocks: Vec<&Block> = cell.repetitions.iter().filter_map(|observed| observed.sample.block.as_ref()).collect();
-    let phases: Vec<&Phases> = blocks.iter().filter_map(|block| block.phases.as_ref()).collect();
+    let phases: Vec<&Phases> = blocks.iter().filter_map(|block| block.phases.as_deref()).collect();
     if phases.is_empty() {
         return None;
     }
@@ -97,7 +97,7 @@ mod tests {
                 read: Some(read),
                 write: None,
                 trim: None,
-                phases: Some(phases),
+                phases: Some(phases.into()),
             };
             placed.sample.block = Some(block);
         }

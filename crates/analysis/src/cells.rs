@@ -13,6 +13,10 @@ pub(crate) struct Cell<'a> {
     pub(crate) repetitions: Vec<Observed<'a>>,
     /// Samples that cannot be used.
     pub(crate) failed: u32,
+    /// Bytes per second of each repetition that tells them: every finding asks for them, so they are gathered once.
+    bytes_per_s: Vec<f64>,
+    /// Requests per second, likewise.
+    requests_per_s: Vec<f64>,
 }
 
 /// The cells, in the plan's order.
@@ -24,6 +28,8 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
             workload: &observed.sample.workload,
             repetitions: Vec::new(),
             failed: 0,
+            bytes_per_s: Vec::new(),
+            requests_per_s: Vec::new(),
         });
         if !has_a_rate(observed.sample) {
             continue;
@@ -37,8 +43,15 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
     let mut cells: Vec<_> = cells.into_values().collect();
     for cell in &mut cells {
         cell.repetitions.sort_by_key(|observed| (observed.block, observed.id));
+        cell.bytes_per_s = telling(&cell.repetitions, "total.bytes_per_s", |sample| sample.total.bytes_per_s.0);
+        cell.requests_per_s = telling(&cell.repetitions, "total.requests_per_s", |sample| sample.total.requests_per_s);
     }
     cells
+}
+
+/// A figure of each repetition that tells it.
+fn telling(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) -> f64) -> Vec<f64> {
+    repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.tells(field)).map(figure).collect()
 }
 
 /// Some imported samples tell latencies alone.
@@ -53,17 +66,13 @@ pub(crate) fn is_usable(sample: &Sample) -> bool {
 
 impl Cell<'_> {
     /// Bytes per second of each repetition that tells them.
-    pub(crate) fn bytes_per_s(&self) -> Vec<f64> {
-        self.telling("total.bytes_per_s").map(|sample| sample.total.bytes_per_s.0).collect()
+    pub(crate) fn bytes_per_s(&self) -> &[f64] {
+        &self.bytes_per_s
     }
 
     /// Requests per second of each repetition that tells them.
-    pub(crate) fn requests_per_s(&self) -> Vec<f64> {
-        self.telling("total.requests_per_s").map(|sample| sample.total.requests_per_s).collect()
-    }
-
-    fn telling(&self, field: &str) -> impl Iterator<Item = &Sample> {
-        self.repetitions.iter().map(|observed| observed.sample).filter(move |sample| sample.tells(field))
+    pub(crate) fn requests_per_s(&self) -> &[f64] {
+        &self.requests_per_s
     }
 
     /// Whether its workload is known well enough to make claims of: of an imported one something may be missing.
@@ -74,12 +83,12 @@ impl Cell<'_> {
 
     /// Mean bytes per second; 0 without repetitions.
     pub(crate) fn mean_bytes_per_s(&self) -> f64 {
-        mean(&self.bytes_per_s()).unwrap_or(0.0)
+        mean(&self.bytes_per_s).unwrap_or(0.0)
     }
 
     /// Mean requests per second; 0 without repetitions.
     pub(crate) fn mean_requests_per_s(&self) -> f64 {
-        mean(&self.requests_per_s()).unwrap_or(0.0)
+        mean(&self.requests_per_s).unwrap_or(0.0)
     }
 
     /// Processor seconds of each repetition, lower bound, over what `amount` says it did. Empty unless every
@@ -146,7 +155,7 @@ mod tests {
         run.samples[2].sample.total.bytes_per_s.0 = f64::NAN;
         let observed = run.observed();
         let cells = gather(&observed);
-        assert_eq!((cells.len(), cells[0].failed, cells[0].bytes_per_s()), (1, 2, vec![1e6]));
+        assert_eq!((cells.len(), cells[0].failed, cells[0].bytes_per_s()), (1, 2, &[1e6][..]));
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
 
 mod alike;
+mod attribution;
 mod block;
 mod cells;
 pub mod comparison;
+mod device;
 mod findings;
 pub mod instrument;
+mod littles_law;
+pub mod models;
 mod pyramid;
 mod series;
 pub mod statistics;
@@ -18,9 +22,10 @@ mod words;
 use halfpower_model::histogram::Histogram;
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Reach, Sample, Workload};
+use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Offer, Reach, Sample, Workload};
 use serde::Serialize;
 
+pub use attribution::{Attribution, Owner, Sureness, attribute};
 pub use block::BlockLayer;
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 
@@ -46,6 +51,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Processor cost against request size, a fit for each series.
     pub costs: Vec<CostFit>,
+    /// What models make of the cells: time against size, rate against depth, workers and targets.
+    pub models: models::Models,
     /// Peak against real performance at each level, of reads and of writes.
     pub pyramids: Vec<Pyramid>,
     /// Warnings of the samples, each code once in its first wording, with how many samples carry it; the most
@@ -76,6 +83,9 @@ pub struct CellSummary {
     pub latency: Latency,
     /// Latency percentiles for a chart: share of requests and ns, only where ten requests lie beyond.
     pub percentiles: Vec<(f64, u64)>,
+    /// What sets its pace; none where a soaker ran beside it, or its samples are another program's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Attribution>,
     /// The lives of its requests in the block layer; none where they were not followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockLayer>,
@@ -106,10 +116,26 @@ pub struct CostFit {
     pub marginal: Estimate,
     /// Share of the variance the fit explains, with the weights of the fit.
     pub r_squared: f64,
+    /// The same in three parts, of buffered requests where that describes them better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_unit: Option<CostByUnit>,
     /// The cells of the series.
     pub cells: Vec<u32>,
     /// What was fitted, the smallest requests first.
     pub points: Vec<CostPoint>,
+}
+
+/// Processor cost in three parts: call + copy × KiB + something for every unit that a request begins.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CostByUnit {
+    /// What the file cache works in.
+    pub unit: Bytes,
+    /// Microseconds a request.
+    pub call: Estimate,
+    /// Microseconds a KiB.
+    pub copy: Estimate,
+    /// Microseconds for each unit begun.
+    pub each_unit: Estimate,
 }
 
 /// Which bound of the processor cost.
@@ -141,19 +167,31 @@ pub struct CostPoint {
 ///
 /// Samples that failed, and those without a usable rate, are counted and left out.
 pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
-    analyse_beside(samples, None)
+    analyse_beside(samples, &Beside::default())
 }
 
-/// The same, where it is known how fast the machine's memory is.
-pub fn analyse_beside(samples: &[Observed<'_>], memory: Option<&MemorySpeed>) -> Analysis {
+/// What is known beside the samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// How fast the machine's memory is.
+    pub memory: Option<&'a MemorySpeed>,
+    /// What the storage costs.
+    pub offer: Option<&'a Offer>,
+}
+
+/// The same, where more is known than the samples tell.
+pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = findings::Evidence::new(&cells);
-    let costs = findings::processor_costs(&evidence);
-    let findings = findings::all(&evidence, &costs);
+    let of_costs = || (findings::processor_costs(&evidence), models::Models::of(&evidence));
+    let ((costs, models), paces) = findings::beside(of_costs, || findings::paces(&evidence));
+    let findings = findings::all(&evidence, &costs, &models, &paces, beside.offer);
+    let summarise = |cell| CellSummary { pace: paces.get(cell).cloned(), ..summary::summarise(cell) };
     Analysis {
-        cells: cells.iter().map(summary::summarise).collect(),
-        pyramids: pyramid::all(&evidence, &findings, memory),
+        cells: cells.iter().map(summarise).collect(),
+        pyramids: pyramid::all(&evidence, &findings, beside.memory),
         findings,
+        models,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),
         warnings: warnings::collect(samples),
     }
@@ -164,7 +202,7 @@ mod tests {
     use super::*;
     use crate::support::{Normal, Run, buffered, deep, flushed, hockney, random, read, write};
     use halfpower_model::sample::Failure;
-    use halfpower_model::{Bytes, FindingCode, Quantity};
+    use halfpower_model::{Bytes, FileState, FindingCode, Quantity};
     use proptest::prelude::*;
 
     /// The survey's cells with rates of a made-up disk and 1 % of noise.
@@ -187,6 +225,46 @@ mod tests {
             run.add(deep(depth, random(write(4))), &repeat(rate * 2048.0));
         }
         run.add(buffered(random(read(4))), &repeat(8e3 * 4096.0));
+        run
+    }
+
+    /// Kinds that name a fault, or something that was not measured there.
+    const SHAPES: [FindingCode; 8] = [
+        FindingCode::Dip,
+        FindingCode::SmallWritePenalty,
+        FindingCode::ExtensionCost,
+        FindingCode::Misalignment,
+        FindingCode::WriterCollapse,
+        FindingCode::Asymmetry,
+        FindingCode::TailLatency,
+        FindingCode::CacheHits,
+    ];
+
+    /// The survey with everything in it that those kinds look for.
+    fn faulty_survey() -> Run {
+        let mut run = survey();
+        let (spread, mut normal) = ([0.97, 1.02, 0.99, 1.03, 1.0], Normal::new(3));
+        let mut add = |workload: Workload, rate: f64, read: u64| {
+            let cell = run.add(workload, &spread.map(|factor| factor * rate));
+            run.device_reads(cell, |block| (read + u64::from(block), (read + u64::from(block)) * 4096));
+            for placed in run.samples.iter_mut().filter(|placed| placed.cell == cell) {
+                let mut latencies = Histogram::default();
+                (0..1000).for_each(|number| {
+                    latencies.record(if number % 20 == 0 { 9_000_000 } else { (1e5 + 1e3 * normal.draw()) as u64 })
+                });
+                let histograms = &mut placed.sample.latency_histogram;
+                (histograms.read, histograms.write) = (Some(latencies.clone()), Some(latencies));
+            }
+        };
+        for (kib, rate) in [(4, 50e6), (8, 80e6), (16, 30e6), (32, 200e6)] {
+            add(Workload { offset: Bytes(512), ..random(write(kib)) }, rate, 5000);
+            add(Workload { file_state: FileState::Append, ..write(kib) }, rate, 0);
+        }
+        add(buffered(random(write(1))), 4e6, 3000);
+        add(Workload { offset: Bytes(512), ..random(read(4)) }, 4e6, 0);
+        for (workers, rate) in [(1, 100e6), (2, 60e6), (4, 40e6)] {
+            add(Workload { workers, targets: workers, verify: halfpower_model::Verify::Stamp, ..write(64) }, rate, 0);
+        }
         run
     }
 
@@ -233,6 +311,8 @@ mod tests {
         let mut codes: Vec<_> = analysis.findings.iter().map(|finding| finding.code).collect();
         assert!(codes.is_sorted(), "kinds in their order");
         codes.dedup();
+        let shapes = analysis.findings.iter().filter(|finding| SHAPES.contains(&finding.code));
+        assert!(shapes.clone().next().is_none(), "a clean survey has none of them: {:?}", shapes.collect::<Vec<_>>());
         assert_eq!(codes.len(), 7, "{codes:?}");
         assert_eq!((analysis.cells.len(), analysis.costs.len()), (83, 2));
         let of = |code, subject: &str| {
@@ -244,6 +324,17 @@ mod tests {
         assert!(half.low.unwrap() < expected && expected < half.high.unwrap(), "{half:?}");
         let knee = of(FindingCode::Knee, "random read, 4 KiB, direct").estimates[0];
         assert_eq!((knee.quantity, knee.value), (Quantity::Depth, 16.0));
+    }
+
+    #[test]
+    fn a_survey_with_faults_names_each_of_them() {
+        let run = faulty_survey();
+        let observed = run.observed();
+        let analysis = analyse(&observed);
+        check(&analysis, &observed.iter().map(|observed| observed.id).collect::<Vec<_>>());
+        for code in SHAPES {
+            assert!(analysis.findings.iter().any(|finding| finding.code == code), "{code:?}");
+        }
     }
 
     #[test]
@@ -259,6 +350,7 @@ mod tests {
         run.add(read(64), &[1e9]);
         let analysis = analyse(&run.observed());
         assert_eq!((analysis.cells.len(), analysis.findings.len()), (1, 0));
+        assert_eq!(analysis.cells[0].pace.as_ref().map(|pace| pace.owner), Some(None), "it cannot be told");
         assert_eq!((analysis.cells[0].bytes_per_s.value, analysis.cells[0].bytes_per_s.low), (1e9, None));
     }
 
@@ -301,7 +393,7 @@ mod tests {
         fn whatever_is_missing_or_zero_every_figure_is_a_number(
             seed in any::<u64>(), kept_percent in 5_u64..100, advertised in proptest::option::of(0.0_f64..1e10)
         ) {
-            let mut run = survey();
+            let mut run = faulty_survey();
             let mut chance = halfpower_model::random::Random::new(seed);
             run.samples.retain(|_| chance.below(100) < kept_percent);
             for placed in &mut run.samples {

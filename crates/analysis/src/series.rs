@@ -1,4 +1,4 @@
-//! Cells that differ in one thing only: request size, or depth.
+//! Cells that differ in one thing only: request size, depth or workers.
 //!
 //! Everything else about the workload must be the same ([`alike`](crate::alike)).
 
@@ -37,7 +37,7 @@ pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: V
     let axes = [varied.axis()];
     let mut groups = groups(cells.into_iter().filter(|cell| !cell.repetitions.is_empty()), &axes);
     for group in &mut groups {
-        group.sort_by_key(|cell| (cell.workload.request_size, cell.workload.depth, cell.number));
+        group.sort_by_key(|cell| (cell.workload.request_size, cell.workload.depth, cell.workload.workers, cell.number));
     }
     groups.sort_by_key(|group| rank(group[0].workload));
     let mut series: Vec<_> = groups

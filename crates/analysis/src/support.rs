@@ -3,10 +3,10 @@
 use crate::Observed;
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
-use halfpower_model::sample::{CpuTime, DepthMean, Latency, Totals};
+use halfpower_model::sample::{Block, CpuTime, DepthMean, Direction, Latency, Totals};
 use halfpower_model::{
-    Buffering, Bytes, BytesPerSecond, CachePolicy, Durability, Environment, Limits, Nanoseconds, Operation, Pattern,
-    Personality, Sample, TargetFacts, TargetKind, Workload,
+    Buffering, Bytes, BytesPerSecond, CachePolicy, Durability, Environment, Finding, FindingCode, Limits, Nanoseconds,
+    Operation, Pattern, Personality, Sample, TargetFacts, TargetKind, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -82,11 +82,37 @@ impl Run {
         }
     }
 
+    /// Says how many requests and bytes the device read for a cell, by block.
+    pub(crate) fn device_reads(&mut self, cell: u32, counts: impl Fn(u32) -> (u64, u64)) {
+        for placed in self.samples.iter_mut().filter(|placed| placed.cell == cell) {
+            let (requests, bytes) = counts(placed.block);
+            let read = Direction { requests, bytes, amplification: None };
+            let (merges, busy_fraction) = (0, 0.5);
+            placed.sample.block = Some(Block {
+                requests,
+                bytes,
+                merges,
+                busy_fraction,
+                read: Some(read),
+                write: Some(Direction::default()),
+                trim: None,
+                phases: None,
+            });
+        }
+    }
+
     /// Says what the target was advertised with.
     pub(crate) fn advertise(&mut self, bytes_per_s: f64) {
         for placed in &mut self.samples {
             placed.sample.environment.target.pap_bytes_per_s = Some(BytesPerSecond(bytes_per_s));
         }
+    }
+
+    /// The findings of one kind.
+    pub(crate) fn findings(&self, code: FindingCode) -> Vec<Finding> {
+        let mut findings = crate::analyse(&self.observed()).findings;
+        findings.retain(|finding| finding.code == code);
+        findings
     }
 
     /// As the analysis takes them, numbered from 100.
@@ -109,7 +135,8 @@ pub(crate) fn hockney(request: Bytes, fixed_s: f64, final_bytes_per_s: f64) -> f
     bytes / (fixed_s + bytes / final_bytes_per_s)
 }
 
-fn sample(workload: Workload, bytes_per_s: f64) -> Sample {
+/// A sample of a second at this rate; all else is left as nobody measured it.
+pub(crate) fn sample(workload: Workload, bytes_per_s: f64) -> Sample {
     let requests_per_s = bytes_per_s / workload.request_size.0 as f64;
     let total = Totals {
         requests: (requests_per_s * ELAPSED_S) as u64,
@@ -137,6 +164,7 @@ fn environment() -> Environment {
         cpus: 2,
         cpu_numbers: Vec::new(),
         cpu_model: None,
+        governor: None,
         memory_bytes: Bytes::GIB,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
         personalities: Vec::new(),

@@ -1,7 +1,7 @@
-//! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows,
-//! and one that is known to be of memory by its workload does not: the findings say so of each figure.
+//! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows, so
+//! does one whose figures contradict [Little's law](crate::littles_law), and one that is known to be of memory by its workload does not: the findings say so of each figure.
 
-use crate::{Observed, words};
+use crate::{Observed, littles_law, words};
 use halfpower_model::sample::Warning;
 
 const GENERATOR_BOUND: &str = "generator_bound";
@@ -14,10 +14,11 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
         let mut codes: Vec<&str> = Vec::new();
         let said = &observed.sample.warnings;
         let unsaid = observed.sample.generator_bound && said.iter().all(|warning| warning.code != GENERATOR_BOUND);
-        let added = unsaid.then(generator_bound);
+        let bound = unsaid.then(generator_bound);
+        let doubt = littles_law::doubt(observed.sample);
         let is_of_storage = words::reaches_storage(&observed.sample.workload);
         let told = said.iter().filter(|warning| is_of_storage || warning.code != MEMORY_SPEED);
-        for warning in told.chain(&added) {
+        for warning in told.chain(&bound).chain(&doubt) {
             // A sample counts once, however often it says the same.
             if codes.contains(&warning.code.as_str()) {
                 continue;

@@ -1,13 +1,14 @@
 //! Workloads in the words of sentences. Numbers are worded by the types they have.
 
 use crate::alike::Axis;
-use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, RequestKind, Workload};
+use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, RequestKind, RwFlag, Workload};
 
 /// What a series varies, and so what its words leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Varied {
     RequestSize,
     Depth,
+    Workers,
 }
 
 impl Varied {
@@ -15,6 +16,7 @@ impl Varied {
         match self {
             Varied::RequestSize => Axis::RequestSize,
             Varied::Depth => Axis::Depth,
+            Varied::Workers => Axis::Workers,
         }
     }
 }
@@ -46,8 +48,10 @@ pub(crate) fn caching(workload: &Workload) -> String {
         Buffering::None => "direct and through".to_owned(),
         buffering => buffering.to_string(),
     };
-    if workload.durability == Durability::FlushAtEnd {
-        words.push_str(", flushed");
+    match workload.durability {
+        Durability::None => {}
+        Durability::FlushAtEnd => words.push_str(", flushed"),
+        between => words.push_str(&format!(", {between}")),
     }
     words
 }
@@ -60,11 +64,12 @@ pub(crate) fn depth(workload: &Workload) -> String {
     }
 }
 
-/// What stays the same in a series: `8 deep, direct` where the size varies, `4 KiB, direct` where the depth does.
+/// What stays the same in a series: `8 deep, direct` where the size varies, `4 KiB, direct` where the depth does, `4 KiB, 1 deep each, direct` where the workers do.
 pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
     let first = match (varied, workload.workers) {
         (Varied::RequestSize, _) => depth(workload),
         (Varied::Depth, 1) => workload.request_size.to_string(),
+        (Varied::Workers, _) => format!("{}, {} deep each", workload.request_size, workload.depth),
         (Varied::Depth, workers) => format!("{}, {workers} workers", workload.request_size),
     };
     format!("{first}, {}", caching(workload))
@@ -75,7 +80,8 @@ pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
 pub(crate) fn reach(workload: &Workload) -> Reach {
     let writes_stay_in_memory = workload.operation.writes()
         && workload.buffering == Buffering::Buffered
-        && workload.durability == Durability::None;
+        && workload.durability == Durability::None
+        && !workload.rw_flags.has(RwFlag::Dsync);
     let reads_come_from_memory =
         workload.operation.reads() && !workload.buffering.is_direct() && workload.cache == CachePolicy::Warm;
     if writes_stay_in_memory || reads_come_from_memory { Reach::Memory } else { Reach::Storage }
@@ -132,6 +138,8 @@ mod tests {
         assert!(case(Operation::Write, Buffering::Buffered, flushed, CachePolicy::Keep));
         assert!(case(Operation::Write, Buffering::Through, bare, CachePolicy::Keep));
         assert!(!case(Operation::Write, Buffering::Buffered, bare, CachePolicy::Keep));
+        let stored = Workload { rw_flags: "dsync".parse().unwrap(), buffering: Buffering::Buffered, ..write(4) };
+        assert!(reaches_storage(&stored), "each write waits until it is stored");
         assert!(case(Operation::Read, Buffering::Buffered, bare, CachePolicy::Cold));
         assert!(!case(Operation::Read, Buffering::Buffered, bare, CachePolicy::Warm));
         assert!(case(Operation::Read, Buffering::Direct, bare, CachePolicy::Warm));

@@ -236,6 +236,18 @@ fn blocks_and_lines() {
             Some(least_squares(&equations)?.interval(1)?.holds(2.0))
         });
     }
+    // Hockney's half-power size: a fixed time of 50 000 ns and half a ns a byte, sizes from 2 KiB on, relative weights.
+    for (count, scatter) in [3, 5, 10].into_iter().flat_map(|count| [(count, 0.01), (count, 0.05)]) {
+        table.covers(&format!("half-power size of a line | Normal({scatter}) | {count}"), TRIALS, |draws| {
+            let equation = |exponent: usize, draws: &mut Draws| {
+                let bytes = 2048.0 * 512_f64.powf(exponent as f64 / (count - 1) as f64);
+                let value = (50_000.0 + 0.5 * bytes) * draws.one(Scatter::Normal(scatter));
+                Equation { terms: vec![1.0, bytes], value, weight: value.powi(-2) }
+            };
+            let equations: Vec<Equation> = (0..count).map(|exponent| equation(exponent, draws)).collect();
+            Some(least_squares(&equations)?.ratio(&[1.0, 0.0], &[0.0, 1.0])?.1?.holds(100_000.0))
+        });
+    }
     table.conclude();
 }
 
@@ -364,7 +376,8 @@ fn sequential_stopping() {
 fn comparisons_of_the_same() {
     const CELLS: usize = 20;
     let mut table = Table::default();
-    let changed = |verdicts: &[Verdict]| verdicts.contains(&Verdict::Changed);
+    let changed =
+        |verdicts: &[Verdict]| verdicts.iter().any(|verdict| matches!(verdict, Verdict::Higher | Verdict::Lower));
     for scatter in [
         Scatter::Normal(0.01),
         Scatter::Normal(0.05),
@@ -406,10 +419,10 @@ fn comparisons_of_others() {
     let mut table = Table::default();
     for (change, verdict, bounds) in [
         (1.0, Verdict::Equivalent, 0.9..=1.0),
-        (1.1, Verdict::Changed, 0.9..=1.0),
+        (1.1, Verdict::Higher, 0.9..=1.0),
         // At the edge of the margin neither may be claimed often.
         (1.02, Verdict::Equivalent, 0.0..=0.05),
-        (1.02, Verdict::Changed, 0.0..=0.05),
+        (1.02, Verdict::Higher, 0.0..=0.05),
     ] {
         let name = format!("a change of {:.0} % called {verdict:?} | Normal(0.01) | 10 and 10", 100.0 * (change - 1.0));
         table.happens(&name, bounds, |draws| {

@@ -6,7 +6,8 @@ use crate::instrument::{cpu, disk};
 use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
-use crate::system::{Root, machine::processor_model};
+use crate::system::Root;
+use crate::system::machine::{governors, processor_model};
 use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
@@ -36,8 +37,9 @@ pub struct Host {
 
 /// This host with targets that need not exist yet, for planning.
 pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
-    // Neither changes while a process lives, and a sample is kept waiting for both.
+    // None changes while a process lives, or hardly; and a sample is kept waiting for all.
     static PROCESSOR_MODEL: OnceLock<Option<String>> = OnceLock::new();
+    static GOVERNOR: OnceLock<Option<String>> = OnceLock::new();
     static PERSONALITIES: OnceLock<Vec<PersonalityFacts>> = OnceLock::new();
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
@@ -50,12 +52,19 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         cpus: allowed.map_or(1, |set| set.count()),
         cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
         cpu_model: PROCESSOR_MODEL.get_or_init(|| processor_model(&Root::host())).clone(),
+        governor: GOVERNOR.get_or_init(governor).clone(),
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
         personalities: PERSONALITIES.get_or_init(personalities).clone(),
         target,
         more_targets,
     }
+}
+
+/// What chooses the processors' clocks; several where they differ.
+fn governor() -> Option<String> {
+    let governors = governors(&Root::host());
+    (!governors.is_empty()).then(|| Vec::from_iter(governors).join(", "))
 }
 
 fn describe(targets: &Targets) -> Environment {
@@ -130,7 +139,7 @@ impl Host {
         };
         let mut sample = record::sample(workload, &raw, context);
         match seen {
-            Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases.clone_from(&phases)),
+            Some(Ok(phases)) => sample.block.iter_mut().for_each(|block| block.phases = phases.clone().map(Box::new)),
             Some(Err(why)) => sample.instrument.refused.push(format!("block_phases: {why}")),
             None => {}
         }

@@ -4,6 +4,7 @@
 
 use crate::levels::Level;
 use crate::origin::{Unknown, default_as_null, null_as_default};
+use crate::reading::inspect::Limit;
 use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::{Among, Layout, Personality};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -26,6 +27,9 @@ pub struct Environment {
     pub cpu_numbers: Vec<u32>,
     /// The processor's name.
     pub cpu_model: Option<String>,
+    /// What chooses the processors' clock, `performance`; none where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
     /// Memory of the host.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub memory_bytes: Bytes,
@@ -103,6 +107,12 @@ pub struct TargetFacts {
     pub transport: Option<String>,
     /// The device's model.
     pub model: Option<String>,
+    /// The revision of its firmware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Its write cache as the kernel knows it, `write back` or `write through`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<String>,
     /// Whether the kernel takes it for a spinning disk.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use.
@@ -116,6 +126,19 @@ pub struct TargetFacts {
     /// What lies between a program and the medium, from memory to device, each with its peak; empty in records of before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,
+    /// What control groups let this process move to and from the devices below; empty in records of before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<DeviceLimit>,
+}
+
+/// What a control group lets this process move to and from one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceLimit {
+    /// The device's kernel name.
+    pub device: String,
+    /// How much.
+    #[serde(flatten)]
+    pub limit: Limit,
 }
 
 impl Environment {
@@ -127,6 +150,7 @@ impl Environment {
             cpus: 0,
             cpu_numbers: Vec::new(),
             cpu_model: None,
+            governor: None,
             memory_bytes: Bytes(0),
             clock: ClockFacts::default(),
             personalities: Vec::new(),
@@ -229,12 +253,15 @@ impl TargetFacts {
             device: None,
             transport: None,
             model: None,
+            firmware: None,
+            write_cache: None,
             rotational: None,
             scheduler: None,
             read_ahead_bytes: None,
             logical_block_bytes: None,
             pap_bytes_per_s: None,
             levels: Vec::new(),
+            limits: Vec::new(),
         }
     }
 }

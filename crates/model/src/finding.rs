@@ -16,6 +16,8 @@ pub enum Quantity {
     RequestSizeBytes,
     /// Requests outstanding.
     Depth,
+    /// Workers at once.
+    Workers,
     /// Microseconds of processor time a request.
     MicrosecondsPerRequest,
     /// Microseconds of processor time a KiB.
@@ -24,6 +26,12 @@ pub enum Quantity {
     MillisecondsPerMegabyte,
     /// Latency in nanoseconds.
     Nanoseconds,
+    /// Money for each request of up to 8 KiB a second.
+    PricePerKaps,
+    /// Money for each request of a megabyte a second.
+    PricePerMaps,
+    /// MB (10^6) for each unit of money.
+    MegabytesPerPrice,
     /// A ratio of two like figures.
     Ratio,
 }
@@ -147,11 +155,15 @@ impl Quantity {
             Quantity::RequestSizeBytes if value < 1_048_576.0 => (1024.0, "KiB"),
             Quantity::RequestSizeBytes => (1_048_576.0, "MiB"),
             Quantity::Depth => (1.0, "deep"),
+            Quantity::Workers => (1.0, "workers"),
             Quantity::MicrosecondsPerRequest => (1.0, "µs a request"),
             Quantity::MicrosecondsPerKib if value.abs() < 1.0 => (1e-3, "ns a KiB"),
             Quantity::MicrosecondsPerKib => (1.0, "µs a KiB"),
             Quantity::MillisecondsPerMegabyte => (1.0, "ms a MB"),
             Quantity::Nanoseconds => Nanoseconds(value.max(0.0).round() as u64).unit(),
+            Quantity::PricePerKaps => (1.0, "per KAPS"),
+            Quantity::PricePerMaps => (1.0, "per MAPS"),
+            Quantity::MegabytesPerPrice => (1.0, "MB"),
             Quantity::Ratio if value < 1.0 => (0.01, "%"),
             Quantity::Ratio => (1.0, "times"),
         }
@@ -193,9 +205,9 @@ impl fmt::Display for Estimate {
         let lopsided = ((high - self.value) - (self.value - low)).abs() > 0.2 * (high - low);
         match self.quantity {
             // Depths are counted: one that never varies needs no interval.
-            Quantity::Depth if low == high => Ok(()),
+            Quantity::Depth | Quantity::Workers if self.quantity.number(low) == self.quantity.number(high) => Ok(()),
             // A share of a share, or of a count, is misread.
-            Quantity::Depth | Quantity::Ratio => self.write_interval(f, low, high),
+            Quantity::Depth | Quantity::Workers | Quantity::Ratio => self.write_interval(f, low, high),
             _ if half < 0.001 => write!(f, " ± 0.1 %"),
             _ if lopsided || half > 0.5 => self.write_interval(f, low, high),
             // Upwards, but for what rounding added.

@@ -4,7 +4,13 @@
 //! every value in it. The buckets are fio's (`stat.h`, FIO_IO_U_PLAT_BITS 6), so that its histograms can be taken over
 //! without loss. Minimum, maximum and sum are exact; percentiles and the deviation come from the buckets. Percentiles
 //! of several workers or repetitions come from the merged histogram: averages of percentiles are not offered.
+//!
+//! One that was read from a record is kept packed, in some hundred bytes: a run can have a hundred thousand of them. One
+//! that is added to has all its buckets laid out, which takes 30 kB.
 
+mod packed;
+
+use packed::Packed;
 use serde::{Deserialize, Serialize};
 
 /// log2 of the sub-buckets in an octave.
@@ -39,10 +45,13 @@ pub fn bucket_middle(bucket: usize) -> u64 {
 /// Counts of values by bucket, with the exact minimum, maximum and sum.
 ///
 /// In records it is `{sub_buckets, min, max, sum, bins: [[bucket, count], …]}` with the empty buckets left out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Compact", into = "Compact")]
 pub struct Histogram {
-    counts: Vec<u64>,
+    /// What was read; nothing once it is laid out.
+    packed: Packed,
+    /// Of every bucket.
+    laid_out: Option<Vec<u64>>,
     count: u64,
     sum: f64,
     min: u64,
@@ -78,7 +87,7 @@ pub enum HistogramError {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { counts: vec![0; BUCKETS], count: 0, sum: 0.0, min: u64::MAX, max: 0 }
+        Histogram { packed: Packed::default(), laid_out: None, count: 0, sum: 0.0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -90,12 +99,12 @@ impl Histogram {
     pub fn from_counts(counts: Vec<u64>, sum: f64, min: u64, max: u64) -> Self {
         assert_eq!(counts.len(), BUCKETS, "a histogram has a fixed number of buckets");
         let count = counts.iter().sum();
-        Histogram { counts, count, sum, min, max }
+        Histogram { packed: Packed::default(), laid_out: Some(counts), count, sum, min, max }
     }
 
     /// Adds one value.
     pub fn record(&mut self, value: u64) {
-        self.counts[bucket_of(value)] += 1;
+        self.laid_out()[bucket_of(value)] += 1;
         self.count += 1;
         self.sum += value as f64;
         self.min = self.min.min(value);
@@ -104,13 +113,21 @@ impl Histogram {
 
     /// Adds all of another's values.
     pub fn merge(&mut self, other: &Histogram) {
-        for (into, from) in self.counts.iter_mut().zip(&other.counts) {
-            *into += from;
-        }
+        let counts = self.laid_out();
+        other.bins().for_each(|(bucket, count)| counts[bucket] += count);
         self.count += other.count;
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
+    }
+
+    /// The counts of every bucket, to add to them.
+    fn laid_out(&mut self) -> &mut [u64] {
+        self.laid_out.get_or_insert_with(|| {
+            let mut counts = vec![0; BUCKETS];
+            std::mem::take(&mut self.packed).bins().for_each(|(bucket, count)| counts[bucket] = count);
+            counts
+        })
     }
 
     /// How many values.
@@ -167,7 +184,16 @@ impl Histogram {
 
     /// The buckets that hold something, lowest first, each with its count.
     pub fn bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
+        let laid_out = self.laid_out.iter().flatten().copied().enumerate().filter(|(_, count)| *count > 0);
+        laid_out.chain(self.packed.bins())
+    }
+}
+
+/// Of the same values, however they are kept.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        (self.count, self.sum, self.min, self.max) == (other.count, other.sum, other.min, other.max)
+            && self.bins().eq(other.bins())
     }
 }
 
@@ -191,12 +217,17 @@ impl TryFrom<Compact> for Histogram {
         if compact.sub_buckets != 1 << SUB_BUCKET_BITS {
             return Err(HistogramError::SubBuckets(compact.sub_buckets));
         }
-        let mut histogram = Histogram::default();
-        for (bucket, count) in compact.bins {
-            let into = histogram.counts.get_mut(bucket).ok_or(HistogramError::Bucket(bucket))?;
-            *into = into.checked_add(count).ok_or(HistogramError::Overflow)?;
-            histogram.count = histogram.count.checked_add(count).ok_or(HistogramError::Overflow)?;
+        let mut bins = compact.bins;
+        if let Some((bucket, _)) = bins.iter().find(|(bucket, _)| *bucket >= BUCKETS) {
+            return Err(HistogramError::Bucket(*bucket));
         }
+        let mut count: u64 = 0;
+        for (_, more) in &bins {
+            count = count.checked_add(*more).ok_or(HistogramError::Overflow)?;
+        }
+        // Our own records have them so.
+        bins.sort_by_key(|(bucket, _)| *bucket);
+        let mut histogram = Histogram { packed: bins.into_iter().collect(), count, ..Histogram::default() };
         histogram.sum = compact.sum;
         histogram.max = compact.max;
         if histogram.count > 0 {

@@ -2,11 +2,15 @@
 //!
 //! Fields are only ever added. A figure nobody measured is null with a reason beside it, or absent.
 
+mod dirty;
 mod imported;
+
+pub use dirty::Dirty;
 
 use crate::environment::Environment;
 use crate::histogram::Histogram;
 use crate::origin::{Origin, null_as_default};
+use crate::shared::Shared;
 use crate::stream::Request;
 use crate::units::{Bytes, BytesPerSecond, Nanoseconds};
 use crate::workload::Workload;
@@ -16,7 +20,7 @@ use std::collections::BTreeMap;
 /// The name of this record's form.
 pub const SCHEMA: &str = "halfpower.sample/1";
 
-/// One sample.
+/// One sample. A run can have a hundred thousand: what few of them have is in a box, and what they have alike is shared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Sample {
@@ -27,7 +31,7 @@ pub struct Sample {
     /// What was run.
     pub workload: Workload,
     /// What it was run on.
-    pub environment: Environment,
+    pub environment: Shared<Environment>,
     /// When the measured part began.
     #[serde(deserialize_with = "null_as_default")]
     pub started_at: jiff::Timestamp,
@@ -44,13 +48,13 @@ pub struct Sample {
     pub write: Option<Totals>,
     /// Trims; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trim: Option<Totals>,
+    pub trim: Option<Box<Totals>>,
     /// Flushes between the writes or as requests; none when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flush: Option<Totals>,
+    pub flush: Option<Box<Totals>>,
     /// Arrivals at a rate; none for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open_loop: Option<OpenLoop>,
+    pub open_loop: Option<Box<OpenLoop>>,
     /// Each worker's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerTotals>,
@@ -71,6 +75,9 @@ pub struct Sample {
     pub cpu: Cpu,
     /// What the block layer did; none where the kernel does not tell or nobody asked.
     pub block: Option<Block>,
+    /// What the file cache held that was not stored yet; none where nothing was written through it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty: Option<Dirty>,
     /// The instrument's own cost.
     pub instrument: Instrument,
     /// True when the program, not the storage, set the pace.
@@ -293,6 +300,9 @@ pub struct Cpu {
     /// Why they cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters_unavailable: Option<String>,
+    /// Time the workers' threads were ready to run and had no processor; none where the kernel does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_s: Option<f64>,
     /// How often the workers' threads gave the processor up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_switches: Option<ContextSwitches>,
@@ -414,7 +424,7 @@ pub struct Block {
     pub trim: Option<Direction>,
     /// Where the requests spent their time; none where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Phases>,
+    pub phases: Option<Box<Phases>>,
 }
 
 /// What the block layer did of one kind.
@@ -530,12 +540,12 @@ impl Histograms {
 
 impl Sample {
     /// A sample in which nothing has happened yet; whoever measures fills it in.
-    pub fn empty(workload: Workload, environment: Environment) -> Self {
+    pub fn empty(workload: Workload, environment: impl Into<Shared<Environment>>) -> Self {
         Sample {
             schema: SCHEMA.to_owned(),
             program: Program::this(),
             workload,
-            environment,
+            environment: environment.into(),
             started_at: jiff::Timestamp::UNIX_EPOCH,
             elapsed_s: 0.0,
             flush_s: None,
@@ -553,6 +563,7 @@ impl Sample {
             depth_mean: DepthMean::default(),
             cpu: Cpu::default(),
             block: None,
+            dirty: None,
             instrument: Instrument::default(),
             generator_bound: false,
             cached_share_before: None,

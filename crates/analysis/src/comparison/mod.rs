@@ -3,24 +3,30 @@
 //!
 //! Workloads are matched by all that is of their nature (`alike`), not by their place in a plan. The two groups
 //! were measured at different times, so nothing pairs their repetitions: a ratio of means with Fieller's interval, held
-//! against a margin ([`Contrast`]), and Benjamini and Hochberg's adjustment over all cells of a figure. Where a side has
-//! one repetition there is no interval. Then only what is beyond any plausible noise is called changed: a ratio further
-//! from 1 than [`Figure::plausible_noise`], which is larger than what single runs of the same workload on one machine were
-//! seen to differ by.
+//! against a margin ([`Contrast`], [`Margins`]), and Benjamini and Hochberg's adjustment over all cells of a figure. Where a side has
+//! one repetition there is no interval. Then only a ratio further from 1 than [`Figure::plausible_noise`] is called changed:
+//! a rule that was set, not measured, and that a disturbed machine can break.
 
 mod environment;
+mod figure;
+mod margins;
+mod matching;
+mod noise;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 pub use environment::Difference;
+pub use figure::Figure;
+pub use margins::Margins;
+pub use noise::{FigureNoise, Noise, against_itself};
 pub use verdict::Outcome;
 
-use crate::alike::bare;
 use crate::statistics::{Contrast, Margin, Verdict, mean_estimate, verdicts};
-use halfpower_model::{Estimate, Quantity, Sample, Workload};
+use halfpower_model::{Estimate, Sample, Workload};
+use margins::Lookup;
+use matching::{Group, Index, gather};
 use serde::Serialize;
-use std::collections::HashMap;
 
 /// What two groups of samples come to.
 #[derive(Clone, Debug, Serialize)]
@@ -61,24 +67,12 @@ pub struct Change {
     pub after: Estimate,
     /// The second over the first.
     pub ratio: Estimate,
+    /// The change that does not matter.
+    pub margin: Margin,
     /// What that means.
     pub standing: Standing,
     /// Whether one repetition a side is all there is.
     pub single: bool,
-}
-
-/// A figure that is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    /// Bytes a second of all workers; requests a second of what moves no bytes.
-    Throughput,
-    /// Bytes a second over the time to the last worker's finish: what the parent of parallel writers sees.
-    ParentThroughput,
-    /// The 99th percentile of latency.
-    TailLatency,
-    /// Processor time a request, lower bound.
-    ProcessorCost,
 }
 
 /// What a change means.
@@ -95,142 +89,38 @@ pub enum Standing {
     Undecided,
 }
 
-impl Figure {
-    /// Every one, in the order they are shown.
-    pub const ALL: [Figure; 4] =
-        [Figure::Throughput, Figure::ParentThroughput, Figure::TailLatency, Figure::ProcessorCost];
-
-    /// For people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Figure::Throughput => "throughput",
-            Figure::ParentThroughput => "throughput as the parent sees it",
-            Figure::TailLatency => "p99 latency",
-            Figure::ProcessorCost => "processor time a request",
-        }
-    }
-
-    /// The change that does not matter, where nobody says another.
-    fn margin(self) -> Margin {
-        match self {
-            Figure::Throughput | Figure::ParentThroughput => Margin::THROUGHPUT,
-            Figure::TailLatency => Margin::TAIL,
-            Figure::ProcessorCost => Margin::COST,
-        }
-    }
-
-    /// The factor that single runs of the same workload do not differ by.
-    pub fn plausible_noise(self) -> f64 {
-        match self {
-            Figure::Throughput | Figure::ParentThroughput | Figure::ProcessorCost => 1.5,
-            Figure::TailLatency => 4.0,
-        }
-    }
-
-    /// Whether more of it is better.
-    fn more_is_better(self) -> bool {
-        matches!(self, Figure::Throughput | Figure::ParentThroughput)
-    }
-
-    fn quantity(self, of_bytes: bool) -> Quantity {
-        match self {
-            Figure::Throughput if !of_bytes => Quantity::RequestsPerSecond,
-            Figure::Throughput | Figure::ParentThroughput => Quantity::BytesPerSecond,
-            Figure::TailLatency => Quantity::Nanoseconds,
-            Figure::ProcessorCost => Quantity::MicrosecondsPerRequest,
-        }
-    }
-
-    /// What a sample tells of it; none where it does not.
-    fn of(self, sample: &Sample, of_bytes: bool) -> Option<f64> {
-        let figure = match self {
-            Figure::Throughput if of_bytes => sample.total.bytes_per_s.0,
-            Figure::Throughput => sample.tells("total.requests_per_s").then_some(sample.total.requests_per_s)?,
-            Figure::ParentThroughput => {
-                // Of one worker it is the throughput.
-                let parallel = sample.parallel.filter(|_| sample.workload.workers > 1)?;
-                sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0)?
-            }
-            Figure::TailLatency => sample.total.latency_ns.p99? as f64,
-            Figure::ProcessorCost => {
-                let lower = sample.cpu.lower;
-                let is_told = sample.tells("cpu.lower") && sample.tells("total.requests");
-                is_told.then(|| (lower.user_s + lower.system_s) * 1e6 / sample.total.requests as f64)?
-            }
-        };
-        (figure.is_finite() && figure > 0.0).then_some(figure)
-    }
-}
-
-/// Compares the samples of two groups; those that failed are left out. With a threshold, that is the margin of every figure.
-pub fn compare(before: &[&Sample], after: &[&Sample], threshold: Option<Margin>) -> Comparison {
+/// Compares the samples of two groups; those that failed are left out.
+pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
     let (before_cells, after_cells) = (gather(before), gather(after));
-    let mut taken = vec![false; after_cells.len()];
-    let mut places: HashMap<Workload, Vec<usize>> = HashMap::new();
-    for (place, cell) in after_cells.iter().enumerate() {
-        places.entry(bare(cell.workload, &[])).or_default().push(place);
-    }
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
-    let names = halfpower_model::workload::names(&all, &[]);
-    let (mut cells, mut only_before) = (Vec::new(), Vec::new());
-    for (cell, name) in before_cells.iter().zip(&names) {
-        let same = |place: &usize| crate::alike::same_span(cell.workload, after_cells[*place].workload);
-        let found = places.get(&bare(cell.workload, &[])).and_then(|places| places.iter().copied().find(same));
-        let Some(place) = found else {
-            only_before.push(name.clone());
+    let mut names = halfpower_model::workload::names(&all, &[]);
+    let after_names = names.split_off(before_cells.len());
+    let index = Index::of(after_cells.iter().map(|cell| cell.workload));
+    let mut taken = vec![false; after_cells.len()];
+    let (mut cells, mut pairs, mut only_before) = (Vec::new(), Vec::new(), Vec::new());
+    for (cell, name) in before_cells.iter().zip(names) {
+        let Some(place) = index.find(cell.workload) else {
+            only_before.push(name);
             continue;
         };
         taken[place] = true;
-        cells.push((name, cell, &after_cells[place]));
+        pairs.push((cell, &after_cells[place]));
+        cells.push(ComparedCell { name, workload: cell.workload.clone(), changes: Vec::new() });
     }
-    let after_names = after_cells.iter().zip(&names[before_cells.len()..]).zip(&taken);
-    let only_after = after_names.filter(|(_, taken)| !**taken).map(|((_, name), _)| name.clone()).collect();
-    let mut compared: Vec<ComparedCell> = cells
-        .iter()
-        .map(|(name, cell, _)| ComparedCell {
-            name: (*name).clone(),
-            workload: cell.workload.clone(),
-            changes: Vec::new(),
-        })
-        .collect();
-    for figure in Figure::ALL {
-        add_changes(&mut compared, &cells, figure, threshold.unwrap_or(figure.margin()));
-    }
-    let (outcome, sentence) = verdict::of(&compared);
+    let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
+    let margins = Lookup::new(margins);
+    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
+    let (outcome, sentence) = verdict::of(&cells);
     let differences = environment::differences(before, after);
-    Comparison { outcome, sentence, differences, cells: compared, only_before, only_after }
-}
-
-/// A workload with its samples.
-struct Group<'a> {
-    workload: &'a Workload,
-    samples: Vec<&'a Sample>,
-}
-
-/// Samples by workload, in the order of their first ones.
-fn gather<'a>(samples: &[&'a Sample]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    let mut places: HashMap<Workload, Vec<usize>> = HashMap::new();
-    for sample in samples.iter().filter(|sample| crate::cells::is_usable(sample)) {
-        let places = places.entry(bare(&sample.workload, &[])).or_default();
-        let same = |place: &usize| crate::alike::same_span(groups[*place].workload, &sample.workload);
-        match places.iter().copied().find(same) {
-            Some(place) => groups[place].samples.push(sample),
-            None => {
-                places.push(groups.len());
-                groups.push(Group { workload: &sample.workload, samples: vec![sample] });
-            }
-        }
-    }
-    groups
+    Comparison { outcome, sentence, differences, cells, only_before, only_after }
 }
 
 /// Adds a figure's change to each cell where both sides tell it.
 fn add_changes(
     compared: &mut [ComparedCell],
-    cells: &[(&String, &Group<'_>, &Group<'_>)],
+    pairs: &[(&Group<'_>, &Group<'_>)],
     figure: Figure,
-    margin: Margin,
+    margins: &Lookup<'_>,
 ) {
     let values = |group: &Group<'_>, of_bytes: bool| -> Vec<f64> {
         // All of them or none: a mean over some would be of others than it says.
@@ -238,10 +128,10 @@ fn add_changes(
         told.unwrap_or_default()
     };
     let mut changes = Vec::new();
-    for (place, (_, before, after)) in cells.iter().enumerate() {
+    for (place, (before, after)) in pairs.iter().enumerate() {
         let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let (old, new) = (values(before, of_bytes), values(after, of_bytes));
-        let quantity = figure.quantity(of_bytes);
+        let (quantity, margin) = (figure.quantity(of_bytes), margins.of(figure, before.workload));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
         if let Some(((before, after), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
             changes.push((place, before, after, contrast, old.len() == 1 || new.len() == 1));
@@ -249,26 +139,33 @@ fn add_changes(
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3).collect();
     for ((place, before, after, contrast, single), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
-        let standing = standing(figure, contrast.ratio.value, verdict, single);
-        compared[place].changes.push(Change { figure, before, after, ratio: contrast.ratio, standing, single });
+        let Contrast { ratio, margin, .. } = contrast;
+        let standing = standing(figure, ratio.value, verdict, single.then_some(margin));
+        compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, single });
     }
 }
 
-fn standing(figure: Figure, ratio: f64, verdict: Verdict, single: bool) -> Standing {
+/// What a change means; of one sample a side, by what no margin and no plausible noise reaches.
+fn standing(figure: Figure, ratio: f64, verdict: Verdict, single: Option<Margin>) -> Standing {
     let noise = figure.plausible_noise();
-    let is_beyond_noise = ratio > noise || ratio < 1.0 / noise;
+    let beyond = single.map(Margin::ends).map(|(low, high)| (low.min(1.0 / noise), high.max(noise)));
+    let verdict = match (verdict, beyond) {
+        (Verdict::Undecided, Some((_, high))) if ratio > high => Verdict::Higher,
+        (Verdict::Undecided, Some((low, _))) if ratio < low => Verdict::Lower,
+        (verdict, _) => verdict,
+    };
     match verdict {
         Verdict::Equivalent => Standing::Equivalent,
-        Verdict::Changed if (ratio > 1.0) == figure.more_is_better() => Standing::Better,
-        Verdict::Changed => Standing::Worse,
-        Verdict::Undecided if single && is_beyond_noise => {
-            if (ratio > 1.0) == figure.more_is_better() {
-                Standing::Better
-            } else {
-                Standing::Worse
-            }
-        }
         Verdict::Undecided => Standing::Undecided,
+        Verdict::Higher | Verdict::Lower if (verdict == Verdict::Higher) == figure.more_is_better() => Standing::Better,
+        Verdict::Higher | Verdict::Lower => Standing::Worse,
+    }
+}
+
+impl Standing {
+    /// Whether it says that something changed.
+    pub fn is_change(self) -> bool {
+        matches!(self, Standing::Better | Standing::Worse)
     }
 }
 

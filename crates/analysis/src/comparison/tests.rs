@@ -1,7 +1,7 @@
 //! Comparisons of samples with known changes.
 
 use super::*;
-use crate::support::{Run, around, buffered, deep, flushed, read, write};
+use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
 use halfpower_model::BytesPerSecond;
 use halfpower_model::sample::Parallel;
 
@@ -23,7 +23,7 @@ fn close(rate: f64) -> [f64; 5] {
 }
 
 fn compared(before: &Run, after: &Run) -> Comparison {
-    compare(&samples(before), &samples(after), None)
+    compare(&samples(before), &samples(after), Margins::Usual)
 }
 
 fn standing_of(comparison: &Comparison, cell: usize) -> Standing {
@@ -63,8 +63,13 @@ fn the_outcome_is_the_worst_that_is_sure() {
 fn a_threshold_is_what_does_not_matter() {
     let (before, after) = (run(&[(read(4), &around(1e8))]), run(&[(read(4), &around(0.9e8))]));
     assert_eq!(compared(&before, &after).outcome, Outcome::Regression);
-    let lenient = compare(&samples(&before), &samples(&after), Margin::new(0.25));
+    let lenient = compare(&samples(&before), &samples(&after), Margins::Said(Margin::new(0.25).unwrap()));
     assert_eq!(lenient.outcome, Outcome::Equivalent, "{}", lenient.sentence);
+    // Of one sample a side too: a loss of 40 % is beyond noise, and not beyond a margin of double and half.
+    let (before, after) = (run(&[(read(4), &[1e8])]), run(&[(read(4), &[0.6e8])]));
+    assert_eq!(compared(&before, &after).outcome, Outcome::Regression);
+    let lenient = compare(&samples(&before), &samples(&after), Margins::Said(Margin::new(1.0).unwrap()));
+    assert_eq!(lenient.outcome, Outcome::Undecided, "{}", lenient.sentence);
 }
 
 #[test]
@@ -127,18 +132,31 @@ fn what_the_two_were_measured_on_is_told_where_it_differs() {
     assert_eq!(compared(&before, &after).differences, []);
     for placed in &mut after.samples {
         placed.sample.environment.kernel = "7".to_owned();
+        placed.sample.environment.governor = Some("performance".to_owned());
         placed.sample.environment.target.filesystem = Some("xfs".to_owned());
+        placed.sample.environment.target.mount_options = Some("rw,noatime".to_owned());
+        placed.sample.environment.target.scheduler = Some("bfq".to_owned());
+        placed.sample.environment.target.firmware = Some("2".to_owned());
         placed.sample.environment.clock.cost_ns = 17.0;
     }
     let differences = compared(&before, &after).differences;
     let said: Vec<String> =
         differences.iter().map(|one| format!("{} {:?} {:?}", one.fact, one.before, one.after)).collect();
-    assert_eq!(said, [r#"kernel ["6"] ["7"]"#, r#"target.filesystem ["not told"] ["xfs"]"#]);
+    assert_eq!(
+        said,
+        [
+            r#"governor ["not told"] ["performance"]"#,
+            r#"kernel ["6"] ["7"]"#,
+            r#"target.filesystem ["not told"] ["xfs"]"#,
+            r#"target.firmware ["not told"] ["2"]"#,
+            r#"target.mount_options ["not told"] ["rw,noatime"]"#,
+            r#"target.scheduler ["not told"] ["bfq"]"#,
+        ]
+    );
 }
 
 #[test]
-fn a_thousand_cells_are_compared_in_no_time() {
-    // The work is linear: every workload is found by its own nature, not by looking at all others.
+fn of_a_thousand_cells_each_meets_its_own() {
     let many = |rate: f64| {
         let mut made = Run::default();
         (1..=1000).for_each(|size| {
@@ -148,4 +166,58 @@ fn a_thousand_cells_are_compared_in_no_time() {
     };
     let comparison = compared(&many(1e8), &many(1e8));
     assert_eq!((comparison.cells.len(), comparison.only_after.len()), (1000, 0));
+    let ratios = comparison.cells.iter().map(|cell| cell.changes[0].ratio.value);
+    assert!(ratios.into_iter().all(|ratio| (ratio - 1.0).abs() < 1e-9));
+}
+
+/// A run that measures the same twice, by a scatter for each workload; ten blocks.
+fn twice(scatters: &[(u64, f64)]) -> Run {
+    let mut normal = Normal::new(7);
+    let mut made = Run::default();
+    for (kib, scatter) in scatters {
+        let rates: Vec<f64> = (0..10).map(|_| 1e8 * (1.0 + scatter * normal.draw())).collect();
+        made.add(read(*kib), &rates);
+    }
+    made
+}
+
+#[test]
+fn the_same_twice_tells_the_noise_of_each_workload() {
+    let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.05)]).observed(), 1).unwrap();
+    let [throughput] = noise.figures.as_slice() else { panic!("{noise:?}") };
+    assert_eq!((throughput.figure, throughput.workloads, throughput.called_changed), (Figure::Throughput, 2, 0));
+    assert!(throughput.largest_of.contains("64 KiB") && throughput.largest_difference > 0.001, "{throughput:?}");
+    // Quiet as it is, the first keeps the usual margin. The second's reaches half a width of t(8) = 2.306 × √(2 × 0.05²/5)
+    // = 7.3 % at least, give or take what ten draws tell of a scatter.
+    assert!(throughput.largest_margin > 0.03 && throughput.largest_margin < 0.3, "{throughput:?}");
+    let arms: Vec<u32> = noise.comparison.cells.iter().map(|cell| cell.changes[0].before.repetitions).collect();
+    assert_eq!(arms, [5, 5], "as many in either arm");
+    assert!(against_itself(&run(&[(read(4), &[1e8, 1e8])]).observed(), 1).is_none(), "one a side has no interval");
+}
+
+#[test]
+fn arms_are_drawn_by_the_seed_and_not_by_the_order() {
+    // Odd blocks are all slower: arms that took turns would be told apart.
+    let made = run(&[(read(4), &[1.0e8, 0.8e8, 1.01e8, 0.81e8, 0.99e8, 0.79e8, 1.0e8, 0.8e8, 1.01e8, 0.81e8])]);
+    let values: Vec<f64> =
+        (0..20).map(|seed| against_itself(&made.observed(), seed).unwrap().figures[0].median_difference).collect();
+    assert!(values.iter().any(|value| (value - values[0]).abs() > 1e-3), "{values:?}");
+    assert!(values.iter().filter(|value| **value > 0.24).count() < 4, "{values:?}");
+    let again = against_itself(&made.observed(), 3).unwrap().figures[0].median_difference;
+    assert_eq!(again, values[3]);
+}
+
+#[test]
+fn what_the_same_differed_by_does_not_matter_there_and_there_alone() {
+    let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.05)]).observed(), 1).unwrap();
+    let with = |kib: u64, after: f64| {
+        let (before, after) = (run(&[(read(kib), &close(1e8))]), run(&[(read(kib), &close(after))]));
+        let compared = compare(&samples(&before), &samples(&after), Margins::Found(&noise));
+        (compared.cells[0].changes[0].standing, compared.cells[0].changes[0].margin)
+    };
+    assert_eq!(with(4, 0.97e8), (Standing::Worse, Margin::THROUGHPUT));
+    assert_eq!(with(64, 0.97e8).0, Standing::Equivalent);
+    assert_eq!(with(64, 0.97e8).1.share(), noise.figures[0].largest_margin);
+    assert_eq!(with(64, 0.5e8).0, Standing::Worse);
+    assert_eq!(with(16, 0.97e8), (Standing::Worse, Margin::THROUGHPUT), "nobody measured that one");
 }

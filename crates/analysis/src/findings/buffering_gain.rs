@@ -1,14 +1,19 @@
 //! What the file cache gains or costs against direct I/O, one request deep, by request size.
 //!
-//! The ratio is of throughputs measured in the same blocks (geometric mean, t interval of the logarithms).
+//! The ratio is of throughputs measured in the same blocks (geometric mean, t interval of the logarithms). Where a gain
+//! becomes a loss, or the other way round, once over the sizes, the size at which it turns is where the logarithm of the
+//! ratio crosses zero, straight over log2 of the size between the two that are decided; its interval is a bootstrap over
+//! the blocks.
 
 use super::Evidence;
 use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
 use crate::series::Series;
+use crate::statistics::{bootstrap_of_means, estimate, mean, paired_ratio};
 use crate::words::{memory_note, reach, requests, sentence};
-use halfpower_model::{Buffering, Durability, Finding, FindingCode};
+use halfpower_model::{Buffering, Durability, Estimate, Finding, FindingCode, Quantity};
+use std::cmp::Ordering;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let buffered =
@@ -21,21 +26,24 @@ fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let (lowest, highest) = extremes(&comparisons)?;
     let workload = series.workload();
     let flushed = if workload.durability == Durability::FlushAtEnd { ", flushed" } else { "" };
+    let turn = turn(evidence, series);
     let claim = format!(
-        "throughput of {} {}, 1 deep, buffered{flushed}{}, against direct: {}; {}",
+        "throughput of {} {}, 1 deep, buffered{flushed}{}, against direct: {}; {}{}",
         workload.pattern,
         requests(workload.operation),
         series.distinction,
         range_words(highest, lowest),
-        verdict_words(&comparisons)
+        verdict_words(&comparisons),
+        turn.map_or_else(String::new, |size| format!("; it turns at {size}"))
     );
+    let ratios = if comparisons.len() == 1 { vec![highest.ratio] } else { vec![highest.ratio, lowest.ratio] };
     Some(Finding {
         code: FindingCode::BufferingGain,
         subject: series.subject.clone(),
         reach: reach(workload),
         brief: brief(&comparisons, highest, lowest),
         sentence: sentence(&claim) + memory_note(workload),
-        estimates: if comparisons.len() == 1 { vec![highest.ratio] } else { vec![highest.ratio, lowest.ratio] },
+        estimates: ratios.into_iter().chain(turn).collect(),
         samples: samples(&comparisons),
     })
 }
@@ -49,6 +57,53 @@ fn direct_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'
     };
     let candidates = evidence.cells.iter().filter(is_counterpart).copied();
     candidates.min_by_key(|other| other.workload.durability != wanted.durability)
+}
+
+/// A size with the logarithm of the ratio in each block.
+struct Gain {
+    log2_size: f64,
+    logarithms: Vec<f64>,
+    /// Above or below zero beyond doubt.
+    decided: Option<Ordering>,
+}
+
+/// The size at which gain becomes loss or loss gain; none where neither does, or it happens more than once.
+fn turn(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Estimate> {
+    let gains = series.cells.iter().filter_map(|cell| {
+        let pairs = cell.paired_with(direct_counterpart(evidence, cell)?);
+        let ratio = paired_ratio(&pairs)?;
+        let decided = match (ratio.low, ratio.high) {
+            (Some(low), _) if low > 1.0 => Some(Ordering::Greater),
+            (_, Some(high)) if high < 1.0 => Some(Ordering::Less),
+            _ => None,
+        };
+        let logarithms = pairs.iter().map(|(buffered, direct)| (buffered / direct).ln()).collect();
+        Some(Gain { log2_size: (cell.workload.request_size.0 as f64).log2(), logarithms, decided })
+    });
+    let gains: Vec<Gain> = gains.collect();
+    let decided: Vec<(usize, Ordering)> =
+        gains.iter().enumerate().filter_map(|(index, gain)| Some((index, gain.decided?))).collect();
+    let mut turns = decided.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+    let (turn, None) = (turns.next()?, turns.next()) else { return None };
+    let between = &gains[turn[0].0..=turn[1].0];
+    let sizes: Vec<f64> = between.iter().map(|gain| gain.log2_size).collect();
+    let logarithms: Vec<Vec<f64>> = between.iter().map(|gain| gain.logarithms.clone()).collect();
+    let means: Vec<f64> = logarithms.iter().filter_map(|values| mean(values)).collect();
+    let size = crossing(&sizes, &means);
+    let interval = bootstrap_of_means(&logarithms, |means| crossing(&sizes, means));
+    let fewest = logarithms.iter().map(Vec::len).min()?;
+    Some(estimate(Quantity::RequestSizeBytes, size, interval.map(|interval| interval.with(size)), fewest))
+}
+
+/// The size at which a line through the points crosses zero first; the last size where it does not.
+fn crossing(log2_sizes: &[f64], logarithms: &[f64]) -> f64 {
+    let points: Vec<(f64, f64)> = log2_sizes.iter().copied().zip(logarithms.iter().copied()).collect();
+    let crosses = |pair: &&[(f64, f64)]| (pair[0].1 > 0.0) != (pair[1].1 > 0.0);
+    let at = points.windows(2).find(crosses).map(|pair| {
+        let ((from, above), (to, below)) = (pair[0], pair[1]);
+        from + (to - from) * above / (above - below)
+    });
+    at.or(log2_sizes.last().copied()).unwrap_or(0.0).exp2()
 }
 
 #[cfg(test)]
@@ -75,7 +130,7 @@ mod tests {
         assert_eq!(
             findings[0].sentence,
             "Throughput of sequential reads, 1 deep, buffered, against direct: 12 times [12 to 12] at 2 KiB, 75 % [75 to \
-             75] at 1 MiB; a gain from 2 KiB to 64 KiB, a loss at 1 MiB."
+             75] at 1 MiB; a gain from 2 KiB to 64 KiB, a loss at 1 MiB; it turns at 324 KiB ± 0.1 %."
         );
         assert_eq!(
             findings[0].brief,
@@ -84,6 +139,30 @@ mod tests {
         assert_eq!(findings[0].subject, "sequential read, 1 deep, buffered");
         assert!((findings[0].estimates[0].value - 12.0).abs() < 1e-9, "the highest ratio first");
         assert_eq!(findings[0].samples.len(), 30);
+        // log2 of 64 KiB is 16 and of 1 MiB 20: 4 × ln 1.5 / (ln 1.5 - ln 0.75) = 4 × 0.584963 further on.
+        let turn = findings[0].estimates[2];
+        assert!((turn.value.log2() - 18.339_85).abs() < 1e-5, "{turn:?}");
+    }
+
+    #[test]
+    fn what_turns_twice_or_not_beyond_doubt_has_no_size() {
+        let turns = |ratios: &[f64]| {
+            let mut run = Run::default();
+            for (kib, ratio) in [4, 8, 16, 32].into_iter().zip(ratios) {
+                run.add(read(kib), &around(1e9));
+                // The blocks differ, so that a ratio near 1 is undecided.
+                let rates: Vec<f64> = [0.97, 1.03, 0.98, 1.02, 1.0].map(|factor| factor * ratio * 1e9).to_vec();
+                run.add(buffered(read(kib)), &rates);
+            }
+            gains(&run)[0].estimates.get(2).map(|turn| (turn.value, turn.low, turn.high))
+        };
+        assert_eq!(turns(&[2.0, 0.5, 2.0, 2.0]), None);
+        assert_eq!(turns(&[2.0, 1.5, 1.2, 1.001]), None);
+        let (size, low, high) = turns(&[2.0, 1.4, 1.005, 0.5]).unwrap();
+        assert!(
+            16_384.0 < size && size < 18_000.0 && low.unwrap() < size && size < high.unwrap(),
+            "{size} {low:?} {high:?}"
+        );
     }
 
     #[test]

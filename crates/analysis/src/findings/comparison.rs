@@ -2,7 +2,7 @@
 
 use crate::cells::Cell;
 use crate::series::Series;
-use crate::statistics::paired_ratio;
+use crate::statistics::{Contrast, Margin, Verdict, paired_ratio};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate};
 
@@ -12,15 +12,6 @@ pub(super) struct Comparison {
     pub(super) request_size: Bytes,
     pub(super) ratio: Estimate,
     samples: Vec<i64>,
-}
-
-/// What a ratio says once its interval is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Gain,
-    Loss,
-    /// The interval holds 1, or there is none.
-    Undecided,
 }
 
 /// Compares each cell of a series with its counterpart, sizes ascending; cells without one are left out.
@@ -83,7 +74,7 @@ fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
         };
         fitting.map(place).collect()
     };
-    let decided = [("a gain", Verdict::Gain), ("a loss", Verdict::Loss)].map(|(what, wanted)| {
+    let decided = [("a gain", Verdict::Higher), ("a loss", Verdict::Lower)].map(|(what, wanted)| {
         let places = places(wanted);
         (!places.is_empty()).then(|| format!("{what}{}", places.join(" and")))
     });
@@ -100,11 +91,12 @@ pub(super) fn samples(comparisons: &[Comparison]) -> Vec<i64> {
     comparisons.iter().flat_map(|comparison| comparison.samples.iter().copied()).collect()
 }
 
+/// Whether it is a gain or a loss; undecided where the interval holds 1, or there is none.
 fn verdict(ratio: Estimate) -> Verdict {
-    match (ratio.low, ratio.high) {
-        (Some(low), _) if low > 1.0 => Verdict::Gain,
-        (_, Some(high)) if high < 1.0 => Verdict::Loss,
-        _ => Verdict::Undecided,
+    match (Contrast { ratio, margin: Margin::NONE, p_value: None }).verdict() {
+        // One for certain: neither.
+        Verdict::Equivalent => Verdict::Undecided,
+        verdict => verdict,
     }
 }
 

@@ -1,33 +1,37 @@
-//! What a flush in the timing costs buffered writes, by request size.
+//! What it costs to have writes on the medium, by request size: a flush in the timing, flushes between the writes, writes
+//! that are done only when they are stored (O_DSYNC), each against the same writes without.
 //!
-//! Without the flush a buffered write ends in memory; with it the time until all is on the medium counts. The ratio is of
-//! throughputs measured in the same blocks (geometric mean, t interval of the logarithms).
+//! Without any of them a buffered write ends in memory, and a direct one where the drive has a cache ends there: for those
+//! this is what the drive's write cache is worth. The ratio is of throughputs measured in the same blocks (geometric mean,
+//! t interval of the logarithms).
 
 use super::Evidence;
 use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
-use crate::alike::{Axis, are_alike};
+use crate::alike::are_alike;
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::words::{depth, reach, requests, sentence};
-use halfpower_model::{Buffering, Durability, Finding, FindingCode};
+use halfpower_model::{Buffering, Durability, Finding, FindingCode, RwFlag, RwFlags, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let flushed = |series: &&Series<'_>| {
-        series.workload().buffering == Buffering::Buffered && series.workload().durability == Durability::FlushAtEnd
+    let is_safe = |series: &&Series<'_>| {
+        series.workload().operation.writes() && unsafely(series.workload()) != *series.workload()
     };
-    evidence.by_size.iter().filter(flushed).filter_map(|series| cost(evidence, series)).collect()
+    evidence.by_size.iter().filter(is_safe).filter_map(|series| cost(evidence, series)).collect()
 }
 
 fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
-    let comparisons = compare(series, |cell| unflushed_counterpart(evidence, cell));
+    let comparisons = compare(series, |cell| counterpart(evidence, cell));
     let (lowest, highest) = extremes(&comparisons)?;
     let workload = series.workload();
     let claim = format!(
-        "throughput of {} {}, {}, buffered{}, with the flush in the timing against without: {}; {}",
+        "throughput of {} {}, {}, {}{}, {} against without: {}; {}",
         workload.pattern,
         requests(workload.operation),
         depth(workload),
+        unsafely(workload).buffering,
         series.distinction,
+        safety(workload),
         range_words(highest, lowest),
         verdict_words(&comparisons)
     );
@@ -42,13 +46,41 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     })
 }
 
-/// The same writes without the flush.
-fn unflushed_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
-    let wanted = cell.workload;
-    let is_counterpart = |other: &&&Cell<'_>| {
-        other.workload.durability == Durability::None && are_alike(other.workload, wanted, &[Axis::Durability])
+/// The same requests without what stores them.
+fn unsafely(workload: &Workload) -> Workload {
+    let buffering = match workload.buffering {
+        Buffering::Through => Buffering::Buffered,
+        Buffering::None => Buffering::Direct,
+        buffering => buffering,
     };
-    evidence.cells.iter().find(is_counterpart).copied()
+    let kept = workload.rw_flags.iter().filter(|flag| *flag != RwFlag::Dsync);
+    let rw_flags = kept.fold(RwFlags::default(), RwFlags::with);
+    Workload { buffering, rw_flags, durability: Durability::None, ..workload.clone() }
+}
+
+/// What stores them: `with the flush in the timing`, `written through`.
+fn safety(workload: &Workload) -> String {
+    let through =
+        matches!(workload.buffering, Buffering::Through | Buffering::None) || workload.rw_flags.has(RwFlag::Dsync);
+    let flush = match workload.durability {
+        Durability::None => None,
+        Durability::FlushAtEnd => Some("with the flush in the timing".to_owned()),
+        Durability::Fsync { every } => Some(between("fsync", every)),
+        Durability::Fdatasync { every } => Some(between("fdatasync", every)),
+    };
+    through.then(|| "written through".to_owned()).into_iter().chain(flush).collect::<Vec<_>>().join(", ")
+}
+
+fn between(call: &str, every: u32) -> String {
+    match every {
+        1 => format!("with {call} after each"),
+        every => format!("with {call} after every {every}"),
+    }
+}
+
+fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
+    let wanted = unsafely(cell.workload);
+    evidence.cells.iter().find(|other| are_alike(other.workload, &wanted, &[])).copied()
 }
 
 #[cfg(test)]
@@ -78,6 +110,36 @@ mod tests {
         );
         assert!((findings[0].estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
         assert_eq!(findings[0].samples.len(), 20);
+    }
+
+    #[test]
+    fn the_drive_s_cache_and_flushes_between_are_told() {
+        let mut run = Run::default();
+        run.add(write(4), &around(100e6));
+        run.add(Workload { buffering: Buffering::None, ..write(4) }, &around(10e6));
+        run.add(Workload { durability: Durability::Fsync { every: 8 }, ..write(4) }, &around(50e6));
+        run.add(Workload { rw_flags: "dsync".parse().unwrap(), ..write(4) }, &around(10e6));
+        run.add(Workload { durability: Durability::Fdatasync { every: 1 }, ..write(4) }, &around(20e6));
+        let sentences: Vec<_> = costs(&run).into_iter().map(|finding| finding.sentence).collect();
+        let of = |what: &str, share: &str| {
+            assert!(
+                sentences.iter().any(|sentence| sentence.contains(what) && sentence.contains(share)),
+                "{what}: {sentences:#?}"
+            );
+        };
+        of("1 deep, direct, written through against without: ", "10 % [10 to 10] at 4 KiB; a loss.");
+        of("with fsync after every 8 against without: ", "50 % [50 to 50]");
+        of("with fdatasync after each against without: ", "20 % [20 to 20]");
+        of("rw flags dsync, written through against without: ", "10 % [10 to 10]");
+        assert_eq!(sentences.len(), 4);
+    }
+
+    #[test]
+    fn written_through_the_cache_is_held_against_left_in_it() {
+        let mut run = Run::default();
+        run.add(buffered(write(4)), &around(1e9));
+        run.add(Workload { buffering: Buffering::Through, ..buffered(write(4)) }, &around(0.01e9));
+        assert!(costs(&run)[0].sentence.contains("1 deep, buffered, written through against without: 1 % [1 to 1]"));
     }
 
     #[test]

@@ -2,21 +2,37 @@
 //!
 //! A finding is made where the cells carry it and left out where they do not; none is ever filled in.
 
+mod asymmetry;
 mod buffering_gain;
+mod cache_hits;
 mod comparison;
+mod dip;
+mod drift;
+mod extension_cost;
 mod flush_cost;
 mod half_power;
 mod knee;
+mod load;
+mod misalignment;
+mod owner;
 mod peak;
+mod price;
 mod processor_cost;
+mod processor_saturation;
+mod read_before_write;
 mod recommendation;
 pub(crate) mod shared_limit;
+mod small_write_penalty;
+mod tail_latency;
+mod writer_collapse;
 
 use crate::cells::Cell;
+use crate::models::Models;
 use crate::series::{Series, group};
 use crate::words::Varied;
-use halfpower_model::{CpuAccounting, Finding};
+use halfpower_model::{CpuAccounting, Finding, Offer};
 
+pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
 
 /// The measured cells in the arrangements that findings look at them.
@@ -25,7 +41,8 @@ pub(crate) struct Evidence<'a> {
     /// Cells with at least one repetition, in the plan's order.
     pub(crate) cells: Vec<&'a Cell<'a>>,
     pub(crate) by_size: Vec<Series<'a>>,
-    by_depth: Vec<Series<'a>>,
+    pub(crate) by_depth: Vec<Series<'a>>,
+    pub(crate) by_workers: Vec<Series<'a>>,
     /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
     soaked_by_size: Vec<Series<'a>>,
     /// Peak advertised performance, where it was given.
@@ -49,6 +66,7 @@ impl<'a> Evidence<'a> {
             cells: measured,
             by_size: group(plain(), Varied::RequestSize),
             by_depth: group(plain(), Varied::Depth),
+            by_workers: group(plain(), Varied::Workers),
             soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize),
             advertised_bytes_per_s,
         }
@@ -56,18 +74,57 @@ impl<'a> Evidence<'a> {
 }
 
 /// Every finding the evidence carries.
-pub(crate) fn all(evidence: &Evidence<'_>, costs: &[Cost]) -> Vec<Finding> {
-    [
-        peak::find(evidence),
-        half_power::find(evidence),
-        knee::find(evidence),
+pub(crate) fn all(
+    evidence: &Evidence<'_>,
+    costs: &[Cost],
+    models: &Models,
+    paces: &Paces,
+    offer: Option<&Offer>,
+) -> Vec<Finding> {
+    // Of many samples the bootstraps of half-power sizes and knees take as long as all else together.
+    let bootstrapped = || [half_power::find(evidence, models), knee::find(evidence, models)];
+    let (drawn, [first, others]) = beside(bootstrapped, || without_bootstraps(evidence, costs, models, paces, offer));
+    [first].into_iter().chain(drawn).chain([others]).flatten().collect()
+}
+
+/// Does one thing on a thread of its own, and another meanwhile.
+pub(crate) fn beside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), other)
+    })
+}
+
+/// The findings that come before those with bootstraps, and those after.
+fn without_bootstraps(
+    evidence: &Evidence<'_>,
+    costs: &[Cost],
+    models: &Models,
+    paces: &Paces,
+    offer: Option<&Offer>,
+) -> [Vec<Finding>; 2] {
+    let plateaus = owner::plateaus(evidence);
+    let others = [
+        owner::find(&plateaus, paces),
+        dip::find(evidence),
         processor_cost::find(costs),
+        processor_saturation::find(&plateaus, paces),
         buffering_gain::find(evidence),
         flush_cost::find(evidence),
-        shared_limit::find(evidence),
+        small_write_penalty::find(evidence),
+        extension_cost::find(evidence),
+        misalignment::find(evidence),
+        writer_collapse::find(evidence),
+        asymmetry::find(evidence),
+        tail_latency::find(evidence),
+        cache_hits::find(evidence),
+        drift::find(evidence),
+        shared_limit::find(evidence, models),
+        price::find(evidence, offer),
         recommendation::find(evidence),
-    ]
-    .concat()
+    ];
+    [peak::find(evidence), others.concat()]
 }
 
 /// The cell with the highest of a figure; the first of equals. None where none is above zero.

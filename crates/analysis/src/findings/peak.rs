@@ -4,36 +4,25 @@
 //! A peak is the highest of several means, and so a little too high where many cells are close; a cell that has nothing
 //! beside it is no peak.
 
+use super::load::{Loaded, by_load};
 use super::{Evidence, highest};
-use crate::alike::{Axis, distinctions, groups};
 use crate::cells::Cell;
-use crate::series::rank;
 use crate::statistics::mean_estimate;
 use crate::words::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
-use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity, Workload};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut groups = groups(evidence.cells.iter().copied(), Axis::LOAD);
-    groups.retain(|group| group.len() > 1);
-    groups.sort_by_key(|group| rank(group[0].workload));
-    let named: Vec<_> = groups.iter().map(|group| (subject(group[0].workload), group[0].workload)).collect();
-    let distinctions = distinctions(&named, Axis::LOAD);
-    groups.iter().zip(&distinctions).filter_map(|(group, distinction)| peak(evidence, group, distinction)).collect()
+    by_load(evidence.cells.iter().copied(), 2).iter().filter_map(|group| peak(evidence, group)).collect()
 }
 
-fn subject(workload: &Workload) -> String {
-    format!("{} {}, {}", workload.pattern, workload.operation, caching(workload))
-}
-
-/// `distinction` tells the group from others of the same words.
-fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>], distinction: &str) -> Option<Finding> {
+fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: &Loaded<'_>) -> Option<Finding> {
     let sequential = group[0].workload.pattern == Pattern::Sequential;
     let (cell, estimate) = if sequential {
         let cell = highest(group, Cell::mean_bytes_per_s)?;
-        (cell, mean_estimate(Quantity::BytesPerSecond, &cell.bytes_per_s())?)
+        (cell, mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?)
     } else {
         let cell = highest(group, Cell::mean_requests_per_s)?;
-        (cell, mean_estimate(Quantity::RequestsPerSecond, &cell.requests_per_s())?)
+        (cell, mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?)
     };
     let workload = cell.workload;
     let advertised = match evidence.advertised_bytes_per_s {
@@ -52,7 +41,7 @@ fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>], distinction: &str) -> Opti
     ));
     Some(Finding {
         code: FindingCode::Peak,
-        subject: subject(workload) + distinction,
+        subject: subject.clone(),
         reach: reach(workload),
         brief: format!("{estimate} ({}, {})", workload.request_size, depth(workload)),
         sentence: claim + memory_note(workload),
@@ -65,7 +54,7 @@ fn peak(evidence: &Evidence<'_>, group: &[&Cell<'_>], distinction: &str) -> Opti
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
-    use halfpower_model::{Bytes, FileState, Layout, Reach};
+    use halfpower_model::{Bytes, FileState, Layout, Reach, Workload};
 
     fn peaks(run: &Run) -> Vec<Finding> {
         let mut findings = crate::analyse(&run.observed()).findings;

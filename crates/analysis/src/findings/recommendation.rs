@@ -62,7 +62,7 @@ fn smallest_of_the_good(candidates: &[&Cell<'_>], subject: String, distinction: 
         .iter()
         .filter(|cell| is_good(cell))
         .min_by_key(|cell| (cell.outstanding(), cell.workload.request_size, Reverse(cell.mean_bytes_per_s() as u64)))?;
-    let estimate = mean_estimate(Quantity::BytesPerSecond, &choice.bytes_per_s())?;
+    let estimate = mean_estimate(Quantity::BytesPerSecond, choice.bytes_per_s())?;
     let workload = choice.workload;
     let verb = if workload.operation == Operation::Read { "read" } else { "write" };
     let larger: Vec<_> = candidates

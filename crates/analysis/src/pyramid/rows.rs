@@ -150,7 +150,7 @@ impl<'a> Passage<'a> {
         let wanted = if self.operation == Operation::Write { StudyTest::FileWrite } else { StudyTest::FileRead };
         let study = || self.memory?.studies.iter().find(|study| study.test == wanted);
         let (rap, source) = match (self.cached, study()) {
-            (Some(cell), _) => (throughput(&cell.bytes_per_s()), described(cell)),
+            (Some(cell), _) => (throughput(cell.bytes_per_s()), described(cell)),
             (None, Some(study)) => (
                 Some(study.bytes_per_s.estimate(Quantity::BytesPerSecond)),
                 format!("halfpower memory: {}", study.test),
@@ -222,7 +222,7 @@ impl<'a> Passage<'a> {
         let cell = if is_shared { self.best } else { self.best_of_all };
         match self.together.filter(|together| !is_shared && together.sum.value > cell.mean_bytes_per_s()) {
             Some(together) => (Some(together.sum), format!("{}, each alone, added up", of_requests(together.cell))),
-            None => (throughput(&cell.bytes_per_s()), described(cell)),
+            None => (throughput(cell.bytes_per_s()), described(cell)),
         }
     }
 

@@ -36,12 +36,12 @@ fn lay(run: &mut Run, targets: &[TargetFacts]) {
         let among = placed.sample.workload.among;
         let environment = &mut placed.sample.environment;
         (environment.target, environment.more_targets) = (targets[0].clone(), targets[1..].to_vec());
-        *environment = environment.among(among).unwrap();
+        *environment = environment.among(among).unwrap().into();
     }
 }
 
 fn pyramids(run: &Run, memory: Option<&MemorySpeed>) -> Vec<Pyramid> {
-    crate::analyse_beside(&run.observed(), memory).pyramids
+    crate::analyse_beside(&run.observed(), &crate::Beside { memory, offer: None }).pyramids
 }
 
 fn only(run: &Run) -> Pyramid {

@@ -3,7 +3,7 @@
 //! The margin ε is what does not matter: a ratio from 1/(1+ε) to 1+ε. The printed interval decides, so that a reader can
 //! check it: wholly within the margin the two are equivalent (two one-sided tests, each at 2.5 %), wholly outside they
 //! changed, else it is undecided. So a machine whose runs differ by less than ε cries no wolf however exact they are, and
-//! one that is noisy cannot be called the same. Over many cells the verdict `Changed` needs the adjusted p-value
+//! one that is noisy cannot be called the same. Over many cells a change needs the adjusted p-value
 //! as well ([`super::adjusted_p_values`]). One repetition on a side has no interval, and stays undecided here.
 //! Sources: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", Journal of
 //! Pharmacokinetics and Biopharmaceutics 15 (1987), for equivalence; Murphy and Myors, "Testing the hypothesis that
@@ -29,6 +29,8 @@ impl Margin {
     pub const COST: Margin = Margin(0.02);
     /// Of the 99th percentile of latency.
     pub const TAIL: Margin = Margin(0.05);
+    /// Of what matters however little it is.
+    pub const NONE: Margin = Margin(0.0);
 
     /// A margin of one's own; none unless it is a number of zero or more.
     pub fn new(share: f64) -> Option<Margin> {
@@ -43,6 +45,11 @@ impl Margin {
         Margin::new(furthest)
     }
 
+    /// As a share: 0.02 of a ratio up to 1.02.
+    pub fn share(self) -> f64 {
+        self.0
+    }
+
     /// The lowest and the highest ratio that do not matter.
     pub fn ends(self) -> (f64, f64) {
         (1.0 / (1.0 + self.0), 1.0 + self.0)
@@ -53,8 +60,10 @@ impl Margin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// By more than the margin.
-    Changed,
+    /// The new is more, by more than the margin.
+    Higher,
+    /// The new is less, by more than the margin.
+    Lower,
     /// By less than the margin, if at all.
     Equivalent,
     /// The repetitions do not tell.
@@ -106,7 +115,8 @@ impl Contrast {
         let (least, most) = self.margin.ends();
         match (self.ratio.low, self.ratio.high) {
             (Some(low), Some(high)) if least <= low && high <= most => Verdict::Equivalent,
-            (Some(low), Some(high)) if high < least || most < low => Verdict::Changed,
+            (Some(low), _) if most < low => Verdict::Higher,
+            (_, Some(high)) if high < least => Verdict::Lower,
             _ => Verdict::Undecided,
         }
     }
@@ -120,7 +130,9 @@ pub fn verdicts(contrasts: &[Contrast]) -> Vec<Verdict> {
     let verdict = |contrast: &Contrast| {
         let adjusted = contrast.p_value.and_then(|_| adjusted.next());
         match contrast.verdict() {
-            Verdict::Changed if adjusted.is_none_or(|p_value| p_value > FALSE_SHARE) => Verdict::Undecided,
+            Verdict::Higher | Verdict::Lower if adjusted.is_none_or(|p_value| p_value > FALSE_SHARE) => {
+                Verdict::Undecided
+            }
             verdict => verdict,
         }
     };
@@ -137,6 +149,19 @@ mod tests {
         [0.99, 0.995, 1.0, 1.005, 1.01].map(|factor| factor * rate).to_vec()
     }
 
+    fn is_change(verdict: Verdict) -> bool {
+        matches!(verdict, Verdict::Higher | Verdict::Lower)
+    }
+
+    /// What old against new is where this is new against old.
+    fn reversed(verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Higher => Verdict::Lower,
+            Verdict::Lower => Verdict::Higher,
+            other => other,
+        }
+    }
+
     #[test]
     fn the_interval_decides() {
         // Half a width of t(8) = 2.306 × √(2 × 0.0079²/5) = 1.15 % about the ratio.
@@ -145,13 +170,13 @@ mod tests {
             (100.8, Verdict::Equivalent),
             (101.5, Verdict::Undecided),
             (102.5, Verdict::Undecided),
-            (103.5, Verdict::Changed),
+            (103.5, Verdict::Higher),
             (97.5, Verdict::Undecided),
-            (96.0, Verdict::Changed),
+            (96.0, Verdict::Lower),
         ] {
             let contrast = Contrast::apart(&around(new), &around(100.0), Margin::THROUGHPUT).unwrap();
             assert_eq!(contrast.verdict(), verdict, "{contrast:?}");
-            assert_eq!(contrast.p_value.unwrap() <= 0.05, verdict == Verdict::Changed, "{contrast:?}");
+            assert_eq!(contrast.p_value.unwrap() <= 0.05, is_change(verdict), "{contrast:?}");
         }
     }
 
@@ -160,7 +185,7 @@ mod tests {
         let blocks: Vec<(f64, f64)> = [(100.0, 1.06), (20.0, 1.05), (70.0, 1.04), (90.0, 1.05), (50.0, 1.05)]
             .map(|(rate, factor)| (rate * factor, rate))
             .to_vec();
-        assert_eq!(Contrast::paired(&blocks, Margin::THROUGHPUT).unwrap().verdict(), Verdict::Changed);
+        assert_eq!(Contrast::paired(&blocks, Margin::THROUGHPUT).unwrap().verdict(), Verdict::Higher);
         let (new, old): (Vec<f64>, Vec<f64>) = blocks.into_iter().unzip();
         assert_eq!(Contrast::apart(&new, &old, Margin::THROUGHPUT).unwrap().verdict(), Verdict::Undecided);
     }
@@ -179,14 +204,14 @@ mod tests {
         // Just over the line alone: one in twenty of the same would be.
         let barely = Contrast::apart(&around(103.4), &around(100.0), Margin::THROUGHPUT).unwrap();
         let same = Contrast::apart(&around(100.0), &around(100.0), Margin::THROUGHPUT).unwrap();
-        assert_eq!(verdicts(&[barely]), [Verdict::Changed]);
+        assert_eq!(verdicts(&[barely]), [Verdict::Higher]);
         let mut cells = vec![same; 99];
         cells.push(barely);
         assert_eq!(verdicts(&cells)[99], Verdict::Undecided);
         assert_eq!(verdicts(&cells)[0], Verdict::Equivalent);
         let clearly = Contrast::apart(&around(200.0), &around(100.0), Margin::THROUGHPUT).unwrap();
         cells.push(clearly);
-        assert_eq!(verdicts(&cells)[100], Verdict::Changed);
+        assert_eq!(verdicts(&cells)[100], Verdict::Higher);
     }
 
     #[test]
@@ -205,12 +230,12 @@ mod tests {
                                                   old in proptest::collection::vec(95.0_f64..110.0, 3..12)) {
             let one = Contrast::apart(&new, &old, Margin::TAIL).unwrap();
             let other = Contrast::apart(&old, &new, Margin::TAIL).unwrap();
-            prop_assert_eq!(one.verdict(), other.verdict());
+            prop_assert_eq!(one.verdict(), reversed(other.verdict()));
             prop_assert!((one.p_value.unwrap() - other.p_value.unwrap()).abs() < 1e-9);
-            prop_assert_eq!(one.p_value.unwrap() <= 0.05, one.verdict() == Verdict::Changed);
+            prop_assert_eq!(one.p_value.unwrap() <= 0.05, is_change(one.verdict()));
             let blocks: Vec<(f64, f64)> = new.iter().copied().zip(old.iter().copied()).collect();
             let paired = Contrast::paired(&blocks, Margin::TAIL).unwrap();
-            prop_assert_eq!(paired.p_value.unwrap() <= 0.05, paired.verdict() == Verdict::Changed);
+            prop_assert_eq!(paired.p_value.unwrap() <= 0.05, is_change(paired.verdict()));
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::account;
 use super::clock::Clock;
+use super::dirty;
 use super::kernel_threads::{self, Used};
 use super::soaker::{self, Share, Soaker};
-use halfpower_model::sample::SystemAccount;
+use halfpower_model::sample::{Dirty, SystemAccount};
 use halfpower_model::{CpuAccounting, Personality, Workload};
 use std::io;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 /// What is read at the start and at the end.
 pub(crate) struct Accounts {
     soaker: Option<Soaker>,
+    /// Whether what is written is in the file cache for a while.
+    makes_dirty: bool,
     /// Whether the kernel has anything to do with the requests.
     reaches_kernel: bool,
     threads: Option<kernel_threads::Moment>,
@@ -21,6 +24,7 @@ pub(crate) struct Accounts {
 }
 
 struct Begun {
+    dirty: Option<dirty::Looks>,
     system: Option<account::Moment>,
     soaker: Option<soaker::Moment>,
 }
@@ -31,6 +35,7 @@ pub(crate) struct Accounted {
     pub(crate) system: Option<SystemAccount>,
     pub(crate) threads: Option<Used>,
     pub(crate) soaked: Option<Soaked>,
+    pub(crate) dirty: Option<Dirty>,
 }
 
 /// Shares of the processors' time that were not left for a soaker.
@@ -53,7 +58,8 @@ impl Accounts {
             CpuAccounting::Soaker => Some(Soaker::start(clock)?),
         };
         let reaches_kernel = workload.personality != Personality::Null;
-        Ok(Accounts { soaker, reaches_kernel, threads: None, lead: None, begun: None })
+        let makes_dirty = reaches_kernel && workload.operation.writes() && !workload.buffering.is_direct();
+        Ok(Accounts { soaker, makes_dirty, reaches_kernel, threads: None, lead: None, begun: None })
     }
 
     /// The workers prepare: looks meanwhile at what takes a while to see, and how long that is.
@@ -88,8 +94,14 @@ impl Accounts {
     pub(crate) fn begin(&mut self) {
         if self.begun.is_none() {
             let soaker = self.soaker.as_ref().map(Soaker::begin);
-            self.begun = Some(Begun { system: account::Moment::now(), soaker });
+            let dirty = if self.makes_dirty { dirty::Looks::begin() } else { None };
+            self.begun = Some(Begun { dirty, system: account::Moment::now(), soaker });
         }
+    }
+
+    /// In between, with each progress.
+    pub(crate) fn look(&mut self) {
+        self.begun.iter_mut().filter_map(|begun| begun.dirty.as_mut()).for_each(dirty::Looks::look);
     }
 
     /// The measured part has ended.
@@ -107,11 +119,12 @@ impl Accounts {
             let of_all = |soaked: &Soaked| (1.0 - soaked.busy) * f64::from(soaked.processors) * account.wall_s;
             now.since(&before, soaked.as_ref().map_or(0.0, of_all))
         });
+        let dirty = begun.dirty.and_then(|looks| looks.end());
         // After the account: looking takes a while.
         let threads = self.threads.and_then(|before| Some(kernel_threads::Moment::now()?.since(&before)));
         let kernel_threads_s = threads.as_ref().map(|used| used.total_s);
         let system = system.map(|account| SystemAccount { kernel_threads_s, ..account });
-        Accounted { system, threads, soaked }
+        Accounted { system, threads, soaked, dirty }
     }
 }
 

@@ -1,17 +1,23 @@
 //! What a thread used of the processor, by getrusage and its counters; and what the hypervisor took, by /proc/stat.
 //!
 //! The kernel keeps a thread's sum to the nanosecond and divides it into user and system by its ticks, so the sum is
-//! exact and the split is a sample of it. Stolen time comes in steps of 10 ms.
+//! exact and the split is a sample of it. Stolen time comes in steps of 10 ms. How long a thread was ready and waited for a
+//! processor is the second figure of its `schedstat` (Linux, Documentation/scheduler/sched-stats.rst), in nanoseconds; it
+//! holds what other threads had meanwhile, and what a control group's quota kept back. Reading it costs a microsecond.
 
 use super::counters::{self, ThreadCounters};
 use halfpower_model::sample::{ContextSwitches, Counters, CpuTime};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 /// What a thread used over some time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Usage {
     pub(crate) time: CpuTime,
     pub(crate) switches: ContextSwitches,
+    /// Ready to run, without a processor; none where the kernel does not say.
+    pub(crate) waited_s: Option<f64>,
     /// None where they cannot be read.
     pub(crate) counters: Option<Counters>,
     /// Why they cannot.
@@ -22,6 +28,9 @@ pub(crate) struct Usage {
 #[derive(Debug)]
 pub(crate) struct Meter {
     counters: Result<ThreadCounters, String>,
+    /// The thread's own; kept open, so that reading it is one call.
+    schedstat: Option<File>,
+    waited_before_s: Option<f64>,
     time_before: CpuTime,
     switches_before: ContextSwitches,
     counters_before: Option<counters::Moment>,
@@ -32,6 +41,8 @@ impl Meter {
     pub(crate) fn start() -> Meter {
         let mut meter = Meter {
             counters: ThreadCounters::open(),
+            schedstat: File::open("/proc/thread-self/schedstat").ok(),
+            waited_before_s: None,
             time_before: CpuTime::default(),
             switches_before: ContextSwitches::default(),
             counters_before: None,
@@ -43,6 +54,7 @@ impl Meter {
     /// From now on: what came before does not count.
     pub(crate) fn restart(&mut self) {
         self.counters_before = self.read_counters();
+        self.waited_before_s = self.waited_s();
         (self.time_before, self.switches_before) = thread_usage();
     }
 
@@ -61,9 +73,18 @@ impl Meter {
                 voluntary: switches.voluntary.saturating_sub(self.switches_before.voluntary),
                 involuntary: switches.involuntary.saturating_sub(self.switches_before.involuntary),
             },
+            waited_s: self.waited_s().zip(self.waited_before_s).map(|(now, before)| (now - before).max(0.0)),
             counters,
             counters_unavailable: counters.is_none().then(why),
         }
+    }
+
+    /// Time the thread has waited for a processor so far.
+    fn waited_s(&self) -> Option<f64> {
+        let mut text = [0_u8; 64];
+        let read = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
+        let waited_ns: u64 = std::str::from_utf8(&text[..read]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some(waited_ns as f64 / 1e9)
     }
 
     fn read_counters(&self) -> Option<counters::Moment> {
@@ -111,6 +132,33 @@ mod tests {
         let sum = used.time.user_s + used.time.system_s;
         assert!(sum > 0.001 && sum < 0.2, "{used:?}");
         assert_ne!(used.counters.is_some(), used.counters_unavailable.is_some());
+    }
+
+    #[test]
+    fn two_threads_on_one_processor_wait_for_each_other() {
+        let before = rustix::thread::sched_getaffinity(None).unwrap();
+        let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| before.is_set(*cpu)).unwrap();
+        let burn = || {
+            let mut one = rustix::thread::CpuSet::new();
+            one.set(first);
+            rustix::thread::sched_setaffinity(None, &one).unwrap();
+            let (meter, start) = (Meter::start(), std::time::Instant::now());
+            while start.elapsed().as_millis() < 200 {
+                std::hint::spin_loop();
+            }
+            (meter.used(), start.elapsed().as_secs_f64())
+        };
+        let both = std::thread::scope(|scope| [scope.spawn(burn), scope.spawn(burn)].map(|one| one.join().unwrap()));
+        if both.iter().any(|(used, _)| used.waited_s.is_none()) {
+            eprintln!("skipped: the kernel does not count how long threads wait for a processor");
+            return;
+        }
+        let waited_s: f64 = both.iter().filter_map(|(used, _)| used.waited_s).sum();
+        assert!(waited_s > 0.05, "{both:?}");
+        for (used, took_s) in &both {
+            let sum_s = used.time.user_s + used.time.system_s + used.waited_s.unwrap_or(0.0);
+            assert!((sum_s / took_s - 1.0).abs() < 0.25, "it ran or it waited: {sum_s} s of {took_s} s, {used:?}");
+        }
     }
 
     #[test]

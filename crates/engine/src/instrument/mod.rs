@@ -8,6 +8,7 @@ pub mod cache;
 pub(crate) mod clock;
 pub(crate) mod counters;
 pub(crate) mod cpu;
+pub(crate) mod dirty;
 pub(crate) mod disk;
 pub mod inspect;
 pub(crate) mod kernel_threads;

@@ -74,9 +74,9 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         total,
         read,
         write,
-        trim,
-        flush,
-        open_loop: is_open.then(|| open_loop(raw)),
+        trim: trim.map(Box::new),
+        flush: flush.map(Box::new),
+        open_loop: is_open.then(|| open_loop(raw).into()),
         parallel: (workers.len() > 1).then(|| parallel(&workers, bytes, elapsed_s, raw.bytes_at_first_finish)),
         workers,
         latency_histogram: Histograms {
@@ -90,6 +90,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         depth_mean,
         cpu,
         block: context.block.map(|block| amplified(block, workload, [asked_read, asked_write])),
+        dirty: raw.accounted.dirty,
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
             obtained: raw.granted.obtained.clone(),
@@ -241,9 +242,11 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) ->
     let mut lower = CpuTime::default();
     let mut switches = ContextSwitches::default();
     let mut counters = Some(Counters::default());
+    let mut waited_s = Some(0.0);
     for usage in raw.workers.iter().map(|worker| &worker.outcome.cpu) {
         lower.user_s += usage.time.user_s;
         lower.system_s += usage.time.system_s;
+        waited_s = waited_s.zip(usage.waited_s).map(|(sum, more)| sum + more);
         switches.voluntary += usage.switches.voluntary;
         switches.involuntary += usage.switches.involuntary;
         counters = counters.zip(usage.counters).map(|(sum, more)| Counters {
@@ -268,6 +271,7 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) ->
         instructions_per_byte: per_byte(|counters| counters.instructions),
         counters,
         counters_unavailable: unavailable,
+        waited_s,
         context_switches: Some(switches),
         system: raw.accounted.system,
         kernel_threads: raw.accounted.threads.iter().flat_map(|used| used.largest.clone()).collect(),

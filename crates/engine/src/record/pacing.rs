@@ -186,7 +186,7 @@ mod tests {
         assert!(warnings(&sample, &course(10_000_000)).is_empty(), "as short as this it is no stall");
         let response_ns = Latency { max: Some(1_000_000), ..Latency::default() };
         sample.total.latency_ns.max = Some(15_000_000);
-        sample.open_loop = Some(OpenLoop { response_ns, ..OpenLoop::default() });
+        sample.open_loop = Some(OpenLoop { response_ns, ..OpenLoop::default() }.into());
         let late = Course { cut_off_response_ns: 50_000_000, ..course(20_000_000) };
         let [told] = &warnings(&sample, &late)[..] else { panic!("one warning") };
         assert!(told.message.contains("50 ms from its intended arrival; the percentiles of the response do not"));

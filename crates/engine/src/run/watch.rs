@@ -66,6 +66,7 @@ pub(super) fn watch(
         if done < shared.workload.workers && (interval_is_over || show) {
             let moment = Moment::of(shared, at_ns);
             if show {
+                accounts.look();
                 observer.progress(&moment.progress(&last_shown));
                 last_shown = moment.clone();
             }

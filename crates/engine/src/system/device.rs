@@ -70,7 +70,7 @@ fn device(root: &Root, directory: &Path, groups: &Groups, depth: u32) -> Device 
         size_bytes: size_of(directory),
         made_as: made_as(directory, kind),
         model: told(directory, &["device/model", "device/name"]).filter(|_| is_hardware),
-        firmware: told(directory, &["device/firmware_rev", "device/rev", "device/fwrev"]),
+        firmware: firmware(directory),
         transport: if kind == DeviceKind::Partition { None } else { transport(directory) },
         queue: (kind != DeviceKind::Partition).then(|| queue(directory)),
         holders: entries(&directory.join("holders")).iter().map(|path| name_of(path)).collect(),
@@ -95,6 +95,11 @@ pub(crate) fn size_of(directory: &Path) -> Bytes {
 /// The model of a disk.
 pub(crate) fn model(directory: &Path) -> Option<String> {
     told(directory, &["device/model"])
+}
+
+/// The revision of its firmware.
+pub(crate) fn firmware(directory: &Path) -> Option<String> {
+    told(directory, &["device/firmware_rev", "device/rev", "device/fwrev"])
 }
 
 fn kind_of(directory: &Path) -> DeviceKind {

@@ -3,6 +3,7 @@
 //! Where a stack has several disks, each has its channel at every level; what leads to several of them is there once. A
 //! file system without a disk ends at its network, or at the memory.
 
+use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::{Device, DeviceKind, Ground, Limit, Link, Memory};
 use halfpower_model::{BytesPerSecond, Channel, Level, LevelName};
 
@@ -14,7 +15,7 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
     for name in [LevelName::ReadLimit, LevelName::WriteLimit] {
         if stack.iter().any(|device| limit_of(device, name).is_some()) {
             let mut channels = Vec::new();
-            ground.devices().for_each(|top| limits(top, None, name, &mut channels));
+            ground.devices().for_each(|top| limit_channels(top, None, name, &mut channels));
             levels.push(Level::of(name, channels));
         }
     }
@@ -47,6 +48,15 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
     levels
 }
 
+/// What control groups let this process move to and from every device below.
+pub(crate) fn limits(ground: &Ground) -> Vec<DeviceLimit> {
+    let of = |device: &Device| {
+        let named = |limit: &Limit| DeviceLimit { device: device.name.clone(), limit: limit.clone() };
+        device.limits.iter().map(named).collect::<Vec<_>>()
+    };
+    ground.devices().flat_map(Device::stack).flat_map(of).collect()
+}
+
 /// The ground that the last loop device of a stack lies on, or the ground itself.
 fn bottom(ground: &Ground) -> &Ground {
     let stack = ground.devices().flat_map(Device::stack);
@@ -74,14 +84,14 @@ fn bus(links: &[Link]) -> Vec<Channel> {
 }
 
 /// Every device of a stack with its limit, or none, through the one above it.
-fn limits(device: &Device, through: Option<&str>, name: LevelName, channels: &mut Vec<Channel>) {
+fn limit_channels(device: &Device, through: Option<&str>, name: LevelName, channels: &mut Vec<Channel>) {
     let (rate, source) = match limit_of(device, name) {
         Some((rate, group)) => (Some(rate), format!("control group {group} on {}", device.name)),
         None => (None, format!("no limit on {}", device.name)),
     };
     channels.push(Channel { through: through.map(str::to_owned), ..channel(&device.name, rate, &source) });
     let backing = device.backing.iter().flat_map(|backing| backing.ground.devices());
-    device.below.iter().chain(backing).for_each(|below| limits(below, Some(&device.name), name, channels));
+    device.below.iter().chain(backing).for_each(|below| limit_channels(below, Some(&device.name), name, channels));
 }
 
 /// The least that a group lets through, and which group.

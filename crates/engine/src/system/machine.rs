@@ -55,6 +55,11 @@ pub(crate) fn processor_model(root: &Root) -> Option<String> {
     of_cpuinfo(root, "model name")
 }
 
+/// What chooses the processors' clocks, each once.
+pub(crate) fn governors(root: &Root) -> BTreeSet<String> {
+    cpus(root).iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect()
+}
+
 fn of_cpuinfo(root: &Root, key: &str) -> Option<String> {
     let cpuinfo = text(root.path("/proc/cpuinfo"))?;
     let found = cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key);
@@ -70,8 +75,6 @@ fn processors(root: &Root, cpus: &[PathBuf]) -> Processors {
     let socket = |cpu: &PathBuf| text(cpu.join("topology/physical_package_id"));
     // Kernels before 4.3 count the cores of each socket from 0.
     let core = |cpu: &PathBuf| (socket(cpu), text(cpu.join("topology/core_id")), text(cpu.join("topology/die_id")));
-    let governors: BTreeSet<String> =
-        cpus.iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect();
     Processors {
         model: processor_model(root),
         sockets: known(cpus, cpus.iter().map(socket).collect::<BTreeSet<_>>().len()),
@@ -82,7 +85,7 @@ fn processors(root: &Root, cpus: &[PathBuf]) -> Processors {
             .first()
             .and_then(|cpu| number::<f64>(cpu.join("cpufreq/cpuinfo_max_freq")))
             .map(|kilohertz| kilohertz / 1e3),
-        governors: governors.into_iter().collect(),
+        governors: governors(root).into_iter().collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What lies below a path: file system, mount, disk. From /proc/self/mountinfo and sysfs; what they do not say stays
 //! unknown.
 
-use crate::system::levels::levels;
+use crate::system::levels::{levels, limits};
 use crate::system::machine::memory;
 use crate::system::{Root, device as system_device, text};
 use halfpower_model::{TargetFacts, TargetKind};
@@ -104,7 +104,9 @@ pub(crate) fn describe(facts: &mut TargetFacts, path: &Path, number: (u32, u32))
     let root = Root::host();
     let mut device = root.device(number);
     if let Ok(path) = std::path::absolute(path) {
-        facts.levels = levels(&system_device::ground_of(&root, &path), &memory(&root));
+        let ground = system_device::ground_of(&root, &path);
+        facts.levels = levels(&ground, &memory(&root));
+        facts.limits = limits(&ground);
     }
     if facts.kind == TargetKind::File
         && let Some(mount) = mount_of(path)
@@ -192,6 +194,8 @@ fn describe_disk(facts: &mut TargetFacts, disk: &Path) {
     let queue = system_device::queue(disk);
     facts.device = disk.file_name().map(|name| name.to_string_lossy().into_owned());
     facts.model = system_device::model(disk);
+    facts.firmware = system_device::firmware(disk);
+    facts.write_cache = queue.write_cache;
     facts.rotational = queue.rotational;
     facts.scheduler = queue.scheduler;
     facts.read_ahead_bytes = queue.read_ahead_bytes;
@@ -202,6 +206,22 @@ fn describe_disk(facts: &mut TargetFacts, disk: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_disk_tells_what_can_change_beneath_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = directory.path().join("sda");
+        for (file, text) in
+            [("device/rev", "SN05 \n"), ("queue/write_cache", "write back\n"), ("queue/scheduler", "none [bfq]\n")]
+        {
+            std::fs::create_dir_all(disk.join(file).parent().unwrap()).unwrap();
+            std::fs::write(disk.join(file), text).unwrap();
+        }
+        let mut facts = TargetFacts::bare("file", halfpower_model::TargetKind::File, halfpower_model::Bytes(1));
+        describe_disk(&mut facts, &disk);
+        let told = [facts.device, facts.firmware, facts.write_cache, facts.scheduler].map(Option::unwrap_or_default);
+        assert_eq!(told, ["sda", "SN05", "write back", "bfq"]);
+    }
 
     #[test]
     fn mountinfo_lines_are_read() {

@@ -17,7 +17,7 @@ fn direct(request_size: u64) -> WorkloadSpec {
 /// The phases of a sample; none, saying so, where they cannot be had here.
 fn phases(sample: &Sample) -> Option<&Phases> {
     let refused = &sample.instrument.refused;
-    let phases = sample.block.as_ref().and_then(|block| block.phases.as_ref());
+    let phases = sample.block.as_ref().and_then(|block| block.phases.as_deref());
     if phases.is_none() {
         assert!(sample.block.is_none() || !refused.is_empty(), "nothing was said of why there are none");
         eprintln!("skipped: {refused:?}, or the target has no device");

@@ -1,11 +1,14 @@
 //! `halfpower compare`: what changed between two runs, or two groups of runs.
 
 use super::{Context, Ending, UsageError, session};
-use crate::report::comparison_text;
-use crate::store::{RunId, Store, StoredSample};
+use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text, write_atomically};
+use crate::store::{RunId, RunKind, Store, StoredSample};
 use clap::Args;
-use halfpower_analysis::comparison::{Outcome, compare};
+use halfpower_analysis::comparison::{Margins, Noise, Outcome, compare};
 use halfpower_analysis::statistics::Margin;
+use halfpower_model::Sample;
+use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
@@ -13,6 +16,8 @@ Examples:
   halfpower compare 3 4                    the run before a change, and the one after
   halfpower compare 3,5,7 4,6,8            several of each, taken by turns
   halfpower compare 3 4 --threshold 10%    less than that does not matter
+  halfpower compare 3 4 --margin-from 2    nor what the same differed by in run 2, made with `run --aa`
+  halfpower compare 3 4 --report new.html  the same as a page, with a forest plot
 
 Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 
@@ -33,6 +38,12 @@ pub(super) struct Arguments {
     /// What does not matter, of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
+    /// A run made with `run --aa`: what it found of a workload does not matter, where that is more than the default
+    #[arg(long, value_name = "RUN", conflicts_with = "threshold")]
+    margin_from: Option<RunId>,
+    /// Write a page here too, with a forest plot; an earlier report of that name is replaced
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    report: Option<PathBuf>,
 }
 
 /// One side.
@@ -44,7 +55,20 @@ impl FromStr for Runs {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let runs: Result<Vec<RunId>, _> = text.split(',').map(|number| number.trim().parse::<RunId>()).collect();
-        runs.map(Runs).map_err(|_| format!("`{text}` is no run; write its number, or several like 3,5"))
+        let runs = runs.map_err(|_| format!("`{text}` is no run; write its number, or several like 3,5"))?;
+        // Its samples would count as more repetitions than there were.
+        match runs.iter().enumerate().find(|(place, run)| runs[..*place].contains(run)) {
+            Some((_, twice)) => Err(format!("run {twice} is named twice; name it once")),
+            None => Ok(Runs(runs)),
+        }
+    }
+}
+
+impl fmt::Display for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0.len() == 1 { "" } else { "s" };
+        let numbers: Vec<String> = self.0.iter().map(RunId::to_string).collect();
+        write!(f, "run{plural} {}", numbers.join(", "))
     }
 }
 
@@ -60,21 +84,49 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     let store = session::open_store(context, true)?;
     let (before, after) = (load(&store, &arguments.before)?, load(&store, &arguments.after)?);
-    let side = |samples: &[StoredSample]| samples.iter().map(|stored| stored.sample.clone()).collect::<Vec<_>>();
-    let (before, after) = (side(&before), side(&after));
-    let comparison =
-        compare(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), arguments.threshold);
+    let noise = arguments.margin_from.map(|run| noise(&store, run)).transpose()?;
+    let margins = match (&noise, arguments.threshold) {
+        (Some(noise), _) => Margins::Found(noise),
+        (None, Some(threshold)) => Margins::Said(threshold),
+        (None, None) => Margins::Usual,
+    };
+    let comparison = compare(&samples(&before), &samples(&after), margins);
     if context.global.json {
         context.console.print_json(&comparison)?;
     } else {
         let (colour, width) = (context.console.output_colour(), context.console.output_width());
         context.console.print(&comparison_text(&comparison, colour, width))?;
     }
+    if let Some(path) = &arguments.report {
+        let input = ComparisonInput {
+            before: &arguments.before.to_string(),
+            after: &arguments.after.to_string(),
+            command: &format!("halfpower {}", context.typed),
+            comparison: &comparison,
+        };
+        write_atomically(path, &comparison_html(&input)?)?;
+        context.console.message(&format!("Report: {}", path.display()));
+    }
     Ok(match comparison.outcome {
         Outcome::Regression => Ending::Regression,
         Outcome::Undecided => Ending::Undecided,
         Outcome::Improved | Outcome::Equivalent => Ending::Done,
     })
+}
+
+/// What a run found that measured the same twice.
+fn noise(store: &Store, id: RunId) -> anyhow::Result<Noise> {
+    let run = store.run(id)?;
+    if run.kind != RunKind::Aa {
+        let message = format!("run {id} did not measure the same twice; make one that does with `halfpower run --aa`");
+        return Err(UsageError(message).into());
+    }
+    let too_few = || UsageError(format!("run {id} has too few samples to tell what the same differs by"));
+    Ok(Analysed::load(store, id)?.noise().ok_or_else(too_few)?.clone())
+}
+
+fn samples(stored: &[StoredSample]) -> Vec<&Sample> {
+    stored.iter().map(|stored| &stored.sample).collect()
 }
 
 /// The samples of one side.
@@ -98,7 +150,7 @@ mod tests {
     #[test]
     fn sides_and_shares_are_read() {
         assert_eq!("3, 5".parse(), Ok(Runs(vec![RunId(3), RunId(5)])));
-        for bad in ["", "3,", "x", "3;4"] {
+        for bad in ["", "3,", "x", "3;4", "3,5,3"] {
             assert!(bad.parse::<Runs>().is_err(), "{bad}");
         }
         assert_eq!(threshold("5%"), Ok(Margin::new(0.05).unwrap()));

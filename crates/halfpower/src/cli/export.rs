@@ -1,17 +1,20 @@
 //! `halfpower export`: a stored run's samples in other forms.
 
 use super::{Context, Ending, UsageError, session};
-use crate::interchange::export::{Format, export};
+use crate::interchange::export::{Format, export, fio_files};
 use crate::report::write_atomically;
-use crate::store::RunId;
+use crate::store::{RunId, StoredSample};
+use anyhow::Context as _;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   halfpower export 7 --format csv > run7.csv          a table for a spreadsheet
   halfpower export 7 --format jsonl --output run7.jsonl
-                                                      all there is; `import` takes it back";
+                                                      all there is; `import` takes it back
+  mkdir run7; halfpower export 7 --format fio --output run7
+  fio-plot -i run7/4KiB-direct/repetition-1 -T run7 -r randread -l -d 1 8 32 -n 1";
 
 /// Write a stored run's samples in another form
 #[derive(Debug, Args)]
@@ -22,7 +25,7 @@ pub(super) struct Arguments {
     /// The form
     #[arg(long, value_name = "NAME", default_value = "jsonl")]
     format: Format,
-    /// Where to, instead of standard output; an earlier file of that name is replaced
+    /// Where to, instead of standard output; a file that is there already is left alone. Of fio's form it may be a folder
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -34,26 +37,61 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if samples.is_empty() {
         return Err(UsageError(format!("run {} has no samples to export", arguments.run)).into());
     }
-    let exported = export(&samples, arguments.format)?;
-    for reason in &exported.left_out {
+    let left_out = match &arguments.output {
+        Some(folder) if folder.is_dir() => to_folder(folder, &samples, arguments.format)?,
+        output => to_one_place(context, output.as_deref(), &samples, arguments.format)?,
+    };
+    for reason in &left_out {
         context.console.warning(&format!("left out: {reason}"));
     }
-    let left_out = exported.left_out.len();
-    match &arguments.output {
-        None if context.global.json => {
-            return Err(UsageError("--json goes with --output: the export itself is what is printed".to_owned()).into());
-        }
-        None => context.console.print(&exported.text)?,
-        Some(path) => {
-            write_atomically(path, &exported.text)?;
-            let written = samples.len() - left_out;
-            if context.global.json {
-                let document = serde_json::json!({ "run": arguments.run.0, "samples": written, "output": path });
-                context.console.print_json(&document)?;
-            } else {
-                context.console.message(&format!("{written} samples: {}", path.display()));
-            }
+    let (written, left_out) = (samples.len() - left_out.len(), left_out.len());
+    if let Some(path) = &arguments.output {
+        if context.global.json {
+            let document = serde_json::json!({ "run": arguments.run.0, "samples": written, "output": path });
+            context.console.print_json(&document)?;
+        } else {
+            context.console.message(&format!("{written} samples: {}", path.display()));
         }
     }
     Ok(if left_out == samples.len() { Ending::Failed } else { Ending::Done })
+}
+
+/// Writes all to a file or to standard output; gives what was left out.
+fn to_one_place(
+    context: &Context,
+    output: Option<&Path>,
+    samples: &[StoredSample],
+    format: Format,
+) -> anyhow::Result<Vec<String>> {
+    if output.is_none() && context.global.json {
+        return Err(UsageError("--json goes with --output: the export itself is what is printed".to_owned()).into());
+    }
+    let exported = export(samples, format)?;
+    match (output, std::str::from_utf8(&exported.content)) {
+        (Some(path), _) => write_atomically(path, &exported.content)?,
+        (None, Ok(text)) => context.console.print(text)?,
+        (None, Err(_)) => {
+            return Err(
+                UsageError("what this form is written in is no text; name a file with --output".to_owned()).into()
+            );
+        }
+    }
+    Ok(exported.left_out)
+}
+
+/// Writes a file a sample into a folder; gives what was left out.
+fn to_folder(folder: &Path, samples: &[StoredSample], format: Format) -> anyhow::Result<Vec<String>> {
+    if format != Format::Fio {
+        let message = format!("{} is a folder, and only fio's form has a file a sample; name a file", folder.display());
+        return Err(UsageError(message).into());
+    }
+    let (files, left_out) = fio_files(samples);
+    for (name, text) in files {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        }
+        write_atomically(&path, &text)?;
+    }
+    Ok(left_out)
 }

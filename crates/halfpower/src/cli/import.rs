@@ -1,5 +1,6 @@
 //! `halfpower import`: results of other programs into the store, a run for each file.
 
+use super::note::NoteArgument;
 use super::{Context, Ending, session};
 use crate::interchange::import::{Format, Imported, import};
 use crate::store::{NewRun, RunId, RunKind, Store};
@@ -24,9 +25,8 @@ pub(super) struct Arguments {
     /// What they are, where that is not recognised
     #[arg(long, value_name = "NAME")]
     format: Option<Format>,
-    /// Something to remember the runs by
-    #[arg(long, value_name = "TEXT", help_heading = "Results")]
-    note: Option<String>,
+    #[command(flatten)]
+    note: NoteArgument,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -73,6 +73,7 @@ fn keep(
     let nothing_known = Environment::unknown(targets.clone(), None);
     let first = &samples[0].environment;
     let environment = if samples.iter().all(|sample| sample.environment == *first) { first } else { &nothing_known };
+    let note = arguments.note.text();
     let run = NewRun {
         kind: RunKind::Import,
         name: &format!("{format}: {file_name}"),
@@ -82,7 +83,7 @@ fn keep(
         command: &format!("halfpower {}", context.typed),
         target: if targets.is_empty() { "a target that is not told" } else { &targets },
         seed: 0,
-        note: arguments.note.as_deref(),
+        note: note.as_deref(),
         environment: &environment.clone(),
     };
     Ok(store.add_import(&run, &placed(samples))?)

@@ -16,6 +16,7 @@ mod note;
 mod number;
 mod plan;
 mod plugin;
+mod price;
 mod reading_text;
 mod report;
 mod run;

@@ -1,5 +1,6 @@
 //! `halfpower report`: a stored run's report, written again, or the page of a reading.
 
+use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending};
 use crate::report::{Analysed, ReadingInput, reading_html, write_atomically};
@@ -16,6 +17,8 @@ pub(super) struct Arguments {
     /// Where to; an earlier report of that name is replaced
     #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
     output: PathBuf,
+    #[command(flatten)]
+    price: PriceArguments,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -23,7 +26,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     match store.reading(arguments.run)? {
         Some(reading) => write_page(&store, arguments, &reading)?,
         None => {
-            let analysed = Analysed::load(&store, arguments.run)?;
+            let known = store.run(arguments.run)?.plan.and_then(|plan| plan.offer);
+            let analysed = Analysed::load_at(&store, arguments.run, arguments.price.over(known)?)?;
             session::write_report(&analysed, &arguments.output)?;
         }
     }

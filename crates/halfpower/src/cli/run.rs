@@ -2,6 +2,7 @@
 
 use super::note::NoteArgument;
 use super::number::{any, count};
+use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, PeakArguments};
 use super::{Context, Ending, UsageError};
@@ -37,6 +38,9 @@ pub(super) struct Arguments {
 pub(super) struct CommonArguments {
     #[command(flatten)]
     plan: PlanArguments,
+    /// Measure the noise of this machine: the plan twice, by turns, held against itself; see `compare --margin-from`
+    #[arg(long)]
+    aa: bool,
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -66,6 +70,8 @@ pub(super) struct PlanArguments {
     overwrite: OverwriteArgument,
     #[command(flatten)]
     peaks: PeakArguments,
+    #[command(flatten)]
+    price: PriceArguments,
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     files: Option<u32>,
@@ -108,6 +114,8 @@ pub(super) fn carry_out_study(
         // Before the room is looked at: a test file that was left may be what takes it.
         ground::offer_removal(store, targets, &context.console, &context.cancel)?;
     }
+    let twice = arguments.aa.then(|| study.clone().twice());
+    let (study, kind) = twice.as_ref().map_or((study, kind), |twice| (twice, RunKind::Aa));
     let Prepared { site, environment, plan } = prepare(study, targets, &arguments.plan)?;
     context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));
     for note in &site.notes {
@@ -171,6 +179,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         test_file_end: site.test_file_end(),
         targets: session::stored_targets(targets)?,
         files: arguments.files,
+        offer: arguments.price.over(study.offer)?,
     };
     let plan = Plan::make(study, &overrides, &environment).map_err(|error| match site.memory_note() {
         Some(note) if matches!(error, PlanError::NothingLeft { .. }) => anyhow::Error::new(UsageError(format!(

@@ -1,6 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use crate::harmless::harmless;
+use halfpower_analysis::attribute;
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
@@ -13,9 +14,13 @@ pub(super) fn summary(sample: &Sample) -> String {
         false => sample.workload.to_string(),
     };
     let mut text = format!("{what}, {}, on {}\n", sample.workload.named_personality(), places(sample));
-    let parts = [("read", &sample.read), ("write", &sample.write), ("trim", &sample.trim), ("flush", &sample.flush)];
-    let parts: Vec<(&str, &Totals)> =
-        parts.iter().filter_map(|(name, totals)| Some((*name, totals.as_ref()?))).collect();
+    let parts = [
+        ("read", sample.read.as_ref()),
+        ("write", sample.write.as_ref()),
+        ("trim", sample.trim.as_deref()),
+        ("flush", sample.flush.as_deref()),
+    ];
+    let parts: Vec<(&str, &Totals)> = parts.into_iter().filter_map(|(name, totals)| Some((name, totals?))).collect();
     throughput(&mut text, "throughput", &sample.total);
     if parts.len() > 1 {
         parts.iter().for_each(|(name, totals)| throughput(&mut text, name, totals));
@@ -42,6 +47,10 @@ pub(super) fn summary(sample: &Sample) -> String {
         let depth = significant(sample.depth_mean.counted);
         line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
     }
+    if let Some(pace) = attribute(sample) {
+        let further = pace.further();
+        line(&mut text, "pace set by", &format!("{}.{further}", pace.brief()));
+    }
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
@@ -49,7 +58,7 @@ pub(super) fn summary(sample: &Sample) -> String {
     if let Some(block) = &sample.block {
         line(&mut text, "device", &served(block));
     }
-    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_ref()) {
+    if let Some(phases) = sample.block.as_ref().and_then(|block| block.phases.as_deref()) {
         line(&mut text, "block layer", &lives(phases));
     }
     if let Some(parallel) = &sample.parallel {
@@ -225,6 +234,7 @@ mod tests {
             cpus: 2,
             cpu_numbers: Vec::new(),
             cpu_model: None,
+            governor: None,
             memory_bytes: Bytes(1 << 34),
             clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
             personalities: Vec::new(),
@@ -249,13 +259,13 @@ mod tests {
         for absent in ["response", "backlog", "verified", "workers", "obtained", "trim", "flush"] {
             assert!(!plain.contains(absent), "{absent}: {plain}");
         }
-        sample.open_loop = Some(OpenLoop { backlog_max: 7, backlog_at_end: 2, ..OpenLoop::default() });
+        sample.open_loop = Some(OpenLoop { backlog_max: 7, backlog_at_end: 2, ..OpenLoop::default() }.into());
         sample.parallel = Some(Parallel { bytes_at_first_finish: 1 << 20, ..Parallel::default() });
         sample.verified =
             Some(Verified { blocks: 9, wrong: 1, first_wrong: Some("bad".to_owned()), ..Default::default() });
         sample.workload.operation = halfpower_model::Operation::Write;
         sample.read = Some(Totals { requests: 5, bytes: 5, ..Totals::default() });
-        sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() });
+        sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() }.into());
         sample.instrument.obtained = vec!["sqpoll".to_owned()];
         let text = summary(&sample);
         for told in ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 req", "sqpoll"]

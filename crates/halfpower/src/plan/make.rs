@@ -5,7 +5,7 @@ use super::{
 };
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, TargetKind, Workload, WorkloadSpec};
+use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Offer, TargetKind, Workload, WorkloadSpec};
 use std::collections::HashMap;
 
 /// What was said beside the study, on the command line say.
@@ -31,6 +31,8 @@ pub(crate) struct Overrides {
     pub targets: Vec<String>,
     /// How many test files in each directory; none where nobody said.
     pub files: Option<u32>,
+    /// What the targets cost; none where nobody said.
+    pub offer: Option<Offer>,
 }
 
 /// Why there is no plan. Each message ends with the remedy.
@@ -99,6 +101,7 @@ impl Plan {
             target: named(environment),
             targets: overrides.targets.clone(),
             files: overrides.files,
+            offer: overrides.offer,
             refill_bytes,
             test_file_bytes: overrides.test_file,
             file_bytes: overrides.each_file,

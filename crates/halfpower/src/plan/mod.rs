@@ -18,7 +18,7 @@ pub(crate) use make::{Overrides, PlanError};
 use crate::study::{Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
-use halfpower_model::{Buffering, Bytes, CpuAccounting, Nanoseconds, Workload};
+use halfpower_model::{Buffering, Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The name of the stored form.
@@ -52,6 +52,9 @@ pub(crate) struct Plan {
     /// How many test files are made in each directory; none for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
+    /// What the targets cost; none where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<Offer>,
     /// What filling the files again takes after a trial that left holes in them; 0 where none does.
     #[serde(default, skip_serializing_if = "is_none")]
     pub refill_bytes: Bytes,

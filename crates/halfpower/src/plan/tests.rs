@@ -19,6 +19,7 @@ fn environment(size: Bytes) -> Environment {
         cpus: 2,
         cpu_numbers: Vec::new(),
         cpu_model: None,
+        governor: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
         personalities: Personality::ALL

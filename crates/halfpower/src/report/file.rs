@@ -20,11 +20,11 @@ const ATTEMPTS: u32 = 100;
 ///
 /// # Errors
 /// When the name belongs to something else, or the directory cannot be written.
-pub(crate) fn write_atomically(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write_atomically(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
     check_replaceable(path)?;
     let (temporary, mut file) = create_beside(path)?;
     let written = file
-        .write_all(text.as_bytes())
+        .write_all(content.as_ref())
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&temporary, path))
         .with_context(|| format!("cannot write {}", path.display()));

@@ -12,10 +12,11 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// The templates by name. The names end in `.html`, which is what turns escaping on.
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("parts.html", include_str!("parts.html")),
     ("frame.html", include_str!("frame.html")),
     ("report.html", include_str!("report.html")),
+    ("comparison.html", include_str!("comparison/comparison.html")),
     ("reading.html", include_str!("reading/reading.html")),
 ];
 const STYLE: &str = include_str!("report.css");

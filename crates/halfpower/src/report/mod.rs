@@ -8,6 +8,7 @@ mod chart;
 mod comparison;
 mod file;
 mod html;
+mod noise;
 mod pyramid;
 mod reading;
 mod stored;
@@ -18,13 +19,14 @@ mod tests;
 mod view;
 mod wrap;
 
-pub(crate) use comparison::comparison_text;
+pub(crate) use comparison::{ComparisonInput, comparison_html, comparison_text};
 pub(crate) use file::write_atomically;
 pub(crate) use html::html;
 pub(crate) use reading::{ReadingInput, reading_html};
 pub(crate) use stored::Analysed;
 pub(crate) use summary::summary;
 
+use halfpower_analysis::comparison::Noise;
 use halfpower_analysis::{Analysis, Observed};
 use halfpower_model::sample::Program;
 use halfpower_model::{Environment, Finding, FindingCode, Reach};
@@ -52,6 +54,8 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) program: &'a Program,
     /// What the samples say.
     pub(crate) analysis: &'a Analysis,
+    /// What the same differed by, where the run measured that.
+    pub(crate) noise: Option<&'a Noise>,
     /// Workloads that were not run, each with the reason.
     pub(crate) skipped: &'a [(String, String)],
     /// The plan in a paragraph.

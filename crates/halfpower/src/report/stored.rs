@@ -3,8 +3,10 @@
 use super::{ReportInput, RunStatus as Course};
 use crate::harmless::harmless;
 use crate::plan::Plan;
-use crate::store::{Run, RunId, RunStatus, Store, StoredSample};
-use halfpower_analysis::{Analysis, Observed, analyse_beside};
+use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
+use halfpower_analysis::comparison::{Noise, against_itself};
+use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
+use halfpower_model::Offer;
 
 /// A stored run, analysed.
 #[derive(Debug)]
@@ -12,6 +14,8 @@ pub(crate) struct Analysed {
     pub(super) run: Run,
     pub(super) samples: Vec<StoredSample>,
     pub(super) analysis: Analysis,
+    /// Of a run that measured the same twice.
+    noise: Option<Noise>,
 }
 
 impl Analysed {
@@ -20,18 +24,38 @@ impl Analysed {
     /// # Errors
     /// When there is no such run, or it is damaged.
     pub(crate) fn load(store: &Store, id: RunId) -> anyhow::Result<Self> {
+        let offer = store.run(id)?.plan.and_then(|plan| plan.offer);
+        Analysed::load_at(store, id, offer)
+    }
+
+    /// The same, at another price than the run's or at none.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_at(store: &Store, id: RunId, offer: Option<Offer>) -> anyhow::Result<Self> {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
-        let analysis = analyse_beside(&observed(&samples), memory.as_ref());
-        Ok(Analysed { run, samples, analysis })
+        Ok(Analysed::of(run, samples, &Beside { memory: memory.as_ref(), offer: offer.as_ref() }))
+    }
+
+    fn of(run: Run, samples: Vec<StoredSample>, beside: &Beside<'_>) -> Self {
+        let observed = observed(&samples);
+        let analysis = analyse_beside(&observed, beside);
+        let is_twice = run.kind == RunKind::Aa;
+        let noise = if is_twice { against_itself(&observed, run.seed) } else { None };
+        Analysed { run, samples, analysis, noise }
+    }
+
+    /// What the same differed by, where that was measured.
+    pub(crate) fn noise(&self) -> Option<&Noise> {
+        self.noise.as_ref()
     }
 
     /// Analysed once more, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {
-        let analysis = analyse_beside(&observed(&self.samples), None);
-        Analysed { analysis, ..self }
+        Analysed::of(self.run, self.samples, &Beside::default())
     }
 
     /// Whether anything was measured.
@@ -65,6 +89,7 @@ impl Analysed {
             environment: &self.run.environment,
             program: &self.run.program,
             analysis: &self.analysis,
+            noise: self.noise.as_ref(),
             skipped: &skipped,
             plan: &paragraph,
             samples: &samples,
@@ -99,6 +124,7 @@ impl Analysed {
             "environment": self.run.environment,
             "samples": self.samples.len(),
             "analysis": self.analysis,
+            "noise": self.noise,
         })
     }
 }

@@ -2,29 +2,55 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
-use super::pyramid;
 use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
-use halfpower_model::{Environment, Estimate, Finding, FindingCode};
+use super::{noise, pyramid};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Reach};
 
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
+
+/// What is told besides, what makes other figures wrong first, and what each is called.
+const ALSO: [(FindingCode, &str); 10] = [
+    (FindingCode::CacheHits, "a cache answered"),
+    (FindingCode::Drift, "changed over time"),
+    (FindingCode::WriterCollapse, "writers collapse"),
+    (FindingCode::Misalignment, "misaligned"),
+    (FindingCode::SmallWritePenalty, "read before write"),
+    (FindingCode::ExtensionCost, "extending files"),
+    (FindingCode::Dip, "dip"),
+    (FindingCode::Asymmetry, "reads and writes apart"),
+    (FindingCode::TailLatency, "long tail"),
+    (FindingCode::ProcessorSaturation, "processor full"),
+];
+/// How many of them.
+const ALSO_SHOWN: usize = 6;
 
 /// A screen of lines. No line is longer than `width` columns (20 at least); without `colour` there are no escape
 /// sequences.
 pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     heading(&mut page, input);
+    if let Some(noise) = input.noise {
+        page.gap();
+        page.paragraph("", &[(Style::Strong, &noise.sentence)]);
+        page.table(&["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
+    }
     page.table(&["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
     page.table(&head, &sequential(input));
     page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
+    page.table(&["Workload", "what sets its pace"], &pace(input));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
+    page.table(&["Price", "of accesses and capacity"], &briefs(input, FindingCode::Price));
+    page.table(&["Also seen", ""], &also_seen(input));
     pyramids(&mut page, input);
     page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));
-    if input.analysis.findings.is_empty() {
+    let is_also =
+        |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
+    if input.analysis.findings.iter().all(is_also) {
         page.table(&["Workload", "throughput", "rate"], &cells(input));
     }
     recommendation(&mut page, input);
@@ -60,6 +86,35 @@ fn place(environment: &Environment) -> String {
 /// The findings of a kind whose figures are of the storage: subject and claim.
 fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
     input.findings_of_storage(code).map(|finding| vec![finding.subject.clone(), finding.brief.clone()]).collect()
+}
+
+/// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.
+fn pace(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+    let is_alone = input.analysis.cells.len() == 1;
+    let row = |finding: &Finding| vec![finding.subject.clone(), finding.brief.clone()];
+    input.findings(FindingCode::Owner).filter(|_| is_alone).map(row).collect()
+}
+
+/// What else is told of the storage, and where a cache stood in for it: a line each, and how many more there are.
+fn also_seen(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+    let matters = |finding: &&Finding| {
+        let is_of_memory = finding.reach == Reach::Memory && finding.code == FindingCode::Dip;
+        let is_news = !["undecided", "no difference"].iter().any(|word| finding.brief.starts_with(word));
+        is_news && !is_of_memory
+    };
+    let all = ALSO.iter().flat_map(|(code, name)| {
+        input
+            .findings(*code)
+            .filter(matters)
+            .map(move |finding| (*name, format!("{}: {}", finding.subject, finding.brief)))
+    });
+    let mut rows: Vec<Vec<String>> = all.map(|(name, words)| vec![name.to_owned(), words]).collect();
+    let more = rows.len().saturating_sub(ALSO_SHOWN);
+    rows.truncate(ALSO_SHOWN);
+    if more > 0 {
+        rows.push(vec![format!("and {more} more"), "in the report".to_owned()]);
+    }
+    rows
 }
 
 /// Half-power size and processor cost of every sequential series.
@@ -109,8 +164,13 @@ fn longest_queued(input: &ReportInput<'_>) -> Vec<Vec<String>> {
 /// What each workload gave: all there is where no claim can be made.
 fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     let cells = &input.analysis.cells;
-    let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| cell.bytes_per_s.repetitions > 0);
-    measured.map(|(cell, name)| vec![name, cell.bytes_per_s.to_string(), cell.requests_per_s.to_string()]).collect()
+    let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
+    let is_told = |estimate: &Estimate| estimate.repetitions > 0;
+    let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| figures(cell).iter().any(is_told));
+    let row = |(cell, name): (&CellSummary, String)| {
+        [name].into_iter().chain(figures(cell).into_iter().filter(is_told).map(|figure| figure.to_string())).collect()
+    };
+    measured.map(row).collect()
 }
 
 fn recommendation(page: &mut Page, input: &ReportInput<'_>) {

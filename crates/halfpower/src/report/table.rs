@@ -1,6 +1,7 @@
 //! The tables of the report: figures with their units, one place for each.
 
 use super::chart::Chart;
+use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed};
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::sample::Program;
@@ -134,6 +135,55 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
     )
 }
 
+/// Every model and how far it is off; none without models.
+pub(super) fn of_models(models: &Models) -> Option<Table> {
+    let by_size = models.service_times.iter().flat_map(|model| {
+        model.pieces.iter().map(|piece| {
+            let what = format!("fixed time and rate, {} to {}", piece.from, piece.to);
+            let knee = named("half of the rate at", piece.half_size);
+            [
+                model.subject.clone(),
+                what,
+                figure(Some(piece.fixed)),
+                figure(piece.rate),
+                knee,
+                off(model.relative_error),
+            ]
+        })
+    });
+    let by_load = models.concurrency.iter().map(|model| {
+        let knee = named(if model.law == Law::UniversalScalability { "falls from" } else { "full at" }, model.knee);
+        let (alone, limit) = (figure(Some(model.alone)), figure(model.limit));
+        [model.subject.clone(), law(model), alone, limit, knee, off(model.relative_error)]
+    });
+    let by_targets = models.scaling.iter().map(|model| {
+        let what = "targets that share a limit".to_owned();
+        let each = named("each alone", Some(model.each));
+        [model.subject.clone(), what, NO_FIGURE.to_owned(), figure(model.limit), each, off(model.relative_error)]
+    });
+    let head = ["series", "model", "a request alone", "limit", "knee", "off on average"];
+    let table = Table::new(head, by_size.chain(by_load).chain(by_targets));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn law(model: &Concurrency) -> String {
+    match (model.law, model.contention, model.coherency) {
+        (Law::UniversalScalability, Some(contention), Some(coherency)) => {
+            format!("universal scalability law, α {}, β {}", significant(contention), significant(coherency))
+        }
+        (Law::Balanced, ..) => "closed network of equal stations".to_owned(),
+        _ => "queue that is bounded".to_owned(),
+    }
+}
+
+fn named(what: &str, estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(|| NO_FIGURE.to_owned(), |estimate| format!("{what} {estimate}"))
+}
+
+fn off(relative_error: f64) -> String {
+    format!("{} %", significant(100.0 * relative_error.max(1e-4)))
+}
+
 /// Every sample, in the order they were taken.
 pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
     let head = ["sample", "block", "workload", "length", "throughput", "requests/s", "p50", "p99", "remarks"];
@@ -191,7 +241,7 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
     // An instrument of the machine itself has no target.
     let named = target.kind != TargetKind::Null;
-    let facts: [(&str, Option<String>); 23] = [
+    let facts: [(&str, Option<String>); 26] = [
         ("target", (named && !target.path.is_empty()).then(|| target.path.clone())),
         ("other targets", (!others.is_empty()).then(|| others.join("; "))),
         ("size", bytes(target.size().filter(|_| named))),
@@ -200,8 +250,10 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("mount options", text(&target.mount_options)),
         ("device", text(&target.device)),
         ("model", text(&target.model)),
+        ("firmware", text(&target.firmware)),
         ("transport", text(&target.transport)),
         ("medium", medium),
+        ("write cache", text(&target.write_cache)),
         ("scheduler", text(&target.scheduler)),
         ("read-ahead", bytes(target.read_ahead_bytes)),
         ("logical block", bytes(target.logical_block_bytes)),
@@ -210,6 +262,7 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("host", known(&environment.host)),
         ("kernel", known(&environment.kernel)),
         ("processor", text(&environment.cpu_model)),
+        ("clock governor", text(&environment.governor)),
         ("processors", (environment.cpus > 0).then(|| environment.cpus.to_string())),
         ("memory", bytes(Some(environment.memory_bytes).filter(|memory| memory.0 > 0))),
         ("clock", clock_text(&environment.clock)),

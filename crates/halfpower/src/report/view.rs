@@ -3,7 +3,7 @@
 use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
-use super::{ReportInput, RunStatus};
+use super::{ReportInput, RunStatus, noise};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
@@ -20,6 +20,7 @@ pub(super) struct View<'a> {
     unfinished: Option<String>,
     verdict: Vec<&'a str>,
     key_figures: Vec<KeyFigure>,
+    noise: Option<Table>,
     recommendations: Vec<&'a str>,
     findings: Vec<FindingGroup<'a>>,
     pyramids: Vec<PyramidView<'a>>,
@@ -27,8 +28,11 @@ pub(super) struct View<'a> {
     absent: Vec<&'static str>,
     cells: Table,
     costs: Option<Table>,
+    models: Option<Table>,
     block_layer: Option<Table>,
     samples: Table,
+    /// How many samples are not in that table.
+    samples_left_out: usize,
     warnings: Vec<WarningView<'a>>,
     skipped: Option<Table>,
     environment: Table,
@@ -96,6 +100,9 @@ struct WarningView<'a> {
     samples: u32,
 }
 
+/// Rows of the table of samples: a browser is slow with more, and nobody reads them.
+const SAMPLES_SHOWN: usize = 2000;
+
 /// The kinds of findings that have a section, in its order. The recommendation stands above them all.
 const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Peak, "Peaks"),
@@ -125,6 +132,7 @@ impl<'a> View<'a> {
         let analysis = input.analysis;
         let (drawn, absent) = charts(input);
         let warnings = analysis.warnings.iter();
+        let samples_shown = input.samples.len().min(SAMPLES_SHOWN);
         View {
             title: input.title,
             version: &input.program.version,
@@ -136,6 +144,7 @@ impl<'a> View<'a> {
             unfinished: unfinished(input.status),
             verdict: verdict(input),
             key_figures: key_figures(input),
+            noise: input.noise.map(noise::table),
             recommendations: sentences(input, FindingCode::Recommendation),
             findings: GROUPS.iter().filter_map(|(code, title)| group(input, *code, title)).collect(),
             pyramids: analysis.pyramids.iter().map(pyramid::view).collect(),
@@ -143,8 +152,10 @@ impl<'a> View<'a> {
             absent,
             cells: table::of_cells(&analysis.cells),
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
+            models: table::of_models(&analysis.models),
             block_layer: table::of_block_layer(&analysis.cells),
-            samples: table::of_samples(input.samples),
+            samples: table::of_samples(&input.samples[..samples_shown]),
+            samples_left_out: input.samples.len() - samples_shown,
             warnings: warnings
                 .map(|(warning, samples)| WarningView {
                     message: &warning.message,
@@ -185,7 +196,8 @@ fn half_power_of_reads<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a 
 /// What the reader came for: the highest figure, and the request sizes that get half of it.
 fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
     let peak = input.findings(FindingCode::Peak).take(1);
-    peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str()).collect()
+    let found = peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str());
+    input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).collect()
 }
 
 /// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and what holds requests back.

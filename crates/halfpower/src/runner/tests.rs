@@ -66,6 +66,7 @@ fn environment() -> Environment {
         cpus: 2,
         cpu_numbers: Vec::new(),
         cpu_model: None,
+        governor: None,
         memory_bytes: Bytes(1 << 34),
         clock,
         personalities: Personality::ALL.iter().map(works).collect(),

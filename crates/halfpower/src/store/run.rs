@@ -27,6 +27,8 @@ pub(crate) enum RunKind {
     Survey,
     /// `halfpower study run`.
     Study,
+    /// Either with `--aa`: the same measured twice.
+    Aa,
     /// `halfpower scrub` and the other instruments: it has a reading and no samples.
     Instrument,
     /// `halfpower import`: results of another program.
@@ -343,6 +345,7 @@ impl RunKind {
             RunKind::Io => "io",
             RunKind::Survey => "survey",
             RunKind::Study => "study",
+            RunKind::Aa => "aa",
             RunKind::Instrument => "instrument",
             RunKind::Import => "import",
         }
@@ -353,7 +356,7 @@ impl FromStr for RunKind {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study, RunKind::Instrument, RunKind::Import];
+        let kinds = [RunKind::Io, RunKind::Survey, RunKind::Study, RunKind::Aa, RunKind::Instrument, RunKind::Import];
         kinds.into_iter().find(|kind| kind.word() == word).ok_or_else(|| format!("`{word}` is no kind of run"))
     }
 }

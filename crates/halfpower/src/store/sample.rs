@@ -3,8 +3,11 @@
 use super::Store;
 use super::error::{During, StoreError};
 use super::run::{RunId, json};
-use halfpower_model::Sample;
-use rusqlite::ErrorCode;
+use halfpower_model::{Environment, Sample, Shared};
+use rusqlite::{ErrorCode, Row};
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 /// A sample and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,24 +54,114 @@ impl Store {
     /// When a record is damaged, or they cannot be read.
     pub(crate) fn samples(&self, run: RunId) -> Result<Vec<StoredSample>, StoreError> {
         const ACTION: &str = "read the samples of a run";
-        let sql = "SELECT id, cell, block, record FROM samples WHERE run_id = ? ORDER BY id";
+        // By the numbers that the run's samples lie between: found by the index of runs, the records would be sorted
+        // in a temporary file.
+        let sql = "SELECT id, cell, block, record FROM samples
+                   WHERE id BETWEEN (SELECT min(id) FROM samples WHERE run_id = ?1)
+                       AND (SELECT max(id) FROM samples WHERE run_id = ?1) AND +run_id = ?1
+                   ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let mut rows = statement.query((run.0,)).during(ACTION)?;
-        let mut samples = Vec::new();
-        while let Some(row) = rows.next().during(ACTION)? {
-            let id: i64 = row.get(0).during(ACTION)?;
-            let damaged = |source| StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source };
-            let cell: i64 = row.get(1).map_err(|error| damaged(error.into()))?;
-            samples.push(StoredSample {
-                id,
-                cell: usize::try_from(cell).map_err(|error| damaged(error.into()))?,
-                block: row.get(2).map_err(|error| damaged(error.into()))?,
-                sample: serde_json::from_str(
-                    row.get_ref(3).during(ACTION)?.as_str().map_err(|error| damaged(error.into()))?,
-                )
-                .map_err(|error| damaged(error.into()))?,
+        let mut samples: Vec<StoredSample> = Vec::with_capacity(self.count_samples(run)?);
+        let mut read = || {
+            let mut batch = Vec::new();
+            while batch.len() < BATCH
+                && let Some(row) = rows.next().during(ACTION)?
+            {
+                batch.push(Record::of(run, row)?);
+            }
+            Ok(batch)
+        };
+        let mut batch = read()?;
+        while !batch.is_empty() {
+            let like = samples.last().map(|stored| stored.sample.environment.clone());
+            let (parsed, next) = thread::scope(|scope| {
+                let threads = parse(scope, run, &batch, like.as_ref());
+                let next = read();
+                (threads.into_iter().map(joined).collect::<Vec<_>>(), next)
             });
+            for part in parsed {
+                part?.into_iter().for_each(|stored| keep(&mut samples, stored));
+            }
+            batch = next?;
         }
         Ok(samples)
     }
+
+    fn count_samples(&self, run: RunId) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM samples WHERE run_id = ?";
+        let count = self.connection.query_row(sql, (run.0,), |row| row.get::<_, i64>(0));
+        count.during("count the samples of a run").map(|count| usize::try_from(count).unwrap_or_default())
+    }
+}
+
+/// Records that are parsed at once: some 6 MB of text.
+const BATCH: usize = 1024;
+/// Fewer are not worth a thread.
+const BATCH_OF_THREAD: usize = 64;
+
+/// A row before it is parsed.
+struct Record {
+    id: i64,
+    cell: usize,
+    block: u32,
+    text: String,
+}
+
+impl Record {
+    fn of(run: RunId, row: &Row<'_>) -> Result<Record, StoreError> {
+        let id: i64 = row.get(0).during("read the samples of a run")?;
+        let damaged = |error: Box<dyn std::error::Error + Send + Sync>| damaged(run, id, error);
+        let cell: i64 = row.get(1).map_err(|error| damaged(error.into()))?;
+        Ok(Record {
+            id,
+            cell: usize::try_from(cell).map_err(|error| damaged(error.into()))?,
+            block: row.get(2).map_err(|error| damaged(error.into()))?,
+            text: row.get(3).map_err(|error| damaged(error.into()))?,
+        })
+    }
+
+    /// Parses it; an environment that is like the one given is shared with it.
+    fn parse(&self, run: RunId, like: Option<&Shared<Environment>>) -> Result<StoredSample, StoreError> {
+        let mut sample: Sample =
+            serde_json::from_str(&self.text).map_err(|error| damaged(run, self.id, error.into()))?;
+        // Lists are parsed into room for more than they mostly have, which of many samples is a tenth of all memory.
+        sample.intervals.shrink_to_fit();
+        sample.workers.shrink_to_fit();
+        sample.cpu.kernel_threads.shrink_to_fit();
+        like.into_iter().for_each(|like| sample.environment.share(like));
+        Ok(StoredSample { id: self.id, cell: self.cell, block: self.block, sample })
+    }
+}
+
+fn damaged(run: RunId, id: i64, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
+    StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source }
+}
+
+/// What a thread makes of its part of the records.
+type Parsed = Result<Vec<StoredSample>, StoreError>;
+
+/// Begins to parse the records on all processors, each thread a part of them.
+fn parse<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    run: RunId,
+    records: &'scope [Record],
+    like: Option<&'scope Shared<Environment>>,
+) -> Vec<ScopedJoinHandle<'scope, Parsed>> {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let part = records.len().div_ceil(threads).max(BATCH_OF_THREAD);
+    let parse = move |part: &[Record]| part.iter().map(|record| record.parse(run, like)).collect();
+    records.chunks(part).map(|part| scope.spawn(move || parse(part))).collect()
+}
+
+fn joined(thread: ScopedJoinHandle<'_, Parsed>) -> Parsed {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Adds a sample. Most of a run are of one environment; a hundred thousand copies of it would fill the memory.
+fn keep(samples: &mut Vec<StoredSample>, mut stored: StoredSample) {
+    if let Some(before) = samples.last() {
+        stored.sample.environment.share(&before.sample.environment);
+    }
+    samples.push(stored);
 }

@@ -22,6 +22,7 @@ fn environment() -> Environment {
         cpus: 2,
         cpu_numbers: Vec::new(),
         cpu_model: None,
+        governor: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 12.5 },
         personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None }],
@@ -164,6 +165,24 @@ fn a_sample_is_never_replaced_and_needs_its_run() {
     let again = begin(&mut store);
     assert!(again > id, "numbers are not used twice");
     assert!(store.samples(again).unwrap().is_empty());
+}
+
+#[test]
+fn runs_that_were_measured_at_once_keep_their_samples_apart() {
+    let (_directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let runs = [begin(&mut store), begin(&mut store)];
+    // Several parts of a batch, and more than one of them.
+    for block in 0..200 {
+        for (cell, run) in runs.iter().enumerate() {
+            store.add_sample(*run, cell, block, &sample()).unwrap();
+        }
+    }
+    for (cell, run) in runs.into_iter().enumerate() {
+        let samples = store.samples(run).unwrap();
+        assert!(samples.iter().all(|stored| stored.cell == cell && stored.sample == sample()));
+        assert!(samples.iter().map(|stored| stored.block).eq(0..200));
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 
-use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Plugin, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Plugin, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 /// The studies in the binary: name and text.
@@ -39,6 +39,8 @@ pub(crate) struct Study {
     pub test_file: Option<Bytes>,
     /// What levels below the target advertise, where the kernel does not tell.
     pub peaks: Vec<GivenPeak>,
+    /// What the targets cost.
+    pub offer: Option<Offer>,
     /// How each cell is measured.
     pub trial: Trial,
     /// The sweeps, in the order of the file; never empty.
@@ -119,6 +121,15 @@ impl Study {
         self.sweeps.extend(other.sweeps);
         let limits = self.trial.time_limit.zip(other.trial.time_limit);
         self.trial.time_limit = limits.map(|(own, more)| Nanoseconds(own.0 + more.0));
+        self
+    }
+
+    /// The same with twice as many repetitions, and the time that they may take.
+    #[must_use]
+    pub(crate) fn twice(mut self) -> Study {
+        let repetitions = &mut self.trial.repetitions;
+        (repetitions.min, repetitions.max) = (repetitions.min.saturating_mul(2), repetitions.max.saturating_mul(2));
+        self.trial.time_limit = self.trial.time_limit.map(|limit| Nanoseconds(limit.0.saturating_mul(2)));
         self
     }
 

@@ -6,7 +6,7 @@ use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
 use super::value::{self, LARGEST};
 use super::{Order, Repetitions, Study, Sweep, Trial};
-use halfpower_model::{Bytes, GivenPeak, Nanoseconds, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Price, WorkloadSpec};
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 /// Longest text that is read at all.
 const MOST_TEXT: usize = 1 << 20;
 const STUDY: &[&str] = &["name", "question", "target", "trial", "workload", "sweep"];
-const TARGET: &[&str] = &["size", "pap"];
+const TARGET: &[&str] = &["size", "pap", "price", "capacity"];
 /// Levels that may be given; a limit is set, not advertised.
 const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
 const TRIAL: &[&str] =
@@ -45,13 +45,21 @@ pub(super) fn study(file: &str, text: &str) -> Result<Study, StudyErrors> {
     let test_file = target.get("size").and_then(|size| size.read(&mut diagnostics, |v| value::size(v, LARGEST)));
     let peaks = table_at(&target, "pap", LEVELS, &mut diagnostics).unwrap_or_default();
     let peaks: Vec<GivenPeak> = peaks.iter().filter_map(|(level, rate)| peak(level, rate, &mut diagnostics)).collect();
+    let offer = offer(&target, &mut diagnostics);
     let trial_keys = table_at(&keys, "trial", TRIAL, &mut diagnostics).unwrap_or_default();
     let (trial, timing) = trial(&trial_keys, &mut diagnostics);
     let sweeps = sweeps(&keys, &timing, &mut diagnostics);
     match name {
-        Some(name) if diagnostics.is_empty() => {
-            Ok(Study { name, question, test_file: test_file.map(Bytes), peaks, trial, sweeps, text: text.to_owned() })
-        }
+        Some(name) if diagnostics.is_empty() => Ok(Study {
+            name,
+            question,
+            test_file: test_file.map(Bytes),
+            peaks,
+            offer,
+            trial,
+            sweeps,
+            text: text.to_owned(),
+        }),
         _ => Err(diagnostics.into_errors(file)),
     }
 }
@@ -63,6 +71,27 @@ fn peak(level: &str, rate: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) ->
         let given = format!("{level}={text}").parse::<GivenPeak>();
         given.map_err(|error| Problem::new(error.to_string(), "write a rate, such as \"3500MB/s\""))
     })
+}
+
+/// What the targets cost and hold.
+fn offer(target: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Option<Offer> {
+    const FORM: &str = "write a price, such as \"199USD\"";
+    let price = target.get("price").and_then(|price| {
+        price.read(diagnostics, |value| {
+            let text = value.as_str().or_else(|| value.as_integer().map(|number| number.as_str()));
+            let text = text.or_else(|| value.as_float().map(|number| number.as_str()));
+            let text = text.ok_or_else(|| value::is_not(value, "a price, such as \"199USD\""))?;
+            text.parse::<Price>().map_err(|error| Problem::new(error.to_string(), FORM))
+        })
+    });
+    let found = target.get("capacity");
+    let capacity = found.and_then(|size| size.read(diagnostics, |v| value::size(v, LARGEST)));
+    if let Some(found) = found.filter(|_| !target.contains_key("price")) {
+        let problem =
+            Problem::new("`capacity` says what a price buys, and there is none", "add `price`, or leave it out");
+        diagnostics.wrong(found.key.clone(), problem);
+    }
+    price.map(|price| Offer { price, capacity: capacity.map(Bytes) })
 }
 
 /// The keys of a table that may be there.

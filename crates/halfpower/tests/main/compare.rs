@@ -62,3 +62,45 @@ fn what_cannot_be_compared_is_refused() {
     assert!(matches!(same.status, Some(3 | 4)), "one sample is never equivalent: {}", same.stdout);
     assert!(same.stdout.contains("Measured on the same, as far as the samples tell."), "{}", same.stdout);
 }
+
+/// Two workloads that are nothing but the program's own loop, twice.
+const LOOP: &str = r#"
+name = "loop"
+[trial]
+repetitions = { min = 2, max = 2 }
+[[sweep]]
+name = "depths"
+operation = "read"
+personality = "null"
+depth = [1, 8]
+requests = 2000
+size = "1MiB"
+"#;
+
+#[test]
+fn what_the_same_differs_by_is_measured_and_can_be_compared_by() {
+    let lab = Lab::new();
+    lab.write("loop.toml", LOOP.as_bytes());
+    let study = ["study", "run", "loop.toml", "--target", "null:", "--report=aa.html"];
+    let twice = lab.run(study.into_iter().chain(["--aa"]));
+    assert_eq!(twice.status, Some(0), "{}", twice.stderr);
+    assert!(twice.stdout.contains("Noise of this machine: the same twice differed"), "{}", twice.stdout);
+    assert_eq!(lab.samples(1).len(), 2 * 2 * 2, "each workload twice as often");
+    assert!(std::fs::read_to_string(lab.path("aa.html")).unwrap().contains(">Noise<"));
+    let found = lab.json(["runs", "show", "1", "--json"]);
+    let margin = found["noise"]["figures"][0]["largest_margin"].as_f64().unwrap();
+    assert!(margin >= 0.02, "never less than usual: {margin}");
+    for _ in 0..2 {
+        assert_eq!(lab.run(study).status, Some(0));
+    }
+    lab.refuses(["compare", "2", "3", "--margin-from=2"], 2, "did not measure the same twice");
+    lab.refuses(["compare", "2", "3", "--margin-from=1", "--threshold=5%"], 2, "cannot be used with");
+    let compared = lab.run(["compare", "2", "3", "--margin-from=1", "--json", "--report=change.html"]);
+    assert!(matches!(compared.status, Some(0 | 3 | 4)), "{}", compared.stderr);
+    let document: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+    let margins =
+        document["cells"].as_array().unwrap().iter().map(|cell| cell["changes"][0]["margin"].as_f64().unwrap());
+    assert_eq!(margins.fold(0.0, f64::max), margin, "the workloads are those that were measured");
+    let page = std::fs::read_to_string(lab.path("change.html")).unwrap();
+    assert!(page.contains("Run 3 against run 2") && page.contains("<rect class=\"margin\""));
+}

@@ -50,6 +50,38 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
 }
 
 #[test]
+fn a_run_is_written_for_other_programs_too() {
+    let lab = Lab::new();
+    lab.write("trace.csv", TRACE.as_bytes());
+    let run = lab.json(["import", "--json", "trace.csv"])["run"].to_string();
+    let exported = |form: &str| {
+        let exported = lab.run(["export", &run, "--format", form]);
+        assert_eq!(exported.status, Some(0), "{form}: {}", exported.stderr);
+        exported.stdout
+    };
+    assert!(exported("openmetrics").ends_with("# EOF\n"));
+    for (form, name) in [("csv", "t.csv"), ("fio", "f.json")] {
+        lab.write(name, exported(form).as_bytes());
+        let again = lab.json(["import", "--json", name]);
+        assert_eq!((&again["samples"], &again["format"]), (&Value::from(3), &Value::from(form)));
+    }
+    // A trace has no latencies: nothing is left, and that is said.
+    let none = lab.run(["export", &run, "--format", "hdr"]);
+    assert_eq!(none.status, Some(1));
+    assert!(none.stderr.contains("left out: sample 1: it failed, or its latencies"), "{}", none.stderr);
+
+    std::fs::create_dir(lab.path("out")).unwrap();
+    let files = lab.run(["export", &run, "--format", "fio", "--output", "out"]);
+    assert_eq!(files.status, Some(0), "{}", files.stderr);
+    assert!(lab.path("out/8KiB-direct/repetition-1/randread-2-1.json").is_file());
+    let refused = lab.run(["export", &run, "--format", "csv", "--output", "out"]);
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.stderr.contains("out is a folder"), "{}", refused.stderr);
+    let kept = lab.run(["export", &run, "--output", "trace.csv"]);
+    assert_eq!((kept.status, std::fs::read_to_string(lab.path("trace.csv")).unwrap()), (Some(1), TRACE.to_owned()));
+}
+
+#[test]
 fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
     let lab = Lab::new();
     lab.write("a.csv", TRACE.as_bytes());
@@ -110,6 +142,15 @@ fn the_windows_2000_study_s_traces_give_back_its_text() {
         let cost_us = figure(&trace(buffered), "write", 1, "/cpu/lower_us_per_request");
         assert!((1_500.0..2_500.0).contains(&cost_us), "{buffered}: {cost_us}");
     }
+    // PIO costs a tenth of the reads; what it costs the processor is in interrupts, which no process is charged for.
+    let pio = trace("random-unbuffered-pio.csv");
+    for (depth, expected) in [(1, 1.11), (32, 1.18)] {
+        let times = rate(&fireball, "read", depth) / rate(&pio, "read", depth);
+        assert!((times - expected).abs() < 0.01, "depth {depth}: {times}");
+    }
+    for samples in [&fireball, &pio] {
+        assert!(figure(samples, "read", 1, "/cpu/lower_us_per_request") < 100.0);
+    }
     // Every trace has sizes in MB and nothing but the random workloads of its name.
     for entry in std::fs::read_dir(&folder).unwrap() {
         let samples = samples(&lab, &entry.unwrap().path());
@@ -143,6 +184,13 @@ fn the_kernel_report_s_output_gives_its_collapse() {
         assert!((found - expected).abs() < 0.05, "{workers} writers: {found}");
         let direct = times("direct", workers, children);
         assert!((0.9..1.1).contains(&direct), "{workers} direct writers: {direct}");
+    }
+    // By themselves: status 3, and where the cause is.
+    let compared = lab.run(["compare", "2", "1"]);
+    let said = compared.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(compared.status, Some(3), "{said}");
+    for words in ["throughput 9.23 times lower", "throughput 5.14 times lower", "the cause is above the device"] {
+        assert!(said.contains(words), "{words}: {said}");
     }
     // The one exception: what the parent saw of two direct writers.
     assert!(times("direct", 2, "/parallel/parent_bytes_per_s") > 1.7);

@@ -3,6 +3,7 @@
 //! Nothing here depends on how fast the storage is. A test that needs root, a loop device or direct I/O says
 //! `skipped: …` on standard error where it is not to be had.
 
+mod attribution;
 mod compare;
 mod crash;
 mod device;
@@ -15,6 +16,7 @@ mod json;
 mod memory;
 mod ordinary;
 mod plugin;
+mod price;
 mod pyramid;
 mod refusal;
 mod safety;

@@ -50,20 +50,29 @@ impl Throttle {
     }
 
     fn limit(&self, device: &Loop, bytes_per_s: u64) {
-        let number = std::fs::metadata(&device.0).unwrap().rdev();
-        let line = format!("{}:{} {bytes_per_s}", rustix::fs::major(number), rustix::fs::minor(number));
-        std::fs::write(self.0.join("blkio.throttle.read_bps_device"), line).unwrap();
+        self.set("read_bps", device, bytes_per_s);
     }
 
-    /// Runs the program in the group.
+    fn set(&self, what: &str, device: &Loop, limit: u64) {
+        let number = std::fs::metadata(&device.0).unwrap().rdev();
+        let line = format!("{}:{} {limit}", rustix::fs::major(number), rustix::fs::minor(number));
+        std::fs::write(self.0.join(format!("blkio.throttle.{what}_device")), line).unwrap();
+    }
+
+    /// Runs the program in the group; gives its document.
     fn json(&self, lab: &Lab, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.said(lab, &[arguments, &["--json"]].concat())).unwrap()
+    }
+
+    /// The same; gives what it says.
+    fn said(&self, lab: &Lab, arguments: &[&str]) -> String {
         let enter = format!("echo $$ > '{}' && exec \"$0\" \"$@\"", self.0.join("cgroup.procs").display());
         let mut command = Command::new("sh");
-        command.args(["-c", &enter, PROGRAM]).args(arguments).args(["--json", "--no-store"]);
+        command.args(["-c", &enter, PROGRAM]).args(arguments).arg("--no-store");
         command.current_dir(lab.path("")).env("XDG_DATA_HOME", lab.path("home")).stdin(Stdio::null());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        String::from_utf8(output.stdout).unwrap()
     }
 }
 
@@ -168,6 +177,40 @@ fn a_survey_under_a_limit_is_longer_and_says_why() {
     let why = limited["lengthened"].as_str().unwrap();
     assert!(why.contains("control group blkio:/halfpower-test-"), "{why}");
     assert!(durations_s(&limited).iter().all(|duration_s| *duration_s == 1.5), "{limited}");
+}
+
+#[test]
+fn a_limit_that_is_reached_is_named_and_one_that_is_not_is_ruled_out() {
+    let Some(throttle) = Throttle::new() else { return };
+    let lab = Lab::new();
+    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
+        return skip("no loop device is to be had");
+    };
+    let io = [
+        "io",
+        device.name(),
+        "--buffering=direct",
+        "--depth=4",
+        "--request-size=16KiB",
+        "--warmup=300ms",
+        "--duration=1s",
+    ];
+    let pace = |what: &str| {
+        let said = throttle.said(&lab, &io);
+        let line = said.lines().find(|line| line.trim_start().starts_with("pace set by")).unwrap().to_owned();
+        assert!(line.contains(what), "wanted {what}: {said}");
+        line
+    };
+    throttle.set("read_bps", &device, 6_000_000);
+    let line = pace("a control group's limit of bytes a second");
+    assert!(line.contains("of the 6 MB/s of reads that blkio:/halfpower-test-"), "{line}");
+    throttle.set("read_bps", &device, 1 << 50);
+    throttle.set("read_iops", &device, 150);
+    let line = pace("a control group's limit of requests a second");
+    assert!(line.contains("of the 150 requests/s (reads)"), "{line}");
+    throttle.set("read_iops", &device, 1 << 30);
+    let line = pace("the control group (");
+    assert!(!line.contains("a control group's limit"), "{line}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::Sample;
 use crate::environment::Environment;
 use crate::origin::Origin;
+use crate::shared::Shared;
 use crate::workload::Workload;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -69,7 +70,7 @@ impl<'de> Deserialize<'de> for Sample {
 
 impl Sample {
     /// A sample of another program, of which nothing is known yet but where it is from; see [`tell`](Self::tell).
-    pub fn imported(workload: Workload, environment: Environment, origin: Origin) -> Self {
+    pub fn imported(workload: Workload, environment: impl Into<Shared<Environment>>, origin: Origin) -> Self {
         let origin = Origin { unknown: UNKNOWN_AT_FIRST.into_iter().collect(), ..origin };
         Sample { origin: Some(origin), ..Sample::empty(workload, environment) }
     }

@@ -94,8 +94,8 @@ const _: fn(Workload) = |workload| {
 /// A key is named in every name that would not tell it otherwise, if any two of the workloads differ in it; a limit, a
 /// size or a warm-up only where nothing else tells two of them apart.
 pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
-    let words: Vec<String> = workloads.iter().map(ToString::to_string).collect();
-    let mut names = words.clone();
+    let mut names: Vec<String> = workloads.iter().map(ToString::to_string).collect();
+    let words = names.clone();
     for setting in SETTINGS.iter().filter(|setting| !shown.contains(&setting.key)) {
         let mut values: Vec<&Workload> = Vec::new();
         for workload in workloads {
@@ -103,14 +103,25 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
                 values.push(workload);
             }
         }
+        if values.len() < 2 {
+            continue;
+        }
+        // By all that is the same but for this setting, how many of its values give the same words: in a grid there are
+        // as many words to make as there are workloads, not the square of that.
+        let mut readings: HashMap<Workload, HashMap<String, usize>> = HashMap::new();
         for ((name, words), workload) in names.iter_mut().zip(&words).zip(workloads) {
-            let mut others = values.iter().filter(|other| !(setting.is_same)(workload, other));
-            let reads_alike = |other: &&Workload| {
-                let mut changed = (*workload).clone();
-                (setting.take)(&mut changed, other);
-                changed.to_string() == *words
-            };
-            if others.any(reads_alike) {
+            let mut rest = Workload { seed: 0, ..(*workload).clone() };
+            (setting.take)(&mut rest, values[0]);
+            let readings = readings.entry(rest).or_insert_with_key(|rest| {
+                let mut readings = HashMap::new();
+                for value in &values {
+                    let mut changed = rest.clone();
+                    (setting.take)(&mut changed, value);
+                    *readings.entry(changed.to_string()).or_default() += 1;
+                }
+                readings
+            });
+            if readings.get(words).is_some_and(|values| *values > 1) {
                 setting.add_to(name, workload);
             }
         }

@@ -1,12 +1,20 @@
 //! A run's samples in other forms. What a form cannot hold is left out and said, never bent.
 
 mod csv;
+mod fio;
+mod hdr;
+mod openmetrics;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod sqlio;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use crate::store::StoredSample;
 use clap::ValueEnum;
+
+pub(crate) use fio::files as fio_files;
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -17,12 +25,21 @@ pub(crate) enum Format {
     Csv,
     /// The sample records, a line each: nothing is lost
     Jsonl,
+    /// fio's JSON with histograms; into a folder, a file a sample, laid out for fio-plot
+    Fio,
+    /// A log of HdrHistogram: the latencies of each sample
+    Hdr,
+    /// OpenMetrics text, as Prometheus and its kin read it
+    Openmetrics,
+    /// The table as Parquet
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// What was written, and what could not be.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Exported {
-    pub(crate) text: String,
+    pub(crate) content: Vec<u8>,
     /// Samples that the form cannot hold, each with the reason.
     pub(crate) left_out: Vec<String>,
 }
@@ -30,15 +47,26 @@ pub(crate) struct Exported {
 /// Writes samples in a form.
 ///
 /// # Errors
-/// When a record cannot be written as JSON.
+/// When a record cannot be written.
 pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result<Exported> {
     Ok(match format {
         Format::Sqlio => sqlio::write(samples),
-        Format::Csv => Exported { text: csv::write(samples), left_out: Vec::new() },
-        Format::Jsonl => {
-            let lines: Result<Vec<String>, _> =
-                samples.iter().map(|stored| serde_json::to_string(&stored.sample)).collect();
-            Exported { text: lines?.into_iter().map(|line| line + "\n").collect(), left_out: Vec::new() }
-        }
+        Format::Csv => Exported { content: csv::write(samples).into_bytes(), ..Exported::default() },
+        Format::Jsonl => Exported { content: records(samples)?.into_bytes(), ..Exported::default() },
+        Format::Fio => fio::write(samples),
+        Format::Hdr => hdr::write(samples),
+        Format::Openmetrics => openmetrics::write(samples),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Exported { content: parquet::write(samples)?, ..Exported::default() },
     })
+}
+
+fn records(samples: &[StoredSample]) -> serde_json::Result<String> {
+    samples.iter().map(|stored| Ok(serde_json::to_string(&stored.sample)? + "\n")).collect()
+}
+
+impl Exported {
+    fn leave_out(&mut self, stored: &StoredSample, reason: &str) {
+        self.left_out.push(format!("sample {}: {reason}", stored.id));
+    }
 }

@@ -13,15 +13,14 @@ const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThread
 
 /// The rows.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
-    let mut text = HEADING.to_owned();
-    let mut left_out = Vec::new();
+    let mut exported = Exported { content: HEADING.into(), ..Exported::default() };
     for stored in samples {
         match row(&stored.sample) {
-            Ok(row) => text.push_str(&row),
-            Err(reason) => left_out.push(format!("sample {}: {reason}", stored.id)),
+            Ok(row) => exported.content.extend(row.into_bytes()),
+            Err(reason) => exported.leave_out(stored, reason),
         }
     }
-    Exported { text, left_out }
+    exported
 }
 
 fn row(sample: &Sample) -> Result<String, &'static str> {
@@ -53,7 +52,7 @@ fn row(sample: &Sample) -> Result<String, &'static str> {
     };
     let requests_per_s = sample.total.requests_per_s;
     let mib_per_s = requests_per_s * workload.request_size.0 as f64 / f64::from(1 << 20);
-    let elapsed = jiff::Span::new().milliseconds((sample.elapsed_s.min(1e12) * 1e3).round() as i64);
+    let elapsed = jiff::SignedDuration::from_millis((sample.elapsed_s * 1e3).round() as i64);
     let end = sample.started_at.checked_add(elapsed).map_err(|_| "its time of day is out of range")?;
     let time_s = workload.limits.duration.map_or(0, |duration| duration.0 / 1_000_000_000);
     let lower = sample.cpu.lower;

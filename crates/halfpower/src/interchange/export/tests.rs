@@ -2,8 +2,12 @@
 
 use super::*;
 use crate::interchange::import::{Format as From, Imported, import_bytes};
-use halfpower_model::sample::{Failure, Latency};
-use halfpower_model::{Environment, Histogram, Origin, Sample, Workload};
+use halfpower_model::sample::{CpuTime, Failure, Latency, Totals};
+use halfpower_model::workload::Mix;
+use halfpower_model::{
+    Buffering, Bytes, BytesPerSecond, Environment, Histogram, Operation, Origin, Pattern, Personality, RequestKind,
+    Sample, Workload,
+};
 use proptest::prelude::*;
 
 fn stored(samples: Vec<Sample>) -> Vec<StoredSample> {
@@ -11,9 +15,12 @@ fn stored(samples: Vec<Sample>) -> Vec<StoredSample> {
     (1..).zip(samples).map(store).collect()
 }
 
+fn written(samples: Vec<Sample>, format: Format) -> String {
+    String::from_utf8(export(&stored(samples), format).unwrap().content).unwrap()
+}
+
 fn again(samples: Vec<Sample>, format: Format, from: From) -> Imported {
-    let text = export(&stored(samples), format).unwrap().text;
-    import_bytes("again", text.as_bytes(), Some(from)).unwrap()
+    import_bytes("again", &export(&stored(samples), format).unwrap().content, Some(from)).unwrap()
 }
 
 const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),User(ms),\
@@ -24,7 +31,7 @@ fn a_row_of_a_trace_is_the_same_row_again() {
     let row = "0.52,66.97,read,8,1,H,1,120,24576000,120.01,16,234,Fri Mar 10 23:27:08 2000,DMA random unbuffered";
     let text = format!("{HEADING}\n{row}\n");
     let samples = import_bytes("trace", text.as_bytes(), None).unwrap().samples;
-    assert_eq!(export(&stored(samples), Format::Sqlio).unwrap().text, text);
+    assert_eq!(written(samples, Format::Sqlio), text);
 }
 
 #[test]
@@ -32,20 +39,72 @@ fn what_a_trace_cannot_say_is_left_out_with_the_reason() {
     let whole = Sample::empty(Workload::default(), Environment::unknown("a", None));
     let failed = Sample { failure: Some(Failure { code: "EIO".into(), message: String::new() }), ..whole.clone() };
     let unknown = Sample::imported(Workload::default(), Environment::unknown("a", None), Origin::default());
-    let odd = Sample {
-        workload: Workload { request_size: halfpower_model::Bytes(1500), ..Workload::default() },
-        ..whole.clone()
-    };
+    let odd = Sample { workload: Workload { request_size: Bytes(1500), ..Workload::default() }, ..whole.clone() };
     let exported = export(&stored(vec![whole, failed, unknown, odd]), Format::Sqlio).unwrap();
-    assert_eq!((exported.text.lines().count(), exported.left_out.len()), (2, 3));
+    assert_eq!((str::from_utf8(&exported.content).unwrap().lines().count(), exported.left_out.len()), (2, 3));
     assert!(exported.left_out[0].contains("sample 2: it failed"), "{:?}", exported.left_out);
+}
+
+#[test]
+fn of_fio_s_form_a_folder_has_a_file_a_sample() {
+    let sample = |depth, request_size| {
+        let way = (Pattern::Random, Buffering::Direct, Personality::Libaio);
+        let made = Made {
+            operation: Operation::Read,
+            way,
+            size_depth_workers: (request_size, depth, 1),
+            values: vec![5],
+            elapsed_ms: 1000,
+            cpu_s: 0.0,
+            note: None,
+        };
+        made.sample()
+    };
+    let place = |cell, block, sample| StoredSample { id: 1, cell, block, sample };
+    let warm = Sample { workload: Workload { seed: 9, ..sample(8, 4096).workload }, ..sample(8, 4096) };
+    let stored =
+        [place(0, 0, sample(8, 4096)), place(0, 1, sample(8, 4096)), place(1, 0, sample(1, 65536)), place(2, 0, warm)];
+    let (files, left_out) = fio_files(&stored);
+    let names: Vec<_> = files.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+    let expected = [
+        "4KiB-direct/repetition-1/randread-8-1.json",
+        "4KiB-direct/repetition-2/randread-8-1.json",
+        "64KiB-direct/repetition-1/randread-1-1.json",
+        "4KiB-direct-2/repetition-1/randread-8-1.json",
+    ];
+    assert_eq!((names, left_out.len()), (expected.to_vec(), 0));
+    let document: serde_json::Value = serde_json::from_str(&files[0].1).unwrap();
+    let job = &document["jobs"][0];
+    // What fio-plot looks up.
+    for path in ["/latency_ms/>=2000", "/latency_us/750", "/latency_ns/2", "/usr_cpu", "/sys_cpu", "/read/iops_stddev"]
+    {
+        assert!(job.pointer(path).is_some(), "{path}");
+    }
+    assert_eq!((&job["latency_ns"]["10"], &job["read"]["lat_ns"]["mean"]), (&100.0.into(), &5.0.into()));
+}
+
+#[test]
+fn open_metrics_have_whole_octaves_and_an_end() {
+    let mut sample = Sample::empty(Workload::default(), Environment::unknown("a\"b\\", None));
+    let mut histogram = Histogram::default();
+    [3, 4, 100].into_iter().for_each(|value| histogram.record(value));
+    sample.latency_histogram.read = Some(histogram);
+    let text = written(vec![sample], Format::Openmetrics);
+    let buckets: Vec<(&str, &str)> = text
+        .lines()
+        .filter_map(|line| line.split_once(",le=\"")?.1.split_once("\"} "))
+        .map(|(end, rest)| (end, rest.split(' ').next().unwrap()))
+        .collect();
+    let expected = [("0.000000003", "1"), ("0.000000007", "2"), ("0.000000127", "3"), ("+Inf", "3")];
+    assert!(expected.iter().all(|bucket| buckets.contains(bucket)) && buckets.len() == 7, "{buckets:?}");
+    assert!(text.contains("target=\"a\\\"b\\\\\"") && text.ends_with("# EOF\n"), "{text}");
 }
 
 #[test]
 fn a_table_has_a_row_a_sample_and_nothing_where_nothing_is_known() {
     let mut sample = Sample::imported(Workload::default(), Environment::unknown("a,\"b", None), Origin::default());
     sample.note = Some("=1+1".to_owned());
-    let text = export(&stored(vec![sample]), Format::Csv).unwrap().text;
+    let text = written(vec![sample], Format::Csv);
     let rows: Vec<&str> = text.split("\r\n").collect();
     let columns = rows[0].split(',').count();
     assert_eq!(rows[0].split(',').position(|name| name == "elapsed_s"), Some(4));
@@ -55,7 +114,143 @@ fn a_table_has_a_row_a_sample_and_nothing_where_nothing_is_known() {
     assert_eq!(rows[1].split(',').count(), columns + 1);
 }
 
+/// A sample of our own with figures that belong together.
+#[derive(Clone, Debug)]
+struct Made {
+    operation: Operation,
+    way: (Pattern, Buffering, Personality),
+    size_depth_workers: (u64, u32, u32),
+    values: Vec<u64>,
+    elapsed_ms: u32,
+    cpu_s: f64,
+    note: Option<String>,
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    let mix = Mix::of_reads(70).unwrap();
+    let operations = [Operation::Read, Operation::Write, Operation::Trim, Operation::Mix(mix)];
+    let way = (
+        prop::sample::select(vec![Pattern::Sequential, Pattern::Random, "zipf=0.9".parse().unwrap()]),
+        prop::sample::select(Buffering::ALL.to_vec()),
+        prop::sample::select(vec![Personality::Libaio, Personality::IoUring, Personality::Null, Personality::Sg]),
+    );
+    let numbers = (1_u64..1 << 21, 1_u32..1025, 1_u32..65);
+    let values = prop::collection::vec(1_u64..1 << 36, 1..200);
+    let note = prop::option::of("[ =+@-]{0,2}\\PC{0,20}[\"\n,]?[a-z]?");
+    (prop::sample::select(operations.to_vec()), way, numbers, values, 1_u32..1_000_000, 0.0..1e3, note).prop_map(
+        |(operation, way, size_depth_workers, values, elapsed_ms, cpu_s, note)| Made {
+            operation,
+            way,
+            size_depth_workers,
+            values,
+            elapsed_ms,
+            cpu_s,
+            note,
+        },
+    )
+}
+
+impl Made {
+    fn sample(&self) -> Sample {
+        let (request_size, depth, workers) = self.size_depth_workers;
+        let (pattern, buffering, personality) = self.way;
+        let workload = Workload {
+            operation: self.operation,
+            request_size: Bytes(request_size),
+            span: Bytes(1 << 30),
+            pattern,
+            buffering,
+            personality,
+            depth,
+            workers,
+            ..Workload::default()
+        };
+        let mut sample = Sample::empty(workload, Environment::unknown("/dev/sd:a", None));
+        sample.elapsed_s = f64::from(self.elapsed_ms) / 1e3;
+        let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim];
+        let kinds: Vec<RequestKind> = kinds.into_iter().filter(|kind| self.operation.has(*kind)).collect();
+        for (number, kind) in kinds.iter().enumerate() {
+            let mut histogram = Histogram::default();
+            self.values.iter().skip(number).step_by(kinds.len()).for_each(|value| histogram.record(*value));
+            let totals = totals(&histogram, request_size, sample.elapsed_s);
+            let histograms = &mut sample.latency_histogram;
+            match kind {
+                RequestKind::Read => (sample.read, histograms.read) = (Some(totals), Some(histogram)),
+                RequestKind::Write => (sample.write, histograms.write) = (Some(totals), Some(histogram)),
+                _ => (sample.trim, histograms.trim) = (Some(totals.into()), Some(histogram)),
+            }
+        }
+        sample.total = totals(&sample.latency_histogram.total(), request_size, sample.elapsed_s);
+        sample.cpu.lower = CpuTime { user_s: self.cpu_s, system_s: self.cpu_s * 2.0 };
+        sample.note.clone_from(&self.note);
+        sample
+    }
+}
+
+fn totals(histogram: &Histogram, request_size: u64, elapsed_s: f64) -> Totals {
+    let (requests, bytes) = (histogram.count(), histogram.count() * request_size);
+    Totals {
+        requests,
+        bytes,
+        requests_per_s: requests as f64 / elapsed_s,
+        bytes_per_s: BytesPerSecond(bytes as f64 / elapsed_s),
+        latency_ns: Latency::of(histogram),
+        ..Totals::default()
+    }
+}
+
+/// The same up to the resolution of fio's form: whole bytes a second, and the last digits of a mean.
+fn alike(one: &Totals, other: &Totals) -> bool {
+    let near = |one: f64, other: f64| (one - other).abs() <= 1e-9 * one.abs();
+    let percentiles = |totals: &Totals| {
+        let latency = totals.latency_ns;
+        [latency.min, latency.p50, latency.p90, latency.p95, latency.p99, latency.p99_9, latency.p99_99, latency.max]
+    };
+    let mean = |totals: &Totals| totals.latency_ns.mean.unwrap_or_default();
+    (one.requests, one.bytes, percentiles(one)) == (other.requests, other.bytes, percentiles(other))
+        && near(one.requests_per_s, other.requests_per_s)
+        && (one.bytes_per_s.0 - other.bytes_per_s.0).abs() <= 0.5 + 1e-9 * one.bytes_per_s.0
+        && near(mean(one), mean(other))
+}
+
 proptest! {
+    #[test]
+    fn a_table_comes_back_as_the_same_table(made in made(), known in any::<bool>()) {
+        let mut sample = made.sample();
+        if !known {
+            let origin = Origin { unknown: ["elapsed_s", "cpu.lower", "depth_mean"].into_iter().collect(), ..Origin::default() };
+            sample.origin = Some(origin);
+        }
+        let samples = again(vec![sample.clone(), sample.clone()], Format::Csv, From::Csv).samples;
+        prop_assert_eq!(samples[0].tells("elapsed_s"), known);
+        prop_assert_eq!(&samples[0].note, &sample.note.clone().filter(|note| !note.is_empty()));
+        prop_assert_eq!(written(samples, Format::Csv), written(vec![sample.clone(), sample], Format::Csv));
+    }
+
+    #[test]
+    fn fio_s_form_keeps_rates_counts_and_percentiles(made in made()) {
+        let sample = made.sample();
+        let back = again(vec![sample.clone()], Format::Fio, From::Fio).samples.remove(0);
+        let named = |of: &Workload| {
+            (of.operation, of.pattern, of.request_size, of.depth, of.workers, of.buffering, of.personality, of.span)
+        };
+        prop_assert_eq!(named(&back.workload), named(&sample.workload));
+        prop_assert_eq!(back.elapsed_s, sample.elapsed_s);
+        prop_assert!(alike(&back.total, &sample.total), "{:?} {:?}", back.total, sample.total);
+        let parts = |of: &'_ Sample| [of.read.clone(), of.write.clone(), of.trim.as_deref().cloned()];
+        for (back, sample) in parts(&back).iter().zip(&parts(&sample)) {
+            // Of a kind that came to no request, fio's form has none.
+            let sample = sample.as_ref().filter(|totals| totals.requests > 0);
+            prop_assert!(back.is_some() == sample.is_some());
+            prop_assert!(back.iter().zip(sample).all(|(back, sample)| alike(back, sample)), "{:?} {:?}", back, sample);
+        }
+        let bins = |of: &Sample| of.latency_histogram.total().bins().collect::<Vec<_>>();
+        prop_assert_eq!(bins(&back), bins(&sample));
+        let (cpu, own) = (back.cpu.lower, sample.cpu.lower);
+        prop_assert!((cpu.user_s - own.user_s).abs() + (cpu.system_s - own.system_s).abs() < 1e-9 * (1.0 + own.user_s));
+        prop_assert_eq!(&back.environment.target.path, &sample.environment.target.path);
+    }
+
     #[test]
     fn records_come_back_whole(rate in 0.0_f64..1e12, values in proptest::collection::vec(1_u64..1 << 40, 0..30),
                                note in proptest::option::of("\\PC{0,20}"), known in any::<bool>(), seed in any::<u64>()) {

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Longest message about a file.
+const MAX_CHARS: usize = 250;
+
 /// Why a file was not imported.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImportError {
@@ -17,10 +20,10 @@ pub(crate) enum ImportError {
     )]
     Unknown { file: String },
     /// Of its form, and without a result.
-    #[error("{file} has no result in it that could be read as {format}; is it complete, and is that its form?")]
+    #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
     Empty { file: String, format: &'static str },
     /// It breaks off from its form.
-    #[error("{file}{what} (read as {format})")]
+    #[error("{file}{what} (read as {format}){}", what.remedy())]
     Broken { file: String, format: &'static str, what: What },
 }
 
@@ -33,14 +36,23 @@ pub(crate) struct What {
 
 impl What {
     /// On a line, from 1.
-    pub(super) fn at(line: u64, message: impl Into<String>) -> Self {
-        What { line: Some(line), message: message.into() }
+    pub(super) fn at(line: u64, message: impl AsRef<str>) -> Self {
+        What { line: Some(line), message: shortened(message.as_ref()) }
     }
 
-    /// With the whole.
-    pub(super) fn whole(message: impl Into<String>) -> Self {
-        What { line: None, message: message.into() }
+    /// With the whole; the message says what to do.
+    pub(super) fn whole(message: impl AsRef<str>) -> Self {
+        What { line: None, message: shortened(message.as_ref()) }
     }
+
+    fn remedy(&self) -> &'static str {
+        if self.line.is_some() { "; mend it there, or name the form with --format if it is another" } else { "" }
+    }
+}
+
+/// A message that a person can read: what it quotes from a file may be as long as a line.
+pub(super) fn shortened(text: &str) -> String {
+    text.chars().take(MAX_CHARS).collect()
 }
 
 impl fmt::Display for What {

@@ -4,6 +4,9 @@
 //! not fit ends the import with the line it is on. What a format does not tell is null in the sample
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
+mod csv;
+#[cfg(test)]
+mod damage;
 mod diskspd;
 mod elbencho;
 mod error;
@@ -12,6 +15,8 @@ mod ior;
 mod iozone;
 mod json;
 mod jsonl;
+#[cfg(test)]
+mod judge;
 mod record;
 mod sqlio;
 mod text;
@@ -52,6 +57,8 @@ pub(crate) enum Format {
     Ior,
     /// Our own sample records
     Halfpower,
+    /// The table that our own `export --format csv` writes
+    Csv,
 }
 
 /// What a file gave.
@@ -96,6 +103,7 @@ impl Format {
             Format::Elbencho => "elbencho",
             Format::Ior => "ior",
             Format::Halfpower => "halfpower",
+            Format::Csv => "csv",
         }
     }
 
@@ -105,7 +113,8 @@ impl Format {
             return Some(Format::FioLog);
         }
         type Test = fn(&str) -> bool;
-        let forms: [(Format, Test); 7] = [
+        let forms: [(Format, Test); 8] = [
+            (Format::Csv, csv::is_one),
             (Format::Sqlio, sqlio::is_one),
             (Format::Iozone, iozone::is_one),
             (Format::Fio, fio::is_one),
@@ -127,6 +136,7 @@ impl Format {
             Format::Elbencho => elbencho::read(source),
             Format::Ior => ior::read(source),
             Format::Halfpower => jsonl::read(source),
+            Format::Csv => csv::read(source),
         }
     }
 }
@@ -180,16 +190,16 @@ impl Harvest {
     }
 
     /// Something that makes every sample doubtful; said once.
-    fn doubt(&mut self, code: &str, message: impl Into<String>, remedy: &str) {
-        let message = message.into();
+    fn doubt(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
+        let message = error::shortened(message.as_ref());
         if self.doubts.iter().all(|doubt| doubt.code != code) {
             self.doubts.push(Warning::new(code, message, remedy));
         }
     }
 
     /// Something to know of the file.
-    fn note(&mut self, code: &str, message: impl Into<String>, remedy: &str) {
-        self.notes.push(Warning::new(code, message, remedy));
+    fn note(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
+        self.notes.push(Warning::new(code, error::shortened(message.as_ref()), remedy));
     }
 
     fn finish(mut self, format: Format) -> Imported {

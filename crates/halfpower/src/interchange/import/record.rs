@@ -59,8 +59,8 @@ pub(super) fn fill(sample: &mut Sample, kind: Option<RequestKind>, told: Told) {
         None => sample.total = totals,
         Some(RequestKind::Read) => sample.read = Some(totals),
         Some(RequestKind::Write) => sample.write = Some(totals),
-        Some(RequestKind::Trim) => sample.trim = Some(totals),
-        Some(RequestKind::Flush) => sample.flush = Some(totals),
+        Some(RequestKind::Trim) => sample.trim = Some(totals.into()),
+        Some(RequestKind::Flush) => sample.flush = Some(totals.into()),
     }
 }
 

@@ -200,7 +200,7 @@ impl<'a> Row<'a> {
         lasted(&mut sample, self.clock_s);
         used(&mut sample, self.user_ms / 1e3, self.kernel_ms / 1e3);
         if let Some(end) = c_time(self.stamp) {
-            let began_at = end.checked_sub(jiff::Span::new().milliseconds((self.clock_s.min(1e12) * 1e3) as i64));
+            let began_at = end.checked_sub(jiff::SignedDuration::from_millis((self.clock_s * 1e3) as i64));
             began(&mut sample, began_at.unwrap_or(end));
             let message = "the time stamps name no zone: they are taken as UTC";
             harvest.doubt("time_zone_unknown", message, "nothing to do, unless the time of day matters");

@@ -3,6 +3,7 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p halfpower report` writes the golden files anew.
 
+mod comparison;
 pub(super) mod markup;
 mod stored;
 
@@ -10,7 +11,9 @@ use super::{Analysed, html, summary};
 use crate::store::RunStatus;
 use crate::study::Study;
 use halfpower_analysis::BlockLayer;
-use halfpower_model::{BytesPerSecond, Channel, Estimate, FindingCode, Level, LevelName, Personality, Quantity};
+use halfpower_model::{
+    BytesPerSecond, Channel, Estimate, Finding, FindingCode, Level, LevelName, Personality, Quantity, Reach,
+};
 use stored::{PATH, fixed, run};
 
 fn page(analysed: &Analysed) -> String {
@@ -134,6 +137,38 @@ fn lives_in_the_block_layer_have_a_table_and_a_line() {
     assert_eq!(table.matches("<tr>").count(), 3, "those that were followed, and the head");
     let summary = lines(&analysed, 200);
     assert!(summary.contains("75 % queued, 25 % at the device, which was busy 87.5 %"), "{summary}");
+}
+
+#[test]
+fn what_else_was_seen_has_a_line_each_and_the_rest_a_count() {
+    let mut analysed = run(&fixed());
+    analysed.analysis.findings.retain(|finding| finding.code != FindingCode::Asymmetry);
+    assert!(!lines(&analysed, 100).contains("Also seen"), "nothing else was");
+    let seen = |code, subject: &str, reach| Finding {
+        code,
+        subject: subject.to_owned(),
+        reach,
+        brief: "as it is".to_owned(),
+        sentence: "It is as it is.".to_owned(),
+        estimates: vec![],
+        samples: vec![1],
+    };
+    let findings = &mut analysed.analysis.findings;
+    findings.push(seen(FindingCode::Dip, "in memory", Reach::Memory));
+    findings.extend((1..=7).map(|number| seen(FindingCode::Dip, &format!("dip {number}"), Reach::Storage)));
+    findings.push(seen(FindingCode::CacheHits, "reads", Reach::Memory));
+    let undecided = seen(FindingCode::Misalignment, "shifted", Reach::Storage);
+    findings.push(Finding { brief: "undecided: 98 %".to_owned(), ..undecided });
+    let summary = lines(&analysed, 100);
+    let also: Vec<&str> = summary.split("Also seen").nth(1).unwrap().lines().skip(1).take(7).map(str::trim).collect();
+    assert!(also[0].starts_with("a cache answered") && also[0].ends_with("reads: as it is"), "{also:?}");
+    assert!(also[5].starts_with("dip") && also[5].ends_with("dip 5: as it is"), "{also:?}");
+    assert!(also[6].starts_with("and 2 more") && also[6].ends_with("in the report"), "{also:?}");
+    assert!(!summary.contains("in memory") && !summary.contains("shifted"));
+    assert!(summary.lines().all(|line| line.chars().count() <= 100));
+    let page = page(&analysed);
+    markup::check_nesting(&page);
+    assert!(page.contains("Dips") && page.contains("Caches"));
 }
 
 #[test]

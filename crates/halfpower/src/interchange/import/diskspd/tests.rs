@@ -5,81 +5,8 @@ use crate::interchange::import::import_bytes;
 use halfpower_model::BytesPerSecond;
 use proptest::prelude::*;
 
-const XML: &str = "\
-<Results>
-  <System><ComputerName>alpha</ComputerName><Tool><Version>2.1.0</Version></Tool></System>
-  <Profile><TimeSpans><TimeSpan>
-    <Duration>10</Duration><Warmup>5</Warmup><ThreadCount>0</ThreadCount><RequestCount>0</RequestCount>
-    <Targets><Target>
-      <Path>D:\\a.dat</Path><BlockSize>4096</BlockSize><DisableOSCache>true</DisableOSCache>
-      <Random>4096</Random><RequestCount>8</RequestCount><WriteRatio>25</WriteRatio>
-    </Target></Targets>
-  </TimeSpan></TimeSpans></Profile>
-  <TimeSpan>
-    <TestTimeSeconds>10.00</TestTimeSeconds><ThreadCount>2</ThreadCount><ProcCount>4</ProcCount>
-    <CpuUtilization><Average><UsagePercent>50.00</UsagePercent></Average></CpuUtilization>
-    <Latency>
-      <AverageTotalMilliseconds>1.500</AverageTotalMilliseconds><LatencyStdev>0.25</LatencyStdev>
-      <Bucket><Percentile>0</Percentile><ReadMilliseconds>0.1</ReadMilliseconds><TotalMilliseconds>0.100</TotalMilliseconds></Bucket>
-      <Bucket><Percentile>99</Percentile><TotalMilliseconds>4.000</TotalMilliseconds></Bucket>
-      <Bucket><Percentile>100</Percentile><TotalMilliseconds>9.000</TotalMilliseconds></Bucket>
-    </Latency>
-    <Thread><Id>0</Id><Target><Path>D:\\a.dat</Path><FileSize>1073741824</FileSize>
-      <BytesCount>40960000</BytesCount><IOCount>10000</IOCount>
-      <ReadBytes>30720000</ReadBytes><ReadCount>7500</ReadCount><WriteBytes>10240000</WriteBytes><WriteCount>2500</WriteCount>
-    </Target></Thread>
-    <Thread><Id>1</Id><Target><Path>D:\\a.dat</Path><FileSize>1073741824</FileSize>
-      <BytesCount>40960000</BytesCount><IOCount>10000</IOCount>
-      <ReadBytes>30720000</ReadBytes><ReadCount>7500</ReadCount><WriteBytes>10240000</WriteBytes><WriteCount>2500</WriteCount>
-    </Target></Thread>
-  </TimeSpan>
-</Results>
-";
-const TEXT: &str = "\
-Command Line: diskspd.exe -b64K -d10 -o2 -t1 -Sh -L a.dat
-
-Input parameters:
-
-	timespan:   1
-	-------------
-	duration: 10s
-	warm up time: 5s
-	path: 'a.dat'
-		software cache disabled
-		hardware write cache disabled, writethrough on
-		performing read test
-		block size: 64KiB
-		using sequential I/O (stride: 64KiB)
-		number of outstanding I/O operations per thread: 2
-
-Results for timespan 1:
-*******************************************************************************
-
-actual test time:	10.00s
-thread count:		1
-
-Total IO
-thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
-------------------------------------------------------------------------------
-     0 |       655360000 |        10000 |      62.50 |    1000.00 |    2.000 |     0.100 | a.dat (1GiB)
-------------------------------------------------------------------------------
-total:         655360000 |        10000 |      62.50 |    1000.00 |    2.000 |     0.100
-
-Read IO
-thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
-total:         655360000 |        10000 |      62.50 |    1000.00 |    2.000 |     0.100
-
-Write IO
-thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
-total:                 0 |            0 |       0.00 |       0.00 |    0.000 |       N/A
-
-  %-ile |  Read (ms) | Write (ms) | Total (ms)
-----------------------------------------------
-    min |      0.500 |        N/A |      0.500
-   50th |      1.900 |        N/A |      1.900
-3-nines |      7.000 |        N/A |      7.000
-    max |      8.000 |        N/A |      8.000
-";
+const XML: &str = include_str!("../seeds/diskspd/results.xml");
+const TEXT: &str = include_str!("../seeds/diskspd/results.txt");
 
 fn imported(text: &str) -> crate::interchange::import::Imported {
     import_bytes("d", text.as_bytes(), None).unwrap()

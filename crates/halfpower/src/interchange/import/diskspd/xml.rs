@@ -77,7 +77,7 @@ pub(super) fn read(text: &str) -> Result<Element, What> {
     }
     match (open.len(), open.pop()) {
         (1, Some(mut outside)) if outside.children.len() == 1 => Ok(outside.children.remove(0)),
-        (1, _) => Err(What::whole("it has not one element that holds all others")),
+        (1, _) => Err(What::whole("it has not one element that holds all others; is it complete?")),
         (_, last) => {
             let name = last.map(|element| element.name).unwrap_or_default();
             Err(What::at(line, format!("`{name}` is not closed; is the file cut short?")))

@@ -156,7 +156,8 @@ fn of_values(source: Source<'_>, number: usize, entries: &[Entry], kind: Kind) -
     if entries.iter().all(|entry| entry.request_bytes > 0) {
         let requests = entries.len() as u64;
         let bytes = entries.iter().try_fold(0_u64, |sum, entry| sum.checked_add(entry.request_bytes));
-        let bytes = bytes.ok_or_else(|| What::whole("the block sizes add up to more than there can be"))?;
+        let bytes = bytes
+            .ok_or_else(|| What::whole("the block sizes add up to more than there can be; is it a log of fio?"))?;
         let mut told = Told {
             requests: Some(requests),
             bytes: Some(bytes),
@@ -250,7 +251,7 @@ fn histogram_of(counts: &[(usize, u64)]) -> Option<Histogram> {
 
 fn of_rows(source: Source<'_>, number: usize, rows: &[Row]) -> Result<(Sample, bool), What> {
     let mut sample = sample(source, number, rows.iter().map(|row| row.request_bytes));
-    let overflow = || What::whole("the bins count more requests than there can be");
+    let overflow = || What::whole("the bins count more requests than there can be; is it a log of fio?");
     let mut all: Vec<(usize, u64)> = Vec::new();
     for row in rows {
         all.extend(&row.counts);

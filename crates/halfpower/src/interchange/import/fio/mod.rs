@@ -81,14 +81,16 @@ fn read_document(document: &Document, source: Source<'_>, harvest: &mut Harvest)
         let name = job.get("jobname").and_then(Value::as_str).unwrap_or_default();
         let host = job.get("hostname").and_then(Value::as_str).unwrap_or_default();
         let options = job.get("job options").map(|options| Options::of(global, options));
+        let options = if version.starts_with("halfpower") { options.map(Options::of_our_export) } else { options };
         if !first && options.as_ref().is_none_or(|options| !options.waits()) {
             together += 1;
         }
         first = false;
         let record = if host.is_empty() { name.to_owned() } else { format!("{name} on {host}") };
         let mut from = origin(Format::Fio, source, Some(document.line), Some(&record));
-        from.tool = Some("fio".to_owned());
-        from.version = Some(version.trim_start_matches("fio-").to_owned());
+        // `export --format fio` has its own name there.
+        let (tool, version) = version.split_once('-').unwrap_or(("fio", version));
+        (from.tool, from.version) = (Some(tool.to_owned()), Some(version.to_owned()));
         let place = || format!("job {} (`{}`)", number + 1, name.chars().take(60).collect::<String>());
         let wrong = |what: String| What::at(document.line, format!("{}: {what}", place()));
         let mut sample = sample_of(job, options.as_ref(), from, harvest).map_err(wrong)?;
@@ -137,7 +139,7 @@ fn sample_of(
     let mut said = options.map(Options::said).unwrap_or_default();
     contradict(&mut said, &directions, harvest);
     let files = options.map(Options::files).unwrap_or_default();
-    let facts: Vec<Environment> = files.iter().map(|file| Environment::unknown(*file, None)).collect();
+    let facts: Vec<Environment> = files.iter().map(|file| Environment::unknown(file, None)).collect();
     let mut environment = facts.first().cloned().unwrap_or_else(|| Environment::unknown("", None));
     environment.more_targets = facts.into_iter().skip(1).map(|facts| facts.target).collect();
     let targets = u32::try_from(files.len()).ok().filter(|count| *count > 0);

@@ -14,7 +14,11 @@ use std::collections::BTreeMap;
 
 /// What was said, by the name it has in fio's manual.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Options(BTreeMap<String, String>);
+pub(super) struct Options {
+    said: BTreeMap<String, String>,
+    /// Whether our own export says it: its depth is what was outstanding, whatever the engine.
+    of_our_export: bool,
+}
 
 /// Names that fio knows as the same.
 const SYNONYMS: [(&str, &str); 6] = [
@@ -38,11 +42,11 @@ impl Options {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             options.insert(known.to_owned(), value);
         }
-        Options(options)
+        Options { said: options, of_our_export: false }
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.trim())
+        self.said.get(name).map(|value| value.trim())
     }
 
     /// An option that is on or off; said without a value it is on.
@@ -50,9 +54,11 @@ impl Options {
         self.get(name).is_some_and(|value| !matches!(value, "0" | "false"))
     }
 
-    /// Names of the files.
-    pub(super) fn files(&self) -> Vec<&str> {
-        self.get("filename").map_or_else(Vec::new, |names| names.split(':').take(1024).collect())
+    /// Names of the files; a colon in one has a backslash before it.
+    pub(super) fn files(&self) -> Vec<String> {
+        let Some(names) = self.get("filename") else { return Vec::new() };
+        let escaped = names.replace("\\:", "\0");
+        escaped.split(':').take(1024).map(|name| name.replace('\0', ":")).collect()
     }
 
     /// How many jobs an entry is of.
@@ -135,13 +141,18 @@ impl Options {
         }
     }
 
+    /// The same, as our own export says it.
+    pub(super) fn of_our_export(self) -> Self {
+        Options { of_our_export: true, ..self }
+    }
+
     /// Requests outstanding: what was asked for, unless the engine is known to keep one, or is not known to keep more.
     fn depth(&self) -> Option<u32> {
         let asked: u32 = self.get("iodepth").map_or(Some(1), |depth| depth.parse().ok())?;
         match self.get("ioengine") {
             Some("sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap") => Some(1),
             Some(_) => Some(asked),
-            None => Some(asked).filter(|depth| *depth <= 1),
+            None => Some(asked).filter(|depth| *depth <= 1 || self.of_our_export),
         }
     }
 
@@ -258,6 +269,8 @@ mod tests {
         assert_eq!(said(json!({ "bs": "4ki" })).request_size, None);
         assert_eq!(said(json!({ "size": "50%" })).span, None);
         assert_eq!(said(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");
+        let ours = Options::of(None, &json!({ "iodepth": "8" })).of_our_export();
+        assert_eq!(ours.said().depth, Some(8));
         assert_eq!(said(json!({ "iodepth": "8", "ioengine": "psync" })).depth, Some(1));
         assert_eq!(said(json!({ "rate_iops": "100" })).arrivals, None);
         assert_eq!(said(json!({ "size": "99999999999t", "runtime": "99999999999d" })).span, None);

@@ -32,6 +32,15 @@ struct Head {
     files: Vec<String>,
 }
 
+/// A line of the output and what stood before it.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    number: u64,
+    text: &'a str,
+    head: &'a Head,
+    source: Source<'a>,
+}
+
 /// Whether it is of iozone.
 pub(super) fn is_one(text: &str) -> bool {
     let mut start = text.lines().take(200);
@@ -56,8 +65,9 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
             (head, tables) = (Head::default(), tables::Reader::default());
         }
         head.read(line);
-        throughput.read(number, line, &head, source, &mut harvest)?;
-        tables.read(number, line, &head, source, &mut harvest)?;
+        let line = Line { number, text: line.trim(), head: &head, source };
+        throughput.read(line, &mut harvest)?;
+        tables.read(line, &mut harvest)?;
     }
     throughput.finish(source, &mut harvest)?;
     Ok(harvest)

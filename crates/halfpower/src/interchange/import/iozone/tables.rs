@@ -1,10 +1,10 @@
 //! `iozone -R`: after "Excel output is below:" a table for each test, a file size in KB a row, a record size a column.
 
+use super::super::Harvest;
 use super::super::error::What;
 use super::super::record::{Told, fill_only};
 use super::super::text::{number, whole};
-use super::super::{Harvest, Source};
-use super::{Head, bytes, doubt_zone, tests_named};
+use super::{Line, bytes, doubt_zone, tests_named};
 
 /// Most columns a table may have.
 const MAX_COLUMNS: usize = 256;
@@ -21,15 +21,8 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Takes a line.
-    pub(super) fn read(
-        &mut self,
-        line: u64,
-        text: &str,
-        head: &Head,
-        source: Source<'_>,
-        harvest: &mut Harvest,
-    ) -> Result<(), What> {
-        let trimmed = text.trim();
+    pub(super) fn read(&mut self, line: Line<'_>, harvest: &mut Harvest) -> Result<(), What> {
+        let trimmed = line.text;
         if trimmed == "Excel output is below:" {
             self.begun = true;
         }
@@ -49,22 +42,17 @@ impl Reader {
         }
         if self.record_kib.is_empty() {
             let sizes: Option<Vec<u64>> = trimmed.split_whitespace().take(MAX_COLUMNS).map(quoted).collect();
-            self.record_kib = sizes.ok_or_else(|| What::at(line, "the record sizes above a table are no numbers"))?;
+            self.record_kib =
+                sizes.ok_or_else(|| What::at(line.number, "the record sizes above a table are no numbers"))?;
             return Ok(());
         }
-        self.read_row(line, trimmed, head, source, harvest)
+        self.read_row(line, harvest)
     }
 
-    fn read_row(
-        &self,
-        line: u64,
-        row: &str,
-        head: &Head,
-        source: Source<'_>,
-        harvest: &mut Harvest,
-    ) -> Result<(), What> {
+    fn read_row(&self, line: Line<'_>, harvest: &mut Harvest) -> Result<(), What> {
+        let Line { number: line, text, head, source } = line;
         let name = self.name.as_deref().unwrap_or_default();
-        let mut words = row.split_whitespace();
+        let mut words = text.split_whitespace();
         let size = words.next().and_then(quoted).ok_or_else(|| What::at(line, "a row begins with no file size"))?;
         for (index, figure) in words.enumerate() {
             let wrong = |what: &str| What::at(line, format!("column {}: {what}", index + 2));

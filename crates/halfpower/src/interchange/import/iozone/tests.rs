@@ -6,54 +6,9 @@ use halfpower_model::{BytesPerSecond, FileState, Pattern, WorkerKind};
 use proptest::prelude::*;
 
 /// Two writers of the report, buffered, flush and close in the timing; shortened.
-const TWO_WRITERS: &str = "\
-Iozone: Performance Test of File I/O
-Version $Revision: 3.283 $
-
-Run began: Wed Jan 23 14:56:41 2008
-
-Record Size 1024 KB
-File size set to 1536000 KB
-Include close in write timing
-Include fsync in write timing
-Command line used: ./iozone -r 1m -s 1500m -c -e -t 2 -F /scratch/X1 /scratch/X2 -i 0
-Output is in Kbytes/sec
-Throughput test with 2 processes
-Each process writes a 1536000 Kbyte file in 1024 Kbyte records
-
-Children see throughput for 2 initial writers = 9461.15 KB/sec
-Parent sees throughput for 2 initial writers = 9455.69 KB/sec
-Min throughput per process = 4726.85 KB/sec
-Max throughput per process = 4734.29 KB/sec
-Avg throughput per process = 4730.57 KB/sec
-Min xfer = 1533952.00 KB
-
-Children see throughput for 2 rewriters = 9780.23 KB/sec
-Parent sees throughput for 2 rewriters = 9771.18 KB/sec
-Min throughput per process = 4885.66 KB/sec
-Max throughput per process = 4894.57 KB/sec
-Min xfer = 1536000.00 KB
-
-iozone test complete.
-";
+const TWO_WRITERS: &str = include_str!("../seeds/iozone/throughput.txt");
 /// The form of `-R`, with made-up figures.
-const TABLES: &str = "\
-        Iozone: Performance Test of File I/O
-Excel output is below:
-
-\"Writer report\"
-        \"4\"  \"8\"  \"16\"
-\"64\"   1000  2000  4000
-\"128\"   0  2500
-
-\"Random read report\"
-        \"4\"  \"8\"
-\"64\"   500  600
-
-\"Record rewrite report\"
-        \"4\"
-\"64\"   500
-";
+const TABLES: &str = include_str!("../seeds/iozone/tables.txt");
 
 fn imported(text: &str) -> crate::interchange::import::Imported {
     import_bytes("rc8.txt", text.as_bytes(), None).unwrap()
@@ -151,6 +106,12 @@ fn mistakes_are_told_with_their_line() {
         let error = import_bytes("rc8.txt", text.as_bytes(), None).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
+}
+
+#[test]
+fn a_test_with_a_name_as_long_as_a_line_makes_no_such_message() {
+    let text = TWO_WRITERS.replace("2 initial writers", &format!("2 {}", "initial ".repeat(10_000)));
+    assert!(imported(&text).warnings.iter().all(|warning| warning.message.len() < 400));
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use super::super::error::What;
 use super::super::record::{Told, fill_only};
 use super::super::{Harvest, Source};
-use super::{Head, bytes, doubt_zone, kib, rate, tests_named};
+use super::{Head, Line, bytes, doubt_zone, kib, rate, tests_named};
 use halfpower_model::sample::Parallel;
 use halfpower_model::{BytesPerSecond, WorkerKind};
 
@@ -34,15 +34,8 @@ struct Test {
 
 impl Reader {
     /// Takes a line.
-    pub(super) fn read(
-        &mut self,
-        line: u64,
-        text: &str,
-        head: &Head,
-        source: Source<'_>,
-        harvest: &mut Harvest,
-    ) -> Result<(), What> {
-        let trimmed = text.trim();
+    pub(super) fn read(&mut self, line: Line<'_>, harvest: &mut Harvest) -> Result<(), What> {
+        let Line { number: line, text: trimmed, head, source } = line;
         let wrong = || What::at(line, format!("`{}` has no figure", trimmed.chars().take(80).collect::<String>()));
         if let Some(rest) = trimmed.strip_prefix("Children see throughput for") {
             self.finish(source, harvest)?;

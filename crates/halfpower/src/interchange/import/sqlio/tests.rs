@@ -126,6 +126,12 @@ fn mistakes_are_told_with_their_line() {
     }
 }
 
+#[test]
+fn a_clock_beyond_all_time_ends_no_program() {
+    let sample = imported(&[&FIREBALL[0].replace("120.01", "9007199254740993")]).samples.remove(0);
+    assert_eq!(sample.started_at.to_string(), "2000-03-10T23:27:08Z");
+}
+
 proptest! {
     #[test]
     fn whatever_is_read_never_panics(text in "\\PC{0,200}") {

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Measures how Halfpower keeps up with many samples: a report of one run of 100 000, a comparison of two of 1 000 workloads.
+
+A sample is measured here, of a file in the build directory; the runs are made of it, with rates drawn from a seed, and
+written into a store of their own. Prints the wall time, the processor time and the largest resident memory of each command, best of
+--rounds, and fails where a bound of the project is missed. Quiet the machine first; nothing else is measured.
+
+  bench/scale.py target/release/halfpower
+"""
+
+import argparse
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SIZES = [4096 << exponent for exponent in range(10)]
+DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128, 192, 256]
+KINDS = [(operation, pattern) for operation in ("read", "write") for pattern in ("sequential", "random")]
+KINDS_TOO = [*((*kind, "direct") for kind in KINDS), *((*kind, "buffered") for kind in KINDS)]
+
+
+def workloads(count):
+    """Distinct workloads, as a study of every size, depth and way has them; beyond those, with more workers."""
+    grid = [(kind, size, depth, workers) for workers in range(1, 9) for kind in KINDS_TOO for size in SIZES for depth in DEPTHS]
+    return grid[:: max(1, len(grid) // count)][:count]
+
+
+def measured(halfpower, directory):
+    """A record that this program made, with a histogram as real ones have."""
+    target = directory / "target"
+    target.write_bytes(os.urandom(16 << 20))
+    store = directory / "first.db"
+    command = [halfpower, "io", target, "--op=read", "--pattern=random", "--request-size=4KiB", "--depth=4",
+               "--buffering=direct", "--duration=250ms", "--store", store]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return store
+
+
+def fill(store, base, cells, repetitions, seed, factor=1.0):
+    """Makes a run of `store` out of the first one's sample."""
+    draw = random.Random(seed)
+    with sqlite3.connect(store) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(runs)") if row[1] != "id"]
+        names = ", ".join(columns)
+        run = connection.execute(f"INSERT INTO runs ({names}) SELECT {names} FROM runs WHERE id = 1").lastrowid
+        rows = []
+        for repetition in range(repetitions):
+            for cell, (kind, size, depth, workers) in enumerate(workloads(cells)):
+                record = json.loads(base)
+                (operation, pattern, buffering) = kind
+                record["workload"].update(operation=operation, pattern=pattern, buffering=buffering, request_size=size,
+                                          depth=depth, workers=workers, seed=draw.randrange(1 << 32))
+                rate = factor * depth / (80e-6 + size / 2e9 * depth) * draw.gauss(1, 0.02)
+                totals = record["total"]
+                totals.update(requests_per_s=rate, bytes_per_s=rate * size, requests=int(rate / 4), bytes=int(rate / 4) * size)
+                record["read"], record["write"] = (totals, None) if operation == "read" else (None, totals)
+                histograms = record["latency_histogram"]
+                if operation == "write":
+                    histograms["read"], histograms["write"] = None, histograms["read"]
+                record["cpu"]["lower"] = {"user_s": 1e-6 * rate / 4, "system_s": 3e-6 * rate / 4 * draw.gauss(1, 0.02)}
+                rows.append((run, cell, repetition, record["started_at"], json.dumps(record, separators=(",", ":"))))
+            connection.executemany("INSERT INTO samples (run_id, cell, block, started_at, record) VALUES (?, ?, ?, ?, ?)", rows)
+            rows.clear()
+    return run
+
+
+def timed(command, statuses):
+    """Wall seconds, processor seconds and largest resident bytes of a command."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    elapsed = time.monotonic() - began
+    if os.waitstatus_to_exitcode(status) not in statuses:
+        sys.exit(f"{' '.join(map(str, command))} ended with {status}: {said}")
+    return elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("halfpower", type=Path, help="the program, built for release")
+    parser.add_argument("--samples", type=int, default=100_000, help="of the run that is reported [default: %(default)s]")
+    parser.add_argument("--cells", type=int, default=1000, help="workloads of every run [default: %(default)s]")
+    parser.add_argument("--rounds", type=int, default=3, help="of which the best counts [default: %(default)s]")
+    parser.add_argument("--keep", type=Path, help="keep the store in this file, and use it when it is there")
+    arguments = parser.parse_args()
+    halfpower = arguments.halfpower.resolve()
+    with tempfile.TemporaryDirectory(dir=halfpower.parent) as temporary:
+        directory = Path(temporary)
+        store = arguments.keep or directory / "many.db"
+        if not store.exists():
+            measured(halfpower, directory).rename(store)
+            with sqlite3.connect(store) as connection:
+                (base,) = connection.execute("SELECT record FROM samples").fetchone()
+            repetitions = arguments.samples // arguments.cells
+            fill(store, base, arguments.cells, repetitions, 1)
+            fill(store, base, arguments.cells, 5, 2)
+            fill(store, base, arguments.cells, 5, 3, 1.05)
+        page = directory / "page.html"
+        rows = [
+            (f"report of {arguments.samples} samples", ["report", "2", "--output", page], [0], 5.0, 500e6),
+            (f"comparison of two runs of {arguments.cells} workloads", ["compare", "3", "4"], [0, 3, 4], 1.0, None),
+        ]
+        missed = False
+        for what, command, statuses, most_s, most_bytes in rows:
+            best = min(timed([halfpower, *command, "--store", store], statuses) for _ in range(arguments.rounds))
+            elapsed, processor, resident = best
+            is_missed = elapsed > most_s or (most_bytes is not None and resident > most_bytes)
+            missed |= is_missed
+            bounds = f"{most_s:.0f} s" + (f", {most_bytes / 1e6:.0f} MB" if most_bytes else "")
+            verdict = "MISSED" if is_missed else "kept"
+            print(f"{what}: {elapsed:.2f} s, {processor:.2f} s of processor time, {resident / 1e6:.0f} MB (bound: {bounds}: {verdict})")
+        print(f"the report's page: {page.stat().st_size / 1e6:.1f} MB")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

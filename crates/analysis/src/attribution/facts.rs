@@ -1,0 +1,122 @@
+//! The figures of a sample that its attribution rests on, each worked out once. One that nobody measured is none.
+
+use super::Beside;
+use halfpower_model::sample::{Block, Direction, Totals};
+use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
+
+/// A sample, and what follows from it.
+pub(super) struct Facts<'a> {
+    pub(super) sample: &'a Sample,
+    pub(super) workload: &'a Workload,
+    pub(super) beside: Beside,
+    /// Measured time without the flush and the closing at its end, in which the workers wait.
+    pub(super) paced_s: f64,
+    /// Of the workers' time, what they were on a processor; none where nobody counted.
+    pub(super) running: Option<f64>,
+    /// Of the workers' time, what they were ready and had no processor; none where the kernel does not count it.
+    pub(super) waiting: Option<f64>,
+    /// Requests that may be outstanding at once.
+    pub(super) outstanding: u64,
+    /// Share of the time the device had something to do; none where it has no counters.
+    pub(super) busy: Option<f64>,
+    /// Whether the workers look for completions instead of sleeping, and so use a processor whatever sets the pace.
+    pub(super) polls: bool,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(sample: &'a Sample, beside: Beside) -> Facts<'a> {
+        let workload = &sample.workload;
+        let paced_s = (sample.elapsed_s - sample.flush_s.unwrap_or(0.0)).max(1e-9);
+        let workers_s = paced_s * f64::from(workload.workers);
+        let share = |time_s: f64| time_s / workers_s;
+        let used_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
+        Facts {
+            sample,
+            workload,
+            beside,
+            paced_s,
+            running: (used_s > 0.0).then(|| share(used_s)),
+            waiting: sample.cpu.waited_s.map(share),
+            outstanding: u64::from(workload.depth) * u64::from(workload.workers),
+            busy: sample.block.as_ref().map(|block| block.busy_fraction),
+            polls: polls(sample),
+        }
+    }
+
+    /// Of the workers' time, what they ran or wanted to.
+    pub(super) fn wanting(&self) -> Option<f64> {
+        Some(self.running? + self.waiting.unwrap_or(0.0))
+    }
+
+    /// Whether requests go past the file cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.workload.buffering.is_direct()
+    }
+
+    /// Whether nothing is moved.
+    pub(super) fn is_null(&self) -> bool {
+        self.workload.personality == Personality::Null || self.sample.environment.target.kind == TargetKind::Null
+    }
+
+    /// Whether writes may stay in the file cache, and nobody waits until they are stored.
+    pub(super) fn writes_into_memory(&self) -> bool {
+        let workload = self.workload;
+        workload.operation.writes()
+            && workload.buffering == Buffering::Buffered
+            && matches!(workload.durability, Durability::None | Durability::FlushAtEnd)
+            && !workload.operation.has(RequestKind::Flush)
+            && !workload.rw_flags.has(RwFlag::Dsync)
+    }
+
+    /// What was asked for in one direction.
+    pub(super) fn asked(&self, writes: bool) -> Option<&Totals> {
+        let totals = if writes { &self.sample.write } else { &self.sample.read };
+        totals.as_ref().filter(|totals| totals.requests > 0)
+    }
+
+    /// What the device did in one direction, a second: requests and bytes. The counters are of the warm-up as well.
+    pub(super) fn device_rates(&self, writes: bool) -> Option<(f64, f64)> {
+        let of = |block: &Block| if writes { block.write } else { block.read };
+        let Direction { requests, bytes, .. } = self.sample.block.as_ref().and_then(of)?;
+        let counted_s = self.sample.elapsed_s + self.workload.warmup.seconds();
+        Some((requests as f64 / counted_s, bytes as f64 / counted_s))
+    }
+
+    /// Bytes a second that went to or came from the storage in one direction; none where nobody knows how many did.
+    pub(super) fn storage_bytes_per_s(&self, writes: bool) -> Option<f64> {
+        let asked = self.asked(writes)?;
+        if self.is_direct() {
+            return Some(asked.bytes_per_s.0 * self.copies(writes));
+        }
+        self.device_rates(writes).map(|(_, bytes)| bytes)
+    }
+
+    /// Requests a second in one direction, each way there is to count them: as they were asked for, as the device saw them.
+    pub(super) fn storage_requests_per_s(&self, writes: bool) -> Vec<f64> {
+        let Some(asked) = self.asked(writes) else { return Vec::new() };
+        let asked = self.is_direct().then(|| asked.requests_per_s * self.copies(writes));
+        asked.into_iter().chain(self.device_rates(writes).map(|(requests, _)| requests)).collect()
+    }
+
+    fn copies(&self, writes: bool) -> f64 {
+        if writes { self.workload.copies() as f64 } else { 1.0 }
+    }
+
+    /// Share of the machine's processor time that was used; none where nobody counted.
+    pub(super) fn machine_busy(&self) -> Option<f64> {
+        let account = self.sample.cpu.system?;
+        let all_s = account.total_s();
+        (all_s > 0.0).then(|| (account.busy_s + account.steal_s) / all_s)
+    }
+}
+
+/// Whether the workers look for completions instead of sleeping, and so use a processor whatever sets the pace.
+pub(crate) fn polls(sample: &Sample) -> bool {
+    let has = |option: &str| sample.instrument.obtained.iter().any(|other| other == option);
+    has("iopoll") || has("sqpoll") || sample.workload.rw_flags.has(RwFlag::Hipri)
+}
+
+/// For people: `97 %`; of less than a tenth with a digit behind the point.
+pub(super) fn percent(share: f64) -> String {
+    if share < 0.095 { format!("{:.1} %", share * 100.0) } else { format!("{:.0} %", share * 100.0) }
+}

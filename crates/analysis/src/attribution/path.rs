@@ -1,0 +1,208 @@
+//! Suspects on the way to the storage: control groups, bus and link, the depth, the file system, the device.
+//!
+//! - *Control groups*: what passed is at nine tenths or more of what the group lets through, and not beyond what its slices
+//!   give back (Linux, block/blk-throttle.c: a tenth of a second that was not used is made up for).
+//! - *Bus, link, device* with a known peak: nine tenths of it or more. Riedel, van Ingen and Gray (1997) found buses full at
+//!   75 to 80 %; what is between half and nine tenths is left open.
+//! - *Depth*: one request at a time is bound by its latency (Little, Operations Research 9, 1961), unless requests are so
+//!   large that they may keep the device at work; or the same with more outstanding was a fifth faster.
+//! - *File system* and *device*: by what the device's counters say of writes, and by nothing else being full.
+
+use super::facts::{Facts, percent};
+use super::{Owner, Standing, Sureness};
+use halfpower_model::environment::DeviceLimit;
+use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
+
+const FULL: f64 = 0.9;
+const SPARE: f64 = 0.5;
+/// Time that a throttle's slice gives back where nothing was done before.
+const SLICE_S: f64 = 0.1;
+/// Larger requests may keep a device at work one at a time.
+const SMALL: Bytes = Bytes(64 << 10);
+/// With more requests outstanding it is faster from here on, and no faster up to there.
+const FASTER: f64 = 1.2;
+const NO_FASTER: f64 = 1.1;
+
+/// One limit against what passed.
+struct Held {
+    owner: Owner,
+    share: f64,
+    words: String,
+}
+
+pub(super) fn limits(facts: &Facts<'_>) -> Standing {
+    let held: Vec<Held> = [false, true].into_iter().flat_map(|writes| of_direction(facts, writes)).collect();
+    let most = 1.05 + SLICE_S / facts.sample.elapsed_s;
+    let nearest = held.iter().filter(|held| held.share <= most).max_by(|one, other| one.share.total_cmp(&other.share));
+    match nearest {
+        Some(held) if held.share >= FULL => {
+            let is_idle = facts.busy.is_some_and(|busy| busy < 0.8);
+            let sureness = if is_idle || held.share >= 0.97 { Sureness::Sure } else { Sureness::Likely };
+            Standing::Named(held.owner, sureness, format!("{} of {}", percent(held.share), held.words))
+        }
+        Some(held) => Standing::RuledOut(format!("the control group ({} of {})", percent(held.share), held.words)),
+        None => match held.first() {
+            Some(held) => Standing::Open(format!("{} is passed, and so may not count here", held.words)),
+            None => Standing::Absent,
+        },
+    }
+}
+
+/// Each limit of one direction on all that the targets share, or on each of them alike.
+fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
+    let environment = &facts.sample.environment;
+    let mut limits: Vec<&DeviceLimit> = Vec::new();
+    for limit in environment.all_targets().flat_map(|target| &target.limits) {
+        if !limits.iter().any(|other| other.device == limit.device && other.limit.group == limit.limit.group) {
+            limits.push(limit);
+        }
+    }
+    // Several devices with a limit each let their sum through, if every target has one.
+    let is_each = environment.all_targets().all(|target| !target.limits.is_empty());
+    let parts = if environment.targets() > 1 && is_each { f64::from(environment.targets()) } else { 1.0 };
+    if environment.targets() > 1 && !is_each {
+        return Vec::new();
+    }
+    let what = if writes { "writes" } else { "reads" };
+    let mut held = Vec::new();
+    for DeviceLimit { device, limit } in limits {
+        let (bytes, requests) = match writes {
+            true => (limit.write_bytes_per_s, limit.write_requests_per_s),
+            false => (limit.read_bytes_per_s, limit.read_requests_per_s),
+        };
+        let group = format!("that {} lets through to {device}", limit.group);
+        if let (Some(limit), Some(rate)) = (bytes, facts.storage_bytes_per_s(writes)) {
+            let words = format!("the {limit} of {what} {group}");
+            held.push(Held { owner: Owner::ThrottledBandwidth, share: rate / parts / limit.0, words });
+        }
+        let rates = facts.storage_requests_per_s(writes);
+        if let Some(limit) = requests.filter(|limit| *limit > 0) {
+            let shares = rates.iter().map(|rate| rate / parts / limit as f64);
+            // Large requests are counted in the pieces they are cut into.
+            let nearest = shares.min_by(|one, other| (one - 1.0).abs().total_cmp(&(other - 1.0).abs()));
+            let words = format!("the {} ({what}) {group}", Quantity::RequestsPerSecond.format(limit as f64));
+            held.extend(nearest.map(|share| Held { owner: Owner::ThrottledRequests, share, words }));
+        }
+    }
+    held
+}
+
+pub(super) fn levels(facts: &Facts<'_>) -> Standing {
+    if let Some(share) = facts.beside.together {
+        let reason = format!("the targets together reach {} of what each alone adds up to", percent(share));
+        return Standing::Named(Owner::SharedLimit, Sureness::Sure, reason);
+    }
+    let rates = [false, true].map(|writes| facts.storage_bytes_per_s(writes).unwrap_or(0.0));
+    let rate = rates[0] + rates[1];
+    // What several targets share counts once; most samples have no known peak, and putting levels together takes time.
+    let is_known = |level: &Level| level.name >= LevelName::Bus && level.pap_bytes_per_s.is_some();
+    let environment = &facts.sample.environment;
+    let any_known = environment.all_targets().any(|target| target.levels.iter().any(is_known));
+    let levels = if any_known { environment.levels() } else { Vec::new() };
+    let shares = levels.iter().filter_map(|level| {
+        let owner = match level.name {
+            LevelName::Bus => Owner::Bus,
+            LevelName::Link => Owner::Link,
+            LevelName::Device => Owner::Device,
+            LevelName::Memory | LevelName::ReadLimit | LevelName::WriteLimit => return None,
+        };
+        let peak = level.pap_bytes_per_s.filter(|peak| peak.0 > 0.0)?;
+        Some((owner, rate / peak.0, format!("{} of its peak of {}", percent(rate / peak.0), BytesPerSecond(peak.0))))
+    });
+    let Some((owner, share, words)) = shares.max_by(|one, other| one.1.total_cmp(&other.1)) else {
+        return Standing::Absent;
+    };
+    match share {
+        share if share > 1.05 => Standing::Open(format!("{}: {words}, which is wrong or not on the way", owner.name())),
+        share if share >= FULL => Standing::Named(owner, Sureness::Sure, words),
+        share if share < SPARE => Standing::RuledOut(format!("every level whose peak is known ({words})")),
+        _ => Standing::Open(format!("{} is at {words}", owner.name())),
+    }
+}
+
+pub(super) fn depth(facts: &Facts<'_>) -> Standing {
+    let (asked, counted) = (facts.outstanding, facts.sample.depth_mean.counted);
+    match facts.beside.deeper {
+        Some(ratio) if ratio >= FASTER => {
+            let reason = format!("with more than {asked} outstanding the rate is {:.1} times as high", ratio);
+            return Standing::Named(Owner::Depth, Sureness::Sure, reason);
+        }
+        Some(ratio) if ratio <= NO_FASTER => {
+            return Standing::RuledOut(format!("the depth (with more outstanding the rate is {ratio:.2} times this)"));
+        }
+        _ => {}
+    }
+    // The kernel reads ahead, or writes back, as deep as it likes; and where nobody counted, a cache may have answered.
+    let by_cache = !facts.is_direct() && facts.asked(false).is_some();
+    let is_its_own = !by_cache || (!facts.workload.pattern.is_ordered() && facts.busy.is_some());
+    if facts.is_null() || facts.writes_into_memory() || !is_its_own {
+        return Standing::Absent;
+    }
+    let latency = facts.sample.total.latency_ns.mean.map(|mean| Quantity::Nanoseconds.format(mean));
+    let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
+    match asked {
+        1 if facts.wanting().is_none() => Standing::Absent,
+        1 if facts.workload.request_size <= SMALL => Standing::Named(
+            Owner::Depth,
+            Sureness::Likely,
+            format!("one request at a time{takes}, and nothing else is full"),
+        ),
+        1 => {
+            Standing::Open("one large request at a time: whether more outstanding are faster was not tried".to_owned())
+        }
+        _ if counted < 0.75 * asked as f64 => Standing::Open(format!(
+            "only {} of {asked} requests were outstanding",
+            halfpower_model::units::significant(counted)
+        )),
+        _ => Standing::Absent,
+    }
+}
+
+/// Writes that wait while the device idles wait for something above it.
+pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
+    let Some(kind) = &facts.sample.environment.target.filesystem else { return Standing::Absent };
+    let (Some(busy), Some(wanting)) = (facts.busy, facts.wanting()) else { return Standing::Absent };
+    if busy >= FULL {
+        return Standing::RuledOut(format!(
+            "the file system (the device had something to do {} of the time)",
+            percent(busy)
+        ));
+    }
+    // Where processors are short, what stands still between the two may be waiting for one.
+    let has_spare =
+        facts.machine_busy().is_some_and(|share| share < FULL) && facts.waiting.is_some_and(|share| share < 0.1);
+    let is_deep = facts.outstanding > 1 && facts.asked(true).is_some() && facts.asked(false).is_none();
+    if busy < SPARE && wanting < SPARE && has_spare && is_deep {
+        let reason = format!(
+            "the device had something to do {} of the time, the workers ran {}: the writes wait in {kind}",
+            percent(busy),
+            percent(wanting)
+        );
+        return Standing::Named(Owner::FileSystem, Sureness::Likely, reason);
+    }
+    Standing::Absent
+}
+
+pub(super) fn device(facts: &Facts<'_>) -> Standing {
+    let Some(busy) = facts.busy else {
+        let is_null = facts.is_null();
+        return if is_null { Standing::Absent } else { Standing::Open("the device has no counters".to_owned()) };
+    };
+    let is_deep =
+        facts.outstanding > 1 || !facts.is_direct() || facts.beside.deeper.is_some_and(|ratio| ratio <= NO_FASTER);
+    if busy < SPARE && facts.outstanding > 1 {
+        return Standing::RuledOut(format!("the device (it had something to do {} of the time)", percent(busy)));
+    }
+    if busy < FULL {
+        return Standing::Open(format!("the device had something to do {} of the time", percent(busy)));
+    }
+    if !is_deep {
+        return Standing::Absent;
+    }
+    let tried = match facts.beside.deeper {
+        Some(_) => "and more requests outstanding are no faster",
+        None => "and nothing before it is full; whether more requests outstanding are faster was not tried",
+    };
+    let reason = format!("it had something to do {} of the time, {tried}", percent(busy));
+    Standing::Named(Owner::Device, Sureness::Likely, reason)
+}

@@ -1,0 +1,223 @@
+//! Suspects above the storage: the program, the rate it was given, the processors, memory, the kernel's own brake on writers.
+//!
+//! - *Generator*: the loop's own cost, measured just before, times the requests (`generator_bound`).
+//! - *Processor*: the workers ran, or were ready and had to wait, nine tenths of their time. The kernel counts both of each
+//!   thread in nanoseconds (getrusage(2); Linux, Documentation/scheduler/sched-stats.rst). Workers that poll tell nothing.
+//! - *Memory*: the device moved less than half of the bytes that were read, or writes went no further than the file cache.
+//! - *Dirty pages*: writers are made to wait from the middle of the two thresholds on (Linux, mm/page-writeback.c,
+//!   balance_dirty_pages), so they slept, and as much was dirty. Source of the remedy: sysctl vm.dirty_bytes.
+
+use super::facts::{Facts, percent};
+use super::{Owner, Standing, Sureness};
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Personality, Quantity, Rate};
+
+/// From this share of its time on a worker wants a processor all the time.
+const FULL: f64 = 0.9;
+/// From this share of its time on a worker waits for others.
+const CROWDED: f64 = 0.3;
+/// Share of the bytes read that the device moved, below which the rest came from memory.
+const FROM_DEVICE: f64 = 0.5;
+/// Share of the time that so much was dirty that writers are made to wait: it sets the pace from the first on, and does not
+/// matter up to the second.
+const BRAKED: f64 = 0.5;
+const BRAKED_AT_ALL: f64 = 0.1;
+/// A part of a block that is not in the file cache is read before it is written; so many of the writes make the device
+/// read from here on.
+const READS_FIRST: f64 = 0.25;
+/// The file cache's unit.
+const BLOCK: Bytes = Bytes(4096);
+
+pub(super) fn generator(facts: &Facts<'_>) -> Standing {
+    let sample = facts.sample;
+    if sample.generator_bound {
+        let reason = match (facts.is_null(), sample.instrument.loop_ns_per_request) {
+            (true, _) => "its requests complete at once".to_owned(),
+            (false, Some(loop_ns)) => format!("its loop alone takes {} ns a request", significant(loop_ns)),
+            (false, None) => "it says so itself".to_owned(),
+        };
+        return Standing::Named(Owner::Generator, Sureness::Sure, reason);
+    }
+    match sample.instrument.loop_ns_per_request {
+        Some(loop_ns) => {
+            let workers_ns = facts.paced_s * 1e9 * f64::from(facts.workload.workers);
+            let share = loop_ns * sample.total.requests as f64 / workers_ns;
+            Standing::RuledOut(format!("the program (its loop took {} of the time)", percent(share)))
+        }
+        None => Standing::Open("nobody measured what the program's own loop takes".to_owned()),
+    }
+}
+
+pub(super) fn rate(facts: &Facts<'_>) -> Standing {
+    let total = &facts.sample.total;
+    let (share, asked) = match facts.workload.rate {
+        None => return Standing::Absent,
+        Some(Rate::Requests(rate)) => {
+            (total.requests_per_s / rate as f64, Quantity::RequestsPerSecond.format(rate as f64))
+        }
+        Some(Rate::Bytes(rate)) => (total.bytes_per_s.0 / rate as f64, BytesPerSecond(rate as f64).to_string()),
+    };
+    match share >= 0.97 {
+        true => Standing::Named(Owner::Rate, Sureness::Sure, format!("{} of the {asked} asked for", percent(share))),
+        false => Standing::RuledOut(format!("the rate that was asked for ({} of it reached)", percent(share))),
+    }
+}
+
+/// Workers that were ready and had to wait: somebody else had their processor.
+pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
+    let Some(waiting) = crowded(facts) else { return Standing::Absent };
+    let share = percent(waiting);
+    let reason =
+        format!("the workers were ready {share} of their time without having one{}: others had it", pinned(facts));
+    Standing::Named(Owner::Processor, Sureness::Sure, reason)
+}
+
+/// Of the workers' time, what they waited for a processor, where that sets the pace.
+fn crowded(facts: &Facts<'_>) -> Option<f64> {
+    let (wanting, waiting) = (facts.wanting()?, facts.waiting?);
+    (!facts.polls && wanting >= FULL && waiting >= CROWDED).then_some(waiting)
+}
+
+pub(super) fn processor(facts: &Facts<'_>) -> Standing {
+    if facts.polls {
+        return Standing::Open(
+            "the workers poll, so their processor time does not tell whether one is full".to_owned(),
+        );
+    }
+    let Some(wanting) = facts.wanting() else {
+        return Standing::Open("nobody measured the workers' processor time".to_owned());
+    };
+    let share = percent(wanting.min(1.0));
+    if wanting >= FULL {
+        let reason = format!("the workers ran, or waited for one, {share} of their time{}", pinned(facts));
+        return Standing::Named(Owner::Processor, Sureness::Sure, reason);
+    }
+    let kernel_s = facts.sample.cpu.system.and_then(|account| account.kernel_threads_s).unwrap_or(0.0);
+    let kernel = kernel_s / facts.sample.elapsed_s;
+    if kernel > FROM_DEVICE {
+        return Standing::Open(format!("the kernel's own threads used {} of a processor", percent(kernel)));
+    }
+    Standing::RuledOut(format!("the processor (the workers wanted it {share} of their time)"))
+}
+
+/// `, pinned to processor 1`; empty where they are not.
+fn pinned(facts: &Facts<'_>) -> String {
+    let cpus: Vec<String> = facts.workload.cpus.iter().map(u32::to_string).collect();
+    if cpus.is_empty() { String::new() } else { format!(", pinned to {}", cpus.join(" and ")) }
+}
+
+pub(super) fn memory(facts: &Facts<'_>) -> Standing {
+    if facts.is_null() || facts.is_direct() || facts.sample.total.bytes == 0 {
+        return Standing::Absent;
+    }
+    // Where a cache was asked for, that it answers is no news: who has the processor is.
+    let is_asked_for = facts.workload.cache == CachePolicy::Warm || facts.writes_into_memory();
+    if is_asked_for && crowded(facts).is_some() {
+        return Standing::Absent;
+    }
+    if facts.writes_into_memory() && facts.workload.personality != Personality::Mmap {
+        return writes_into_memory(facts);
+    }
+    let Some(read) = facts.asked(false) else { return Standing::Absent };
+    match facts.device_rates(false) {
+        Some((_, bytes_per_s)) if bytes_per_s < FROM_DEVICE * read.bytes_per_s.0 => {
+            let share = bytes_per_s / read.bytes_per_s.0;
+            let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
+            let crowd = crowded(facts).map(|share| {
+                format!(", and the workers waited {} of their time for a processor that others had", percent(share))
+            });
+            let crowd = crowd.unwrap_or_default();
+            let reason = format!("the device moved {} of the bytes that were read{crowd}", percent(share));
+            Standing::Named(Owner::Memory, sureness, reason)
+        }
+        Some(_) => Standing::RuledOut("the file cache (the device moved what was read)".to_owned()),
+        None if facts.sample.cached_share_before.is_some_and(|share| share > 0.99) => {
+            let reason = "the file cache held all of it before the first request".to_owned();
+            Standing::Named(Owner::Memory, Sureness::Likely, reason)
+        }
+        None => Standing::Open("nobody knows how much came from the file cache".to_owned()),
+    }
+}
+
+/// Copying into the file cache is all a writer does until the kernel makes it wait.
+fn writes_into_memory(facts: &Facts<'_>) -> Standing {
+    match facts.wanting() {
+        Some(wanting) if wanting >= FULL => {
+            let reason = format!(
+                "the writes end in the file cache, and the workers ran {} of their time",
+                percent(facts.running.unwrap_or(0.0).min(1.0))
+            );
+            Standing::Named(Owner::Memory, Sureness::Likely, reason)
+        }
+        Some(wanting) => Standing::RuledOut(format!(
+            "copying into the file cache (the workers wanted a processor {} of their time)",
+            percent(wanting)
+        )),
+        None => Standing::Absent,
+    }
+}
+
+pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
+    if !facts.writes_into_memory() {
+        return Standing::Absent;
+    }
+    let Some(dirty) = facts.sample.dirty else {
+        return Standing::Open("nobody looked how much memory was dirty".to_owned());
+    };
+    let from = Bytes(dirty.wait_from_bytes().0 >> 20 << 20);
+    let Some(braked) = dirty.braked_share else {
+        return Standing::Open("nobody looked how much memory was dirty meanwhile".to_owned());
+    };
+    let words = format!("more than {from} was dirty {} of the time", percent(braked));
+    match facts.wanting() {
+        _ if braked < BRAKED_AT_ALL => Standing::RuledOut(format!("the kernel's brake on writers ({words})")),
+        Some(wanting) if wanting < FULL && braked >= BRAKED => Standing::Named(
+            Owner::DirtyPages,
+            Sureness::Sure,
+            format!("{words}, and the writers slept {} of theirs", percent(1.0 - wanting)),
+        ),
+        Some(wanting) if wanting < FULL => Standing::Open(format!("the kernel made writers wait at times: {words}")),
+        _ => Standing::Absent,
+    }
+}
+
+/// Writes through the file cache that make the device read: a block that is written in part has to be there first.
+pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
+    let is_of_writes = facts.asked(false).is_none() && !facts.is_direct() && !facts.is_null();
+    let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
+    let Some((reads_per_s, _)) = facts.device_rates(false) else {
+        return Standing::Open("nobody counted what the device read for the writes".to_owned());
+    };
+    let share = reads_per_s / write.requests_per_s;
+    if share < READS_FIRST {
+        return Standing::RuledOut(format!("reads before writes ({share:.2} for each write)"));
+    }
+    let grain = facts.workload.grain();
+    let aligned = grain.0.is_multiple_of(BLOCK.0);
+    let why = if aligned { String::new() } else { format!(", which begin and end on multiples of {grain}") };
+    Standing::Named(
+        Owner::ReadBeforeWrite,
+        Sureness::Likely,
+        format!("the device read {} times for each of the writes{why}", significant(share)),
+    )
+}
+
+/// Of the workers' time, what went into flushes between the writes.
+pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
+    let Some(flush) = facts.sample.flush.as_ref().filter(|flush| flush.requests > 0) else { return Standing::Absent };
+    if facts.sample.total.bytes == 0 {
+        // They were what was asked for.
+        return Standing::Absent;
+    }
+    let Some(mean_ns) = flush.latency_ns.mean else { return Standing::Absent };
+    let slots_s = facts.paced_s * facts.sample.depth_mean.counted.clamp(f64::from(facts.workload.workers), f64::MAX);
+    let share = mean_ns / 1e9 * flush.requests as f64 / slots_s;
+    match share >= 0.5 {
+        true => Standing::Named(
+            Owner::Flushes,
+            Sureness::Likely,
+            format!("{} of the requests' time went into them", percent(share.min(1.0))),
+        ),
+        false => Standing::RuledOut(format!("flushes ({} of the time)", percent(share))),
+    }
+}

@@ -1,0 +1,285 @@
+//! Samples with made-up figures: each owner is named where its figures are there, and not where they are not.
+
+use super::{Attribution, Owner, Sureness, attribute};
+use crate::support::{buffered, deep, random, read, sample, write};
+use halfpower_model::environment::DeviceLimit;
+use halfpower_model::reading::inspect::Limit;
+use halfpower_model::sample::{Block, Direction, Dirty, Latency, SystemAccount, Totals};
+use halfpower_model::{
+    Bytes, BytesPerSecond, CachePolicy, Channel, Level, LevelName, Personality, Rate, Sample, TargetKind, Workload,
+};
+
+/// A sample of 100 MB/s on a machine with plenty to spare: the program and the processor are idle, the device is not.
+fn clean(workload: Workload) -> Sample {
+    let mut sample = sample(workload, 100e6);
+    let Totals { requests, bytes, .. } = sample.total;
+    let moved = |writes: bool| Direction {
+        requests: if sample.workload.operation.writes() == writes { requests } else { 0 },
+        bytes: if sample.workload.operation.writes() == writes { bytes } else { 0 },
+        amplification: None,
+    };
+    let (read, write) = (Some(moved(false)), Some(moved(true)));
+    sample.block =
+        Some(Block { requests, bytes, merges: 0, busy_fraction: 0.7, read, write, trim: None, phases: None });
+    sample.instrument.loop_ns_per_request = Some(60.0);
+    sample.cpu.lower.system_s = 0.2;
+    sample.cpu.waited_s = Some(0.01);
+    let account = SystemAccount { wall_s: 1.0, busy_s: 0.3, system_s: 0.3, idle_s: 1.7, ..SystemAccount::default() };
+    sample.cpu.system = Some(account);
+    sample.environment.target.filesystem = Some("ext4".to_owned());
+    sample
+}
+
+fn named(sample: &Sample) -> Option<(Owner, Sureness)> {
+    let found = attribute(sample).unwrap();
+    found.owner.zip(found.sureness)
+}
+
+fn of(sample: &Sample) -> Attribution {
+    attribute(sample).unwrap()
+}
+
+fn deep_reads() -> Sample {
+    clean(deep(32, random(read(4))))
+}
+
+#[test]
+fn a_clean_sample_names_nobody_and_says_what_it_ruled_out() {
+    let found = of(&deep_reads());
+    assert_eq!((found.owner, found.sureness), (None, None));
+    assert_eq!(found.brief(), "cannot be told: the device had something to do 70 % of the time");
+    assert_eq!(
+        found.further(),
+        " Ruled out: the program (its loop took 0.1 % of the time); the processor (the workers wanted it 21 % of their time)."
+    );
+}
+
+#[test]
+fn what_cannot_be_judged_has_no_attribution() {
+    let mut nothing = deep_reads();
+    nothing.total.requests = 0;
+    let mut failed = deep_reads();
+    failed.failure = Some(halfpower_model::sample::Failure { code: "EIO".to_owned(), message: "broken".to_owned() });
+    assert!(attribute(&nothing).is_none() && attribute(&failed).is_none());
+    let bare = sample(deep(32, read(4)), 100e6);
+    let found = of(&bare);
+    assert_eq!(found.owner, None);
+    assert!(found.reason.contains("nobody measured the workers' processor time"), "{}", found.reason);
+}
+
+#[test]
+fn the_program_is_named_where_it_says_so() {
+    let mut sample = deep_reads();
+    sample.generator_bound = true;
+    assert!(of(&sample).brief().ends_with("its loop alone takes 60 ns a request"));
+    sample.environment.target.kind = TargetKind::Null;
+    sample.workload.personality = Personality::Null;
+    assert_eq!(named(&sample), Some((Owner::Generator, Sureness::Sure)));
+}
+
+#[test]
+fn a_rate_that_is_kept_sets_the_pace_and_one_that_is_missed_does_not() {
+    let mut sample = deep_reads();
+    sample.workload.rate = Some(Rate::Bytes(102_000_000));
+    assert_eq!(named(&sample), Some((Owner::Rate, Sureness::Sure)));
+    sample.workload.rate = Some(Rate::Bytes(110_000_000));
+    assert_eq!(named(&sample), None);
+    assert!(of(&sample).further().contains("the rate that was asked for (91 % of it reached)"));
+}
+
+#[test]
+fn a_full_processor_and_a_crowded_one_are_named() {
+    let mut sample = deep_reads();
+    sample.cpu.lower.system_s = 0.92;
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)));
+    sample.cpu.lower.system_s = 0.4;
+    assert_eq!(named(&sample), None);
+    sample.cpu.waited_s = Some(0.55);
+    sample.workload.cpus = vec![1];
+    let brief = of(&sample).brief();
+    assert_eq!(
+        brief,
+        "the processor: the workers were ready 55 % of their time without having one, pinned to 1: others had it"
+    );
+    sample.instrument.obtained = vec!["iopoll".to_owned()];
+    assert_eq!(named(&sample), None, "who polls always uses one");
+    sample.workload.workers = 2;
+    sample.instrument.obtained.clear();
+    assert_eq!(named(&sample), None, "half of the time of two workers");
+}
+
+#[test]
+fn reads_that_the_device_did_not_move_come_from_memory() {
+    let mut sample = clean(Workload { cache: CachePolicy::Keep, ..buffered(random(read(4))) });
+    assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Memory));
+    sample.cpu.lower.system_s = 0.98;
+    let moved = |sample: &mut Sample, bytes| sample.block.as_mut().unwrap().read.as_mut().unwrap().bytes = bytes;
+    moved(&mut sample, 40_000_000);
+    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
+    moved(&mut sample, 0);
+    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Sure)));
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.58));
+    assert!(of(&sample).brief().ends_with("and the workers waited 58 % of their time for a processor that others had"));
+    sample.workload.cache = CachePolicy::Warm;
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "the cache was asked for");
+    sample.workload.cache = CachePolicy::Keep;
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.98, Some(0.01));
+    sample.block = None;
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "nobody counted");
+    sample.cached_share_before = Some(1.0);
+    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
+}
+
+#[test]
+fn writers_that_sleep_while_much_is_dirty_are_made_to_wait() {
+    let mut sample = clean(buffered(write(64)));
+    let mib = |count: u64| Bytes(count << 20);
+    let dirty = |braked_share| Dirty {
+        before_bytes: mib(0),
+        after_bytes: mib(50),
+        background_bytes: mib(32),
+        limit_bytes: mib(64),
+        braked_share,
+    };
+    assert!(of(&sample).reason.contains("nobody looked how much memory was dirty"));
+    sample.dirty = Some(dirty(Some(0.9)));
+    assert_eq!(
+        of(&sample).brief(),
+        "the kernel's limit of dirty memory: more than 48 MiB was dirty 90 % of the time, and the writers slept 79 % of theirs"
+    );
+    sample.dirty = Some(dirty(Some(0.3)));
+    assert_eq!(named(&sample), None);
+    sample.dirty = Some(dirty(Some(0.0)));
+    assert!(of(&sample).further().contains("the kernel's brake on writers (more than 48 MiB was dirty 0.0 %"));
+    sample.cpu.lower.system_s = 0.97;
+    sample.dirty = Some(dirty(Some(0.9)));
+    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)), "nobody slept");
+}
+
+#[test]
+fn writes_that_make_the_device_read_say_why() {
+    let mut sample = clean(Workload { offset: Bytes(512), ..buffered(random(write(4))) });
+    sample.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() });
+    assert_eq!(named(&sample), None);
+    let writes = sample.total.requests;
+    sample.block.as_mut().unwrap().read.as_mut().unwrap().requests = writes * 2;
+    assert_eq!(
+        of(&sample).brief(),
+        "reads of the blocks that are written in part (likely): the device read 2 times for each of the writes, which begin and \
+         end on multiples of 512 B"
+    );
+    sample.read = sample.write.clone();
+    assert_ne!(
+        named(&sample).map(|(owner, _)| owner),
+        Some(Owner::ReadBeforeWrite),
+        "the reads may have been asked for"
+    );
+}
+
+/// With a control group's limit on reads.
+fn limited(limit: Limit) -> Sample {
+    let mut sample = deep_reads();
+    sample.environment.target.limits = vec![DeviceLimit { device: "vda".to_owned(), limit }];
+    sample
+}
+
+#[test]
+fn a_control_group_s_limit_that_is_reached_is_named() {
+    let bytes =
+        |rate| Limit { group: "blkio:/a".to_owned(), read_bytes_per_s: Some(BytesPerSecond(rate)), ..Limit::default() };
+    let requests = |rate| Limit { group: "blkio:/a".to_owned(), read_requests_per_s: Some(rate), ..Limit::default() };
+    assert_eq!(named(&limited(bytes(101e6))), Some((Owner::ThrottledBandwidth, Sureness::Sure)));
+    assert_eq!(named(&limited(requests(24_000))), Some((Owner::ThrottledRequests, Sureness::Sure)));
+    assert_eq!(
+        of(&limited(requests(24_000))).brief(),
+        "a control group's limit of requests a second: 102 % of the 24\u{202f}000 requests/s (reads) that blkio:/a lets through to vda"
+    );
+    let idle = of(&limited(bytes(200e6)));
+    assert_eq!(idle.owner, None);
+    assert!(idle.further().contains("the control group (50 % of the 200 MB/s of reads"), "{}", idle.further());
+    assert!(of(&limited(bytes(50e6))).reason.contains("is passed, and so may not count here"));
+    let writes = Limit { write_bytes_per_s: Some(BytesPerSecond(100e6)), ..bytes(200e6) };
+    assert_eq!(named(&limited(writes)), None, "nothing is written");
+    let mut several = limited(bytes(50e6));
+    several.environment.more_targets = vec![several.environment.target.clone()];
+    several.environment.more_targets[0].limits[0].device = "vdb".to_owned();
+    assert_eq!(named(&several), Some((Owner::ThrottledBandwidth, Sureness::Sure)), "half of it to each");
+}
+
+#[test]
+fn a_level_near_its_peak_is_named() {
+    let with = |name, rate| {
+        let mut sample = deep_reads();
+        let channel = Channel {
+            at: "a".to_owned(),
+            through: None,
+            pap_bytes_per_s: Some(BytesPerSecond(rate)),
+            source: "given".to_owned(),
+        };
+        sample.environment.target.levels = vec![Level::of(name, [channel])];
+        sample
+    };
+    assert_eq!(named(&with(LevelName::Link, 105e6)), Some((Owner::Link, Sureness::Sure)));
+    assert_eq!(named(&with(LevelName::Bus, 105e6)), Some((Owner::Bus, Sureness::Sure)));
+    assert_eq!(named(&with(LevelName::Device, 105e6)), Some((Owner::Device, Sureness::Sure)));
+    assert_eq!(named(&with(LevelName::Device, 300e6)), None);
+    assert_eq!(named(&with(LevelName::Device, 120e6)), None);
+    assert!(of(&with(LevelName::Device, 50e6)).reason.contains("which is wrong or not on the way"));
+}
+
+#[test]
+fn flushes_that_take_most_of_the_time_are_named() {
+    let mut sample = clean(random(write(4)));
+    let flush = |mean_ns| {
+        let latency_ns = Latency { mean: Some(mean_ns), ..Latency::default() };
+        Some(Totals { requests: 100, latency_ns, ..Totals::default() })
+    };
+    sample.flush = flush(8e6).map(Box::new);
+    assert_eq!(named(&sample), Some((Owner::Flushes, Sureness::Likely)));
+    sample.flush = flush(1e6).map(Box::new);
+    assert_eq!(named(&sample), Some((Owner::Depth, Sureness::Likely)));
+    assert!(of(&sample).further().contains("flushes (10 % of the time)"));
+}
+
+#[test]
+fn one_small_request_at_a_time_is_bound_by_its_latency() {
+    let mut sample = clean(random(read(4)));
+    sample.total.latency_ns.mean = Some(41_000.0);
+    assert_eq!(
+        of(&sample).brief(),
+        "the depth: too few requests outstanding (likely): one request at a time, each takes 41 µs, and nothing else is full"
+    );
+    assert_eq!(named(&clean(deep(2, random(read(4))))), None);
+    assert_eq!(named(&clean(read(1024))), None, "a large one may keep the device at work");
+    assert_eq!(named(&clean(buffered(read(4)))), None, "the kernel reads ahead");
+    let mut cached = clean(buffered(random(read(4))));
+    assert_eq!(named(&cached), Some((Owner::Depth, Sureness::Likely)));
+    cached.block = None;
+    assert_eq!(named(&cached), None, "a cache may have answered");
+    let mut shallow = deep_reads();
+    shallow.depth_mean.counted = 3.0;
+    assert!(of(&shallow).reason.contains("only 3 of 32 requests were outstanding"), "{}", of(&shallow).reason);
+}
+
+#[test]
+fn the_file_system_is_named_where_writes_wait_and_everything_idles() {
+    let mut sample = clean(deep(16, write(64)));
+    assert_eq!(named(&sample), None);
+    sample.block.as_mut().unwrap().busy_fraction = 0.2;
+    assert_eq!(named(&sample), Some((Owner::FileSystem, Sureness::Likely)));
+    sample.cpu.waited_s = Some(0.2);
+    assert_eq!(named(&sample), None, "it may have waited for a processor");
+    let mut reads = deep_reads();
+    reads.block.as_mut().unwrap().busy_fraction = 0.2;
+    assert_eq!(named(&reads), None);
+}
+
+#[test]
+fn a_device_that_is_always_at_work_is_likely() {
+    let mut sample = deep_reads();
+    sample.block.as_mut().unwrap().busy_fraction = 0.97;
+    assert_eq!(named(&sample), Some((Owner::Device, Sureness::Likely)));
+    sample.workload.depth = 1;
+    sample.workload.request_size = Bytes(1 << 20);
+    assert_eq!(named(&sample), None);
+}

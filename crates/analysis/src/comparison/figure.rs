@@ -1,0 +1,87 @@
+//! The figures that are compared: what each is, which way is better, and what of its changes does not matter.
+
+use crate::statistics::Margin;
+use halfpower_model::{Quantity, Sample};
+use serde::Serialize;
+
+/// A figure that is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// Bytes a second of all workers; requests a second of what moves no bytes.
+    Throughput,
+    /// Bytes a second over the time to the last worker's finish: what the parent of parallel writers sees.
+    ParentThroughput,
+    /// The 99th percentile of latency.
+    TailLatency,
+    /// Processor time a request, lower bound.
+    ProcessorCost,
+}
+
+impl Figure {
+    /// Every one, in the order they are shown.
+    pub const ALL: [Figure; 4] =
+        [Figure::Throughput, Figure::ParentThroughput, Figure::TailLatency, Figure::ProcessorCost];
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::Throughput => "throughput",
+            Figure::ParentThroughput => "throughput as the parent sees it",
+            Figure::TailLatency => "p99 latency",
+            Figure::ProcessorCost => "processor time a request",
+        }
+    }
+
+    /// The change that does not matter, where nobody says another.
+    pub fn usual_margin(self) -> Margin {
+        match self {
+            Figure::Throughput | Figure::ParentThroughput => Margin::THROUGHPUT,
+            Figure::TailLatency => Margin::TAIL,
+            Figure::ProcessorCost => Margin::COST,
+        }
+    }
+
+    /// The factor up to which a single sample of each side decides nothing. A rule that was set, not measured: samples of
+    /// a disturbed machine can differ by more.
+    pub fn plausible_noise(self) -> f64 {
+        match self {
+            Figure::Throughput | Figure::ParentThroughput | Figure::ProcessorCost => 1.5,
+            Figure::TailLatency => 4.0,
+        }
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Figure::Throughput | Figure::ParentThroughput)
+    }
+
+    pub(super) fn quantity(self, of_bytes: bool) -> Quantity {
+        match self {
+            Figure::Throughput if !of_bytes => Quantity::RequestsPerSecond,
+            Figure::Throughput | Figure::ParentThroughput => Quantity::BytesPerSecond,
+            Figure::TailLatency => Quantity::Nanoseconds,
+            Figure::ProcessorCost => Quantity::MicrosecondsPerRequest,
+        }
+    }
+
+    /// What a sample tells of it; none where it does not.
+    pub(super) fn of(self, sample: &Sample, of_bytes: bool) -> Option<f64> {
+        let figure = match self {
+            Figure::Throughput if of_bytes => sample.total.bytes_per_s.0,
+            Figure::Throughput => sample.tells("total.requests_per_s").then_some(sample.total.requests_per_s)?,
+            Figure::ParentThroughput => {
+                // Of one worker it is the throughput.
+                let parallel = sample.parallel.filter(|_| sample.workload.workers > 1)?;
+                sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0)?
+            }
+            Figure::TailLatency => sample.total.latency_ns.p99? as f64,
+            Figure::ProcessorCost => {
+                let lower = sample.cpu.lower;
+                let is_told = sample.tells("cpu.lower") && sample.tells("total.requests");
+                is_told.then(|| (lower.user_s + lower.system_s) * 1e6 / sample.total.requests as f64)?
+            }
+        };
+        (figure.is_finite() && figure > 0.0).then_some(figure)
+    }
+}

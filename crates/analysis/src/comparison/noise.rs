@@ -1,0 +1,120 @@
+//! How much the same differs from the same: a run held against itself (an A/A comparison).
+//!
+//! Every two repetitions of a workload are a pair, and a coin that the run's seed tosses says which of them is of the first
+//! arm and which of the second. Nothing was changed between the arms, so whatever differs is noise of the machine. What
+//! an interval of the difference reaches is the least margin that would call the workload the same; a comparison of two
+//! runs may take it in place of the usual one ([`Margins::Found`](super::Margins)). The arms are of one run, measured by
+//! turns: what differs between two runs besides (where the file lies, what the machine did that hour) is not in it.
+//! Source: Kohavi, Longbotham, Sommerfield and Henne, "Controlled experiments on the web: survey and practical guide",
+//! Data Mining and Knowledge Discovery 18 (2009), for the A/A test.
+
+use super::{Change, Comparison, Figure, Margins, compare};
+use crate::Observed;
+use crate::statistics::{Margin, median_estimate};
+use halfpower_model::random::derive_seed;
+use halfpower_model::units::significant;
+use halfpower_model::{Estimate, Quantity, Sample};
+use serde::Serialize;
+
+/// What a run held against itself comes to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Noise {
+    /// What was found, in a line.
+    pub sentence: String,
+    /// Each figure that has an interval in some workload.
+    pub figures: Vec<FigureNoise>,
+    /// The two arms against one another, by the usual margins.
+    pub comparison: Comparison,
+}
+
+/// By how much a figure of the same differed, over all workloads. A difference of 0.02 is a factor of 1.02 either way.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureNoise {
+    /// Which.
+    pub figure: Figure,
+    /// Workloads with an interval.
+    pub workloads: usize,
+    /// Half of them differed by less.
+    pub median_difference: f64,
+    /// None differed by more.
+    pub largest_difference: f64,
+    /// The workload that did.
+    pub largest_of: String,
+    /// Workloads that the usual margin calls changed, though nothing was.
+    pub called_changed: usize,
+    /// Half of the margins that it implies, a workload each, are less.
+    pub median_margin: f64,
+    /// The largest: with it none would be more than equivalent.
+    pub largest_margin: f64,
+}
+
+/// A run held against itself; `seed` is the run's. None where no figure has an interval: four repetitions of a
+/// workload are the least.
+pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
+    let (mut first, mut second): (Vec<&Sample>, Vec<&Sample>) = (Vec::new(), Vec::new());
+    for observed in samples {
+        let of_pair = derive_seed(derive_seed(seed, u64::from(observed.cell)), u64::from(observed.block / 2));
+        let arm = if of_pair & 1 == u64::from(observed.block & 1) { &mut first } else { &mut second };
+        arm.push(observed.sample);
+    }
+    let comparison = compare(&first, &second, Margins::Usual);
+    let figures: Vec<FigureNoise> =
+        Figure::ALL.into_iter().filter_map(|figure| of_figure(&comparison, figure)).collect();
+    let sentence = sentence(figures.first()?);
+    Some(Noise { sentence, figures, comparison })
+}
+
+/// The least margin that calls a workload equivalent to itself, and not less than the usual one; none without an interval.
+pub(super) fn margin_of(change: &Change) -> Option<Margin> {
+    let found = Margin::of_the_same(&[change.ratio])?;
+    Some(if found > change.figure.usual_margin() { found } else { change.figure.usual_margin() })
+}
+
+fn of_figure(comparison: &Comparison, figure: Figure) -> Option<FigureNoise> {
+    let changes = || comparison.cells.iter().filter_map(move |cell| Some((cell, cell.change(figure)?)));
+    let with_margin = || changes().filter_map(|(cell, change)| Some((cell, change, margin_of(change)?.share())));
+    let differences: Vec<f64> = with_margin().map(|(_, change, _)| difference(change.ratio)).collect();
+    let margins: Vec<f64> = with_margin().map(|(_, _, margin)| margin).collect();
+    let (furthest, change, _) =
+        with_margin().max_by(|one, other| difference(one.1.ratio).total_cmp(&difference(other.1.ratio)))?;
+    Some(FigureNoise {
+        figure,
+        workloads: differences.len(),
+        median_difference: median(&differences)?,
+        largest_difference: difference(change.ratio),
+        largest_of: furthest.name.clone(),
+        called_changed: with_margin().filter(|(_, change, _)| change.standing.is_change()).count(),
+        median_margin: median(&margins)?,
+        largest_margin: margins.iter().copied().fold(0.0, f64::max),
+    })
+}
+
+fn median(shares: &[f64]) -> Option<f64> {
+    Some(median_estimate(Quantity::Ratio, shares)?.value)
+}
+
+/// How far a ratio is from 1, either way.
+fn difference(ratio: Estimate) -> f64 {
+    ratio.value.max(1.0 / ratio.value) - 1.0
+}
+
+fn sentence(noise: &FigureNoise) -> String {
+    let percent = |share: f64| format!("{} %", significant(share * 100.0));
+    let FigureNoise { figure, workloads, largest_of, .. } = noise;
+    let (most, changed) = (percent(noise.largest_difference), noise.called_changed);
+    let verdict = match changed {
+        0 => "none is called a change".to_owned(),
+        1 => "1 is called a change, though nothing was changed".to_owned(),
+        changed => format!("{changed} are called changes, though nothing was changed"),
+    };
+    let found = match workloads {
+        1 => format!("the same twice differed by {most} in {} ({largest_of})", figure.name()),
+        _ => format!(
+            "the same twice differed in {} by less than {} in half of {workloads} workloads, by {most} at most \
+             ({largest_of})",
+            figure.name(),
+            percent(noise.median_difference),
+        ),
+    };
+    format!("Noise of this machine: {found}; {verdict}.")
+}

@@ -1,0 +1,177 @@
+//! Reads and writes that are far apart: one delivers less than half of the other, all else alike.
+//!
+//! Direct requests alone: past the file cache both do the same on this side of the device, so that what parts them lies at
+//! it or below. The ratio is of throughputs measured in the same blocks (geometric mean, t interval of the logarithms),
+//! and counts where its interval lies wholly beyond a factor of two; over all sizes and depths of a run by Benjamini and
+//! Hochberg's rule. The pair that is furthest apart is named, and is a little too far where many are close.
+
+use super::Evidence;
+use super::load::{Loaded, by_load, extent, place};
+use crate::alike::{Axis, are_alike};
+use crate::cells::Cell;
+use crate::statistics::{Contrast, Margin, Verdict, verdicts};
+use crate::words::{caching, sentence};
+use halfpower_model::{Estimate, Finding, FindingCode, Operation, Quantity, Reach};
+
+/// A ratio from 1/(1 + this) to 1 + this is not far apart.
+const MARGIN: f64 = 1.0;
+
+/// Reads and writes of one size and depth.
+struct Pair<'a> {
+    read: &'a Cell<'a>,
+    write: &'a Cell<'a>,
+    contrast: Contrast,
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let is_read = |cell: &&&Cell<'_>| cell.workload.operation == Operation::Read && cell.workload.buffering.is_direct();
+    let groups = by_load(evidence.cells.iter().filter(is_read).copied(), 1);
+    let pairs: Vec<Vec<Pair<'_>>> = groups.iter().map(|group| pairs(evidence, group)).collect();
+    let contrasts: Vec<Contrast> = pairs.iter().flatten().map(|pair| pair.contrast).collect();
+    let mut verdicts = verdicts(&contrasts).into_iter();
+    let found = groups.iter().zip(&pairs).filter_map(|(group, pairs)| {
+        let far: Vec<&Pair<'_>> = pairs
+            .iter()
+            .zip(verdicts.by_ref())
+            .filter(|(_, verdict)| matches!(verdict, Verdict::Higher | Verdict::Lower))
+            .map(|(pair, _)| pair)
+            .collect();
+        finding(group, &far, pairs.len())
+    });
+    found.collect()
+}
+
+/// Each read of a group that was measured as a write too.
+fn pairs<'a>(evidence: &Evidence<'a>, group: &Loaded<'a>) -> Vec<Pair<'a>> {
+    let pair = |read: &&'a Cell<'a>| {
+        let is_its_write = |cell: &&&Cell<'_>| {
+            cell.workload.operation == Operation::Write && are_alike(cell.workload, read.workload, &[Axis::Operation])
+        };
+        let write = *evidence.cells.iter().find(is_its_write)?;
+        let contrast = Contrast::paired(&read.paired_with(write), Margin::new(MARGIN)?)?;
+        Some(Pair { read, write, contrast })
+    };
+    group.cells.iter().filter_map(pair).collect()
+}
+
+fn finding(group: &Loaded<'_>, far: &[&Pair<'_>], looked_at: usize) -> Option<Finding> {
+    let apart = |pair: &Pair<'_>| pair.contrast.ratio.value.ln().abs();
+    let furthest = |pairs: &mut dyn Iterator<Item = &&Pair<'_>>| {
+        pairs.max_by(|one, other| apart(one).total_cmp(&apart(other))).map(Slower::of)
+    };
+    let most = furthest(&mut far.iter())?;
+    let opposite = furthest(&mut far.iter().filter(|pair| Slower::of(pair).slow != most.slow));
+    let rest = match &opposite {
+        None => extent(far.len(), looked_at),
+        Some(other) => format!("; {} deliver {} of what {} do ({})", other.slow, other.share, other.fast, other.place),
+    };
+    let workload = group.cells[0].workload;
+    let Slower { slow, fast, share, place } = most;
+    let circumstances = format!("{}{}", caching(workload), group.distinction);
+    let claim =
+        format!("{} {slow}, {circumstances}, deliver {share} of what {fast} do ({place}){rest}", workload.pattern);
+    Some(Finding {
+        code: FindingCode::Asymmetry,
+        subject: group.subject.replacen("read", "reads against writes", 1),
+        reach: Reach::Storage,
+        brief: format!("{slow} {share} of {fast} ({place})"),
+        sentence: sentence(&claim),
+        estimates: [Some(share), opposite.map(|other| other.share)].into_iter().flatten().collect(),
+        samples: far.iter().flat_map(|pair| [pair.read.samples(), pair.write.samples()].concat()).collect(),
+    })
+}
+
+/// Which of a pair is slower, and where.
+struct Slower {
+    slow: &'static str,
+    fast: &'static str,
+    /// Its share of the other's throughput.
+    share: Estimate,
+    place: String,
+}
+
+impl Slower {
+    fn of(pair: &&Pair<'_>) -> Slower {
+        let ratio = pair.contrast.ratio;
+        let place = place(pair.read.workload);
+        match ratio.value > 1.0 {
+            true => Slower { slow: "writes", fast: "reads", share: turned(ratio), place },
+            false => Slower { slow: "reads", fast: "writes", share: ratio, place },
+        }
+    }
+}
+
+/// The ratio the other way round.
+fn turned(ratio: Estimate) -> Estimate {
+    Estimate {
+        quantity: Quantity::Ratio,
+        value: 1.0 / ratio.value,
+        low: ratio.high.map(|high| 1.0 / high),
+        high: ratio.low.map(|low| 1.0 / low),
+        ..ratio
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, deep, random, read, write};
+
+    #[test]
+    fn reads_four_times_as_fast_are_far_apart() {
+        let mut run = Run::default();
+        for (depth, writes) in [(1, 80e6), (8, 100e6), (32, 100e6)] {
+            run.add(deep(depth, random(read(4))), &around(100e6 * f64::from(depth).sqrt()));
+            run.add(deep(depth, random(write(4))), &around(writes));
+        }
+        let findings = run.findings(FindingCode::Asymmetry);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(
+            findings[0].sentence,
+            "Random writes, direct, deliver 17.7 % [17.7 to 17.7] of what reads do (4 KiB, 32 deep); so at 2 of the 3 sizes \
+             and depths measured."
+        );
+        assert_eq!(findings[0].subject, "random reads against writes, direct");
+        assert_eq!((findings[0].samples.len(), findings[0].estimates[0].repetitions), (20, 5));
+    }
+
+    #[test]
+    fn slow_reads_are_told_as_well() {
+        let mut run = Run::default();
+        run.add(random(read(4)), &around(20e6));
+        run.add(random(write(4)), &around(100e6));
+        assert_eq!(
+            run.findings(FindingCode::Asymmetry)[0].sentence,
+            "Random reads, direct, deliver 20 % [20 to 20] of what writes do (4 KiB, 1 deep)."
+        );
+    }
+
+    #[test]
+    fn what_is_the_other_way_round_elsewhere_is_told() {
+        let mut run = Run::default();
+        for (kib, reads, writes) in [(4, 20e6, 100e6), (64, 300e6, 100e6)] {
+            run.add(read(kib), &around(reads));
+            run.add(write(kib), &around(writes));
+        }
+        let findings = run.findings(FindingCode::Asymmetry);
+        assert_eq!(
+            findings[0].sentence,
+            "Sequential reads, direct, deliver 20 % [20 to 20] of what writes do (4 KiB, 1 deep); writes deliver 33.3 % \
+             [33.3 to 33.3] of what reads do (64 KiB, 1 deep)."
+        );
+        assert_eq!(findings[0].estimates.len(), 2);
+    }
+
+    #[test]
+    fn half_as_fast_or_through_the_cache_or_once_is_not() {
+        let mut run = Run::default();
+        run.add(read(64), &around(2.0e9));
+        run.add(write(64), &around(1.1e9));
+        run.add(buffered(read(64)), &around(9e9));
+        run.add(buffered(write(64)), &around(1e9));
+        run.add(random(read(4)), &[9e6]);
+        run.add(random(write(4)), &[1e6]);
+        run.add(deep(8, read(64)), &around(9e9));
+        assert_eq!(run.findings(FindingCode::Asymmetry), []);
+    }
+}

@@ -1,0 +1,227 @@
+//! Reads that were to be of the storage and came from a cache.
+//!
+//! Three signs, the surest first. The device moved less than half of the bytes that were read, by its own counters, in
+//! every repetition: they have read-ahead and other programs in them, so what came from a cache is more than that
+//! rather than less. Where nobody counted: half of the span or more was in the file cache when the measurement began. Or
+//! a rate beyond what the device was advertised with by more than 5 %, its whole interval: then the cache may be the
+//! drive's own or a hypervisor's, which no counter here sees. Reads of a cache that was filled on purpose, of holes and of
+//! nothing are left out.
+
+use super::Evidence;
+use super::load::{Loaded, by_load, extent, place};
+use crate::cells::Cell;
+use crate::device::{DeviceReads, mean_ratio, submitted};
+use crate::statistics::{mean, mean_estimate};
+use crate::words::{caching, requests, sentence};
+use halfpower_model::units::significant;
+use halfpower_model::{
+    BytesPerSecond, CachePolicy, Estimate, FileState, Finding, FindingCode, Operation, Personality, Quantity, Reach,
+    TargetKind,
+};
+
+/// A share of the bytes, or of the span.
+const HALF: f64 = 0.5;
+const BEYOND_PEAK: f64 = 1.05;
+
+/// What shows that a cache answered.
+#[derive(Clone, Copy)]
+enum Sign {
+    /// The share of the bytes that did not come from the device, at least.
+    Counted(Estimate),
+    /// The share of the span that was in the file cache before.
+    CachedBefore(Estimate),
+    /// The rate over the peak advertised.
+    BeyondPeak(Estimate, f64),
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let groups = by_load(evidence.cells.iter().copied().filter(|cell| is_meant_for_storage(cell)), 1);
+    groups.iter().filter_map(|group| finding(evidence, group)).collect()
+}
+
+fn is_meant_for_storage(cell: &&Cell<'_>) -> bool {
+    let workload = cell.workload;
+    let is_null = |kind: TargetKind| kind == TargetKind::Null;
+    workload.operation == Operation::Read
+        && (workload.buffering.is_direct() || workload.cache != CachePolicy::Warm)
+        && workload.file_state == FileState::Written
+        && workload.personality != Personality::Null
+        && !cell.repetitions.iter().any(|observed| is_null(observed.sample.environment.target.kind))
+}
+
+fn finding(evidence: &Evidence<'_>, group: &Loaded<'_>) -> Option<Finding> {
+    let told: Vec<(&Cell<'_>, Sign)> =
+        group.cells.iter().filter_map(|cell| Some((*cell, sign(cell, evidence.advertised_bytes_per_s)?))).collect();
+    let by_weight = |one: &&(&Cell<'_>, Sign), other: &&(&Cell<'_>, Sign)| one.1.weight().total_cmp(&other.1.weight());
+    let (cell, sign) = told.iter().max_by(by_weight)?;
+    let workload = cell.workload;
+    let rate = BytesPerSecond(cell.mean_bytes_per_s());
+    let cause = cause(cell).map(|cause| format!(": {cause}")).unwrap_or_default();
+    let claim = format!(
+        "{} {} of {}, {}{}, were not of the storage: {}{cause}; {rate} is the speed of a cache{}",
+        workload.pattern,
+        requests(workload.operation),
+        place(workload),
+        caching(workload),
+        group.distinction,
+        sign.words(),
+        extent(told.len(), group.cells.len()),
+    );
+    Some(Finding {
+        code: FindingCode::CacheHits,
+        subject: group.subject.clone(),
+        reach: Reach::Memory,
+        brief: format!("{} ({})", sign.words(), place(workload)),
+        sentence: sentence(&claim),
+        estimates: vec![sign.estimate()],
+        samples: told.iter().flat_map(|(cell, _)| cell.samples()).collect(),
+    })
+}
+
+fn sign(cell: &Cell<'_>, advertised_bytes_per_s: Option<f64>) -> Option<Sign> {
+    let reads = DeviceReads::of_cell(cell);
+    if !reads.is_empty() && reads.iter().all(|reads| reads.per_byte < HALF) {
+        let from_cache = mean_ratio(&reads, |reads| 1.0 - reads.per_byte)?;
+        return Some(Sign::Counted(Estimate { high: from_cache.high.map(|high| high.min(1.0)), ..from_cache }));
+    }
+    let before: Option<Vec<f64>> =
+        cell.repetitions.iter().map(|observed| observed.sample.cached_share_before).collect();
+    if let Some(before) = before.filter(|shares| reads.is_empty() && shares.iter().all(|share| *share >= HALF)) {
+        let share = mean_estimate(Quantity::Ratio, &before)?;
+        return Some(Sign::CachedBefore(Estimate { high: share.high.map(|high| high.min(1.0)), ..share }));
+    }
+    let peak = advertised_bytes_per_s?;
+    let over: Vec<f64> = cell.bytes_per_s().iter().map(|rate| rate / peak).collect();
+    let over = mean_estimate(Quantity::Ratio, &over)?;
+    over.low.is_some_and(|low| low > BEYOND_PEAK).then_some(Sign::BeyondPeak(over, peak))
+}
+
+/// How the cache came by it, as far as that is known.
+fn cause(cell: &Cell<'_>) -> Option<String> {
+    let before: Vec<f64> = cell.repetitions.iter().filter_map(|observed| observed.sample.cached_share_before).collect();
+    let before = mean(&before).filter(|share| *share > 0.01);
+    let workload = cell.workload;
+    let volume = workload.span.0 as f64 * workload.volumes() as f64;
+    let passes: Option<Vec<f64>> = cell
+        .repetitions
+        .iter()
+        .map(|observed| Some(submitted(observed.sample)? as f64 * workload.request_size.0 as f64 / volume))
+        .collect();
+    let passes = mean(&passes?).filter(|passes| *passes > 1.1 && passes.is_finite());
+    match (before, passes) {
+        (Some(share), _) => Some(format!("{} of the span was in the file cache before", Quantity::Ratio.format(share))),
+        (None, Some(passes)) => {
+            Some(format!("the span of {} was read {} times over", workload.span, significant(passes)))
+        }
+        (None, None) => None,
+    }
+}
+
+impl Sign {
+    fn estimate(&self) -> Estimate {
+        match self {
+            Sign::Counted(estimate) | Sign::CachedBefore(estimate) | Sign::BeyondPeak(estimate, _) => *estimate,
+        }
+    }
+
+    /// Counts before what was there before, that before a rate.
+    fn weight(&self) -> f64 {
+        match self {
+            Sign::Counted(share) => 2.0 + share.value,
+            Sign::CachedBefore(share) => 1.0 + share.value,
+            Sign::BeyondPeak(..) => 0.0,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Sign::Counted(share) => format!("{share} of the bytes came from a cache above the device"),
+            Sign::CachedBefore(share) => format!("{share} of the span was in the file cache before"),
+            Sign::BeyondPeak(over, peak) => format!("{over} the {} advertised", BytesPerSecond(*peak)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, random, read, write};
+    use halfpower_model::{Bytes, Workload};
+    use proptest::prelude::*;
+
+    /// A thousand reads of 64 KiB of which the device did so many.
+    fn of(workload: Workload, done: &[u64]) -> Run {
+        let mut run = Run::default();
+        let cell = run.add(workload, &vec![65_536_000.0; done.len()]);
+        run.device_reads(cell, |block| (done[block as usize], done[block as usize] * 65_536));
+        run
+    }
+
+    fn kept() -> Workload {
+        Workload { cache: CachePolicy::Keep, ..buffered(read(64)) }
+    }
+
+    #[test]
+    fn what_the_device_did_not_move_came_from_a_cache() {
+        let small = Workload { span: Bytes(8 << 20), ..kept() };
+        let findings = of(small, &[128, 128, 128]).findings(FindingCode::CacheHits);
+        assert_eq!(
+            findings[0].sentence,
+            "Sequential reads of 64 KiB, 1 deep, buffered, were not of the storage: 87.2 % [87.2 to 87.2] of the bytes came \
+             from a cache above the device: the span of 8 MiB was read 7.81 times over; 65.5 MB/s is the speed of a cache."
+        );
+        assert_eq!((findings[0].reach, findings[0].samples.len()), (Reach::Memory, 3));
+        assert_eq!(of(kept(), &[100]).findings(FindingCode::CacheHits).len(), 1, "a count needs no repetition");
+        assert_eq!(of(kept(), &[490, 400]).findings(FindingCode::CacheHits).len(), 1, "just under half");
+        assert_eq!(of(read(64), &[100]).findings(FindingCode::CacheHits).len(), 1, "direct, and a stack that caches");
+    }
+
+    #[test]
+    fn reads_of_the_storage_or_meant_for_memory_are_none() {
+        let none = |run: Run| assert_eq!(run.findings(FindingCode::CacheHits), []);
+        none(of(kept(), &[1000, 980, 1300]));
+        none(of(kept(), &[400, 600, 400]));
+        none(of(Workload { cache: CachePolicy::Warm, ..kept() }, &[0]));
+        none(of(Workload { file_state: FileState::Sparse, ..kept() }, &[0]));
+        none(of(Workload { personality: Personality::Null, ..read(64) }, &[0]));
+        none(of(buffered(write(64)), &[0]));
+        let mut run = Run::default();
+        run.add(kept(), &[1e9]);
+        none(run);
+    }
+
+    #[test]
+    fn without_counts_what_was_cached_before_tells() {
+        let mut run = Run::default();
+        run.add(buffered(random(read(4))), &[1e9, 1e9]);
+        run.samples.iter_mut().for_each(|placed| placed.sample.cached_share_before = Some(0.75));
+        let findings = run.findings(FindingCode::CacheHits);
+        assert_eq!(findings[0].brief, "75 % [75 to 75] of the span was in the file cache before (4 KiB, 1 deep)");
+        run.samples[0].sample.cached_share_before = Some(0.0);
+        assert_eq!(run.findings(FindingCode::CacheHits), []);
+    }
+
+    #[test]
+    fn more_than_the_device_can_is_a_cache() {
+        let mut run = Run::default();
+        run.add(read(64), &around(1.2e9));
+        run.advertise(1.0e9);
+        assert!(
+            run.findings(FindingCode::CacheHits)[0].sentence.contains("1.2 times [1.18 to 1.22] the 1 GB/s advertised")
+        );
+        run.advertise(1.18e9);
+        assert_eq!(run.findings(FindingCode::CacheHits), [], "within what repetitions differ by");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn shares_are_shares(done in proptest::collection::vec(0_u64..2000, 1..6)) {
+            for finding in of(kept(), &done).findings(FindingCode::CacheHits) {
+                let share = finding.estimates[0];
+                prop_assert!(share.value > 0.5 && share.high.unwrap_or(share.value) <= 1.0 && share.low.unwrap_or(0.0) >= 0.0);
+            }
+        }
+    }
+}

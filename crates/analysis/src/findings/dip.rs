@@ -1,0 +1,206 @@
+//! A request size, or up to three side by side, that is slower than the sizes on both sides: what a curve that grows or
+//! levels off does not do.
+//!
+//! Each size of it against each of the two neighbours, paired by block (geometric mean, t interval of the logarithms): all
+//! must lie below by more than 5 %, the interval wholly. The chance of a false one is thus no more than that of the
+//! weakest of these comparisons (Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24,
+//! 1982). Every place of every series of a run is looked at, so the chances are adjusted for that by Benjamini and
+//! Hochberg's rule, and of the dips named at most one in twenty is none. What makes it is not looked for.
+
+use super::Evidence;
+use crate::series::Series;
+use crate::statistics::{Contrast, Margin, Verdict, adjusted_p_values};
+use crate::words::{memory_note, reach, requests, sentence};
+use halfpower_model::{Finding, FindingCode};
+use std::ops::RangeInclusive;
+
+/// What a neighbour must be faster by.
+const MARGIN: f64 = 0.05;
+/// Sizes of one dip, at most.
+const WIDTH_MAX: usize = 3;
+/// The share of false ones among the dips named.
+const FALSE_SHARE: f64 = 0.05;
+
+/// Sizes of a series with one on either side of them.
+struct Place<'s, 'a> {
+    series: &'s Series<'a>,
+    inner: RangeInclusive<usize>,
+    /// The slowest of them against the smaller and the larger neighbour.
+    deepest: Deepest,
+    /// The chance that it is no dip.
+    p_value: f64,
+}
+
+struct Deepest {
+    index: usize,
+    below: [Contrast; 2],
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let places: Vec<Place<'_, '_>> = evidence.by_size.iter().flat_map(places).collect();
+    let adjusted = adjusted_p_values(&places.iter().map(|place| place.p_value).collect::<Vec<_>>());
+    let mut named: Vec<&Place<'_, '_>> = Vec::new();
+    // The widest first, so that a part of one is not named beside it.
+    for width in (1..=WIDTH_MAX).rev() {
+        let fitting = places.iter().zip(&adjusted).filter(|(place, p_value)| {
+            place.width() == width && **p_value <= FALSE_SHARE && !named.iter().any(|other| other.overlaps(place))
+        });
+        let fitting: Vec<_> = fitting.map(|(place, _)| place).collect();
+        named.extend(fitting);
+    }
+    // In the order of the series, the smallest sizes first.
+    places.iter().filter(|place| named.iter().any(|other| std::ptr::eq(*other, *place))).map(finding).collect()
+}
+
+/// Every place of a series that can be a dip.
+fn places<'s, 'a>(series: &'s Series<'a>) -> Vec<Place<'s, 'a>> {
+    let widths = 1..=WIDTH_MAX;
+    let inner = widths
+        .flat_map(|width| (1..series.cells.len().saturating_sub(width)).map(move |first| first..=first + width - 1));
+    inner.filter_map(|inner| Place::of(series, inner)).collect()
+}
+
+impl<'s, 'a> Place<'s, 'a> {
+    fn of(series: &'s Series<'a>, inner: RangeInclusive<usize>) -> Option<Place<'s, 'a>> {
+        let cells = &series.cells;
+        let margin = Margin::new(MARGIN)?;
+        let neighbours = [cells.get(inner.start().checked_sub(1)?)?, cells.get(inner.end() + 1)?];
+        let mut p_value = 0.0_f64;
+        let mut deepest: Option<Deepest> = None;
+        for index in inner.clone() {
+            let against = |other: &&crate::cells::Cell<'_>| Contrast::paired(&cells[index].paired_with(other), margin);
+            let below = [against(neighbours[0])?, against(neighbours[1])?];
+            for contrast in below {
+                let is_below = contrast.verdict() == Verdict::Lower;
+                p_value = p_value.max(if is_below { contrast.p_value? } else { 1.0 });
+            }
+            let slowest = |known: &Deepest| known.below[0].ratio.value <= below[0].ratio.value;
+            if !deepest.as_ref().is_some_and(slowest) {
+                deepest = Some(Deepest { index, below });
+            }
+        }
+        Some(Place { series, inner, deepest: deepest?, p_value })
+    }
+
+    fn width(&self) -> usize {
+        self.inner.clone().count()
+    }
+
+    fn overlaps(&self, other: &Place<'_, '_>) -> bool {
+        std::ptr::eq(self.series, other.series)
+            && self.inner.start() <= other.inner.end()
+            && other.inner.start() <= self.inner.end()
+    }
+}
+
+fn finding(place: &Place<'_, '_>) -> Finding {
+    let Place { series, inner, deepest, .. } = place;
+    let size = |index: usize| series.cells[index].workload.request_size.to_string();
+    let (first, last) = (*inner.start(), *inner.end());
+    let where_ = if first == last { size(first) } else { format!("{} to {}", size(first), size(last)) };
+    let at = if first == last { String::new() } else { format!(" at {}", size(deepest.index)) };
+    let [smaller, larger] = deepest.below.map(|contrast| contrast.ratio);
+    let workload = series.workload();
+    let claim = format!(
+        "{} {}, {}: a dip at {where_}, with {smaller} of the throughput of {}, and {larger} of that of {}{at}",
+        workload.pattern,
+        requests(workload.operation),
+        series.circumstances,
+        size(first - 1),
+        size(last + 1),
+    );
+    Finding {
+        code: FindingCode::Dip,
+        subject: series.subject.clone(),
+        reach: reach(workload),
+        brief: format!("{where_} ({smaller} of {}, {larger} of {})", size(first - 1), size(last + 1)),
+        sentence: sentence(&claim) + memory_note(workload),
+        estimates: vec![smaller, larger],
+        samples: series.cells[first - 1..=last + 1].iter().flat_map(|cell| cell.samples()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Normal, Run, around, hockney, read};
+    use halfpower_model::Bytes;
+    use proptest::prelude::*;
+
+    fn dips(rates: &[(u64, f64)]) -> Vec<Finding> {
+        let mut run = Run::default();
+        for (kib, rate) in rates {
+            run.add(read(*kib), &around(*rate));
+        }
+        run.findings(FindingCode::Dip)
+    }
+
+    #[test]
+    fn a_size_slower_than_both_neighbours_is_a_dip() {
+        let findings = dips(&[(16, 0.8e9), (32, 1.0e9), (64, 0.7e9), (128, 1.4e9), (256, 1.5e9)]);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(
+            findings[0].sentence,
+            "Sequential reads, 1 deep, direct: a dip at 64 KiB, with 70 % [70 to 70] of the throughput of 32 KiB, and 50 % \
+             [50 to 50] of that of 128 KiB."
+        );
+        assert_eq!(findings[0].brief, "64 KiB (70 % [70 to 70] of 32 KiB, 50 % [50 to 50] of 128 KiB)");
+        assert_eq!(findings[0].samples, (105..120).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn two_side_by_side_are_one_dip() {
+        let findings = dips(&[(16, 1.0e9), (32, 0.6e9), (64, 0.5e9), (128, 1.0e9)]);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(
+            findings[0]
+                .sentence
+                .contains("a dip at 32 KiB to 64 KiB, with 50 % [50 to 50] of the throughput of 16 KiB")
+        );
+        assert!(findings[0].sentence.ends_with("of that of 128 KiB at 64 KiB."), "{}", findings[0].sentence);
+    }
+
+    #[test]
+    fn what_grows_falls_or_wavers_by_a_little_has_none() {
+        assert_eq!(dips(&[(16, 1.0e9), (32, 1.2e9), (64, 1.3e9)]), []);
+        assert_eq!(dips(&[(16, 1.3e9), (32, 1.2e9), (64, 1.0e9)]), []);
+        assert_eq!(dips(&[(16, 1.0e9), (32, 0.96e9), (64, 1.0e9)]), [], "4 % do not matter");
+        assert_eq!(dips(&[(16, 1.0e9), (32, 0.6e9)]), [], "no neighbour above");
+        let mut run = Run::default();
+        for (kib, rate) in [(16, 1.0e9), (32, 0.5e9), (64, 1.0e9)] {
+            run.add(read(kib), &[rate]);
+        }
+        assert_eq!(run.findings(FindingCode::Dip), [], "one repetition decides nothing");
+    }
+
+    #[test]
+    fn smooth_curves_with_noise_have_hardly_any() {
+        // Noise of 8 %, five repetitions: of 200 runs with ten sizes each at most one in twenty may have a dip.
+        let mut normal = Normal::new(11);
+        let wrong = (0..200).filter(|_| {
+            let mut run = Run::default();
+            for exponent in 1..=10 {
+                let rate = hockney(Bytes(1024 << exponent), 20e-6, 2e9);
+                let rates: Vec<f64> = (0..5).map(|_| rate * (0.08 * normal.draw()).exp()).collect();
+                run.add(read(1 << exponent), &rates);
+            }
+            !run.findings(FindingCode::Dip).is_empty()
+        });
+        let count = wrong.count();
+        assert!(count <= 10, "{count} of 200");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_dip_lies_below_both_sides(rates in proptest::collection::vec(0.1_f64..10.0, 3..9)) {
+            let sizes: Vec<(u64, f64)> = rates.iter().enumerate().map(|(index, rate)| (4 << index, *rate)).collect();
+            for finding in dips(&sizes) {
+                for ratio in finding.estimates {
+                    prop_assert!(ratio.value.is_finite() && 0.0 < ratio.value && ratio.high.unwrap() < 1.0);
+                }
+            }
+        }
+    }
+}

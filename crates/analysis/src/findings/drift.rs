@@ -1,0 +1,341 @@
+//! Rates that changed over time: within a sample, by its intervals, and over a run, by its blocks.
+//!
+//! *Within a sample*: its full intervals, twelve at least, are cut where their level changes (`change_points`). A change of
+//! more than a tenth between the first stretch and the last is told, where it stands in four repetitions of five: a high
+//! stretch and then lower ones that stay is burst credit; a fall in several steps is throttling; else it is drift.
+//! *Over the run*: every block's rates over the mean of their cell, and of these the mean: one figure a block, so that a cell
+//! that is fast or slow by nature does not count. From ten blocks on they are cut by E-divisive; from five on a line whose
+//! slope is told from zero, and that comes to more than a tenth, is told where no five blocks are steady (SNIA PTS).
+//! It cannot tell who changed: the device, its host, or another program. Sources: see `statistics`.
+
+use super::Evidence;
+use crate::cells::Cell;
+use crate::statistics::{
+    Point, change_points, divisive_change_points, estimate, mean, mean_estimate, steady_state, weighted_line,
+};
+use crate::words::{caching, depth, memory_note, reach, requests, sentence};
+use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
+use std::collections::BTreeMap;
+
+/// Changes up to here are no claim.
+const MARGIN: f64 = 0.1;
+/// No scatter below this share of the mean is believed.
+const RESOLUTION: f64 = 0.02;
+/// Of all repetitions, those that must show it.
+const AGREEING: f64 = 0.8;
+const INTERVALS_MIN: usize = 12;
+/// Of more, several are taken together: finding changes takes time with the square of their number.
+const INTERVALS_MAX: usize = 400;
+const BLOCKS_MIN: usize = 5;
+const BLOCKS_DIVISIVE: usize = 10;
+
+/// How the rate went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// High at first, then lower and level.
+    BurstCredit,
+    /// Down in several steps.
+    Throttled,
+    /// Higher at the end.
+    Rose,
+    /// Neither: up and down.
+    Drifted,
+}
+
+/// The levels of one sample, one after another: from when on, and how high.
+#[derive(Clone, Debug, PartialEq)]
+struct Levels(Vec<(f64, f64)>);
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let within = evidence.cells.iter().filter_map(|cell| within(cell));
+    within.chain(over_blocks(evidence)).collect()
+}
+
+impl Levels {
+    /// Of a sample's full intervals; none with too few of them.
+    fn of(sample: &Sample) -> Option<Levels> {
+        let spacing_s = sample.workload.interval.seconds();
+        let mut from_s = 0.0;
+        let mut rates = Vec::new();
+        for interval in &sample.intervals {
+            let length_s = interval.at_s - from_s;
+            // The last one is cut short where the sample ends.
+            if length_s > 0.5 * spacing_s && length_s > 0.0 {
+                rates.push((from_s, interval.bytes as f64 / length_s));
+            }
+            from_s = interval.at_s;
+        }
+        let together = rates.len().div_ceil(INTERVALS_MAX).max(1);
+        let rates: Vec<(f64, f64)> = rates
+            .chunks(together)
+            .filter_map(|some| Some((some[0].0, mean(&some.iter().map(|(_, rate)| *rate).collect::<Vec<_>>())?)))
+            .collect();
+        let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
+        let level = mean(&values).filter(|level| values.len() >= INTERVALS_MIN && *level > 0.0)?;
+        let mut starts = change_points(&values, RESOLUTION * level);
+        starts.insert(0, 0);
+        let ends = starts[1..].iter().copied().chain([values.len()]);
+        let stretches =
+            starts.iter().zip(ends).filter_map(|(start, end)| Some((rates[*start].0, mean(&values[*start..end])?)));
+        Some(Levels(stretches.collect()))
+    }
+
+    /// The last over the first.
+    fn change(&self) -> f64 {
+        let ends = self.0.first().zip(self.0.last());
+        ends.filter(|(first, _)| first.1 > 0.0).map_or(1.0, |(first, last)| last.1 / first.1)
+    }
+
+    fn course(&self) -> Option<Course> {
+        let levels: Vec<f64> = self.0.iter().map(|(_, level)| *level).collect();
+        let (first, rest) = levels.split_first()?;
+        let (lowest, highest) =
+            rest.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), level| (low.min(*level), high.max(*level)));
+        let change = self.change();
+        if rest.is_empty() {
+            return None;
+        }
+        if change < 1.0 - MARGIN {
+            let is_level = highest <= lowest * (1.0 + MARGIN);
+            return Some(if is_level && highest < *first * (1.0 - MARGIN) {
+                Course::BurstCredit
+            } else {
+                Course::Throttled
+            });
+        }
+        match (change > 1.0 + MARGIN, highest.max(*first) > lowest.min(*first) * (1.0 + 2.0 * MARGIN)) {
+            (true, _) => Some(Course::Rose),
+            (false, true) => Some(Course::Drifted),
+            (false, false) => None,
+        }
+    }
+}
+
+fn within(cell: &Cell<'_>) -> Option<Finding> {
+    let each: Vec<Levels> = cell.repetitions.iter().filter_map(|observed| Levels::of(observed.sample)).collect();
+    let mut courses: Vec<(Course, Vec<&Levels>)> = Vec::new();
+    for levels in &each {
+        let Some(course) = levels.course() else { continue };
+        match courses.iter_mut().find(|(other, _)| *other == course) {
+            Some((_, of)) => of.push(levels),
+            None => courses.push((course, vec![levels])),
+        }
+    }
+    let (course, shown) = courses.into_iter().max_by_key(|(_, shown)| shown.len())?;
+    if (shown.len() as f64) < AGREEING * cell.repetitions.len() as f64 {
+        return None;
+    }
+    let changes: Vec<f64> = shown.iter().map(|levels| levels.change()).collect();
+    let change = mean_estimate(Quantity::Ratio, &changes)?;
+    let middle = shown[shown.len() / 2];
+    let (first, last) = (middle.0.first()?, middle.0.last()?);
+    let [high, low] = [first.1, last.1].map(BytesPerSecond);
+    let from = Quantity::Nanoseconds.format(middle.0.get(1)?.0 * 1e9);
+    let (brief, claim) = match course {
+        Course::BurstCredit => (
+            format!("burst credit: {high} for {from}, then {low}"),
+            format!(
+                "{high} for the first {from} and {low} from there on, {change} of it, and level: a credit for bursts was used up"
+            ),
+        ),
+        Course::Throttled => (
+            format!("fell from {high} to {low}"),
+            format!(
+                "fell in {} steps from {high} to {low}, {change} of it: something throttles it as time goes on",
+                middle.0.len() - 1
+            ),
+        ),
+        Course::Rose => (
+            format!("rose from {high} to {low}"),
+            format!("rose from {high} to {low}, {change} of it: what was measured at first was not settled"),
+        ),
+        Course::Drifted => (
+            format!("changed {} times", middle.0.len() - 1),
+            format!("its level changed {} times and came back: something disturbs it", middle.0.len() - 1),
+        ),
+    };
+    let workload = cell.workload;
+    let how = format!("{}, {}, {}", workload.request_size, depth(workload), caching(workload));
+    let what = format!("{} {}, {how}", workload.pattern, requests(workload.operation));
+    Some(Finding {
+        code: FindingCode::Drift,
+        subject: format!("{} {}, {how}", workload.pattern, workload.operation),
+        reach: reach(workload),
+        brief,
+        sentence: sentence(&format!("{what}: {claim}")) + memory_note(workload),
+        estimates: vec![change],
+        samples: cell.samples(),
+    })
+}
+
+/// The run's blocks, each with the mean of its rates over those of their cells.
+fn over_blocks(evidence: &Evidence<'_>) -> Option<Finding> {
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let whole = evidence.cells.iter().map(|cell| cell.repetitions.len()).max()?;
+    let even =
+        || evidence.cells.iter().filter(|cell| cell.repetitions.len() == whole && cell.mean_requests_per_s() > 0.0);
+    for cell in even() {
+        let level = cell.mean_requests_per_s();
+        for observed in &cell.repetitions {
+            blocks.entry(observed.block).or_default().push(observed.sample.total.requests_per_s / level);
+        }
+    }
+    let rates: Vec<f64> = blocks.values().filter_map(|rates| mean(rates)).collect();
+    if rates.len() < BLOCKS_MIN || rates.len() != whole {
+        return None;
+    }
+    let (change, words) = step(&rates).or_else(|| slope(&rates))?;
+    let samples: Vec<i64> = even().flat_map(|cell| cell.samples()).collect();
+    let count = rates.len();
+    Some(Finding {
+        code: FindingCode::Drift,
+        subject: "the whole run".to_owned(),
+        reach: Reach::Storage,
+        brief: words.clone(),
+        sentence: sentence(&format!(
+            "the run changed over its {count} blocks: {words}, of everything measured; its figures are of no one state"
+        )),
+        estimates: vec![change],
+        samples,
+    })
+}
+
+/// A cut between two levels.
+fn step(rates: &[f64]) -> Option<(Estimate, String)> {
+    if rates.len() < BLOCKS_DIVISIVE {
+        return None;
+    }
+    let starts = divisive_change_points(rates);
+    let (first, last) = (*starts.first()?, *starts.last()?);
+    let change = mean(&rates[last..])? / mean(&rates[..first])?;
+    let estimate = estimate(Quantity::Ratio, change, None, rates.len());
+    ((change - 1.0).abs() > MARGIN).then(|| {
+        let block = first + 1;
+        (estimate, format!("from block {block} on the rates are {estimate} of those before"))
+    })
+}
+
+/// A line that rises or falls.
+fn slope(rates: &[f64]) -> Option<(Estimate, String)> {
+    if steady_state(rates).is_some() {
+        return None;
+    }
+    let points: Vec<Point> =
+        (0..).zip(rates).map(|(x, rate)| Point { x: f64::from(x), y: *rate, weight: 1.0 }).collect();
+    let line = weighted_line(&points)?;
+    let interval = line.slope_interval.filter(|interval| !interval.holds(0.0))?;
+    let span = (rates.len() - 1) as f64;
+    let over = |slope: f64| (line.intercept + slope * span) / line.intercept;
+    let change = estimate(Quantity::Ratio, over(line.slope), Some(interval.map(over)), rates.len());
+    let is_told = change.value.is_finite() && change.value > 0.0 && (change.value - 1.0).abs() > MARGIN;
+    is_told.then(|| (change, format!("the rates at its end are {change} of those at its beginning")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Normal, Run, read, write};
+    use halfpower_model::Nanoseconds;
+    use halfpower_model::sample::Interval;
+    use proptest::prelude::*;
+
+    fn found(run: &Run) -> Vec<Finding> {
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::Drift);
+        findings
+    }
+
+    /// A run of one cell whose samples have these megabytes in each tenth of a second, 1 % of noise added.
+    fn course(repetitions: usize, megabytes: &[f64]) -> Run {
+        let mut run = Run::default();
+        let mut normal = Normal::new(11);
+        run.add(read(64), &vec![1e9; repetitions]);
+        for placed in &mut run.samples {
+            placed.sample.workload.interval = Nanoseconds(100_000_000);
+            let interval = |(index, level): (usize, &f64)| Interval {
+                at_s: (index + 1) as f64 / 10.0,
+                requests: 1,
+                bytes: (level * (1.0 + 0.01 * normal.draw()) * 1e6) as u64,
+                latency_p50_ns: None,
+                latency_p99_ns: None,
+            };
+            placed.sample.intervals = megabytes.iter().enumerate().map(interval).collect();
+        }
+        run
+    }
+
+    fn levels(levels: &[(usize, f64)]) -> Vec<f64> {
+        levels.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count)).collect()
+    }
+
+    #[test]
+    fn burst_credit_is_told_from_throttling_and_from_a_start() {
+        let burst = found(&course(5, &levels(&[(10, 30.0), (20, 10.0)])));
+        assert_eq!(burst[0].brief, "burst credit: 301 MB/s for 1 s, then 99.9 MB/s");
+        assert!((burst[0].estimates[0].value - 1.0 / 3.0).abs() < 0.01);
+        let throttled = found(&course(5, &levels(&[(10, 30.0), (10, 20.0), (10, 10.0)])));
+        assert!(throttled[0].sentence.contains("fell in 2 steps from 30"), "{}", throttled[0].sentence);
+        let rose = found(&course(1, &levels(&[(8, 10.0), (20, 20.0)])));
+        assert!(rose[0].sentence.contains("rose from"), "{}", rose[0].sentence);
+        let disturbed = found(&course(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])));
+        assert!(disturbed[0].sentence.contains("changed 2 times and came back"), "{}", disturbed[0].sentence);
+    }
+
+    #[test]
+    fn a_long_course_is_looked_at_as_a_whole() {
+        let long = found(&course(1, &levels(&[(20_000, 30.0), (20_000, 10.0)])));
+        assert!(long[0].brief.starts_with("burst credit: 300 MB/s for 33.3 min"), "{}", long[0].brief);
+    }
+
+    #[test]
+    fn a_level_course_a_small_step_and_few_intervals_say_nothing() {
+        assert_eq!(found(&course(5, &levels(&[(30, 10.0)]))), []);
+        assert_eq!(found(&course(5, &levels(&[(15, 10.0), (15, 9.5)]))), []);
+        assert_eq!(found(&course(5, &levels(&[(5, 30.0), (6, 10.0)]))), []);
+        let mut once = course(5, &levels(&[(10, 30.0), (20, 10.0)]));
+        once.samples.iter_mut().skip(1).for_each(|placed| placed.sample.intervals.clear());
+        assert_eq!(found(&once), [], "one repetition of five");
+    }
+
+    /// Two cells over blocks, whose rates follow `at`.
+    fn blocks(count: usize, at: impl Fn(usize) -> f64) -> Run {
+        let mut run = Run::default();
+        let mut normal = Normal::new(5);
+        for (workload, level) in [(read(64), 1e9), (write(4), 1e7)] {
+            let rates: Vec<f64> = (0..count).map(|block| level * at(block) * (1.0 + 0.01 * normal.draw())).collect();
+            run.add(workload, &rates);
+        }
+        run
+    }
+
+    #[test]
+    fn a_run_that_changes_over_its_blocks_says_so() {
+        let step = found(&blocks(20, |block| if block < 12 { 1.0 } else { 0.7 }));
+        assert!(step[0].sentence.contains("from block 13 on the rates are 70"), "{}", step[0].sentence);
+        assert_eq!(step[0].samples.len(), 40);
+        let slope = found(&blocks(6, |block| 1.0 - 0.06 * block as f64));
+        assert!(slope[0].sentence.contains("at its end are 69.9 %"), "{}", slope[0].sentence);
+    }
+
+    #[test]
+    fn a_level_run_and_a_short_one_say_nothing() {
+        assert_eq!(found(&blocks(20, |_| 1.0)), []);
+        assert_eq!(found(&blocks(6, |_| 1.0)), []);
+        assert_eq!(found(&blocks(20, |block| if block < 12 { 1.0 } else { 0.96 })), []);
+        assert_eq!(found(&blocks(4, |block| 1.0 - 0.1 * block as f64)), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn every_figure_is_a_number(bytes in proptest::collection::vec(0_u32..100, 0..40), rates in proptest::collection::vec(0.0_f64..1e9, 1..12)) {
+            let mut run = course(2, &bytes.iter().map(|level| f64::from(*level)).collect::<Vec<_>>());
+            run.add(write(4), &rates);
+            for finding in found(&run) {
+                prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite()), "{:?}", finding);
+                prop_assert!(!finding.sentence.contains("NaN") && !finding.samples.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What it costs to write where a file holds nothing yet: beyond its end, into blocks that are reserved, into holes, each
+//! against writing into a file that holds data; without that one, against blocks that are reserved.
+//!
+//! By request size; the ratio is of throughputs measured in the same blocks (geometric mean, t interval of the
+//! logarithms). Nothing else may differ, the flush in the timing least of all: without one the file system may put off
+//! what extending costs, and the figures say that they are of memory.
+
+use super::Evidence;
+use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
+use crate::alike::{Axis, are_alike};
+use crate::cells::Cell;
+use crate::series::Series;
+use crate::words::{caching, depth, memory_note, reach, requests, sentence};
+use halfpower_model::{FileState, Finding, FindingCode, Operation};
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let is_write = |series: &&Series<'_>| series.workload().operation == Operation::Write;
+    evidence.by_size.iter().filter(is_write).filter_map(|series| cost(evidence, series)).collect()
+}
+
+fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
+    let base = |base: FileState| (base, compare(series, |cell| counterpart(evidence, cell, base)));
+    let bases = [FileState::Written, FileState::Preallocated].map(base);
+    let (base, comparisons) = bases.iter().find(|(_, comparisons)| !comparisons.is_empty())?;
+    let (lowest, highest) = extremes(comparisons)?;
+    let workload = series.workload();
+    let claim = format!(
+        "throughput of {} {}, {}, {}, into {}, against one {}: {}; {}",
+        workload.pattern,
+        requests(workload.operation),
+        depth(workload),
+        caching(workload),
+        a_file(workload.file_state),
+        of_a_file(*base),
+        range_words(highest, lowest),
+        verdict_words(comparisons)
+    );
+    Some(Finding {
+        code: FindingCode::ExtensionCost,
+        subject: series.subject.clone(),
+        reach: reach(workload),
+        brief: brief(comparisons, highest, lowest),
+        sentence: sentence(&claim) + memory_note(workload),
+        estimates: if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] },
+        samples: samples(comparisons),
+    })
+}
+
+/// The same writes into a file of another state.
+fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>, state: FileState) -> Option<&'a Cell<'a>> {
+    let is_counterpart = |other: &&&Cell<'_>| {
+        other.workload.file_state == state && are_alike(other.workload, cell.workload, &[Axis::FileState])
+    };
+    // Reserved blocks are the reference of what extends a file alone.
+    let state_of_cell = cell.workload.file_state;
+    let is_wanted = state_of_cell != state && state_of_cell != FileState::Written;
+    evidence.cells.iter().copied().filter(|_| is_wanted).find(|other| is_counterpart(&other))
+}
+
+fn a_file(state: FileState) -> String {
+    format!("a file {}", of_a_file(state))
+}
+
+fn of_a_file(state: FileState) -> &'static str {
+    match state {
+        FileState::Written => "that holds data",
+        FileState::Preallocated => "with its blocks reserved",
+        FileState::Append => "that grows",
+        FileState::LastFirst => "whose last block is written first",
+        FileState::Truncated => "that was cut to nothing",
+        FileState::Sparse => "of holes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, flushed, read, write};
+    use halfpower_model::Workload;
+
+    fn in_state(file_state: FileState, workload: Workload) -> Workload {
+        Workload { file_state, ..workload }
+    }
+
+    fn sentences(run: &Run) -> Vec<String> {
+        run.findings(FindingCode::ExtensionCost).into_iter().map(|finding| finding.sentence).collect()
+    }
+
+    #[test]
+    fn what_holds_nothing_is_held_against_what_holds_data() {
+        let mut run = Run::default();
+        for (kib, written, reserved, grown) in [(4, 100e6, 80e6, 20e6), (1024, 1e9, 1e9, 0.8e9)] {
+            run.add(write(kib), &around(written));
+            run.add(in_state(FileState::Preallocated, write(kib)), &around(reserved));
+            run.add(in_state(FileState::Append, write(kib)), &around(grown));
+        }
+        assert_eq!(
+            sentences(&run),
+            [
+                "Throughput of sequential writes, 1 deep, direct, into a file with its blocks reserved, against one that \
+                 holds data: 1 times [1 to 1] at 1 MiB, 80 % [80 to 80] at 4 KiB; a loss at 4 KiB, undecided at 1 MiB.",
+                "Throughput of sequential writes, 1 deep, direct, into a file that grows, against one that holds data: 80 % \
+                 [80 to 80] at 1 MiB, 20 % [20 to 20] at 4 KiB; a loss at every size.",
+            ]
+        );
+        let finding = &run.findings(FindingCode::ExtensionCost)[1];
+        assert!((finding.estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
+        assert_eq!(
+            (finding.samples.len(), finding.subject.as_str()),
+            (20, "sequential write, 1 deep, direct, file state append")
+        );
+    }
+
+    #[test]
+    fn without_data_reserved_blocks_are_the_reference() {
+        let mut run = Run::default();
+        run.add(in_state(FileState::Preallocated, write(64)), &around(1e9));
+        run.add(in_state(FileState::Append, write(64)), &around(0.5e9));
+        let sentences = sentences(&run);
+        assert_eq!(sentences.len(), 1);
+        assert!(sentences[0].contains("against one with its blocks reserved: 50 % [50 to 50]"), "{sentences:?}");
+    }
+
+    #[test]
+    fn other_requests_are_no_reference() {
+        let mut run = Run::default();
+        run.add(write(64), &around(1e9));
+        run.add(write(4), &around(1e9));
+        run.add(in_state(FileState::Append, flushed(write(64))), &around(1e9));
+        run.add(in_state(FileState::Append, write(8)), &around(1e9));
+        run.add(read(64), &around(1e9));
+        run.add(in_state(FileState::Sparse, read(64)), &around(9e9));
+        assert_eq!(sentences(&run), Vec::<String>::new());
+    }
+}

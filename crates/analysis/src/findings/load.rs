@@ -1,0 +1,66 @@
+//! Cells that are alike but for the load: request size, depth and workers.
+
+use crate::alike::{Axis, distinctions, groups};
+use crate::cells::Cell;
+use crate::series::rank;
+use crate::words::{caching, depth};
+use halfpower_model::Workload;
+
+/// Such cells.
+#[derive(Debug)]
+pub(super) struct Loaded<'a> {
+    pub(super) cells: Vec<&'a Cell<'a>>,
+    /// What they have in common: `random read, direct`.
+    pub(super) subject: String,
+    /// The end of it that tells them from others of the same words; empty where there are none.
+    pub(super) distinction: String,
+}
+
+/// All groups of so many cells or more: reads before writes, sequential before random, direct before buffered.
+pub(super) fn by_load<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, cells_min: usize) -> Vec<Loaded<'a>> {
+    let mut groups = groups(cells, Axis::LOAD);
+    groups.retain(|group| group.len() >= cells_min);
+    groups.sort_by_key(|group| rank(group[0].workload));
+    let named: Vec<_> = groups.iter().map(|group| (subject(group[0].workload), group[0].workload)).collect();
+    let distinctions = distinctions(&named, Axis::LOAD);
+    let subjects: Vec<String> =
+        named.into_iter().zip(&distinctions).map(|((name, _), distinction)| name + distinction).collect();
+    let parts = groups.into_iter().zip(subjects).zip(distinctions);
+    parts.map(|((cells, subject), distinction)| Loaded { cells, subject, distinction }).collect()
+}
+
+/// `4 KiB, 8 deep`: a cell's place in its group.
+pub(super) fn place(workload: &Workload) -> String {
+    format!("{}, {}", workload.request_size, depth(workload))
+}
+
+/// Of how many sizes and depths something holds, to be put behind the one that was named; empty of one alone.
+pub(super) fn extent(shown: usize, looked_at: usize) -> String {
+    match (shown, looked_at) {
+        (_, 0 | 1) => String::new(),
+        (1, 2) => "; not at the other size or depth measured".to_owned(),
+        (1, all) => format!("; not at the other {} sizes and depths measured", all - 1),
+        (_, 2) => "; so at both sizes or depths measured".to_owned(),
+        (shown, all) if shown == all => format!("; so at all {all} sizes and depths measured"),
+        (shown, all) => format!("; so at {shown} of the {all} sizes and depths measured"),
+    }
+}
+
+fn subject(workload: &Workload) -> String {
+    format!("{} {}, {}", workload.pattern, workload.operation, caching(workload))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_elsewhere_is_said() {
+        assert_eq!(extent(1, 1), "");
+        assert_eq!(extent(1, 2), "; not at the other size or depth measured");
+        assert_eq!(extent(2, 2), "; so at both sizes or depths measured");
+        assert_eq!(extent(1, 3), "; not at the other 2 sizes and depths measured");
+        assert_eq!(extent(2, 3), "; so at 2 of the 3 sizes and depths measured");
+        assert_eq!(extent(3, 3), "; so at all 3 sizes and depths measured");
+    }
+}

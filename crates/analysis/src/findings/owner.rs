@@ -1,0 +1,268 @@
+//! What sets the pace of the best of all cells that are alike but for size, depth and workers: the plateau's likely owner.
+//!
+//! Each repetition is looked at by itself ([`attribution`](crate::attribution)), with what the cells beside it say: whether
+//! the same with more outstanding is faster, and whether the targets hold one another back. An owner is named where four
+//! repetitions of five name it; where they name different ones it cannot be told.
+
+use super::shared_limit::{self, Holding};
+use super::{Evidence, highest};
+use crate::alike::{Axis, distinctions, groups};
+use crate::attribution::{Attribution, Beside, Owner, attribute_beside};
+use crate::cells::Cell;
+use crate::series::rank;
+use crate::statistics::mean_estimate;
+use crate::words::{caching, depth, memory_note, reach, requests, sentence};
+use halfpower_model::{Estimate, Finding, FindingCode, Quantity, Workload};
+use std::collections::BTreeMap;
+
+/// Of all repetitions, those that must agree.
+const AGREEING: f64 = 0.8;
+
+/// What sets the pace of each cell, by its number.
+#[derive(Debug, Default)]
+pub(crate) struct Paces(BTreeMap<u32, Attribution>);
+
+impl Paces {
+    /// Of one cell.
+    pub(crate) fn get(&self, cell: &Cell<'_>) -> Option<&Attribution> {
+        self.0.get(&cell.number)
+    }
+}
+
+/// What sets the pace of each cell, as far as its samples can tell at all.
+pub(crate) fn paces(evidence: &Evidence<'_>) -> Paces {
+    let mut besides: BTreeMap<u32, Beside> = BTreeMap::new();
+    for series in &evidence.by_depth {
+        let mut deeper: Option<f64> = None;
+        for cell in series.cells.iter().rev() {
+            let rate = cell.mean_requests_per_s();
+            let ratio = deeper.map(|deeper| deeper / rate).filter(|ratio| ratio.is_finite());
+            besides.insert(cell.number, Beside { deeper: ratio, together: None });
+            deeper = Some(deeper.unwrap_or(0.0).max(rate));
+        }
+    }
+    for together in shared_limit::all_together(evidence) {
+        if together.holding() == Holding::Held {
+            besides.entry(together.cell.number).or_default().together = Some(together.share());
+        }
+    }
+    let of = |cell: &&Cell<'_>| {
+        let beside = besides.get(&cell.number).copied().unwrap_or_default();
+        Some((cell.number, of_cell(cell, beside)?))
+    };
+    Paces(evidence.cells.iter().filter_map(of).collect())
+}
+
+/// What the repetitions agree on; the words are of the one whose rate is the median.
+fn of_cell(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
+    let mut each: Vec<(f64, Attribution)> = cell
+        .repetitions
+        .iter()
+        .filter_map(|observed| Some((observed.sample.total.requests_per_s, attribute_beside(observed.sample, beside)?)))
+        .collect();
+    each.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let mut counts: Vec<(Option<Owner>, usize)> = Vec::new();
+    for (_, attribution) in &each {
+        match counts.iter_mut().find(|(owner, _)| *owner == attribution.owner) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((attribution.owner, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let (owner, most) = *counts.first()?;
+    if (most as f64) < AGREEING * each.len() as f64 {
+        let words = |(owner, count): &(Option<Owner>, usize)| {
+            format!("{count} of {} repetitions say {}", each.len(), owner.map_or("that it cannot be told", Owner::name))
+        };
+        let (reason, open) = ("the repetitions disagree".to_owned(), counts.iter().map(words).collect());
+        return Some(Attribution { owner: None, sureness: None, reason, ruled_out: Vec::new(), open });
+    }
+    each.retain(|(_, attribution)| attribution.owner == owner);
+    let sureness = each.iter().filter_map(|(_, attribution)| attribution.sureness).min();
+    let middle = each.len() / 2;
+    Some(Attribution { sureness, ..each.swap_remove(middle).1 })
+}
+
+/// The best of all cells that are alike but for size, depth and workers: where their throughput is highest, of random
+/// requests their rate.
+pub(super) struct Plateau<'a> {
+    pub(super) cell: &'a Cell<'a>,
+    pub(super) rate: Estimate,
+    /// `4 KiB, 32 deep, direct`, and what tells it from others of the same words.
+    pub(super) how: String,
+}
+
+impl Plateau<'_> {
+    pub(super) fn subject(&self) -> String {
+        format!("{} {}, {}", self.cell.workload.pattern, self.cell.workload.operation, self.how)
+    }
+
+    /// `random reads, 4 KiB, 32 deep, direct, 192 MB/s ± 2 %`: how a sentence begins.
+    pub(super) fn words(&self) -> String {
+        let workload = self.cell.workload;
+        format!("{} {}, {}, {}", workload.pattern, requests(workload.operation), self.how, self.rate)
+    }
+}
+
+/// Every plateau, reads before writes, sequential before random.
+pub(super) fn plateaus<'a>(evidence: &Evidence<'a>) -> Vec<Plateau<'a>> {
+    let mut groups = groups(evidence.cells.iter().copied(), Axis::LOAD);
+    groups.sort_by_key(|group| rank(group[0].workload));
+    let kind = |workload: &Workload| format!("{} {}, {}", workload.pattern, workload.operation, caching(workload));
+    let named: Vec<_> = groups.iter().map(|group| (kind(group[0].workload), group[0].workload)).collect();
+    let distinctions = distinctions(&named, Axis::LOAD);
+    let of = |(group, distinction): (&Vec<&'a Cell<'a>>, &String)| {
+        let (cell, rate) = if group[0].workload.pattern.is_ordered() {
+            let cell = highest(group, Cell::mean_bytes_per_s)?;
+            (cell, mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?)
+        } else {
+            let cell = highest(group, Cell::mean_requests_per_s)?;
+            (cell, mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?)
+        };
+        let workload = cell.workload;
+        let how = format!("{}, {}, {}{distinction}", workload.request_size, depth(workload), caching(workload));
+        Some(Plateau { cell, rate, how })
+    };
+    groups.iter().zip(&distinctions).filter_map(of).collect()
+}
+
+pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
+    plateaus.iter().filter_map(|plateau| finding(plateau, paces)).collect()
+}
+
+fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
+    // That nobody measured anything that could tell is no claim.
+    let pace = paces.get(plateau.cell).filter(|pace| pace.says_something())?;
+    let workload = plateau.cell.workload;
+    let claim = match pace.owner {
+        Some(_) => format!("the pace is set by {}", pace.brief()),
+        None => format!("what sets the pace {}", pace.brief()),
+    };
+    Some(Finding {
+        code: FindingCode::Owner,
+        subject: plateau.subject(),
+        reach: reach(workload),
+        brief: pace.named(),
+        sentence: sentence(&format!("{}: {claim}", plateau.words())) + &pace.further() + memory_note(workload),
+        estimates: vec![plateau.rate],
+        samples: plateau.cell.samples(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribution::Sureness;
+    use crate::support::{Run, around, deep, random, read};
+    use halfpower_model::sample::Block;
+    use halfpower_model::{Among, BytesPerSecond};
+    use proptest::prelude::*;
+
+    fn owners(run: &Run) -> Vec<Finding> {
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::Owner);
+        findings
+    }
+
+    fn owner_of(run: &Run, cell: u32) -> Option<(Owner, Sureness)> {
+        let pace = crate::analyse(&run.observed()).cells[cell as usize].pace.clone()?;
+        pace.owner.zip(pace.sureness)
+    }
+
+    /// Random reads of 4 KiB at each depth, and a device that is busy so much.
+    fn sweep(rates: &[(u32, f64)], busy_fraction: f64) -> Run {
+        let mut run = Run::default();
+        for (depth, rate) in rates {
+            run.add(deep(*depth, random(read(4))), &around(rate * 4096.0));
+        }
+        for placed in &mut run.samples {
+            placed.sample.cpu.lower.system_s = 0.2;
+            placed.sample.instrument.loop_ns_per_request = Some(50.0);
+            let (requests, bytes) = (placed.sample.total.requests, placed.sample.total.bytes);
+            let block =
+                Block { requests, bytes, merges: 0, busy_fraction, read: None, write: None, trim: None, phases: None };
+            placed.sample.block = Some(block);
+        }
+        run
+    }
+
+    #[test]
+    fn the_depth_owns_what_more_outstanding_make_faster_and_the_device_the_plateau() {
+        let run = sweep(&[(1, 10e3), (4, 38e3), (16, 57e3), (32, 58e3)], 0.99);
+        assert_eq!(owner_of(&run, 0), Some((Owner::Depth, Sureness::Sure)));
+        assert_eq!(owner_of(&run, 1), Some((Owner::Depth, Sureness::Sure)));
+        assert_eq!(owner_of(&run, 2), Some((Owner::Device, Sureness::Likely)));
+        let found = owners(&run);
+        assert_eq!(found.len(), 1, "one for the plateau");
+        assert_eq!(found[0].subject, "random read, 4 KiB, 32 deep, direct");
+        assert!(
+            found[0].sentence.starts_with(
+                "Random reads, 4 KiB, 32 deep, direct, 58\u{202f}000 requests/s ± 2 %: the pace is set by the device, or what lies \
+                 behind it (likely): it had something to do 99 % of the time"
+            ),
+            "{}",
+            found[0].sentence
+        );
+    }
+
+    #[test]
+    fn repetitions_that_disagree_name_nobody() {
+        let mut run = sweep(&[(32, 58e3)], 0.99);
+        assert_eq!(owner_of(&run, 0), Some((Owner::Device, Sureness::Likely)));
+        run.samples[0].sample.cpu.lower.system_s = 1.0;
+        assert_eq!(owner_of(&run, 0), Some((Owner::Device, Sureness::Likely)), "one of five");
+        run.samples[1].sample.cpu.lower.system_s = 1.0;
+        assert_eq!(owner_of(&run, 0), None);
+        assert!(
+            owners(&run)[0].sentence.contains("disagree. Left open: 3 of 5 repetitions say the device"),
+            "{}",
+            owners(&run)[0].sentence
+        );
+    }
+
+    #[test]
+    fn targets_that_hold_one_another_back_share_something() {
+        let among =
+            |among, targets| halfpower_model::Workload { among, targets, workers: targets, ..deep(8, read(64)) };
+        let run = |together: f64| {
+            let mut run = Run::default();
+            for number in 1..=2 {
+                run.add(among(Among::Only(number), 1), &around(100e6));
+            }
+            run.add(among(Among::All, 2), &around(together));
+            run
+        };
+        assert_eq!(owner_of(&run(120e6), 2), Some((Owner::SharedLimit, Sureness::Sure)));
+        assert_eq!(owner_of(&run(200e6), 2), None);
+    }
+
+    #[test]
+    fn what_another_program_measured_has_no_owner() {
+        let mut run = sweep(&[(32, 58e3)], 0.99);
+        run.samples.iter_mut().for_each(|placed| placed.sample.origin = Some(halfpower_model::Origin::default()));
+        assert_eq!(owners(&run), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn whatever_the_figures_are_it_says_what_it_says(busy in 0.0_f64..=1.0, system_s in 0.0_f64..2.0, waited in proptest::option::of(0.0_f64..2.0), rate in 1.0_f64..1e6, peak in proptest::option::of(0.0_f64..1e10)) {
+            let mut run = sweep(&[(1, rate), (8, rate * 2.0)], busy);
+            for placed in &mut run.samples {
+                placed.sample.cpu.lower.system_s = system_s;
+                placed.sample.cpu.waited_s = waited;
+                placed.sample.environment.target.pap_bytes_per_s = peak.map(BytesPerSecond);
+            }
+            for finding in owners(&run) {
+                prop_assert!(!finding.sentence.contains("NaN") && !finding.sentence.contains("inf"), "{}", finding.sentence);
+                prop_assert!(finding.sentence.ends_with('.'));
+            }
+            for cell in crate::analyse(&run.observed()).cells {
+                let pace = cell.pace.unwrap();
+                prop_assert!(!pace.reason.is_empty());
+                prop_assert_eq!(pace.owner.is_some(), pace.sureness.is_some());
+            }
+        }
+    }
+}

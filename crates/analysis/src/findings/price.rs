@@ -1,0 +1,211 @@
+//! What accesses and capacity cost, from a price that somebody gave.
+//!
+//! KAPS, kilobyte accesses a second, are random requests of up to 8 KiB, the largest of those that were measured, of direct
+//! ones where there are any: one deep, as the studies price them, and at the depth that gives the most. MAPS, megabyte
+//! accesses, are requests of 1 MiB (or 10^6 bytes) at the depth that gives the most, random ones where they were measured,
+//! else sequential, which is said. A price is of all targets together, and so are the figures that it is divided by. Only
+//! what reached the storage counts.
+//! The capacity is the one given or, of block devices, theirs; a file says nothing of what it lies on.
+//! Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), tables 9 and 10.
+
+use super::{Evidence, highest};
+use crate::cells::Cell;
+use crate::statistics::{estimate, mean_estimate};
+use crate::words::{reaches_storage, requests, sentence};
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Estimate, Finding, FindingCode, Offer, Operation, Pattern, Quantity, Reach, TargetKind};
+use std::ops::RangeInclusive;
+
+const KILOBYTES: RangeInclusive<u64> = 1024..=8192;
+const MEGABYTES: RangeInclusive<u64> = 1_000_000..=1_048_576;
+
+/// A price, in words and as an estimate.
+struct Priced {
+    words: String,
+    estimate: Estimate,
+    samples: Vec<i64>,
+}
+
+pub(super) fn find(evidence: &Evidence<'_>, offer: Option<&Offer>) -> Vec<Finding> {
+    let Some(offer) = offer else { return Vec::new() };
+    let all = evidence.cells.iter().map(|cell| cell.workload.targets).max().unwrap_or(1);
+    let of = |operation| {
+        let counts = |cell: &&Cell<'_>| {
+            let workload = cell.workload;
+            workload.operation == operation
+                && workload.targets == all
+                && reaches_storage(workload)
+                && workload.rate.is_none()
+        };
+        let cells: Vec<&Cell<'_>> = evidence.cells.iter().copied().filter(counts).collect();
+        finding(&cells, operation, offer)
+    };
+    [Operation::Read, Operation::Write].into_iter().filter_map(of).collect()
+}
+
+fn finding(cells: &[&Cell<'_>], operation: Operation, offer: &Offer) -> Option<Finding> {
+    let kilobytes = of_size(cells, &KILOBYTES, Pattern::Random);
+    let megabytes = [Pattern::Random, Pattern::Sequential].map(|pattern| of_size(cells, &MEGABYTES, pattern));
+    let megabytes = megabytes.into_iter().find(|cells| !cells.is_empty()).unwrap_or_default();
+    // Imported samples do not tell how many targets there were.
+    let alone = |cell: &&Cell<'_>| cell.outstanding() == u64::from(cell.workload.targets.max(1));
+    let one_deep = kilobytes.iter().copied().find(alone);
+    let most = highest(&kilobytes, Cell::mean_requests_per_s);
+    let most = most.filter(|most| one_deep.is_none_or(|one| one.number != most.number));
+    let largest = highest(&megabytes, Cell::mean_requests_per_s);
+    let priced: Vec<Priced> = [
+        one_deep.and_then(|cell| access(cell, Quantity::PricePerKaps, offer)),
+        most.and_then(|cell| access(cell, Quantity::PricePerKaps, offer)),
+        largest.and_then(|cell| access(cell, Quantity::PricePerMaps, offer)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut samples: Vec<i64> = priced.iter().flat_map(|priced| priced.samples.iter().copied()).collect();
+    samples.sort_unstable();
+    samples.dedup();
+    let mut words: Vec<String> = priced.iter().map(|priced| priced.words.clone()).collect();
+    let mut estimates: Vec<Estimate> = priced.iter().map(|priced| priced.estimate).collect();
+    let first = *cells.first().filter(|_| !priced.is_empty())?;
+    if let Some(capacity) = capacity(first, offer) {
+        let held = capacity.0 as f64 / 1e6 / offer.price.amount;
+        words.push(format!("{} MB are had for 1 {}", significant(held), offer.price.currency));
+        estimates.push(estimate(Quantity::MegabytesPerPrice, held, None, 1));
+    }
+    let brief = words.join("; ");
+    Some(Finding {
+        code: FindingCode::Price,
+        subject: format!("{} at {}", requests(operation), offer.price),
+        reach: Reach::Storage,
+        sentence: sentence(&format!(
+            "at {} for all of it, {} cost {}",
+            offer.price,
+            requests(operation),
+            words.join(", ")
+        )),
+        brief,
+        estimates,
+        samples,
+    })
+}
+
+/// Those of the largest size in the range: direct ones where there are any.
+fn of_size<'a>(cells: &[&'a Cell<'a>], sizes: &RangeInclusive<u64>, pattern: Pattern) -> Vec<&'a Cell<'a>> {
+    let fits = |cell: &&Cell<'_>| cell.workload.pattern == pattern && sizes.contains(&cell.workload.request_size.0);
+    let mut fitting: Vec<&Cell<'_>> = cells.iter().copied().filter(fits).collect();
+    if fitting.iter().any(|cell| cell.workload.buffering.is_direct()) {
+        fitting.retain(|cell| cell.workload.buffering.is_direct());
+    }
+    let largest = fitting.iter().map(|cell| cell.workload.request_size).max();
+    fitting.retain(|cell| Some(cell.workload.request_size) == largest);
+    fitting
+}
+
+/// None where nothing moved.
+fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> {
+    let rate = mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s()).filter(|rate| rate.value > 0.0)?;
+    let at = |rate: f64| offer.price.amount / rate;
+    let ends = rate.low.zip(rate.high).filter(|(low, _)| *low > 0.0);
+    let estimate = Estimate {
+        quantity,
+        value: at(rate.value),
+        low: ends.map(|(_, high)| at(high)),
+        high: ends.map(|(low, _)| at(low)),
+        repetitions: rate.repetitions,
+    };
+    let workload = cell.workload;
+    let kind = match workload.pattern {
+        Pattern::Random => workload.request_size.to_string(),
+        pattern => format!("{} of them, {pattern}", workload.request_size),
+    };
+    let words = estimate.to_string().replacen(" per ", &format!(" {} per ", offer.price.currency), 1);
+    let depth = crate::words::depth(workload);
+    Some(Priced { words: format!("{words} ({kind}, {depth})"), estimate, samples: cell.samples() })
+}
+
+/// What all targets hold together; none where nobody said and not all of them are devices.
+fn capacity(cell: &Cell<'_>, offer: &Offer) -> Option<Bytes> {
+    let of_devices = || {
+        let environment = &cell.repetitions.first()?.sample.environment;
+        let targets = std::iter::once(&environment.target).chain(&environment.more_targets);
+        let sizes: Option<Vec<u64>> =
+            targets.map(|target| (target.kind == TargetKind::BlockDevice).then_some(target.size_bytes.0)).collect();
+        Some(Bytes(sizes?.iter().sum())).filter(|bytes| bytes.0 > 0)
+    };
+    offer.capacity.or_else(of_devices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, deep, random, read, write};
+    use crate::{Beside, analyse_beside};
+    use halfpower_model::Workload;
+
+    fn prices(run: &Run, price: &str, capacity: Option<u64>) -> Vec<Finding> {
+        let offer = Offer { price: price.parse().unwrap(), capacity: capacity.map(Bytes) };
+        let mut findings =
+            analyse_beside(&run.observed(), &Beside { offer: Some(&offer), ..Beside::default() }).findings;
+        findings.retain(|finding| finding.code == FindingCode::Price);
+        findings
+    }
+
+    fn values(finding: &Finding) -> Vec<String> {
+        finding.estimates.iter().map(|estimate| format!("{:.3}", estimate.value)).collect()
+    }
+
+    #[test]
+    fn the_studys_two_drives_come_to_its_table() {
+        // Tables 9 and 10: the Fireball, 26 GB for 209 dollars, 66 random 8 KB reads a second: 3.17 a KAPS, 124 MB a dollar;
+        // the Atlas, 18 GB for 534, 105 reads and 20 megabyte accesses: 5.09 a KAPS, 0.04 MAPS a dollar, 34 MB.
+        let mut fireball = Run::default();
+        fireball.add(random(read(8)), &around(66.0 * 8192.0));
+        let [found] = &prices(&fireball, "209", Some(26_000_000_000))[..] else { panic!("one finding") };
+        assert_eq!(values(found), ["3.167", "124.402"]);
+        assert_eq!(found.subject, "reads at 209 USD");
+        assert_eq!(
+            found.sentence,
+            "At 209 USD for all of it, reads cost 3.17 USD per KAPS ± 2 % (8 KiB, 1 deep), 124 MB are had for 1 USD."
+        );
+        let mut atlas = Run::default();
+        atlas.add(random(read(8)), &around(105.0 * 8192.0));
+        atlas.add(random(read(1024)), &around(20.0 * 1_048_576.0));
+        let [found] = &prices(&atlas, "534", Some(18_000_000_000))[..] else { panic!("one finding") };
+        assert_eq!(values(found), ["5.086", "26.700", "33.708"]);
+    }
+
+    #[test]
+    fn one_deep_and_the_most_are_told_apart() {
+        let mut run = Run::default();
+        for (depth, rate) in [(1, 1e4), (8, 5e4), (32, 4e4)] {
+            run.add(deep(depth, random(write(4))), &around(rate * 4096.0));
+        }
+        run.add(buffered(random(read(8))), &around(1e5 * 8192.0));
+        run.add(deep(8, write(1024)), &around(2e9));
+        let [reads, writes] = &prices(&run, "100EUR", None)[..] else { panic!("reads and writes") };
+        assert_eq!(values(writes), ["0.010", "0.002", "0.052"]);
+        assert!(writes.sentence.contains("0.002 EUR per KAPS ± 2 % (4 KiB, 8 deep)"), "{}", writes.sentence);
+        assert!(writes.sentence.contains("per MAPS ± 2 % (1 MiB of them, sequential, 8 deep)"), "{}", writes.sentence);
+        assert_eq!(values(reads), ["0.001"], "buffered where there is nothing else");
+    }
+
+    #[test]
+    fn imported_samples_do_not_tell_how_many_targets() {
+        let mut run = Run::default();
+        for (depth, rate) in [(1, 66.0), (32, 100.0)] {
+            run.add(Workload { targets: 0, ..deep(depth, random(read(8))) }, &around(rate * 8192.0));
+        }
+        assert_eq!(values(&prices(&run, "209", None)[0]), ["3.167", "2.090"]);
+    }
+
+    #[test]
+    fn without_a_price_or_accesses_nothing_is_said() {
+        let mut run = Run::default();
+        run.add(random(read(64)), &around(1e9));
+        assert_eq!(prices(&run, "100", Some(1)), []);
+        run.add(random(read(4)), &around(1e9));
+        assert_eq!(prices(&run, "100", None).len(), 1);
+        let unpriced = crate::analyse(&run.observed()).findings;
+        assert!(unpriced.iter().all(|finding| finding.code != FindingCode::Price));
+    }
+}

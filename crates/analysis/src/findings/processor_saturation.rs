@@ -1,0 +1,132 @@
+//! A processor that is full, or nearly: the rate at which each worker would have used the whole of the one it runs on.
+//!
+//! A worker is one thread, so that it can use one processor. What a request costs it (the lower bound, user and system
+//! time) says how many it could do; at nine tenths of that it is full, from half of it on that is said. Looked at is the
+//! best of all cells that are alike but for size, depth and workers. Left out are workers that poll, which use a processor
+//! whatever they do, and the program alone. It is the most that is possible, since what else the processor does for the
+//! requests is not in the lower bound. Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance"
+//! (2000), which tells how many requests a second would saturate a processor.
+
+use super::owner::{Paces, Plateau};
+use crate::attribution::Owner;
+use crate::statistics::{mean, mean_estimate};
+use crate::words::{memory_note, reach, sentence};
+use halfpower_model::{Finding, FindingCode, Quantity};
+
+/// From this share of a worker's time on its processor is full, and from that one on it is worth a word.
+const FULL: f64 = 0.9;
+const NEAR: f64 = 0.5;
+/// A worker that is said to have used more than its time was measured wrongly.
+const MOST: f64 = 1.05;
+
+pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
+    plateaus.iter().filter_map(|plateau| finding(plateau, paces)).collect()
+}
+
+fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
+    let (cell, rate) = (plateau.cell, plateau.rate);
+    let pace = paces.get(cell)?;
+    let is_program = pace.owner == Some(Owner::Generator);
+    let polls = cell.repetitions.iter().any(|observed| crate::attribution::polls(observed.sample));
+    let costs = cell.cpu_s_per(|sample| match rate.quantity {
+        Quantity::BytesPerSecond => sample.total.bytes,
+        _ => sample.total.requests,
+    });
+    if is_program || polls || costs.is_empty() {
+        return None;
+    }
+    let workers = f64::from(cell.workload.workers);
+    let full_at: Vec<f64> = costs.iter().map(|cost_s| workers / cost_s).collect();
+    let share = mean(&costs)? * rate.value / workers;
+    let most = mean_estimate(rate.quantity, &full_at)?;
+    if !(NEAR..=MOST).contains(&share) {
+        return None;
+    }
+    let percent = format!("{:.0} %", (share * 100.0).min(100.0));
+    let each = match cell.workload.workers {
+        1 => "the worker uses".to_owned(),
+        workers => format!("each of {workers} workers uses"),
+    };
+    let (brief, claim) = match share >= FULL {
+        true => (
+            format!("full at {rate}"),
+            format!("{each} {percent} of a processor: it is full, and {most} is the most it can do"),
+        ),
+        false => (
+            format!("would be full at {most} ({percent} used)"),
+            format!("{each} {percent} of a processor, which would be full at {most} at most"),
+        ),
+    };
+    let workload = cell.workload;
+    Some(Finding {
+        code: FindingCode::ProcessorSaturation,
+        subject: plateau.subject(),
+        reach: reach(workload),
+        brief,
+        sentence: sentence(&format!("{}: {claim}", plateau.words())) + memory_note(workload),
+        estimates: vec![most, rate],
+        samples: cell.samples(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, deep, random, read};
+    use proptest::prelude::*;
+
+    /// A cell of 100 000 requests a second, each of which takes so much processor time.
+    fn found(us_per_request: f64, workers: u32) -> Vec<Finding> {
+        let mut run = Run::default();
+        let workload = halfpower_model::Workload { workers, ..deep(32, random(read(4))) };
+        let cell = run.add(workload, &around(409.6e6));
+        run.cost(cell, |_| us_per_request);
+        let mut findings = crate::analyse(&run.observed()).findings;
+        findings.retain(|finding| finding.code == FindingCode::ProcessorSaturation);
+        findings
+    }
+
+    #[test]
+    fn a_full_processor_and_a_nearly_full_one_are_told() {
+        let full = found(9.5, 1);
+        assert_eq!(full[0].brief, "full at 100\u{202f}000 requests/s ± 2 %");
+        assert!(full[0].sentence.contains("uses 95 % of a processor: it is full"), "{}", full[0].sentence);
+        let near = found(6.25, 1);
+        assert_eq!(near[0].estimates[0].value.round(), 160_000.0);
+        assert!(near[0].sentence.contains("would be full at 160\u{202f}000 requests/s"), "{}", near[0].sentence);
+        assert!(found(6.3 * 2.0, 2)[0].sentence.contains("each of 2 workers uses 63 %"));
+    }
+
+    #[test]
+    fn an_idle_one_or_an_unmeasured_one_is_not() {
+        assert_eq!(found(4.9, 1), []);
+        assert_eq!(found(9.5, 2), []);
+        assert_eq!(found(12.0, 1), [], "more than there is");
+        assert_eq!(found(0.0, 1), []);
+    }
+
+    #[test]
+    fn workers_that_poll_say_nothing() {
+        let mut run = Run::default();
+        let cell = run.add(deep(32, random(read(4))), &around(409.6e6));
+        run.cost(cell, |_| 9.9);
+        let codes = |run: &Run| {
+            let findings = crate::analyse(&run.observed()).findings;
+            findings.iter().any(|finding| finding.code == FindingCode::ProcessorSaturation)
+        };
+        assert!(codes(&run));
+        run.samples.iter_mut().for_each(|placed| placed.sample.instrument.obtained = vec!["iopoll".to_owned()]);
+        assert!(!codes(&run));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn it_is_never_below_what_was_measured(us in 0.1_f64..10.0) {
+            for finding in found(us, 1) {
+                prop_assert!(finding.estimates[0].value >= finding.estimates[1].value * 0.97);
+            }
+        }
+    }
+}

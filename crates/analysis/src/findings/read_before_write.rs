@@ -1,0 +1,153 @@
+//! Whether the device read while only writes were asked for, block by block: the sign of a block that is read before a
+//! part of it is written.
+//!
+//! The counters are of the device, so other programs' reads are in them. What such a program does looks different: it
+//! reads much at once, or more often than the writes could make the system read. So reads count only where in every
+//! repetition each is of four blocks at most, there are no more than two and a half for each write (one for either end of
+//! it and what goes with them), and there is one for every fourth write or a quarter of the bytes written. A program that
+//! reads single blocks at such a rate all the while would be taken for it; a parity array or a drive that does the same
+//! below the counters is not seen.
+
+use crate::cells::Cell;
+use crate::device::{DeviceReads, mean_ratio};
+use crate::statistics::mean;
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Estimate, Operation, Quantity};
+
+/// A page, and the block of most file systems: what the system writes at least.
+const PAGE: u64 = 4096;
+const SHARE_MIN: f64 = 0.25;
+const PER_REQUEST_MAX: f64 = 2.5;
+const BLOCKS_EACH_MAX: f64 = 4.0;
+
+/// How requests lie on the blocks of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// They begin and end on boundaries.
+    Whole,
+    /// They are no whole blocks.
+    Parts,
+    /// They are of whole blocks and begin between boundaries.
+    Across,
+}
+
+/// What the device read for writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proof {
+    /// Its bytes for each byte written.
+    pub(super) per_byte: Estimate,
+    /// Its requests for each request.
+    pub(super) per_request: Estimate,
+    /// Bytes of each of its requests.
+    bytes_each: f64,
+}
+
+/// The block that a cell's requests are held against: a page, or the device's block where that is larger.
+pub(super) fn block(cell: &Cell<'_>) -> Bytes {
+    let targets = cell.repetitions.iter().flat_map(|observed| observed.sample.environment.all_targets());
+    let logical = targets.filter_map(|target| target.logical_block_bytes).map(|bytes| bytes.0).max();
+    Bytes(logical.unwrap_or(0).max(PAGE))
+}
+
+/// How a cell's requests lie on its blocks.
+pub(super) fn fit(cell: &Cell<'_>) -> Fit {
+    let block = block(cell).0;
+    let is_whole = |bytes: Bytes| bytes.0.is_multiple_of(block);
+    let sizes = cell.workload.sizes.all().chain([cell.workload.request_size]);
+    match (is_whole(cell.workload.grain()), sizes.into_iter().all(is_whole)) {
+        (true, _) => Fit::Whole,
+        (false, true) => Fit::Across,
+        (false, false) => Fit::Parts,
+    }
+}
+
+/// The proof that a cell's writes made the device read; none where there is none.
+pub(super) fn proof(cell: &Cell<'_>) -> Option<Proof> {
+    let reads = DeviceReads::of_cell(cell);
+    let each_max = BLOCKS_EACH_MAX * block(cell).0 as f64;
+    let shows = |reads: &DeviceReads| {
+        reads.per_byte.max(reads.per_request) >= SHARE_MIN
+            && reads.per_request <= PER_REQUEST_MAX
+            && reads.bytes_each.is_some_and(|bytes| bytes <= each_max)
+    };
+    if cell.workload.operation != Operation::Write || !reads.iter().all(shows) {
+        return None;
+    }
+    let per_byte = mean_ratio(&reads, |reads| reads.per_byte)?;
+    let each: Vec<f64> = reads.iter().filter_map(|reads| reads.bytes_each).collect();
+    let per_request = mean_ratio(&reads, |reads| reads.per_request)?;
+    Some(Proof { per_byte, per_request, bytes_each: mean(&each)? })
+}
+
+impl Proof {
+    /// `the device reads 7.1 times [7 to 7.2] the bytes that are written, 0.88 reads of 4 KiB for each write`.
+    pub(super) fn words(&self) -> String {
+        let of = if self.per_byte.value < 1.0 { "of " } else { "" };
+        let count = significant(self.per_request.value);
+        let each = Quantity::RequestSizeBytes.format(self.bytes_each);
+        format!(
+            "the device reads {} {of}the bytes that are written, {count} reads of {each} for each write",
+            self.per_byte
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::gather;
+    use crate::support::{Run, buffered, random, read, write};
+    use halfpower_model::Workload;
+
+    /// Whether so many device reads of so many bytes in all are proof for 1000 writes of 512 bytes.
+    fn is_proof(counts: &[(u64, u64)]) -> bool {
+        let mut run = Run::default();
+        let small = Workload { request_size: Bytes(512), ..buffered(random(write(1))) };
+        run.add(small, &vec![512_000.0; counts.len()]);
+        run.device_reads(0, |block| counts[block as usize]);
+        let observed = run.observed();
+        let cells = gather(&observed);
+        proof(&cells[0]).is_some()
+    }
+
+    #[test]
+    fn only_what_the_writes_can_have_caused_is_proof() {
+        assert!(is_proof(&[(1000, 4_096_000), (880, 880 * 4096)]));
+        assert!(is_proof(&[(125, 512_000)]), "in sequence: each block once");
+        assert!(!is_proof(&[(0, 0)]));
+        assert!(!is_proof(&[(1000, 4_096_000), (10, 40_960)]), "not in every repetition");
+        assert!(!is_proof(&[(1000, 128 << 20)]), "a program that reads much at once");
+        assert!(!is_proof(&[(4000, 4000 * 4096)]), "more often than the writes could");
+    }
+
+    #[test]
+    fn reads_that_were_asked_for_prove_nothing() {
+        let mut run = Run::default();
+        run.add(read(4), &[4_096_000.0]);
+        run.device_reads(0, |_| (1000, 4_096_000));
+        run.add(write(4), &[4_096_000.0]);
+        let observed = run.observed();
+        let cells = gather(&observed);
+        assert!(proof(&cells[0]).is_none());
+        assert!(proof(&cells[1]).is_none(), "nobody counted");
+    }
+
+    #[test]
+    fn requests_lie_on_blocks_or_across_them() {
+        let fits = |workload| {
+            let mut run = Run::default();
+            run.add(workload, &[1e6]);
+            fit(&gather(&run.observed())[0])
+        };
+        assert_eq!(fits(write(4)), Fit::Whole);
+        assert_eq!(fits(Workload { offset: Bytes(8192), ..write(64) }), Fit::Whole);
+        assert_eq!(fits(Workload { offset: Bytes(512), ..write(64) }), Fit::Across);
+        assert_eq!(fits(Workload { align: Some(Bytes(512)), ..random(write(64)) }), Fit::Across);
+        assert_eq!(fits(write(2)), Fit::Parts);
+        assert_eq!(fits(write(6)), Fit::Parts);
+        let mut run = Run::default();
+        run.add(write(4), &[1e6]);
+        run.samples[0].sample.environment.target.logical_block_bytes = Some(Bytes(16_384));
+        assert_eq!(fit(&gather(&run.observed())[0]), Fit::Parts);
+    }
+}

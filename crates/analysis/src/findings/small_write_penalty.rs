@@ -1,0 +1,137 @@
+//! Writes of less than a block, which make the system read the block before it writes: the amplification by the device's
+//! own count, and what it costs in requests a second against writes of whole blocks, where those were measured too.
+//!
+//! For what counts as proof see [`super::read_before_write`]. The cost is paired by block (geometric mean, t interval of
+//! the logarithms). The most amplified of each kind is named. Source: the studies' writes smaller than a sector, and the
+//! small writes of Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988.
+
+use super::Evidence;
+use super::load::{Loaded, by_load, extent, place};
+use super::read_before_write::{Fit, Proof, block, fit, proof};
+use crate::cells::Cell;
+use crate::statistics::paired_ratio;
+use crate::words::{caching, reach, requests, sentence};
+use halfpower_model::{Estimate, Finding, FindingCode, Operation};
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let is_write = |cell: &&&Cell<'_>| cell.workload.operation == Operation::Write;
+    let groups = by_load(evidence.cells.iter().filter(is_write).copied(), 1);
+    groups.iter().filter_map(|group| finding(group)).collect()
+}
+
+fn finding(group: &Loaded<'_>) -> Option<Finding> {
+    let small: Vec<&Cell<'_>> = group.cells.iter().copied().filter(|cell| fit(cell) == Fit::Parts).collect();
+    let proven: Vec<(&Cell<'_>, Proof)> = small.iter().filter_map(|cell| Some((*cell, proof(cell)?))).collect();
+    let by_amplification = |one: &&(&Cell<'_>, Proof), other: &&(&Cell<'_>, Proof)| {
+        one.1.per_byte.value.total_cmp(&other.1.per_byte.value)
+    };
+    let (cell, proof) = proven.iter().max_by(by_amplification)?;
+    let workload = cell.workload;
+    let whole = whole_counterpart(group, cell);
+    let cost = whole.and_then(|whole| Some((whole, requests_against(cell, whole)?)));
+    let cost_words = cost.map_or_else(String::new, |(whole, ratio)| {
+        format!(". They do {ratio} of the requests a second that writes of {} do", whole.workload.request_size)
+    });
+    let claim = format!(
+        "{} {} of {}, {}{}: {}, since a block of {} is read before a part of it is written{}{cost_words}",
+        workload.pattern,
+        requests(workload.operation),
+        place(workload),
+        caching(workload),
+        group.distinction,
+        proof.words(),
+        block(cell),
+        extent(proven.len(), small.len()),
+    );
+    let behind = proven.iter().map(|(cell, _)| *cell).chain(cost.map(|(whole, _)| whole));
+    Some(Finding {
+        code: FindingCode::SmallWritePenalty,
+        subject: group.subject.clone(),
+        reach: reach(workload),
+        brief: format!("{} read for each byte written ({})", proof.per_byte, place(workload)),
+        sentence: sentence(&claim),
+        estimates: [proof.per_byte, proof.per_request].into_iter().chain(cost.map(|(_, ratio)| ratio)).collect(),
+        samples: behind.flat_map(|cell| cell.samples()).collect(),
+    })
+}
+
+/// The smallest whole blocks of a group that are written as deep and by as many.
+fn whole_counterpart<'a>(group: &Loaded<'a>, small: &Cell<'_>) -> Option<&'a Cell<'a>> {
+    let is_counterpart = |cell: &&&Cell<'_>| {
+        fit(cell) == Fit::Whole
+            && (cell.workload.depth, cell.workload.workers) == (small.workload.depth, small.workload.workers)
+    };
+    group.cells.iter().filter(is_counterpart).copied().min_by_key(|cell| cell.workload.request_size)
+}
+
+/// Requests a second of one over those of the other, in the same blocks.
+fn requests_against(small: &Cell<'_>, whole: &Cell<'_>) -> Option<Estimate> {
+    let each = |bytes_per_s: f64, cell: &Cell<'_>| bytes_per_s / cell.workload.request_size.0 as f64;
+    let pairs = small.paired_with(whole);
+    let pairs: Vec<(f64, f64)> = pairs.into_iter().map(|(one, other)| (each(one, small), each(other, whole))).collect();
+    paired_ratio(&pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, buffered, random, write};
+    use halfpower_model::{Bytes, Workload};
+    use proptest::prelude::*;
+
+    fn small() -> Workload {
+        Workload { request_size: Bytes(512), ..buffered(random(write(4))) }
+    }
+
+    /// 1000 writes of 512 bytes for which the device read so many blocks.
+    fn of(blocks: u64) -> Run {
+        let mut run = Run::default();
+        let cell = run.add(small(), &[512_000.0; 3]);
+        run.device_reads(cell, |_| (blocks, blocks * 4096));
+        run
+    }
+
+    #[test]
+    fn the_amplification_is_told_with_its_cost() {
+        let mut run = of(900);
+        let whole = run.add(buffered(random(write(4))), &[40_960_000.0; 3]);
+        run.device_reads(whole, |_| (1, 4096));
+        let findings = run.findings(FindingCode::SmallWritePenalty);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(
+            findings[0].sentence,
+            "Random writes of 512 B, 1 deep, buffered: the device reads 7.2 times [7.2 to 7.2] the bytes that are written, 0.9 \
+             reads of 4 KiB for each write, since a block of 4 KiB is read before a part of it is written. They do 10 % [10 to 10] of \
+             the requests a second that writes of 4 KiB do."
+        );
+        assert_eq!(findings[0].brief, "7.2 times [7.2 to 7.2] read for each byte written (512 B, 1 deep)");
+        assert_eq!((findings[0].estimates.len(), findings[0].samples.len()), (3, 6));
+    }
+
+    #[test]
+    fn one_sample_is_enough_for_a_count() {
+        let mut run = of(900);
+        run.samples.truncate(1);
+        assert!(run.findings(FindingCode::SmallWritePenalty)[0].sentence.contains("reads 7.2 times the bytes"));
+    }
+
+    #[test]
+    fn writes_that_caused_no_reads_have_no_penalty() {
+        assert_eq!(of(0).findings(FindingCode::SmallWritePenalty), [], "the blocks were in the cache");
+        let mut run = Run::default();
+        let whole = run.add(buffered(random(write(4))), &[4_096_000.0]);
+        run.device_reads(whole, |_| (900, 900 * 4096));
+        assert_eq!(run.findings(FindingCode::SmallWritePenalty), [], "whole blocks are read for something else");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn the_amplification_is_what_was_counted(blocks in 250_u64..2500) {
+            let finding = &of(blocks).findings(FindingCode::SmallWritePenalty)[0];
+            prop_assert!((finding.estimates[0].value - blocks as f64 * 4096.0 / 512_000.0).abs() < 1e-9);
+            prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite()));
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Slow requests out of proportion to the others: more of them than chance without memory makes.
+//!
+//! Where every moment of waiting is as likely to be the last as any other (an exponential distribution), one request in
+//! 2^k takes longer than k times the median, whatever the median is: one in 1024 ten times as long. A queue served in
+//! order, of whatever depth, has fewer, since a sum of waits varies less than one; one served in random order comes up to
+//! it (a geometric number of exponential waits is exponential). So a deep queue does not make a long tail by itself, and
+//! what has more slow requests has something else: a pause, two kinds of requests, a service that prefers newcomers.
+//!
+//! Each repetition has its share of requests beyond ten times its own median (seven times where there are too few requests
+//! for ten), so that a repetition that was slower as a whole is no tail, and the mean share has t's interval. It is named
+//! where the whole interval lies above twice what chance makes. With memoryless latencies that comes about in at most 1 % of
+//! the cells (the test below draws them). The percentiles beside it are of all repetitions merged. Direct requests of one operation and size alone: what the file cache answers
+//! and what the device does are two kinds of requests from the start.
+//! Source: Feller, "An Introduction to Probability Theory and Its Applications", volume 2 (1971), chapter I.3, for the lack
+//! of memory and for geometric sums.
+
+use super::Evidence;
+use super::load::{Loaded, by_load, extent, place};
+use crate::cells::Cell;
+use crate::statistics::mean_estimate;
+use crate::words::{caching, requests, sentence};
+use halfpower_model::histogram::bucket_low;
+use halfpower_model::units::significant;
+use halfpower_model::{Estimate, Finding, FindingCode, Histogram, Nanoseconds, Operation, Quantity, Reach, Sample};
+
+/// Multiples of the median, the further one where there are requests enough, each with the percentile that is shown for it.
+const MULTIPLES: [(u32, f64, &str); 2] = [(10, 0.999, "99.9th"), (7, 0.99, "99th")];
+/// How many requests chance must put beyond the multiple, for it to be looked at.
+const EXPECTED_MIN: f64 = 10.0;
+/// Requests of a repetition, for it to have a median to go by.
+const OF_EACH_MIN: u64 = 100;
+/// How many times as many as chance makes are out of proportion.
+const TIMES_CHANCE: f64 = 2.0;
+
+/// The tail of a cell.
+struct Tail<'a> {
+    cell: &'a Cell<'a>,
+    multiple: u32,
+    /// Share of requests beyond that many medians.
+    beyond: Estimate,
+    /// The share that chance puts there.
+    chance: f64,
+    median_ns: u64,
+    percentile: &'static str,
+    percentile_ns: u64,
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let is_plain = |cell: &&Cell<'_>| {
+        let workload = cell.workload;
+        workload.buffering.is_direct()
+            && workload.sizes.is_empty()
+            && matches!(workload.operation, Operation::Read | Operation::Write)
+    };
+    by_load(evidence.cells.iter().copied().filter(is_plain), 1).iter().filter_map(finding).collect()
+}
+
+fn finding(group: &Loaded<'_>) -> Option<Finding> {
+    let tails: Vec<Tail<'_>> = group.cells.iter().filter_map(|cell| Tail::of(cell)).collect();
+    let long: Vec<&Tail<'_>> = tails.iter().filter(|tail| tail.is_out_of_proportion()).collect();
+    let excess = |tail: &Tail<'_>| tail.beyond.value / tail.chance;
+    let worst = long.iter().max_by(|one, other| excess(one).total_cmp(&excess(other)))?;
+    let workload = worst.cell.workload;
+    let ratio = worst.percentile_ns as f64 / worst.median_ns as f64;
+    let queued = crate::block::of(worst.cell).and_then(|block| block.queued);
+    let queued = queued.map(|share| format!(". In the block layer they are queued {share} of their lives"));
+    let claim = format!(
+        "{} {} of {}, {}{}: {} take over {} times the median of {}, where chance alone makes it {}; the {} percentile is {}, \
+         {} times the median{}{}",
+        workload.pattern,
+        requests(workload.operation),
+        place(workload),
+        caching(workload),
+        group.distinction,
+        worst.beyond,
+        worst.multiple,
+        Nanoseconds(worst.median_ns),
+        Quantity::Ratio.format(worst.chance),
+        worst.percentile,
+        Nanoseconds(worst.percentile_ns),
+        significant(ratio),
+        extent(long.len(), tails.len()),
+        queued.unwrap_or_default(),
+    );
+    let figure =
+        |quantity, value| Estimate { quantity, value, low: None, high: None, repetitions: worst.beyond.repetitions };
+    Some(Finding {
+        code: FindingCode::TailLatency,
+        subject: group.subject.clone(),
+        reach: Reach::Storage,
+        brief: format!(
+            "the {} percentile is {} times the median of {} ({})",
+            worst.percentile,
+            significant(ratio),
+            Nanoseconds(worst.median_ns),
+            place(workload)
+        ),
+        sentence: sentence(&claim),
+        estimates: vec![
+            worst.beyond,
+            figure(Quantity::Nanoseconds, worst.percentile_ns as f64),
+            figure(Quantity::Nanoseconds, worst.median_ns as f64),
+        ],
+        samples: long.iter().flat_map(|tail| tail.cell.samples()).collect(),
+    })
+}
+
+impl<'a> Tail<'a> {
+    /// None without histograms, or with too few requests.
+    fn of(cell: &'a Cell<'a>) -> Option<Tail<'a>> {
+        let told = cell.repetitions.iter().filter_map(|observed| histogram(observed.sample));
+        let histograms: Vec<&Histogram> = told.filter(|histogram| histogram.count() >= OF_EACH_MIN).collect();
+        let mut merged = Histogram::default();
+        histograms.iter().for_each(|histogram| merged.merge(histogram));
+        let median_ns = merged.quantile(0.5).filter(|median| *median > 0)?;
+        let chance = |multiple: u32| 0.5_f64.powi(multiple as i32);
+        let enough = |(multiple, ..): &&(u32, f64, &str)| merged.count() as f64 * chance(*multiple) >= EXPECTED_MIN;
+        let (multiple, quantile, percentile) = *MULTIPLES.iter().find(enough)?;
+        let shares = histograms.iter().map(|histogram| share_beyond(histogram, multiple));
+        let shares: Vec<f64> = shares.collect::<Option<_>>()?;
+        Some(Tail {
+            cell,
+            multiple,
+            beyond: mean_estimate(Quantity::Ratio, &shares)?,
+            chance: chance(multiple),
+            median_ns,
+            percentile,
+            percentile_ns: merged.quantile(quantile)?,
+        })
+    }
+
+    fn is_out_of_proportion(&self) -> bool {
+        self.beyond.low.is_some_and(|low| low > TIMES_CHANCE * self.chance)
+    }
+}
+
+/// The service times of a sample's one operation.
+fn histogram(sample: &Sample) -> Option<&Histogram> {
+    match sample.workload.operation {
+        Operation::Read => sample.latency_histogram.read.as_ref(),
+        _ => sample.latency_histogram.write.as_ref(),
+    }
+}
+
+/// The share of values surely above so many of their medians; none where the median is no time.
+fn share_beyond(histogram: &Histogram, multiple: u32) -> Option<f64> {
+    let limit = histogram.quantile(0.5).filter(|median| *median > 0)?.saturating_mul(u64::from(multiple));
+    let beyond: u64 = histogram.bins().filter(|(bucket, _)| bucket_low(*bucket) > limit).map(|(_, count)| count).sum();
+    Some(beyond as f64 / histogram.count() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, buffered, deep, random, read};
+    use halfpower_model::Workload;
+    use halfpower_model::random::Random;
+    use proptest::prelude::*;
+
+    /// Adds a cell whose requests take what is drawn, in ns.
+    fn add(run: &mut Run, workload: Workload, repetitions: usize, requests: usize, draw: &mut dyn FnMut() -> f64) {
+        let cell = run.add(workload, &vec![1e6; repetitions]);
+        for placed in run.samples.iter_mut().filter(|placed| placed.cell == cell) {
+            let mut histogram = Histogram::default();
+            (0..requests).for_each(|_| histogram.record(draw() as u64));
+            placed.sample.latency_histogram.read = Some(histogram);
+        }
+    }
+
+    /// Exponential latencies with a mean of 100 µs, the sum of so many; every so-manieth request takes 20 ms.
+    fn latencies(random: &mut Random, stages: u32, slow: Option<u64>) -> f64 {
+        if slow.is_some_and(|slow| random.below(slow) == 0) {
+            return 20e6;
+        }
+        let mut uniform = || (random.below(1 << 53) + 1) as f64 / (1_u64 << 53) as f64;
+        (0..stages).map(|_| -100e3 * uniform().ln()).sum()
+    }
+
+    fn tails(stages: u32, slow: Option<u64>, repetitions: usize, requests: usize, seed: u64) -> Vec<Finding> {
+        let mut chance = Random::new(seed);
+        let mut run = Run::default();
+        add(&mut run, deep(stages, random(read(4))), repetitions, requests, &mut || {
+            latencies(&mut chance, stages, slow)
+        });
+        run.findings(FindingCode::TailLatency)
+    }
+
+    #[test]
+    fn pauses_show_as_a_tail() {
+        let findings = tails(1, Some(100), 5, 4000, 1);
+        assert_eq!(findings.len(), 1);
+        let [beyond, percentile, median] = findings[0].estimates[..] else { panic!("{findings:?}") };
+        assert!((beyond.value - 0.011).abs() < 0.002, "1 % paused and 0.1 % by chance: {beyond:?}");
+        assert!((percentile.value - 20e6).abs() < 0.2e6 && (median.value - 69.3e3).abs() < 2e3);
+        assert!(
+            findings[0].sentence.starts_with("Random reads of 4 KiB, 1 deep, direct: "),
+            "{}",
+            findings[0].sentence
+        );
+        assert!(findings[0].sentence.contains("over 10 times the median"), "{}", findings[0].sentence);
+        assert!(findings[0].brief.starts_with("the 99.9th percentile is "), "{}", findings[0].brief);
+    }
+
+    #[test]
+    fn few_requests_are_looked_at_less_far_out() {
+        let findings = tails(1, Some(20), 5, 500, 1);
+        assert!(findings[0].sentence.contains("over 7 times the median"), "{findings:?}");
+        assert_eq!(tails(1, Some(20), 5, 200, 1), [], "a thousand are too few for either");
+        assert_eq!(tails(1, Some(100), 1, 40_000, 1), [], "one repetition has no interval");
+    }
+
+    #[test]
+    fn a_repetition_that_is_slower_as_a_whole_is_no_tail() {
+        let mut run = Run::default();
+        let (mut chance, mut drawn) = (Random::new(5), 0);
+        let mut draw = || {
+            drawn += 1;
+            let pace = if drawn > 4 * 4000 { 20.0 } else { 1.0 };
+            pace * latencies(&mut chance, 1, None)
+        };
+        add(&mut run, random(read(4)), 5, 4000, &mut draw);
+        assert_eq!(run.findings(FindingCode::TailLatency), []);
+    }
+
+    #[test]
+    fn chance_and_queues_alone_have_hardly_any() {
+        // 200 cells of memoryless latencies, of few requests and of many; and a queue 8 deep, served in order.
+        let wrong =
+            |stages, requests| (0..200).filter(|seed| !tails(stages, None, 5, requests, *seed).is_empty()).count();
+        let counts = [wrong(1, 400), wrong(1, 2100), wrong(8, 2100)];
+        assert!(counts[0] <= 2 && counts[1] <= 2 && counts[2] == 0, "{counts:?}");
+    }
+
+    #[test]
+    fn the_file_cache_s_two_kinds_of_requests_are_no_tail() {
+        let mut run = Run::default();
+        let mut chance = Random::new(3);
+        add(&mut run, buffered(read(4)), 5, 4000, &mut || if chance.below(32) == 0 { 200e3 } else { 1e3 });
+        assert_eq!(run.findings(FindingCode::TailLatency), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn shares_are_shares(seed in any::<u64>(), slow in 1_u64..1000) {
+            for finding in tails(1, Some(slow), 3, 1000, seed) {
+                prop_assert!((0.0..=1.0).contains(&finding.estimates[0].value));
+                prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite()));
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Several writers that deliver less together than one alone, all else alike; each may have a file of its own.
+//!
+//! Of both rates: the sum of what the writers see, and what the parent sees, all bytes until the last one is done, which
+//! one writer that lags behind takes down. Paired by block (geometric mean, t interval of the logarithms), less by more than
+//! 2 % beyond doubt, over all that were looked at by Benjamini and Hochberg's rule. One sample on a side, as imported ones
+//! often are, has no interval: then only less than 1/1.5 counts, the rule of comparisons of two runs, and the sentence
+//! says so. Where as many direct writers, or as many through the file cache, do not collapse, that is said: it rules out
+//! what both pass. Source: Knoblauch, "Performance problems when writing large files on CCISS hardware", linux-kernel,
+//! January 2008, by iozone's figures.
+
+use super::Evidence;
+use crate::alike::{Axis, are_alike, distinctions, groups};
+use crate::cells::Cell;
+use crate::series::rank;
+use crate::statistics::{Contrast, Margin, Verdict, verdicts};
+use crate::words::{caching, memory_note, reach, requests, sentence};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Sample};
+
+/// What a single sample on a side must differ by.
+const SINGLE_FACTOR: f64 = 1.5;
+
+/// Several writers against one.
+struct Writers<'a> {
+    cell: &'a Cell<'a>,
+    alone: &'a Cell<'a>,
+    sum: Judged,
+    /// None where nobody tells what the parent sees, or it sees the same.
+    parent: Option<Judged>,
+}
+
+/// A rate of several over that of one.
+#[derive(Clone, Copy)]
+struct Judged {
+    contrast: Contrast,
+    bytes_per_s: f64,
+    collapsed: bool,
+}
+
+pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let is_write = |cell: &&Cell<'_>| cell.workload.operation == Operation::Write && cell.workload.rate.is_none();
+    let mut groups = groups(evidence.cells.iter().copied().filter(is_write), &[Axis::Targets]);
+    groups.sort_by_key(|group| rank(group[0].workload));
+    let mut all: Vec<Vec<Writers<'_>>> = groups.iter().map(|group| against_one(group)).collect();
+    all.retain(|writers| !writers.is_empty());
+    judge(&mut all);
+    let subjects: Vec<_> = all.iter().map(|writers| (subject(writers[0].cell), writers[0].cell.workload)).collect();
+    let distinctions = distinctions(&subjects, &[Axis::Targets]);
+    let named = all.iter().zip(subjects).zip(distinctions);
+    named
+        .filter_map(|((writers, (subject, _)), distinction)| finding(&all, writers, &(subject + &distinction)))
+        .collect()
+}
+
+fn subject(cell: &Cell<'_>) -> String {
+    let workload = cell.workload;
+    format!(
+        "{} {}, {}, {} deep, {}",
+        workload.pattern,
+        workload.operation,
+        workload.request_size,
+        workload.depth,
+        caching(workload)
+    )
+}
+
+/// Every cell of several writers with the one of one, the fewest first.
+fn against_one<'a>(group: &[&'a Cell<'a>]) -> Vec<Writers<'a>> {
+    let Some(alone) = group.iter().copied().find(|cell| cell.workload.workers == 1) else { return Vec::new() };
+    let several = group.iter().copied().filter(|cell| cell.workload.workers > 1);
+    let mut several: Vec<Writers<'a>> = several.filter_map(|cell| writers(cell, alone)).collect();
+    several.sort_by_key(|writers| (writers.cell.workload.workers, writers.cell.number));
+    several
+}
+
+fn writers<'a>(cell: &'a Cell<'a>, alone: &'a Cell<'a>) -> Option<Writers<'a>> {
+    let judged = |rate: fn(&Sample) -> Option<f64>| {
+        let pairs = cell.repetitions.iter().filter_map(|several| {
+            let one = alone.repetitions.iter().find(|one| one.block == several.block)?;
+            Some((rate(several.sample)?, rate(one.sample)?))
+        });
+        let pairs: Vec<(f64, f64)> = pairs.collect();
+        let contrast = Contrast::paired(&pairs, Margin::THROUGHPUT)?;
+        let mean = pairs.iter().map(|(several, _)| several).sum::<f64>() / pairs.len() as f64;
+        Some(Judged { contrast, bytes_per_s: mean, collapsed: false })
+    };
+    Some(Writers { cell, alone, sum: judged(sum_bytes_per_s)?, parent: judged(parent_bytes_per_s) })
+}
+
+/// What the writers see together.
+fn sum_bytes_per_s(sample: &Sample) -> Option<f64> {
+    let parallel = sample.parallel.filter(|_| sample.tells("parallel.sum_bytes_per_s"));
+    Some(parallel.map_or(sample.total.bytes_per_s, |parallel| parallel.sum_bytes_per_s).0)
+}
+
+/// What the parent sees; of one writer that nobody else waits for, its own rate.
+fn parent_bytes_per_s(sample: &Sample) -> Option<f64> {
+    match sample.parallel {
+        Some(parallel) => sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0),
+        None => (sample.workload.workers == 1).then_some(sample.total.bytes_per_s.0),
+    }
+}
+
+/// Says of every rate whether it collapsed.
+fn judge(all: &mut [Vec<Writers<'_>>]) {
+    let rates = |all: &[Vec<Writers<'_>>]| -> Vec<Contrast> {
+        all.iter()
+            .flatten()
+            .flat_map(|writers| [Some(writers.sum), writers.parent])
+            .flatten()
+            .map(|rate| rate.contrast)
+            .collect()
+    };
+    let mut verdicts = verdicts(&rates(all)).into_iter();
+    for writers in all.iter_mut().flatten() {
+        for rate in [Some(&mut writers.sum), writers.parent.as_mut()].into_iter().flatten() {
+            let ratio = rate.contrast.ratio;
+            let decided = match ratio.high {
+                Some(_) => verdicts.next() == Some(Verdict::Lower),
+                None => verdicts.next().is_some() && ratio.value < 1.0 / SINGLE_FACTOR,
+            };
+            rate.collapsed = decided;
+        }
+    }
+}
+
+impl Writers<'_> {
+    fn collapsed(&self) -> bool {
+        self.sum.collapsed || self.parent.is_some_and(|parent| parent.collapsed)
+    }
+
+    fn count(&self) -> u32 {
+        self.cell.workload.workers
+    }
+
+    /// `2 deliver 17 % of what one does (9.46 MB/s; the parent sees 17 %, 9.46 MB/s)`.
+    fn words(&self) -> String {
+        let rate = |judged: &Judged| BytesPerSecond(judged.bytes_per_s).to_string();
+        // Said where it is not the same.
+        let differs = |parent: &Judged| {
+            parent.collapsed != self.sum.collapsed
+                || (parent.contrast.ratio.value / self.sum.contrast.ratio.value - 1.0).abs() > 0.02
+        };
+        let parent = self.parent.filter(differs);
+        let parent = parent.map(|parent| format!("; the parent sees {}, {}", parent.contrast.ratio, rate(&parent)));
+        format!(
+            "{} deliver {} of what one does ({}{})",
+            self.count(),
+            self.sum.contrast.ratio,
+            rate(&self.sum),
+            parent.unwrap_or_default()
+        )
+    }
+}
+
+fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> Option<Finding> {
+    let collapsed: Vec<&Writers<'_>> = writers.iter().filter(|writers| writers.collapsed()).collect();
+    let least = |writers: &Writers<'_>| {
+        let parent = writers
+            .parent
+            .filter(|parent| parent.collapsed)
+            .map_or(f64::INFINITY, |parent| parent.contrast.ratio.value);
+        writers.sum.contrast.ratio.value.min(parent)
+    };
+    let worst = collapsed.iter().min_by(|one, other| least(one).total_cmp(&least(other)))?;
+    let workload = worst.cell.workload;
+    let alone = BytesPerSecond(worst.alone.mean_bytes_per_s());
+    let several: Vec<String> = collapsed.iter().map(|writers| writers.words()).collect();
+    let single = worst.sum.contrast.ratio.low.is_none();
+    let (what, brief) = if collapsed.iter().any(|writers| writers.sum.collapsed) {
+        let brief = format!("{} writers deliver {} of what one does", worst.count(), worst.sum.contrast.ratio);
+        ("collapse", brief)
+    } else {
+        let share = worst.parent.map_or(worst.sum, |parent| parent).contrast.ratio;
+        let brief = format!("the parent of {} writers sees {share} of what one delivers", worst.count());
+        ("end far apart", brief)
+    };
+    let claim = format!(
+        "{} {} by several writers {what} ({subject}): alone one delivers {alone}, {}{}{}",
+        workload.pattern,
+        requests(workload.operation),
+        several.join(", "),
+        if single { "; from one sample each, which counts beyond a factor of 1.5" } else { "" },
+        ruled_out(all, worst).map(|said| format!(". {said}")).unwrap_or_default(),
+    );
+    let ratios = [Some(worst.sum), worst.parent].into_iter().flatten().map(|rate| rate.contrast.ratio);
+    let samples = collapsed.iter().flat_map(|writers| writers.cell.samples()).chain(worst.alone.samples());
+    Some(Finding {
+        code: FindingCode::WriterCollapse,
+        subject: subject.to_owned(),
+        reach: reach(workload),
+        brief,
+        sentence: sentence(&claim) + memory_note(workload),
+        estimates: ratios.collect(),
+        samples: samples.collect(),
+    })
+}
+
+/// The same writers with the file cache used otherwise, where they do not collapse.
+fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
+    let axes = [Axis::Targets, Axis::Caches, Axis::Durability];
+    let is_direct = worst.cell.workload.buffering.is_direct();
+    let is_other_way = |other: &&Writers<'_>| {
+        other.count() == worst.count()
+            && other.cell.workload.buffering.is_direct() != is_direct
+            && are_alike(other.cell.workload, worst.cell.workload, &axes)
+    };
+    let other = all.iter().flatten().find(is_other_way).filter(|other| !other.sum.collapsed)?;
+    let share = other.sum.contrast.ratio;
+    Some(if is_direct {
+        format!("As many through the file cache deliver {share} of what one does, so the device alone is not the cause")
+    } else {
+        format!(
+            "As many direct ones deliver {share} of what one does, so it is not the device: the cause lies above it"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, buffered, flushed, write};
+    use halfpower_model::sample::Parallel;
+    use halfpower_model::{Bytes, Workload};
+    use proptest::prelude::*;
+
+    fn by(workers: u32, workload: Workload) -> Workload {
+        let span = Bytes(workload.span.0 / u64::from(workers));
+        Workload { workers, targets: workers, span, ..workload }
+    }
+
+    /// Adds a cell whose parent sees a share of the sum.
+    fn add(run: &mut Run, workload: Workload, rates: &[f64], parent_share: f64) {
+        let workers = workload.workers;
+        let cell = run.add(workload, rates);
+        for placed in run.samples.iter_mut().filter(|placed| placed.cell == cell && workers > 1) {
+            let sum = placed.sample.total.bytes_per_s;
+            let parent_bytes_per_s = BytesPerSecond(sum.0 * parent_share);
+            placed.sample.parallel = Some(Parallel { sum_bytes_per_s: sum, parent_bytes_per_s, ..Parallel::default() });
+        }
+    }
+
+    #[test]
+    fn the_kernel_report_of_2008() {
+        // Figures of rc8's initial writers, one sample each, in bytes per second.
+        let kib = |rate: f64| rate * 1024.0;
+        let mut run = Run::default();
+        add(&mut run, flushed(buffered(write(1024))), &[kib(55_847.39)], 1.0);
+        add(&mut run, by(2, flushed(buffered(write(1024)))), &[kib(9_461.15)], 0.9994);
+        add(&mut run, by(3, flushed(buffered(write(1024)))), &[kib(16_572.10)], 0.979);
+        add(&mut run, flushed(write(1024)), &[kib(86_304.83)], 1.0);
+        add(&mut run, by(2, flushed(write(1024))), &[kib(79_399.89)], 0.6117);
+        add(&mut run, by(3, flushed(write(1024))), &[kib(85_558.32)], 0.9999);
+        let sentences: Vec<_> =
+            run.findings(FindingCode::WriterCollapse).into_iter().map(|finding| finding.sentence).collect();
+        assert_eq!(
+            sentences,
+            [
+                "Sequential writes by several writers end far apart (sequential write, 1 MiB, 1 deep, direct, flushed): alone one \
+                 delivers 88.4 MB/s, 2 deliver 92 % of what one does (81.3 MB/s; the parent sees 56.3 %, 49.7 MB/s); from \
+                 one sample each, which counts beyond a factor of 1.5.",
+                "Sequential writes by several writers collapse (sequential write, 1 MiB, 1 deep, buffered, flushed): alone \
+                 one delivers 57.2 MB/s, 2 deliver 16.9 % of what one does (9.69 MB/s), 3 deliver 29.7 % of what one does \
+                 (17 MB/s; the parent sees 29.1 %, 16.6 MB/s); from one sample each, which counts beyond a factor of 1.5. As \
+                 many direct ones deliver 92 % of what one does, so it is not the device: the cause lies above it.",
+            ]
+        );
+    }
+
+    #[test]
+    fn repetitions_decide_by_their_interval() {
+        let mut run = Run::default();
+        add(&mut run, flushed(buffered(write(64))), &around(100e6), 1.0);
+        add(&mut run, by(2, flushed(buffered(write(64)))), &around(90e6), 1.0);
+        let findings = run.findings(FindingCode::WriterCollapse);
+        assert_eq!(findings[0].brief, "2 writers deliver 90 % [90 to 90] of what one does");
+        assert_eq!((findings[0].samples.len(), findings[0].estimates.len()), (10, 2));
+    }
+
+    #[test]
+    fn writers_that_add_up_or_hold_their_own_do_not_collapse() {
+        let mut run = Run::default();
+        add(&mut run, flushed(buffered(write(64))), &around(100e6), 1.0);
+        add(&mut run, by(2, flushed(buffered(write(64)))), &around(99e6), 1.0);
+        add(&mut run, by(4, flushed(buffered(write(64)))), &around(180e6), 1.0);
+        add(&mut run, write(64), &[100e6], 1.0);
+        add(&mut run, by(2, write(64)), &[70e6], 1.0);
+        add(&mut run, by(2, write(4)), &around(1e6), 1.0);
+        assert_eq!(run.findings(FindingCode::WriterCollapse), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn what_is_named_is_less(rates in proptest::collection::vec(1e6_f64..1e9, 4), parent_share in 0.1_f64..1.0) {
+            let mut run = Run::default();
+            for (workers, rate) in (1..).zip(&rates) {
+                add(&mut run, by(workers, buffered(write(64))), &around(*rate), parent_share);
+            }
+            for finding in run.findings(FindingCode::WriterCollapse) {
+                prop_assert!(finding.estimates.iter().any(|ratio| ratio.value < 1.0));
+                prop_assert!(finding.estimates.iter().all(|ratio| ratio.value.is_finite()));
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Little's law as a check on every sample: requests outstanding = rate × time of a request.
+//!
+//! Two things must hold. No more can be outstanding than was asked for, so rate × mean latency may not exceed depth ×
+//! workers: else the rate, the latency or the depth of the sample is wrong, of imported samples mostly what was taken for
+//! which. And where requests were counted as well, both must agree. Half a request is never lost in rounding: the law is
+//! exact but for the ends of the measured part. What was begun before it counts with all of its latency: with every
+//! request that was outstanding, once with the longest latency, rate × latency is too high at most. What is cut off at its
+//! end is not in the rate: that is allowed for as long as a sample may be cut off without saying so, and one that does
+//! say so is not held against the count. And 5 % are allowed for the readings of the clock between which both are told.
+//! Nor are samples with a flush, a closing or the end of some workers before others in their time, since the count is over
+//! each worker's own time. A sample that tells too little is not judged.
+//! Source: Little, "A proof for the queuing formula L = λW", Operations Research 9 (1961); Little, "Little's law as viewed on
+//! its 50th anniversary", Operations Research 59 (2011), for finite spans of time.
+
+use halfpower_model::sample::Warning;
+use halfpower_model::units::significant;
+use halfpower_model::{Closing, Durability, Sample};
+
+/// For what two readings of the clock in a turn can add or take.
+const SLACK: f64 = 0.05;
+/// A request that is cut off by the end and has taken less than this, or less than so many times the longest, is not told of
+/// (`stalled_at_end`).
+const CUT_OFF_NS: f64 = 10e6;
+const CUT_OFF_TIMES: f64 = 2.0;
+
+/// What is wrong with the figures of a sample; none where they agree or too few are told.
+pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+    let workload = &sample.workload;
+    if !(sample.is_complete() && workload.tells("depth") && workload.tells("workers")) {
+        return None;
+    }
+    let asked = f64::from(workload.depth) * f64::from(workload.workers);
+    let outstanding = outstanding(sample)?;
+    let latency = &sample.total.latency_ns;
+    let longest_ns = latency.max.map(|ns| ns as f64).or(latency.mean).unwrap_or(0.0);
+    let too_high = asked * (SLACK + share_of_time(sample, longest_ns));
+    let too_low = asked * (SLACK + share_of_time(sample, CUT_OFF_NS.max(CUT_OFF_TIMES * longest_ns)));
+    let counted = Some(sample.depth_mean.counted).filter(|_| sample.tells("depth_mean") && is_of_one_time(sample));
+    let against = if outstanding > asked + too_high {
+        format!("no more than {} were asked for", significant(asked))
+    } else {
+        let counted = counted.filter(|counted| {
+            outstanding > counted + too_high || (outstanding < counted - too_low && tells_its_end(sample))
+        })?;
+        format!("{} were counted", significant(counted))
+    };
+    Some(Warning::new(
+        "littles_law",
+        format!(
+            "rate × latency says that {} requests were outstanding, and {against} (Little's law)",
+            significant(outstanding)
+        ),
+        "do not rely on its rate or latency: one of them is wrong",
+    ))
+}
+
+/// Rate × mean latency; none where one of them is not told.
+fn outstanding(sample: &Sample) -> Option<f64> {
+    if sample.tells("depth_mean") {
+        return Some(sample.depth_mean.little).filter(|little| little.is_finite());
+    }
+    let told = sample.tells("total.requests_per_s").then_some(sample.total.requests_per_s)?;
+    Some(told * sample.total.latency_ns.mean? / 1e9).filter(|little| little.is_finite())
+}
+
+/// How much of the measured part that is; nothing where its length is not told.
+fn share_of_time(sample: &Sample, time_ns: f64) -> f64 {
+    let share = time_ns / 1e9 / sample.elapsed_s;
+    if sample.tells("elapsed_s") && share.is_finite() { share } else { 0.0 }
+}
+
+/// Whether all workers had the measured part for their requests, and nothing else was in it.
+fn is_of_one_time(sample: &Sample) -> bool {
+    let workload = &sample.workload;
+    let ends_together =
+        workload.workers == 1 || (workload.limits.requests.is_none() && workload.limits.bytes.is_none());
+    ends_together && workload.durability == Durability::None && workload.closing == Closing::Untimed
+}
+
+/// Whether nothing long was cut off by the end, and no worker stood still.
+fn tells_its_end(sample: &Sample) -> bool {
+    sample.warnings.iter().all(|warning| !["stalled_at_end", "paused"].contains(&warning.code.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, deep, flushed, read, write};
+    use halfpower_model::sample::Latency;
+    use halfpower_model::{Origin, Workload};
+
+    /// Eight deep for a second, so many by rate × latency and so many by count, the longest 1 ms.
+    fn sample(workload: Workload, little: f64, counted: f64) -> Sample {
+        let mut run = Run::default();
+        run.add(workload, &[1e9]);
+        let mut sample = run.samples.remove(0).sample;
+        (sample.depth_mean.little, sample.depth_mean.counted) = (little, counted);
+        sample.total.latency_ns = Latency { max: Some(1_000_000), ..Latency::default() };
+        sample
+    }
+
+    fn is_doubted(workload: Workload, little: f64, counted: f64) -> bool {
+        doubt(&sample(workload, little, counted)).is_some_and(|warning| warning.code == "littles_law")
+    }
+
+    #[test]
+    fn more_than_was_asked_for_cannot_be() {
+        assert!(!is_doubted(deep(8, read(4)), 8.4, 8.0));
+        assert!(is_doubted(deep(8, read(4)), 8.5, 8.0));
+        assert_eq!(
+            doubt(&sample(deep(8, read(4)), 16.0, 8.0)).unwrap().message,
+            "rate × latency says that 16 requests were outstanding, and no more than 8 were asked for (Little's law)"
+        );
+        assert!(is_doubted(flushed(deep(8, write(4))), 8.5, 8.0), "whatever else is in the time");
+    }
+
+    #[test]
+    fn the_count_must_agree_but_for_the_ends() {
+        // 5 % of 8, and 8 × 1 ms a second above, 8 × 10 ms a second below.
+        assert!(!is_doubted(deep(8, read(4)), 4.4, 4.0) && is_doubted(deep(8, read(4)), 4.41, 4.0));
+        assert!(!is_doubted(deep(8, read(4)), 7.53, 8.0) && is_doubted(deep(8, read(4)), 7.51, 8.0));
+        assert!(!is_doubted(flushed(deep(8, write(4))), 4.0, 8.0), "half of the time was the flush");
+        let mut stalled = sample(deep(8, read(4)), 4.0, 8.0);
+        stalled.warnings = vec![Warning::new("stalled_at_end", "", "")];
+        assert_eq!(doubt(&stalled), None);
+    }
+
+    #[test]
+    fn imported_samples_are_checked_where_they_tell() {
+        let mut sample = sample(deep(8, read(4)), 8.0, 8.0);
+        sample.origin = Some(Origin { unknown: ["depth_mean"].into_iter().collect(), ..Origin::default() });
+        sample.total.requests_per_s = 10_000.0;
+        sample.total.latency_ns = Latency { mean: Some(800e3), ..Latency::default() };
+        assert_eq!(doubt(&sample), None);
+        // Microseconds that were taken for milliseconds.
+        sample.total.latency_ns.mean = Some(800e6);
+        assert!(doubt(&sample).unwrap().message.contains("8000 requests were outstanding, and no more than 8"));
+        sample.total.latency_ns.mean = None;
+        assert_eq!(doubt(&sample), None, "too little is told");
+    }
+}

@@ -1,0 +1,375 @@
+//! Rate against depth, or against workers: a queue that fills up, or the universal scalability law.
+//!
+//! All of them say how long a request takes with *n* outstanding, which by Little's law is *n* over the rate, and all of
+//! them are linear in that, so that least squares have one answer and the intervals are exact:
+//!
+//! | law | time a request with n outstanding | knee |
+//! |---|---|---|
+//! | balanced: a closed network of m equal stations | alone × (1 + (n - 1) / m) | m |
+//! | bounded: nobody waits until the limit is reached | the larger of alone and n / limit | alone × limit |
+//! | universal scalability law | alone × (1 + α (n - 1) + β n (n - 1)) | √((1 - α) / β), where the rate begins to fall |
+//!
+//! The first two are the bounds of every closed network of queues without think time, from below and above: requests at
+//! random on m disks are near the one, a pipe with room for m near the other. Of these two the one that leaves less is
+//! taken. Both have their knee where the two bounds of Denning and Buzen cross: the depth that would keep the device busy if
+//! nobody waited for another. The universal scalability law has a part more, the cost of keeping *n* in agreement, and is
+//! taken where that part is above zero and [worth it](crate::statistics::Fit::is_worth). With β zero it is the first law.
+//! A knee beyond what was measured is not told.
+//!
+//! Sources: Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10 (1978);
+//! Zahorjan, Sevcik, Eager and Galler, "Balanced job bound analysis of queueing networks", CACM 25 (1982); Gunther,
+//! "Guerrilla Capacity Planning" (2007), chapters 4 to 6; Little, "A proof for the queuing formula L = λW", Operations
+//! Research 9 (1961).
+
+use super::{Match, fitted, off, over};
+use crate::series::Series;
+use crate::statistics::{Equation, Fit, Interval, least_squares};
+use halfpower_model::{Estimate, Quantity, Workload};
+use serde::Serialize;
+
+/// Two parts, and two more to judge them by.
+const PLACES_MIN: usize = 4;
+
+/// What varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// Requests outstanding of each worker.
+    Depth,
+    /// Workers at once.
+    Workers,
+}
+
+/// Which law describes it best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Law {
+    /// A closed network of equal stations.
+    Balanced,
+    /// Nobody waits until the limit is reached.
+    Bounded,
+    /// Contention, and a cost of agreement that makes the rate fall in the end.
+    UniversalScalability,
+}
+
+/// Rate against depth or workers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Concurrency {
+    /// A workload of the series; what varies of it says nothing.
+    pub workload: Workload,
+    /// What the series is, in the words of a workload: `random read, 4 KiB, direct`.
+    pub subject: String,
+    /// What varies.
+    pub load: Load,
+    /// The law that describes it best.
+    pub law: Law,
+    /// Nanoseconds of a request alone.
+    pub alone: Estimate,
+    /// Requests per second that the law comes up to; none where it does not.
+    pub limit: Option<Estimate>,
+    /// Where requests begin to wait for a full device or, by the universal scalability law, where the rate begins to fall.
+    /// None beyond what was measured.
+    pub knee: Option<Estimate>,
+    /// α of the universal scalability law: the share that goes one by one.
+    pub contention: Option<f64>,
+    /// β: what keeping each pair in agreement takes.
+    pub coherency: Option<f64>,
+    /// How far the time a request is from the law on average: 0.02 is 2 %.
+    pub relative_error: f64,
+    /// Whether that is little.
+    pub matches: Match,
+    /// The cells of the series.
+    pub cells: Vec<u32>,
+}
+
+/// None with fewer than four depths, or where one has no rate.
+pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
+    let places = || series.cells.iter().map(|cell| load.of(cell.workload));
+    // So many outstanding for each of what varies.
+    let each = series.cells[0].outstanding() as f64 / places().next()?;
+    let rates = series.cells.iter().map(|cell| cell.mean_requests_per_s());
+    let points: Vec<(f64, f64)> = places().zip(rates).map(|(n, rate)| (n, 1e9 * n * each / rate)).collect();
+    if points.len() < PLACES_MIN || points.iter().any(|(_, time_ns)| !time_ns.is_finite()) {
+        return None;
+    }
+    let (law, fit) = best(&points)?;
+    let repetitions = series.cells.iter().map(|cell| cell.requests_per_s().len()).min()?;
+    let deepest = points.iter().map(|(n, _)| *n).fold(1.0, f64::max);
+    let knee = knee(law, &fit).filter(|(knee, _)| *knee <= deepest).map(|(knee, interval)| {
+        let interval = interval.map(|interval| interval.map(|end| end.max(1.0)));
+        fitted(load.quantity(), knee.max(1.0), interval, repetitions)
+    });
+    let relative_error = fit.relative_error();
+    let (contention, coherency) = shares(law, &fit).unzip();
+    Some(Concurrency {
+        workload: series.workload().clone(),
+        subject: series.subject.clone(),
+        load,
+        law,
+        alone: fitted(Quantity::Nanoseconds, fit.coefficients[0], fit.interval(0), repetitions),
+        limit: limit(law, &fit, each)
+            .map(|(rate, interval)| fitted(Quantity::RequestsPerSecond, rate, interval, repetitions)),
+        knee,
+        contention,
+        coherency,
+        relative_error,
+        matches: Match::of(relative_error),
+        cells: series.cells.iter().map(|cell| cell.number).collect(),
+    })
+}
+
+/// The law that describes (n, time a request) best. None where not even a request alone takes any time.
+fn best(points: &[(f64, f64)]) -> Option<(Law, Fit)> {
+    let balanced = of_terms(points, |_, n| vec![1.0, n - 1.0]);
+    let bounded = (1..points.len()).filter_map(|full| bounded(points, full));
+    let bounded = bounded.min_by(|one, other| one.squares_left.total_cmp(&other.squares_left));
+    let universal = universal(points).filter(|universal| balanced.iter().all(|plain| universal.is_worth(plain, 1)));
+    let laws = [
+        balanced.filter(|fit| fit.coefficients.iter().all(|part| *part >= 0.0)).map(|fit| (Law::Balanced, fit)),
+        bounded.map(|fit| (Law::Bounded, fit)),
+        universal.map(|fit| (Law::UniversalScalability, fit)),
+    ];
+    let laws = laws.into_iter().flatten().filter(|(_, fit)| fit.coefficients[0] > 0.0);
+    laws.min_by(|(_, one), (_, other)| one.bic().total_cmp(&other.bic()))
+}
+
+/// Each time weighs by its relative error.
+fn of_terms(points: &[(f64, f64)], terms: impl Fn(usize, f64) -> Vec<f64>) -> Option<Fit> {
+    let equation = |(index, (n, time_ns)): (usize, &(f64, f64))| Equation {
+        terms: terms(index, *n),
+        value: *time_ns,
+        weight: time_ns.powi(-2),
+    };
+    least_squares(&points.iter().enumerate().map(equation).collect::<Vec<_>>())
+}
+
+/// Full from the place of that number on: a limit before, and alone after, would be no larger of the two.
+fn bounded(points: &[(f64, f64)], full: usize) -> Option<Fit> {
+    let fit = of_terms(points, |index, n| if index < full { vec![1.0, 0.0] } else { vec![0.0, n] })?;
+    let knee = fit.coefficients[0] / fit.coefficients[1];
+    (knee >= points[full - 1].0 && knee <= points[full].0).then_some(fit)
+}
+
+/// With three parts, of which contention may be zero and the cost of agreement may not.
+fn universal(points: &[(f64, f64)]) -> Option<Fit> {
+    let whole = of_terms(points, |_, n| vec![1.0, n - 1.0, n * (n - 1.0)])?;
+    let fit = if whole.coefficients[1] < 0.0 { of_terms(points, |_, n| vec![1.0, n * (n - 1.0)])? } else { whole };
+    (fit.coefficients.last()? > &0.0).then_some(fit)
+}
+
+/// α and β of the universal scalability law.
+fn shares(law: Law, fit: &Fit) -> Option<(f64, f64)> {
+    let alone = fit.coefficients[0];
+    match (law, &fit.coefficients[1..]) {
+        (Law::UniversalScalability, [agreement]) => Some((0.0, agreement / alone)),
+        (Law::UniversalScalability, [contention, agreement]) => Some((contention / alone, agreement / alone)),
+        _ => None,
+    }
+}
+
+fn knee(law: Law, fit: &Fit) -> Option<(f64, Option<Interval>)> {
+    if law != Law::UniversalScalability {
+        return fit.ratio(&[1.0, 0.0], &[0.0, 1.0]);
+    }
+    let (above, below): (&[f64], &[f64]) = match fit.coefficients.len() {
+        2 => (&[1.0, 0.0], &[0.0, 1.0]),
+        _ => (&[1.0, -1.0, 0.0], &[0.0, 0.0, 1.0]),
+    };
+    let (squared, interval) = fit.ratio(above, below)?;
+    // A rate that only falls has its peak at the first.
+    let root = |squared: f64| squared.max(0.0).sqrt();
+    Some((root(squared), interval.map(|interval| interval.map(root))))
+}
+
+/// The rate that the law comes up to; the interval of the universal scalability law's has no formula.
+fn limit(law: Law, fit: &Fit, each: f64) -> Option<(f64, Option<Interval>)> {
+    let a_place = 1e9 * each;
+    match shares(law, fit) {
+        None => {
+            let of = fit.coefficients[1];
+            (of > 0.0).then(|| (a_place / of, over(a_place, fit.interval(1))))
+        }
+        Some((contention, coherency)) => {
+            let n = knee(law, fit)?.0.max(1.0);
+            let time_ns = fit.coefficients[0] * (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0));
+            Some((a_place * n / time_ns, None))
+        }
+    }
+}
+
+impl Load {
+    fn of(self, workload: &Workload) -> f64 {
+        f64::from(match self {
+            Load::Depth => workload.depth,
+            Load::Workers => workload.workers,
+        })
+    }
+
+    fn quantity(self) -> Quantity {
+        match self {
+            Load::Depth => Quantity::Depth,
+            Load::Workers => Quantity::Workers,
+        }
+    }
+}
+
+impl Law {
+    fn words(self) -> &'static str {
+        match self {
+            Law::Balanced => "a closed network of equal stations",
+            Law::Bounded => "a queue in which nobody waits until it is full",
+            Law::UniversalScalability => "the universal scalability law",
+        }
+    }
+}
+
+impl Concurrency {
+    /// The model in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let off = off(self.relative_error);
+        if self.matches == Match::Poor {
+            return format!("No law of queues describes this: the nearest is {off}.");
+        }
+        let law = self.law.words();
+        let alone = format!("a request alone takes {}", self.alone);
+        let limit = self.limit.map(|limit| limit.to_string()).unwrap_or_default();
+        let rest = match (self.law, self.knee) {
+            (_, None) => "its knee is beyond what was measured".to_owned(),
+            (Law::UniversalScalability, Some(knee)) => {
+                format!("the rate is highest at {knee}, {limit}, and falls beyond")
+            }
+            (_, Some(knee)) => format!("the limit, {limit}, begins to tell at {knee}"),
+        };
+        format!("Fitted to all, {law} ({off}): {alone}, {rest}.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::support::{Normal, Run, around, deep, random, read};
+
+    fn sweep(rates: &[(u32, f64)]) -> Run {
+        let mut run = Run::default();
+        for (depth, requests_per_s) in rates {
+            run.add(deep(*depth, random(read(4))), &around(requests_per_s * 4096.0));
+        }
+        run
+    }
+
+    fn model(run: &Run) -> Concurrency {
+        analyse(&run.observed()).models.concurrency.remove(0)
+    }
+
+    fn close(estimate: Option<Estimate>, truth: f64) -> bool {
+        estimate.is_some_and(|estimate| (estimate.value / truth - 1.0).abs() < 1e-6)
+    }
+
+    /// Requests per second of equal stations that each take so long, by mean value analysis (Reiser and Lavenberg,
+    /// "Mean-value analysis of closed multichain queuing networks", Journal of the ACM 27, 1980).
+    fn mean_value_analysis(stations: u32, service_s: f64, customers: u32) -> f64 {
+        let (mut rate, mut queue) = (0.0, 0.0);
+        for n in 1..=customers {
+            let residence_s = service_s * (1.0 + queue);
+            rate = f64::from(n) / (f64::from(stations) * residence_s);
+            queue = rate * residence_s;
+        }
+        rate
+    }
+
+    #[test]
+    fn equal_stations_are_a_balanced_network() {
+        let depths = [1, 2, 4, 8, 16, 32];
+        let model = model(&sweep(&depths.map(|depth| (depth, mean_value_analysis(6, 20e-6, depth)))));
+        // A request visits all six, 20 µs each, and each of them serves 50 000 a second.
+        assert_eq!((model.law, model.matches), (Law::Balanced, Match::Good));
+        assert!(close(Some(model.alone), 120e3) && close(model.knee, 6.0) && close(model.limit, 50e3), "{model:?}");
+    }
+
+    #[test]
+    fn a_pipe_is_bounded() {
+        let rates = [1, 2, 4, 8, 16, 32].map(|depth| (depth, (f64::from(depth) / 100e-6).min(57e3)));
+        let model = model(&sweep(&rates));
+        assert_eq!((model.law, model.matches), (Law::Bounded, Match::Good));
+        assert!(close(Some(model.alone), 100e3) && close(model.knee, 5.7) && close(model.limit, 57e3), "{model:?}");
+        assert_eq!(
+            model.sentence(),
+            "Fitted to all, a queue in which nobody waits until it is full (0.01 % off on average): a request alone takes \
+             100 µs ± 0.1 %, the limit, 57\u{202f}000 requests/s ± 0.1 %, begins to tell at 5.7 deep."
+        );
+    }
+
+    #[test]
+    fn what_only_grows_has_its_knee_beyond() {
+        let model = model(&sweep(&[1, 2, 4, 8].map(|depth| (depth, mean_value_analysis(100, 1e-6, depth)))));
+        assert_eq!(model.knee, None);
+        assert!(model.sentence().ends_with("its knee is beyond what was measured."), "{}", model.sentence());
+    }
+
+    /// Processes and scripts an hour of a SPARCcenter 2000 in SPEC SDM91; with the fit of Gunther's "Guerrilla Capacity
+    /// Planning" as the manual of the R package `usl` prints it: α 0.0277285 (standard error 0.0091217), β 0.0001044
+    /// (0.0000199), γ 89.9952330 (14.2134894), the peak at 96.5 users with 1883.8.
+    const SPEC: [(u32, f64); 7] =
+        [(1, 64.9), (18, 995.9), (36, 1652.4), (72, 1853.2), (108, 1828.9), (144, 1775.0), (216, 1702.2)];
+    const PUBLISHED: [(f64, f64); 3] =
+        [(0.027_728_5, 0.009_121_7), (0.000_104_4, 0.000_019_9), (89.995_233_0, 14.213_489_4)];
+
+    #[test]
+    fn the_published_curve_gives_its_own_parts_and_peak() {
+        let [alpha, beta, gamma] = PUBLISHED.map(|(value, _)| value);
+        let law = |n: f64| gamma * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0));
+        let model = model(&sweep(&SPEC.map(|(users, _)| (users, law(f64::from(users))))));
+        assert_eq!(model.law, Law::UniversalScalability);
+        assert!((model.contention.unwrap() - alpha).abs() < 1e-9 && (model.coherency.unwrap() - beta).abs() < 1e-9);
+        assert!((model.knee.unwrap().value - 96.5).abs() < 0.05, "{model:?}");
+        assert!((model.limit.unwrap().value - 1883.8).abs() < 0.5, "{model:?}");
+    }
+
+    #[test]
+    fn the_published_measurements_give_the_published_parts() {
+        // There every user count weighs by its rate, here by its relative error: within two of the published errors.
+        let points = SPEC.map(|(users, rate)| (f64::from(users), 1e9 * f64::from(users) / rate));
+        let fit = universal(&points).unwrap();
+        let (contention, coherency) = shares(Law::UniversalScalability, &fit).unwrap();
+        let found = [contention, coherency, 1e9 / fit.coefficients[0]];
+        for (found, (value, error)) in found.into_iter().zip(PUBLISHED) {
+            assert!((found - value).abs() < 2.0 * error, "{found} for {value}");
+        }
+        let (peak, interval) = knee(Law::UniversalScalability, &fit).unwrap();
+        assert!(interval.unwrap().holds(96.5) && (peak - 96.5).abs() < 5.0, "{peak} {interval:?}");
+        // By relative errors a queue of two parts is as near as the three of the universal law, and is taken.
+        assert_eq!(best(&points).unwrap().0, Law::Bounded);
+    }
+
+    #[test]
+    fn workers_have_a_law_of_their_own() {
+        let mut run = Run::default();
+        for workers in [1, 2, 4, 8] {
+            let requests_per_s = (f64::from(workers) * 1e4).min(3e4);
+            run.add(Workload { workers, ..deep(2, random(read(4))) }, &around(requests_per_s * 4096.0));
+        }
+        let model = model(&run);
+        assert_eq!((model.load, model.subject.as_str()), (Load::Workers, "random read, 4 KiB, 2 deep each, direct"));
+        assert!(close(Some(model.alone), 200e3), "two outstanding at 10 000 a second: {model:?}");
+        assert_eq!(model.knee.unwrap().to_string(), "3 workers");
+    }
+
+    #[test]
+    fn noise_makes_no_universal_law_and_its_knee_is_held() {
+        let (mut normal, mut held, mut universal) = (Normal::new(1993), 0, 0);
+        for _ in 0..200 {
+            let noisy = |depth: u32| (depth, mean_value_analysis(6, 20e-6, depth) * (1.0 + 0.02 * normal.draw()));
+            let run = sweep(&[1, 2, 4, 8, 16, 32].map(noisy));
+            let observed = run.observed();
+            let cells = crate::cells::gather(&observed);
+            let series = crate::series::group(&cells, crate::words::Varied::Depth);
+            let model = super::fit(&series[0], Load::Depth).unwrap();
+            universal += u32::from(model.law == Law::UniversalScalability);
+            let holds = |knee: Estimate| knee.low.unwrap() <= 6.0 && 6.0 <= knee.high.unwrap();
+            held += u32::from(model.law == Law::Balanced && model.knee.is_some_and(holds));
+        }
+        assert!(universal <= 10, "{universal} of 200");
+        assert!((180..=199).contains(&held), "{held} of 200");
+    }
+}

@@ -1,0 +1,99 @@
+//! Memory that programs have written and that is not stored yet, and how much of it the kernel puts up with: /proc/vmstat,
+//! of the whole machine, in pages. Reading it costs some 50 µs; a sample that writes through the file cache does so at its
+//! start, at its end, and with each progress in between, by the thread that watches. From the middle of the two thresholds on the kernel makes those who write wait (balance_dirty_pages;
+//! Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_bytes); what one control group may make dirty is not looked at.
+
+use halfpower_model::Bytes;
+use halfpower_model::sample::Dirty;
+
+/// The figures at some moment, in pages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moment {
+    /// Dirty, or on the way to the storage.
+    held: u64,
+    background: u64,
+    limit: u64,
+}
+
+impl Moment {
+    /// Now; none where the kernel does not say.
+    pub(crate) fn now() -> Option<Moment> {
+        parse(&std::fs::read_to_string("/proc/vmstat").ok()?)
+    }
+
+    /// Whether the kernel makes those wait who write.
+    fn brakes(&self) -> bool {
+        self.held > self.background.midpoint(self.limit)
+    }
+}
+
+/// A look, and those that followed it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    before: Moment,
+    count: u32,
+    braked: u32,
+}
+
+impl Looks {
+    /// The first; none where the kernel does not say.
+    pub(crate) fn begin() -> Option<Looks> {
+        Some(Looks { before: Moment::now()?, count: 0, braked: 0 })
+    }
+
+    /// Another one in between.
+    pub(crate) fn look(&mut self) {
+        if let Some(now) = Moment::now() {
+            self.count += 1;
+            self.braked += u32::from(now.brakes());
+        }
+    }
+
+    /// What they saw, against the thresholds of now; none where the kernel does not say any more.
+    pub(crate) fn end(&self) -> Option<Dirty> {
+        Some(self.until(&Moment::now()?))
+    }
+
+    fn until(&self, now: &Moment) -> Dirty {
+        let page = rustix::param::page_size() as u64;
+        let [before_bytes, after_bytes, background_bytes, limit_bytes] =
+            [self.before.held, now.held, now.background, now.limit].map(|pages| Bytes(pages * page));
+        let braked_share = (self.count > 0).then(|| f64::from(self.braked) / f64::from(self.count));
+        Dirty { before_bytes, after_bytes, background_bytes, limit_bytes, braked_share }
+    }
+}
+
+fn parse(vmstat: &str) -> Option<Moment> {
+    let pages = |name: &str| {
+        let of = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse::<u64>().ok();
+        vmstat.lines().find_map(of)
+    };
+    Some(Moment {
+        held: pages("nr_dirty")? + pages("nr_writeback")?,
+        background: pages("nr_dirty_background_threshold")?,
+        limit: pages("nr_dirty_threshold")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_stored_yet_is_read() {
+        let text = |held| {
+            format!(
+                "nr_free_pages 9\nnr_writeback_temp 7\nnr_dirty {held}\nnr_writeback 2\nnr_dirty_threshold 40\nnr_dirty_background_threshold 20\n"
+            )
+        };
+        let (before, after) = (parse(&text(3)).unwrap(), parse(&text(30)).unwrap());
+        assert_eq!(after, Moment { held: 32, background: 20, limit: 40 });
+        let page = rustix::param::page_size() as u64;
+        assert!(after.brakes() && !before.brakes());
+        let dirty = Looks { before, count: 4, braked: 1 }.until(&after);
+        assert_eq!(dirty.braked_share, Some(0.25));
+        assert_eq!((dirty.before_bytes, dirty.after_bytes), (Bytes(5 * page), Bytes(32 * page)));
+        assert_eq!(dirty.wait_from_bytes(), Bytes(30 * page));
+        assert_eq!(parse("nr_dirty 3\nnr_writeback 2\n"), None, "without thresholds nothing is told");
+    }
+}

@@ -1,0 +1,36 @@
+//! What the storage costs, as it is said on the command line.
+
+use super::UsageError;
+use clap::Args;
+use halfpower_model::{Bytes, Offer, Price};
+
+/// What the storage costs.
+#[derive(Clone, Debug, Args)]
+pub(super) struct PriceArguments {
+    /// What all targets cost together, as 199USD or 189.90EUR; a number alone is US dollars
+    ///
+    /// For the price of an access: per KAPS and MAPS, kilobyte and megabyte accesses a second. Replaces the study's.
+    #[arg(long, value_name = "PRICE", help_heading = "Price")]
+    price: Option<Price>,
+    /// What they hold together, for the MB that money buys [default: their size, of block devices]
+    #[arg(long, value_name = "SIZE", help_heading = "Price")]
+    capacity: Option<Bytes>,
+}
+
+impl PriceArguments {
+    /// What was said, over what was known before.
+    ///
+    /// # Errors
+    /// When a capacity was said and nobody said a price.
+    pub(super) fn over(&self, known: Option<Offer>) -> Result<Option<Offer>, UsageError> {
+        let of_price = |price| Offer { price, capacity: known.and_then(|known| known.capacity) };
+        let offer = self.price.map(of_price).or(known);
+        match (offer, self.capacity) {
+            (None, Some(_)) => {
+                Err(UsageError("--capacity says what a price buys, and there is none; give --price as well".to_owned()))
+            }
+            (_, Some(Bytes(0))) => Err(UsageError("--capacity 0 holds nothing; give more".to_owned())),
+            (offer, capacity) => Ok(offer.map(|offer| Offer { capacity: capacity.or(offer.capacity), ..offer })),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! fio's JSON with histograms (`--output-format=json+`): a document a sample, as fio 3 writes one of a group of jobs.
+//!
+//! Latencies are `lat_ns`, from the submission on; of the rest fio's own way of saying that nothing was counted is taken
+//! over: N is 0. fio's buckets are ours, so histograms lose nothing; its rates are whole bytes a second, its times whole
+//! milliseconds. Percentages of latency classes are of whole buckets. Form: fio's HOWTO, "Interpreting the output" and
+//! `stat.c` of 3.33.
+
+mod files;
+mod options;
+
+use super::Exported;
+use crate::store::StoredSample;
+use halfpower_model::histogram::{Histogram, bucket_middle};
+use halfpower_model::sample::{Latency, Totals};
+use halfpower_model::{RequestKind, Sample};
+use serde_json::{Map, Value, json};
+
+pub(crate) use files::files;
+
+/// Upper ends of fio's classes of latency, in each unit up to its thousand; milliseconds have a last class without end.
+const CLASSES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+const DIRECTIONS: [(&str, RequestKind); 3] =
+    [("read", RequestKind::Read), ("write", RequestKind::Write), ("trim", RequestKind::Trim)];
+
+/// The documents, one after another.
+pub(super) fn write(samples: &[StoredSample]) -> Exported {
+    let mut exported = Exported::default();
+    for stored in samples {
+        match document(stored) {
+            Ok(document) => exported.content.extend(text(&document).into_bytes()),
+            Err(reason) => exported.leave_out(stored, reason),
+        }
+    }
+    exported
+}
+
+fn text(document: &Value) -> String {
+    format!("{document:#}\n")
+}
+
+/// A sample as fio would have written it of a group of jobs.
+fn document(stored: &StoredSample) -> Result<Value, &'static str> {
+    let sample = &stored.sample;
+    if !sample.is_complete() {
+        return Err("it failed");
+    }
+    let options = options::of(sample)?;
+    let elapsed_ms = (sample.elapsed_s * 1e3).round() as u64;
+    if !sample.tells("elapsed_s") || elapsed_ms == 0 {
+        return Err("fio counts milliseconds, and it took none that is known");
+    }
+    let mut job = Map::new();
+    let mut put = |key: &str, value: Value| drop(job.insert(key.to_owned(), value));
+    put("jobname", json!(format!("sample-{}", stored.id)));
+    put("groupid", json!(0));
+    put("error", json!(0));
+    put("job options", Value::Object(options));
+    let mut histogram = Histogram::default();
+    for (key, kind) in DIRECTIONS {
+        let (totals, counts) = part(sample, kind)?;
+        put(key, direction(sample, totals, counts, elapsed_ms));
+        counts.iter().for_each(|counts| histogram.merge(counts));
+    }
+    for (key, classes) in ["latency_ns", "latency_us", "latency_ms"].into_iter().zip(classes(&histogram)) {
+        put(key, classes);
+    }
+    if sample.tells("cpu.lower") && sample.workload.tells("workers") {
+        // fio's run time of a group is that of all its jobs together.
+        let job_ms = elapsed_ms.saturating_mul(u64::from(sample.workload.workers.max(1)));
+        let percent = |cpu_s: f64| json!(cpu_s * 1e5 / job_ms as f64);
+        put("job_runtime", json!(job_ms));
+        put("usr_cpu", percent(sample.cpu.lower.user_s));
+        put("sys_cpu", percent(sample.cpu.lower.system_s));
+    }
+    let mut document = json!({ "fio version": format!("halfpower-{}", sample.program.version), "jobs": [] });
+    if sample.tells("started_at") {
+        let start_ms = sample.started_at.as_millisecond();
+        put("job_start", json!(start_ms));
+        let end_ms = start_ms.saturating_add_unsigned(elapsed_ms);
+        document["timestamp"] = json!(end_ms / 1000);
+        document["timestamp_ms"] = json!(end_ms);
+    }
+    document["jobs"] = json!([job]);
+    Ok(document)
+}
+
+/// What was done of a kind and its latencies; nothing where the workload has none of it.
+fn part(sample: &Sample, kind: RequestKind) -> Result<(Option<&Totals>, Option<&Histogram>), &'static str> {
+    let histograms = &sample.latency_histogram;
+    let (name, totals, histogram) = match kind {
+        RequestKind::Read => ("read", sample.read.as_ref(), &histograms.read),
+        RequestKind::Write => ("write", sample.write.as_ref(), &histograms.write),
+        _ => ("trim", sample.trim.as_deref(), &histograms.trim),
+    };
+    if !sample.workload.operation.has(kind) {
+        return Ok((None, None));
+    }
+    let told = ["requests", "bytes", "requests_per_s", "bytes_per_s"];
+    if totals.is_none() || told.iter().any(|field| !sample.tells(&format!("{name}.{field}"))) {
+        return Err("fio counts requests, bytes and their rates, and these are not all known");
+    }
+    Ok((totals, histogram.as_ref().filter(|histogram| histogram.count() > 0)))
+}
+
+fn direction(sample: &Sample, totals: Option<&Totals>, histogram: Option<&Histogram>, elapsed_ms: u64) -> Value {
+    let nothing = Totals::default();
+    let alone = sample.workload.operation.only().is_some();
+    let rates = if totals.is_some() && alone { rates(sample) } else { Vec::new() };
+    let runtime_ms = if totals.is_some() { elapsed_ms } else { 0 };
+    let totals = totals.unwrap_or(&nothing);
+    let (mean, deviation) = mean_and_deviation(&rates);
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min).min(mean);
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let mut part = json!({
+        "io_bytes": totals.bytes,
+        "io_kbytes": totals.bytes >> 10,
+        "bw_bytes": totals.bytes_per_s.0.round() as u64,
+        "bw": (totals.bytes_per_s.0 / 1024.0).round() as u64,
+        "iops": totals.requests_per_s,
+        "runtime": runtime_ms,
+        "total_ios": totals.requests,
+        "slat_ns": latency(Latency::default(), 0),
+        "clat_ns": latency(Latency::default(), 0),
+        "lat_ns": latency(totals.latency_ns, histogram.map_or(totals.requests, Histogram::count)),
+        "iops_min": least.round() as u64,
+        "iops_max": most.round() as u64,
+        "iops_mean": mean,
+        "iops_stddev": deviation,
+        "iops_samples": rates.len(),
+    });
+    if sample.tells("total.short_transfers") {
+        part["short_ios"] = json!(totals.short_transfers);
+    }
+    if let Some(histogram) = histogram {
+        let name = |percent: f64| format!("{percent:.6}");
+        let percentiles = PERCENTILES.iter().filter_map(|p| Some((name(*p), json!(histogram.quantile(p / 100.0)?))));
+        part["lat_ns"]["percentile"] = percentiles.collect::<Map<_, _>>().into();
+        let bins = histogram.bins().map(|(bucket, count)| (bucket_middle(bucket).to_string(), json!(count)));
+        part["lat_ns"]["bins"] = bins.collect::<Map<_, _>>().into();
+    }
+    part
+}
+
+/// A family of latencies; N is 0 where nothing was counted, as fio has it.
+fn latency(latency: Latency, count: u64) -> Value {
+    let known = latency.mean.is_some();
+    let mut family = json!({
+        "min": latency.min.unwrap_or_default(),
+        "max": latency.max.unwrap_or_default(),
+        "mean": latency.mean.unwrap_or_default(),
+        "stddev": latency.stddev.unwrap_or_default(),
+        "N": if known { count } else { 0 },
+    });
+    let named = [
+        ("50.000000", latency.p50),
+        ("90.000000", latency.p90),
+        ("95.000000", latency.p95),
+        ("99.000000", latency.p99),
+        ("99.900000", latency.p99_9),
+        ("99.990000", latency.p99_99),
+    ];
+    let percentiles: Map<String, Value> =
+        named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))).collect();
+    if !percentiles.is_empty() {
+        family["percentile"] = percentiles.into();
+    }
+    family
+}
+
+/// Requests a second of each interval.
+fn rates(sample: &Sample) -> Vec<f64> {
+    if !sample.tells("intervals.requests") {
+        return Vec::new();
+    }
+    let starts = [0.0].into_iter().chain(sample.intervals.iter().map(|interval| interval.at_s));
+    let lengths = starts.zip(&sample.intervals).map(|(start, interval)| (interval.at_s - start, interval.requests));
+    lengths.filter(|(length_s, _)| *length_s > 0.0).map(|(length_s, requests)| requests as f64 / length_s).collect()
+}
+
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    if values.is_empty() {
+        return (0.0, 0.0);
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
+}
+
+/// Percent of the requests by fio's classes: of nanoseconds, microseconds, milliseconds.
+fn classes(histogram: &Histogram) -> [Value; 3] {
+    let mut counts = [[0_u64; CLASSES.len()]; 3];
+    let (mut over_1000_ms, mut over_2000_ms) = (0, 0);
+    for (bucket, count) in histogram.bins() {
+        let latency_ns = bucket_middle(bucket);
+        let (unit, value) = match latency_ns {
+            0..1_000 => (0, latency_ns),
+            1_000..1_000_000 => (1, latency_ns / 1_000),
+            _ => (2, latency_ns / 1_000_000),
+        };
+        match CLASSES.iter().position(|end| value < *end) {
+            Some(class) => counts[unit][class] += count,
+            None if value < 2000 => over_1000_ms += count,
+            None => over_2000_ms += count,
+        }
+    }
+    let percent = |count: u64| json!(count as f64 * 100.0 / histogram.count().max(1) as f64);
+    let mut units = counts.map(|counts| {
+        CLASSES.iter().zip(counts).map(|(end, count)| (end.to_string(), percent(count))).collect::<Map<_, _>>()
+    });
+    units[2].insert("2000".to_owned(), percent(over_1000_ms));
+    units[2].insert(">=2000".to_owned(), percent(over_2000_ms));
+    units.map(Value::Object)
+}

@@ -1,0 +1,152 @@
+//! OpenMetrics text, version 1.0: gauges for the figures of each sample, and its service times as a histogram.
+//!
+//! A sample is a set of labels. Buckets of the histogram end where octaves do, one below a power of two nanoseconds,
+//! which are ends of ours too: no count is shared out. A gauge that nobody measured is left out. What stands in a label is
+//! escaped; times of day are those of the sample's end.
+
+use super::Exported;
+use crate::store::StoredSample;
+use halfpower_model::Sample;
+use halfpower_model::histogram::{Histogram, bucket_low};
+use std::fmt::Write as _;
+
+/// A gauge: name, unit (the end of the name), help, and where its figure is in the record and what it is times.
+type Gauge = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)], f64);
+
+/// The figures; where there are several, the first word is the label `percentile` or `operation`.
+const GAUGES: [Gauge; 8] = [
+    ("requests_per_second", "", "Requests completed a second.", &OPERATIONS_REQUESTS, 1.0),
+    ("bytes_per_second", "", "Bytes moved a second.", &OPERATIONS_BYTES, 1.0),
+    ("latency_mean_seconds", "seconds", "Mean service time of a request.", &[("all", "/total/latency_ns/mean")], 1e-9),
+    ("latency_percentile_seconds", "seconds", "Service time that so many percent do not exceed.", &PERCENTILES, 1e-9),
+    ("depth_mean", "", "Requests outstanding on average.", &[("all", "/depth_mean/counted")], 1.0),
+    (
+        "cpu_user_seconds",
+        "seconds",
+        "Processor time of the workers in the program.",
+        &[("all", "/cpu/lower/user_s")],
+        1.0,
+    ),
+    (
+        "cpu_system_seconds",
+        "seconds",
+        "Processor time of the workers in the kernel.",
+        &[("all", "/cpu/lower/system_s")],
+        1.0,
+    ),
+    ("elapsed_seconds", "seconds", "Length of the measured part.", &[("all", "/elapsed_s")], 1.0),
+];
+const OPERATIONS_REQUESTS: [(&str, &str); 4] = [
+    ("all", "/total/requests_per_s"),
+    ("read", "/read/requests_per_s"),
+    ("write", "/write/requests_per_s"),
+    ("trim", "/trim/requests_per_s"),
+];
+const OPERATIONS_BYTES: [(&str, &str); 4] = [
+    ("all", "/total/bytes_per_s"),
+    ("read", "/read/bytes_per_s"),
+    ("write", "/write/bytes_per_s"),
+    ("trim", "/trim/bytes_per_s"),
+];
+const PERCENTILES: [(&str, &str); 6] = [
+    ("50", "/total/latency_ns/p50"),
+    ("90", "/total/latency_ns/p90"),
+    ("95", "/total/latency_ns/p95"),
+    ("99", "/total/latency_ns/p99"),
+    ("99.9", "/total/latency_ns/p99_9"),
+    ("99.99", "/total/latency_ns/p99_99"),
+];
+
+/// The text.
+pub(super) fn write(samples: &[StoredSample]) -> Exported {
+    let mut exported = Exported::default();
+    let mut shown = Vec::new();
+    for stored in samples {
+        if stored.sample.is_complete() {
+            // A record always is JSON; what is not told is null in it.
+            shown.push((stored, serde_json::to_value(&stored.sample).unwrap_or_default()));
+        } else {
+            exported.leave_out(stored, "it failed");
+        }
+    }
+    let mut text = String::new();
+    for (name, unit, help, figures, scale) in GAUGES {
+        head(&mut text, name, "gauge", unit, help);
+        for (stored, record) in &shown {
+            for (word, path) in figures {
+                let Some(figure) = record.pointer(path).and_then(serde_json::Value::as_f64) else { continue };
+                let which = if name.contains("percentile") { "percentile" } else { "kind" };
+                let own = if figures.len() > 1 { format!(",{which}=\"{word}\"") } else { String::new() };
+                let labels = labels(stored);
+                let _ = writeln!(text, "halfpower_{name}{{{labels}{own}}} {}{}", figure * scale, stamp(&stored.sample));
+            }
+        }
+    }
+    head(&mut text, "latency_seconds", "histogram", "seconds", "Service times of the requests.");
+    for (stored, _) in &shown {
+        let histogram = stored.sample.latency_histogram.total();
+        if histogram.count() > 0 {
+            buckets(&mut text, &labels(stored), &histogram, &stamp(&stored.sample));
+        }
+    }
+    text += "# EOF\n";
+    exported.content = text.into_bytes();
+    exported
+}
+
+fn head(text: &mut String, name: &str, kind: &str, unit: &str, help: &str) {
+    let _ = writeln!(text, "# TYPE halfpower_{name} {kind}");
+    if !unit.is_empty() {
+        let _ = writeln!(text, "# UNIT halfpower_{name} {unit}");
+    }
+    let _ = writeln!(text, "# HELP halfpower_{name} {help}");
+}
+
+fn buckets(text: &mut String, labels: &str, histogram: &Histogram, stamp: &str) {
+    let mut line = |end: &str, value: &dyn std::fmt::Display| {
+        let _ = writeln!(text, "halfpower_latency_seconds{end} {value}{stamp}");
+    };
+    let (lowest, highest) = (histogram.min().unwrap_or_default(), histogram.max().unwrap_or_default());
+    let first = lowest.max(1).ilog2();
+    for power in first..=highest.max(1).ilog2() {
+        // All below the next power of two.
+        let Some(end) = 1_u64.checked_shl(power + 1).filter(|end| *end > 0) else { break };
+        let below: u64 = histogram.bins().take_while(|(bucket, _)| bucket_low(*bucket) < end).map(|(_, n)| n).sum();
+        line(&format!("_bucket{{{labels},le=\"{}\"}}", (end - 1) as f64 / 1e9), &below);
+    }
+    line(&format!("_bucket{{{labels},le=\"+Inf\"}}"), &histogram.count());
+    line(&format!("_count{{{labels}}}"), &histogram.count());
+    line(&format!("_sum{{{labels}}}"), &(histogram.sum() / 1e9));
+}
+
+/// Which sample it is, and what of its workload is known.
+fn labels(stored: &StoredSample) -> String {
+    let sample = &stored.sample;
+    let workload = &sample.workload;
+    let known = |field: &str, value: String| if workload.tells(field) { value } else { String::new() };
+    let labels = [
+        ("sample", stored.id.to_string()),
+        ("cell", stored.cell.to_string()),
+        ("block", stored.block.to_string()),
+        ("operation", known("operation", workload.operation.to_string())),
+        ("pattern", known("pattern", workload.pattern.to_string())),
+        ("request_size_bytes", known("request_size", workload.request_size.0.to_string())),
+        ("depth", known("depth", workload.depth.to_string())),
+        ("workers", known("workers", workload.workers.to_string())),
+        ("buffering", known("buffering", workload.buffering.to_string())),
+        ("personality", known("personality", workload.personality.to_string())),
+        ("target", sample.environment.target.path.clone()),
+        ("host", sample.environment.host.clone()),
+    ];
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let told = labels.iter().filter(|(_, value)| !value.is_empty());
+    told.map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
+}
+
+/// When the sample ended, in seconds; nothing where that is not known.
+fn stamp(sample: &Sample) -> String {
+    if !sample.tells("started_at") || !sample.tells("elapsed_s") {
+        return String::new();
+    }
+    format!(" {:.3}", sample.started_at.as_millisecond() as f64 / 1e3 + sample.elapsed_s)
+}

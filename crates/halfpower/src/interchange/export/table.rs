@@ -1,0 +1,80 @@
+//! The table that CSV and Parquet write: a row a sample, a column a figure with its unit last in its name.
+
+use crate::store::StoredSample;
+use serde_json::Value;
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    /// A whole number of up to 64 bits without a sign.
+    Count,
+    Figure,
+    Truth,
+}
+
+/// Which sample a row is of.
+pub(super) const PLACE: [&str; 3] = ["sample", "cell", "block"];
+
+/// The columns behind those, and where their figures are in the record.
+pub(super) const COLUMNS: [(&str, &str, Kind); 45] = [
+    ("started_at", "/started_at", Kind::Text),
+    ("elapsed_s", "/elapsed_s", Kind::Figure),
+    ("operation", "/workload/operation", Kind::Text),
+    ("pattern", "/workload/pattern", Kind::Text),
+    ("request_size_bytes", "/workload/request_size", Kind::Count),
+    ("sizes", "/workload/sizes", Kind::Text),
+    ("depth", "/workload/depth", Kind::Count),
+    ("workers", "/workload/workers", Kind::Count),
+    ("buffering", "/workload/buffering", Kind::Text),
+    ("personality", "/workload/personality", Kind::Text),
+    ("durability", "/workload/durability", Kind::Text),
+    ("cache", "/workload/cache", Kind::Text),
+    ("file_state", "/workload/file_state", Kind::Text),
+    ("span_bytes", "/workload/span", Kind::Count),
+    ("seed", "/workload/seed", Kind::Count),
+    ("target", "/environment/target/path", Kind::Text),
+    ("host", "/environment/host", Kind::Text),
+    ("kernel", "/environment/kernel", Kind::Text),
+    ("requests", "/total/requests", Kind::Count),
+    ("bytes", "/total/bytes", Kind::Count),
+    ("requests_per_s", "/total/requests_per_s", Kind::Figure),
+    ("bytes_per_s", "/total/bytes_per_s", Kind::Figure),
+    ("read_requests_per_s", "/read/requests_per_s", Kind::Figure),
+    ("read_bytes_per_s", "/read/bytes_per_s", Kind::Figure),
+    ("write_requests_per_s", "/write/requests_per_s", Kind::Figure),
+    ("write_bytes_per_s", "/write/bytes_per_s", Kind::Figure),
+    ("latency_min_ns", "/total/latency_ns/min", Kind::Count),
+    ("latency_mean_ns", "/total/latency_ns/mean", Kind::Figure),
+    ("latency_stddev_ns", "/total/latency_ns/stddev", Kind::Figure),
+    ("latency_p50_ns", "/total/latency_ns/p50", Kind::Count),
+    ("latency_p90_ns", "/total/latency_ns/p90", Kind::Count),
+    ("latency_p95_ns", "/total/latency_ns/p95", Kind::Count),
+    ("latency_p99_ns", "/total/latency_ns/p99", Kind::Count),
+    ("latency_p99_9_ns", "/total/latency_ns/p99_9", Kind::Count),
+    ("latency_p99_99_ns", "/total/latency_ns/p99_99", Kind::Count),
+    ("latency_max_ns", "/total/latency_ns/max", Kind::Count),
+    ("depth_mean", "/depth_mean/counted", Kind::Figure),
+    ("depth_mean_little", "/depth_mean/little", Kind::Figure),
+    ("cpu_user_s", "/cpu/lower/user_s", Kind::Figure),
+    ("cpu_system_s", "/cpu/lower/system_s", Kind::Figure),
+    ("cpu_upper_s", "/cpu/upper_s", Kind::Figure),
+    ("parent_bytes_per_s", "/parallel/parent_bytes_per_s", Kind::Figure),
+    ("generator_bound", "/generator_bound", Kind::Truth),
+    ("failure", "/failure/code", Kind::Text),
+    ("note", "/note", Kind::Text),
+];
+
+/// The values of a sample in the order of the columns; null for what nobody measured.
+pub(super) fn values(stored: &StoredSample) -> impl Iterator<Item = Value> {
+    // A record always is JSON; what is not told is null in it.
+    let record = serde_json::to_value(&stored.sample).unwrap_or_default();
+    // A target or a host without a name is not told either.
+    let told = move |path| record.pointer(path).filter(|value| value.as_str() != Some("")).cloned().unwrap_or_default();
+    COLUMNS.iter().map(move |(_, path, _)| told(path))
+}
+
+/// The values of [`PLACE`].
+pub(super) fn place(stored: &StoredSample) -> [i64; 3] {
+    [stored.id, stored.cell as i64, i64::from(stored.block)]
+}

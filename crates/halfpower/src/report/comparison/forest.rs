@@ -1,0 +1,175 @@
+//! The forest plot: a row for each workload with its ratio and interval on a logarithmic axis, what does not matter as a
+//! band. Rows lie in the page's own markup, so that long names wrap and the plot is as wide as there is room; places are
+//! in percent of that width. A verdict has a shape and a colour of its own.
+
+use super::{basis, signed, word};
+use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
+use serde::Serialize;
+
+/// Rows that a plot can have and still be read. The table below it has all.
+const ROWS_SHOWN: usize = 60;
+/// An interval that reaches further than this many times the furthest ratio and margin, by logarithm, is cut.
+const BEYOND: f64 = 1.6;
+/// Room at either end of the axis, as a share of what is shown.
+const ROOM: f64 = 1.08;
+/// Room for the label in the middle on a narrow screen, in percent.
+const LABEL: f64 = 14.0;
+/// Ratios that an axis can name, and their opposites.
+const NAMED: [(f64, f64, &str, &str); 11] = [
+    (1.0 / 1000.0, 1000.0, "÷1000", "×1000"),
+    (0.01, 100.0, "÷100", "×100"),
+    (0.1, 10.0, "÷10", "×10"),
+    (0.2, 5.0, "÷5", "×5"),
+    (0.5, 2.0, "÷2", "×2"),
+    (0.8, 1.25, "−20 %", "+25 %"),
+    (0.9, 1.1, "−10 %", "+10 %"),
+    (0.95, 1.05, "−5 %", "+5 %"),
+    (0.98, 1.02, "−2 %", "+2 %"),
+    (0.99, 1.01, "−1 %", "+1 %"),
+    (0.999, 1.001, "−0.1 %", "+0.1 %"),
+];
+
+/// A figure's plot.
+#[derive(Debug, Serialize)]
+pub(super) struct Forest {
+    ticks: Vec<Tick>,
+    rows: Vec<Row>,
+    /// How many workloads have no row.
+    left_out: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Tick {
+    place: f64,
+    label: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    /// A class of the style sheet, and what the row is called.
+    standing: &'static str,
+    point: f64,
+    /// The ends of the interval; one that lies beyond the axis is at its end.
+    interval: Option<(f64, f64)>,
+    /// The band of what does not matter: its left end and its width.
+    margin: (f64, f64),
+    change: String,
+    basis: String,
+}
+
+/// The plot of a figure; none where no workload has it.
+pub(super) fn forest(comparison: &Comparison, figure: Figure) -> Option<Forest> {
+    let changes: Vec<(&ComparedCell, &Change)> =
+        comparison.cells.iter().filter_map(|cell| Some((cell, cell.change(figure)?))).collect();
+    let shown = shown(&changes);
+    let axis = Axis::of(shown.iter().map(|(_, change)| *change))?;
+    Some(Forest {
+        left_out: changes.len() - shown.len(),
+        rows: shown.into_iter().map(|(cell, change)| row(&axis, cell, change)).collect(),
+        ticks: axis.ticks(),
+    })
+}
+
+/// Those that changed, then those that moved furthest, as many as can be read; in the order of the comparison.
+fn shown<'a>(changes: &[(&'a ComparedCell, &'a Change)]) -> Vec<(&'a ComparedCell, &'a Change)> {
+    let mut places: Vec<usize> = (0..changes.len()).collect();
+    let key = |place: &usize| {
+        let change = changes[*place].1;
+        (change.standing.is_change(), change.ratio.value.ln().abs())
+    };
+    places.sort_by(|one, other| {
+        let (one, other) = (key(one), key(other));
+        other.0.cmp(&one.0).then(other.1.total_cmp(&one.1))
+    });
+    places.truncate(ROWS_SHOWN);
+    places.sort_unstable();
+    places.into_iter().map(|place| changes[place]).collect()
+}
+
+fn row(axis: &Axis, cell: &ComparedCell, change: &Change) -> Row {
+    let (least, most) = change.margin.ends();
+    let interval = change.ratio.low.zip(change.ratio.high);
+    let left = axis.place(least);
+    Row {
+        name: cell.name.clone(),
+        standing: word(change.standing),
+        point: axis.place(change.ratio.value),
+        interval: interval.map(|(low, high)| (axis.place(low), axis.place(high))),
+        margin: (left, hundredths(axis.place(most) - left)),
+        change: format!("{} %", signed(change.ratio.value)),
+        basis: basis(change),
+    }
+}
+
+/// A logarithmic axis with 1 in its middle.
+struct Axis {
+    /// The logarithm of the ratio at its right end.
+    reach: f64,
+}
+
+impl Axis {
+    /// None of nothing.
+    fn of<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<Axis> {
+        let away = |ratio: f64| if ratio > 0.0 { ratio.ln().abs() } else { f64::INFINITY };
+        let (mut points, mut ends) = (0.0_f64, 0.0_f64);
+        let mut count = 0;
+        for change in changes {
+            points = points.max(away(change.ratio.value)).max(away(change.margin.ends().1));
+            let interval = [change.ratio.low, change.ratio.high].into_iter().flatten();
+            ends = interval.map(away).fold(ends, f64::max);
+            count += 1;
+        }
+        let least = 1.001_f64.ln();
+        (count > 0).then(|| Axis { reach: ROOM * ends.min(BEYOND * points).max(points).max(least) })
+    }
+
+    /// In percent from the left.
+    fn place(&self, ratio: f64) -> f64 {
+        let share = if ratio > 0.0 { ratio.ln() / self.reach } else { -1.0 };
+        hundredths(50.0 + 50.0 * share.clamp(-1.0, 1.0))
+    }
+
+    /// The middle, the furthest that has a name, and one about half way.
+    fn ticks(&self) -> Vec<Tick> {
+        let within = |most: f64| NAMED.into_iter().find(move |(_, ratio, ..)| ratio.ln() <= most);
+        // The names of both would run into one another.
+        let far = within(0.9 * self.reach).or_else(|| within(self.reach));
+        let near = far.and_then(|(_, ratio, ..)| within(0.55 * ratio.ln()));
+        let mut ticks = vec![Tick { place: 50.0, label: "same" }];
+        for (low, high, less, more) in [far, near].into_iter().flatten() {
+            let both = [(low, less), (high, more)].map(|(ratio, label)| Tick { place: self.place(ratio), label });
+            ticks.extend(both);
+        }
+        ticks.sort_by(|one, other| one.place.total_cmp(&other.place));
+        // The innermost give way to the middle.
+        ticks.retain(|tick| tick.place == 50.0 || (tick.place - 50.0).abs() > LABEL);
+        ticks
+    }
+}
+
+/// No more digits than can be seen.
+fn hundredths(percent: f64) -> f64 {
+    (percent * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_and_its_opposite_are_as_far_from_the_middle() {
+        let axis = Axis { reach: 10_f64.ln() };
+        assert_eq!([0.1, 1.0, 10.0, 0.0, 99.0].map(|ratio| axis.place(ratio)), [0.0, 50.0, 100.0, 0.0, 100.0]);
+        assert!((axis.place(2.0) - 50.0 - (50.0 - axis.place(0.5))).abs() < 0.011);
+        let labels: Vec<&str> = axis.ticks().iter().map(|tick| tick.label).collect();
+        assert_eq!(labels, ["÷5", "÷2", "same", "×2", "×5"]);
+    }
+
+    #[test]
+    fn small_changes_are_named_in_percent() {
+        let axis = Axis { reach: 1.06_f64.ln() };
+        let labels: Vec<&str> = axis.ticks().iter().map(|tick| tick.label).collect();
+        assert_eq!(labels, ["−5 %", "−2 %", "same", "+2 %", "+5 %"]);
+    }
+}

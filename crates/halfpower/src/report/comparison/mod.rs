@@ -1,0 +1,51 @@
+//! A comparison for people: a page with a forest plot, and the same for a terminal. Both say the verdict first, then what
+//! differs in what the two were measured on, then each workload's figures. Nothing is worked out here.
+
+mod forest;
+mod page;
+mod text;
+
+pub(crate) use page::{ComparisonInput, comparison_html};
+pub(crate) use text::comparison_text;
+
+use halfpower_analysis::comparison::{Change, Difference, Figure, Standing};
+use halfpower_model::units::significant;
+
+/// In a word.
+fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Better => "better",
+        Standing::Worse => "worse",
+        Standing::Equivalent => "equivalent",
+        Standing::Undecided => "undecided",
+    }
+}
+
+/// A ratio as a change: `+3.1`, in percent.
+fn signed(ratio: f64) -> String {
+    let share = (ratio - 1.0) * 100.0;
+    format!("{}{}", if share < 0.0 { "−" } else { "+" }, significant(share.abs()))
+}
+
+/// What the verdict rests on: `+1.2 to +5`.
+fn basis(change: &Change) -> String {
+    match (change.ratio.low, change.ratio.high) {
+        (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
+        _ if change.standing == Standing::Undecided => "one sample".to_owned(),
+        _ => format!("one sample, but more than {} times", significant(change.figure.plausible_noise())),
+    }
+}
+
+/// A difference as `before → after`.
+fn arrow(difference: &Difference) -> String {
+    format!("{} → {}", difference.before.join(", "), difference.after.join(", "))
+}
+
+fn title(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Throughput => "throughput",
+        Figure::ParentThroughput => "throughput, as the parent sees it",
+        Figure::TailLatency => "p99 latency",
+        Figure::ProcessorCost => "processor time",
+    }
+}

@@ -1,0 +1,103 @@
+//! The page of a comparison, and what a run held against itself shows.
+
+use super::stored::{fixed, run};
+use super::{lines, markup, page};
+use crate::report::{Analysed, ComparisonInput, comparison_html};
+use crate::store::RunKind;
+use halfpower_analysis::comparison::{Comparison, Figure, Margins, compare};
+use halfpower_model::{Bytes, Sample};
+
+fn samples(analysed: &Analysed) -> Vec<Sample> {
+    analysed.samples.iter().map(|stored| stored.sample.clone()).collect()
+}
+
+fn compared(before: &[Sample], after: &[Sample]) -> Comparison {
+    compare(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>(), Margins::Usual)
+}
+
+fn html(comparison: &Comparison) -> String {
+    let input = ComparisonInput { before: "run 1", after: "runs 2, 3", command: "halfpower compare 1 2,3", comparison };
+    comparison_html(&input).unwrap()
+}
+
+#[test]
+fn a_comparison_says_what_differs_before_it_shows_what_changed() {
+    let before = samples(&run(&fixed()));
+    let mut after = before.clone();
+    let slow = before[0].workload.request_size;
+    for sample in &mut after {
+        sample.environment.kernel = "7.0 <script>alert(1)</script>".to_owned();
+        if sample.workload.request_size == slow {
+            sample.total.bytes_per_s.0 /= 3.0;
+        }
+    }
+    let page = html(&compared(&before, &after));
+    markup::check_nesting(&page);
+    markup::check_ids(&page);
+    assert!(page.contains("Runs 2, 3 against run 1") && !page.contains("<script"));
+    let order = ["Regression:", "Measured on what differs", "kernel", "Throughput", "class=\"forest worse\"", "<table"];
+    let places: Vec<usize> = order.iter().filter_map(|part| page.find(part)).collect();
+    assert!(places.len() == order.len() && places[..5].is_sorted(), "{places:?}");
+    for load in ["http:", "https:", " src=", "href=", "@import"] {
+        assert!(!page.contains(load), "{load}");
+    }
+    let same = html(&compared(&before, &before));
+    assert!(same.contains("Nothing, as far as the samples tell.") && !same.contains("class=\"forest worse\""));
+}
+
+#[test]
+fn a_plot_has_no_more_rows_than_can_be_read_and_all_that_changed() {
+    let sample = samples(&run(&fixed())).swap_remove(0);
+    let many = |factor: f64| -> Vec<Sample> {
+        let cells = (1..=200).flat_map(|place| (0..3).map(move |repetition| (place, repetition)));
+        let of = |(place, repetition): (u64, u32)| {
+            let mut sample = sample.clone();
+            sample.workload.offset = Bytes(place << 20);
+            let change = if place == 150 { factor } else { 1.0 };
+            sample.total.bytes_per_s.0 = 1e9 * change * (1.0 + 1e-4 * f64::from(repetition) * (place % 7) as f64);
+            sample
+        };
+        cells.map(of).collect()
+    };
+    let comparison = compared(&many(1.0), &many(0.5));
+    let page = html(&comparison);
+    let throughput = page.split("<section").find(|section| section.contains(">Throughput<")).unwrap();
+    assert_eq!(throughput.matches("<rect class=\"margin\"").count(), 60);
+    assert!(throughput.contains("140 more are in the table"));
+    assert_eq!(throughput.matches("<svg class=\"forest worse\"").count(), 1);
+    let rows = throughput.split("<tbody>").nth(1).unwrap().matches("<tr>").count();
+    assert_eq!(rows, comparison.cells.iter().filter(|cell| cell.change(Figure::Throughput).is_some()).count());
+}
+
+#[test]
+fn a_run_held_against_itself_says_first_what_the_same_differed_by() {
+    let mut analysed = run(&fixed());
+    assert!(!page(&analysed).contains(">Noise<") && !lines(&analysed, 100).contains("Noise"), "nobody asked");
+    analysed.run.kind = RunKind::Aa;
+    let analysed = analysed.again();
+    let page = page(&analysed);
+    markup::check_nesting(&page);
+    assert!(page.contains(">Noise<") && page.contains("--margin-from"));
+    let summary = lines(&analysed, 100);
+    let noise = summary.find("Noise of this machine: the same twice differed in throughput by less than").unwrap();
+    assert!(noise < summary.find("Peak").unwrap(), "{summary}");
+    assert!(analysed.json()["noise"]["figures"][0]["median_difference"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn of_many_samples_the_first_are_in_the_page_and_where_the_others_are() {
+    let mut analysed = run(&fixed());
+    let rows = |page: &str| {
+        page.split("aria-label=\"Samples\"").nth(1).unwrap().split("</table>").next().unwrap().matches("<tr>").count()
+            - 1
+    };
+    let few = page(&analysed);
+    assert!(few.contains("Every sample") && rows(&few) == analysed.samples.len());
+    let some = analysed.samples.clone();
+    while analysed.samples.len() <= 2000 {
+        analysed.samples.extend(some.iter().cloned());
+    }
+    let many = page(&analysed);
+    assert_eq!(rows(&many), 2000);
+    assert!(many.contains(&format!("{} more are in the store", analysed.samples.len() - 2000)));
+}

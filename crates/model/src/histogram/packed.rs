@@ -1,0 +1,81 @@
+//! Counts of the buckets that hold something, in as few bytes as they need: of each the step from the bucket before and the
+//! count, both as LEB128 (seven bits a byte, the lowest first, the eighth says that more follow).
+
+/// Buckets with their counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packed(Box<[u8]>);
+
+impl Packed {
+    /// Each bucket once, the lowest first, with its count.
+    pub(super) fn bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let mut rest = self.0.iter();
+        let mut bucket = 0;
+        std::iter::from_fn(move || {
+            bucket += number(&mut rest)?;
+            Some((bucket as usize, number(&mut rest)?))
+        })
+    }
+}
+
+/// Of buckets in their order; one that comes several times holds the sum. Empty ones are left out.
+impl FromIterator<(usize, u64)> for Packed {
+    fn from_iter<I: IntoIterator<Item = (usize, u64)>>(bins: I) -> Self {
+        let mut merged: Vec<(usize, u64)> = Vec::new();
+        for (bucket, count) in bins.into_iter().filter(|(_, count)| *count > 0) {
+            match merged.last_mut().filter(|(last, _)| *last == bucket) {
+                Some((_, sum)) => *sum += count,
+                None => merged.push((bucket, count)),
+            }
+        }
+        let mut bytes = Vec::new();
+        let mut last = 0;
+        for (bucket, count) in merged {
+            push(&mut bytes, (bucket - last) as u64);
+            push(&mut bytes, count);
+            last = bucket;
+        }
+        Packed(bytes.into())
+    }
+}
+
+fn push(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// The next number; none at the end.
+fn number<'a>(bytes: &mut impl Iterator<Item = &'a u8>) -> Option<u64> {
+    let mut number = 0;
+    for (place, byte) in bytes.enumerate() {
+        number |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_comes_twice_is_added_and_nothing_is_left_out() {
+        let packed: Packed = [(3, 0), (5, 1), (5, 2), (300, u64::MAX)].into_iter().collect();
+        assert_eq!(packed.bins().collect::<Vec<_>>(), [(5, 3), (300, u64::MAX)]);
+        assert_eq!(packed.0.len(), 2 + 2 + 10);
+        assert_eq!(Packed::default().bins().count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_out_again(bins in proptest::collection::btree_map(0_usize..4000, 1_u64.., 0..100)) {
+            let bins: Vec<(usize, u64)> = bins.into_iter().collect();
+            prop_assert_eq!(bins.iter().copied().collect::<Packed>().bins().collect::<Vec<_>>(), bins);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What storage costs, as somebody says: nobody can measure it.
+//!
+//! A number and the three letters of a currency; a number alone is US dollars, as in the studies. Currencies are names here:
+//! nothing is converted.
+
+use crate::units::{Bytes, significant};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// An amount of money; above zero.
+///
+/// In records and study files it is text, as on the command line: `199USD`, `189.90 EUR`, `199`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Price {
+    /// How much.
+    pub amount: f64,
+    /// Of what.
+    pub currency: Currency,
+}
+
+/// A currency by its three letters (ISO 4217).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Currency([u8; 3]);
+
+/// What storage costs, and how much it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Of all that is measured together.
+    pub price: Price,
+    /// Of the same; none where nobody said.
+    #[serde(default, rename = "capacity_bytes", skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+}
+
+/// Why a text is no price.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PriceError {
+    /// No number, or something behind it that is no currency.
+    #[error("`{0}` is no price; write one like 199USD or 189.90EUR, or 199 for US dollars")]
+    Form(String),
+    /// Nothing, or more than can be.
+    #[error("at a price of `{0}` no figure can be worked out; give more than 0 and less than a million million")]
+    Range(String),
+}
+
+const MOST: f64 = 1e12;
+
+impl FromStr for Price {
+    type Err = PriceError;
+
+    fn from_str(text: &str) -> Result<Self, PriceError> {
+        let wrong = || PriceError::Form(text.to_owned());
+        let trimmed = text.trim();
+        let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, letters) = trimmed.split_at(end);
+        let amount: f64 = number.parse().map_err(|_| wrong())?;
+        let currency = match letters.trim() {
+            "" => Currency(*b"USD"),
+            letters if letters.bytes().all(|letter| letter.is_ascii_alphabetic()) => {
+                Currency(letters.to_ascii_uppercase().as_bytes().try_into().map_err(|_| wrong())?)
+            }
+            _ => return Err(wrong()),
+        };
+        if amount > 0.0 && amount < MOST {
+            Ok(Price { amount, currency })
+        } else {
+            Err(PriceError::Range(text.to_owned()))
+        }
+    }
+}
+
+impl TryFrom<String> for Price {
+    type Error = PriceError;
+
+    fn try_from(text: String) -> Result<Self, PriceError> {
+        text.parse()
+    }
+}
+
+impl From<Price> for String {
+    fn from(price: Price) -> String {
+        format!("{}{}", price.amount, price.currency)
+    }
+}
+
+impl fmt::Display for Price {
+    /// Three significant digits: `209 USD`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", significant(self.amount), self.currency)
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|letter| write!(f, "{}", char::from(*letter)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_read_and_written() {
+        for (text, amount, shown) in [
+            ("199", 199.0, "199 USD"),
+            ("209USD", 209.0, "209 USD"),
+            (" 189.90 eur ", 189.9, "190 EUR"),
+            ("0.05CHF", 0.05, "0.05 CHF"),
+        ] {
+            let price: Price = text.parse().unwrap();
+            assert_eq!((price.amount, price.to_string().as_str()), (amount, shown));
+            assert_eq!(String::from(price).parse(), Ok(price), "in records as exactly");
+        }
+        let offer = Offer { price: "26EUR".parse().unwrap(), capacity: Some(Bytes(9)) };
+        let record = serde_json::to_string(&offer).unwrap();
+        assert_eq!(record, r#"{"price":"26EUR","capacity_bytes":9}"#);
+        assert_eq!(serde_json::from_str::<Offer>(&record).unwrap(), offer);
+    }
+
+    #[test]
+    fn what_is_no_price_says_so() {
+        for text in ["", "cheap", "$199", "199$", "-3USD", "1.2.3", "199 EURO", "199€", "1e3"] {
+            let error = text.parse::<Price>().unwrap_err();
+            assert!(error.to_string().contains("write one like 199USD"), "{text}: {error}");
+        }
+        for text in ["0", "0.0EUR", "9999999999999"] {
+            assert!(matches!(text.parse::<Price>(), Err(PriceError::Range(_))), "{text}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A value that many records have and that is kept once: it reads like the value, and who changes his takes a copy first.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// A value, or one's part in it.
+#[derive(Clone, Debug, Default)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T: PartialEq> Shared<T> {
+    /// Gives an equal value of one's own up for a part in another's.
+    pub fn share(&mut self, other: &Shared<T>) {
+        if !Arc::ptr_eq(&self.0, &other.0) && self == other {
+            *self = Shared(Arc::clone(&other.0));
+        }
+    }
+}
+
+/// What is the same is equal without a look.
+impl<T: PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Shared(Arc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl<T: Serialize> Serialize for Shared<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.as_ref().serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Shared::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_of_ones_own() {
+        let one = Shared::from("a".to_owned());
+        let mut other = Shared::from("a".to_owned());
+        other.share(&one);
+        assert!(Arc::ptr_eq(&one.0, &other.0));
+        other.push('b');
+        assert_eq!((one.as_str(), other.as_str()), ("a", "ab"));
+        other.share(&one);
+        assert_eq!(other.as_str(), "ab", "what differs is kept");
+    }
+}
