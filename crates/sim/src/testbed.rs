@@ -57,6 +57,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         cpus: machine.processors,
         cpu_numbers: (0..machine.processors).collect(),
         cpu_model: Some(machine.processor_model.clone()),
+        governor: None,
         memory_bytes: machine.memory,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 0.0 },
         personalities: Personality::ALL

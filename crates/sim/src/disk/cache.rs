@@ -51,17 +51,17 @@ impl ReadCache {
     /// has to be asked. A read-ahead that has them goes on as far again beyond them.
     pub fn find(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64) -> Option<u64> {
         let end = block + count;
-        if let Some(filling) = &mut self.filling {
-            if end <= filling.limit && block >= filling.first_kept(geometry, self.turn_ns, now_ns, self.segment_blocks)
-            {
-                let stops_ns = filling.passes_ns(geometry, self.turn_ns, filling.limit);
-                let at = filling.passes_ns(geometry, self.turn_ns, end).max(now_ns);
-                if stops_ns > now_ns {
-                    let limit = (end + self.read_ahead_blocks).min(geometry.blocks());
-                    filling.limit = limit.max(filling.limit);
-                }
-                return Some(at);
+        let (turn_ns, segment_blocks) = (self.turn_ns, self.segment_blocks);
+        let holds = |filling: &&mut Filling| {
+            end <= filling.limit && block >= filling.first_kept(geometry, turn_ns, now_ns, segment_blocks)
+        };
+        if let Some(filling) = self.filling.as_mut().filter(holds) {
+            let at = filling.passes_ns(geometry, turn_ns, end).max(now_ns);
+            if filling.passes_ns(geometry, turn_ns, filling.limit) > now_ns {
+                let limit = (end + self.read_ahead_blocks).min(geometry.blocks());
+                filling.limit = limit.max(filling.limit);
             }
+            return Some(at);
         }
         let index = self.idle.iter().position(|segment| segment.first <= block && end <= segment.end)?;
         let used = self.idle.remove(index);
