@@ -40,7 +40,7 @@ pub enum Owner {
     Processor,
     /// Blocks that are read because a part of them is written.
     ReadBeforeWrite,
-    /// The flushes between the writes.
+    /// The flushes between the writes, or the one at the end.
     Flushes,
     /// Something that several targets share.
     SharedLimit,
