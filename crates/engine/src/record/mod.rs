@@ -29,8 +29,8 @@ pub(crate) struct Context {
     pub(crate) hole_share: f64,
     /// Time to the end of the last worker.
     pub(crate) elapsed_s: f64,
-    /// Time between the two readings of what was stolen, the warm-up included.
-    pub(crate) wall_s: f64,
+    /// Time between the two readings of what was stolen: more than was measured, where the machine stood still around it.
+    pub(crate) stolen_over_s: f64,
     pub(crate) stolen_s: Option<f64>,
     pub(crate) block: Option<Block>,
     pub(crate) cancelled: bool,
@@ -106,7 +106,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         failure: failure(raw, context.environment.target.kind).or_else(|| context.cancelled.then(interrupted)),
         ..Sample::empty(workload.clone(), context.environment)
     };
-    sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
+    sample.warnings = warnings::warnings(&sample, context.hole_share, context.stolen_over_s);
     sample.warnings.extend(pacing::warnings(&sample, &Course::of(raw, context.clock)));
     sample
 }

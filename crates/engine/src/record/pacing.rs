@@ -49,15 +49,19 @@ impl Course {
 
 /// What of its course could make a sample's figures wrong.
 pub(super) fn warnings(sample: &Sample, course: &Course) -> Vec<Warning> {
-    let found = [paused(course), stalled_at_end(sample, course), rate(sample), depth(sample, course)];
+    let found = [paused(sample, course), stalled_at_end(sample, course), rate(sample), depth(sample, course)];
     found.into_iter().flatten().collect()
 }
 
-fn paused(course: &Course) -> Option<Warning> {
-    let message = format!(
-        "the program or a worker of it stood still for {}: the figures have that time in them",
-        course.stood_still
-    );
+/// A pause that is longer than all that was measured went on beside it.
+fn paused(sample: &Sample, course: &Course) -> Option<Warning> {
+    let measured = Nanoseconds::from_seconds(sample.elapsed_s);
+    let figures = match course.stood_still <= measured {
+        true => "the figures have that time in them".to_owned(),
+        false => format!("longer than the measured {measured}, so the figures have a part of it at most"),
+    };
+    let stood_still = course.stood_still;
+    let message = format!("the program or a worker of it stood still for {stood_still}: {figures}");
     let remedy = "measure again, without stopping it, and where it gets a processor";
     (course.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
 }
@@ -195,9 +199,14 @@ mod tests {
     #[test]
     fn a_program_that_stood_still_is_told() {
         let course = Course { stood_still: Nanoseconds(3_000_000_000), ..Course::default() };
-        let [told] = &warnings(&sample(Workload::default()), &course)[..] else { panic!("one warning") };
-        assert_eq!(told.code, "paused");
-        assert!(told.message.contains("stood still for 3 s"), "{told:?}");
+        let told = |elapsed_s| {
+            let sample = Sample { elapsed_s, ..sample(Workload::default()) };
+            let [told] = &warnings(&sample, &course)[..] else { panic!("one warning") };
+            assert_eq!(told.code, "paused");
+            told.message.clone()
+        };
+        assert!(told(4.0).ends_with("stood still for 3 s: the figures have that time in them"), "{}", told(4.0));
+        assert!(told(0.08).contains("longer than the measured 80 ms, so the figures have a part"), "{}", told(0.08));
     }
 
     #[test]
