@@ -187,8 +187,8 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
 
 /// In the order in which one explains those behind it.
 const SUSPECTS: [fn(&Facts<'_>) -> Standing; 13] = [
-    program::generator,
     program::rate,
+    program::generator,
     program::memory,
     program::crowded_processor,
     program::dirty_pages,

@@ -164,11 +164,11 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
         return Standing::Absent;
     }
     let Some(dirty) = facts.sample.dirty else {
-        return Standing::Open("nobody looked how much memory was dirty".to_owned());
+        return Standing::Open("how much memory was dirty was not looked at".to_owned());
     };
     let from = Bytes(dirty.wait_from_bytes().0 >> 20 << 20);
     let Some(braked) = dirty.braked_share else {
-        return Standing::Open("nobody looked how much memory was dirty meanwhile".to_owned());
+        return Standing::Open("how much memory was dirty while it wrote was not looked at".to_owned());
     };
     let words = format!("more than {from} was dirty {} of the time", percent(braked));
     // In a flush at the end they sleep too, and nothing brakes them.
@@ -218,7 +218,8 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
     });
     let slots = facts.sample.depth_mean.counted.max(f64::from(facts.workload.workers));
     let between = between_s.map(|time_s| time_s / slots / facts.sample.elapsed_s);
-    let at_end = (facts.workload.durability == Durability::FlushAtEnd).then_some(facts.at_end);
+    let is_flushed = facts.workload.durability == Durability::FlushAtEnd && facts.sample.flush_s.is_some();
+    let at_end = is_flushed.then_some(facts.at_end);
     if between.is_none() && at_end.is_none() {
         return Standing::Absent;
     }

@@ -82,6 +82,9 @@ fn a_rate_that_is_kept_sets_the_pace_and_one_that_is_missed_does_not() {
     let mut sample = deep_reads();
     sample.workload.rate = Some(Rate::Bytes(102_000_000));
     assert_eq!(named(&sample), Some((Owner::Rate, Sureness::Sure)));
+    sample.generator_bound = true;
+    assert_eq!(named(&sample), Some((Owner::Rate, Sureness::Sure)), "the program waits for its turn");
+    sample.generator_bound = false;
     sample.workload.rate = Some(Rate::Bytes(110_000_000));
     assert_eq!(named(&sample), None);
     assert!(of(&sample).further().contains("the rate that was asked for (91 % of it reached)"));
@@ -141,7 +144,7 @@ fn writers_that_sleep_while_much_is_dirty_are_made_to_wait() {
         limit_bytes: mib(64),
         braked_share,
     };
-    assert!(of(&sample).reason.contains("nobody looked how much memory was dirty"));
+    assert!(of(&sample).reason.contains("how much memory was dirty was not looked at"));
     sample.dirty = Some(dirty(Some(0.9)));
     assert_eq!(
         of(&sample).brief(),

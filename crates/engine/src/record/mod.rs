@@ -61,7 +61,8 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let end_s = context.clock.nanoseconds(end_ticks) as f64 / 1e9;
     let pace_s = (elapsed_s - end_s) * f64::from(workload.workers);
     let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
-    let generator_bound = total.requests > 0 && (workload.personality == Personality::Null || loop_share > 0.5);
+    let is_programs = workload.personality == Personality::Null || loop_share > 0.5;
+    let generator_bound = total.requests > 0 && is_programs && !pacing::keeps_rate(workload, &total);
     let is_open = workload.arrivals != Arrivals::Closed;
     let workers = worker_totals(raw, context.clock);
     let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);

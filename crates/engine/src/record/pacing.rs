@@ -3,14 +3,16 @@
 
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
-use halfpower_model::sample::Warning;
+use halfpower_model::sample::{Totals, Warning};
 use halfpower_model::units::significant;
-use halfpower_model::{BytesPerSecond, Nanoseconds, Personality, Rate, Sample};
+use halfpower_model::{BytesPerSecond, Nanoseconds, Personality, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
 const DEPTH_SHARE: f64 = 0.75;
 /// Share of the rate below which it was not reached, where chance does not explain it.
 const RATE_SHARE: f64 = 0.95;
+/// Share from which on a rate that was asked for is what set the pace.
+const KEPT_SHARE: f64 = 0.97;
 /// Standard deviations of a number of arrivals that chance explains.
 const DEVIATIONS: f64 = 5.0;
 /// What was cut off by the end is worth a word when it took this many times the longest that was counted, and this long.
@@ -96,6 +98,15 @@ fn stalled_at_end(sample: &Sample, course: &Course) -> Option<Warning> {
     Some(Warning::new("stalled_at_end", message, "measure longer"))
 }
 
+/// Whether a rate was asked for and kept to, and so set the pace.
+pub(super) fn keeps_rate(workload: &Workload, total: &Totals) -> bool {
+    match workload.rate {
+        None => false,
+        Some(Rate::Requests(rate)) => total.requests_per_s >= KEPT_SHARE * rate as f64,
+        Some(Rate::Bytes(rate)) => total.bytes_per_s.0 >= KEPT_SHARE * rate as f64,
+    }
+}
+
 /// A rate that was not kept to, open loop or closed.
 fn rate(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
@@ -149,7 +160,7 @@ fn depth(sample: &Sample, course: &Course) -> Option<Warning> {
 mod tests {
     use super::*;
     use halfpower_model::sample::{Latency, OpenLoop};
-    use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind, Workload};
+    use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind};
 
     fn sample(workload: Workload) -> Sample {
         let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));

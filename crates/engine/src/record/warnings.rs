@@ -18,7 +18,11 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         sample.generator_bound,
         "generator_bound",
         "the program set the pace, not the storage".to_owned(),
-        "use more workers or larger requests",
+        if workload.personality == Personality::Null {
+            "name a file or a device to measure storage; this is what the program itself can do"
+        } else {
+            "use more workers or larger requests"
+        },
     );
     let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
     let cold = workload.cache == CachePolicy::Cold;

@@ -48,8 +48,8 @@ pub(super) fn summary(sample: &Sample) -> String {
         line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
     }
     if let Some(pace) = attribute(sample) {
-        let further = pace.further();
-        line(&mut text, "pace set by", &format!("{}.{further}", pace.brief()));
+        let name = if pace.owner.is_some() { "pace set by" } else { "pace" };
+        line(&mut text, name, &format!("{}.{}", pace.brief(), pace.further()));
     }
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
