@@ -23,6 +23,7 @@ use halfpower_model::{
 use rustix::thread::CpuSet;
 use std::io;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 /// Requests that the loop's own cost is measured over; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
@@ -111,7 +112,7 @@ impl Host {
         let counters = chosen.counters();
         let looking = (workload.block_phases == BlockPhases::On).then(|| Watching::start(&chosen.disks()));
         let before = counters.as_ref().and_then(|counters| counters.read());
-        let stolen_before = cpu::stolen_s();
+        let (stolen_before, stolen_from) = (cpu::stolen_s(), Instant::now());
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
         let mut watched = Watched::new(&chosen, workload, observer);
@@ -119,6 +120,7 @@ impl Host {
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
         let seen = looking.map(|looking| looking.map(Watching::finish));
         let stolen_s = cpu::stolen_s().zip(stolen_before).map(|(after, before)| after - before);
+        let stolen_over_s = stolen_from.elapsed().as_secs_f64();
         let after = counters.as_ref().and_then(|counters| counters.read());
         let elapsed_s = raw.elapsed.seconds();
         if cancel.is_cancelled() && raw.counts.iter().all(|counts| counts.requests() == 0) {
@@ -132,7 +134,7 @@ impl Host {
             cached_share_before,
             hole_share,
             elapsed_s,
-            wall_s,
+            stolen_over_s,
             stolen_s,
             block: before.zip(after).map(|(before, after)| disk::between(&before, &after, wall_s)),
             cancelled: cancel.is_cancelled(),

@@ -12,7 +12,7 @@ mod ways;
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
 use halfpower_model::{
     Buffering, Bytes, CachePolicy, Cancel, Durability, Nanoseconds, Observer, Operation, Pattern, Personality,
-    Progress, Sample, Testbed, WorkloadSpec,
+    Progress, Rate, Sample, Testbed, WorkloadSpec,
 };
 use std::fs::File;
 use std::io::Write;
@@ -190,6 +190,10 @@ fn null_completes_everything_and_says_the_program_set_the_pace() {
     assert!(sample.generator_bound);
     assert!(sample.warnings.iter().any(|warning| warning.code == "generator_bound"));
     assert!(sample.instrument.loop_ns_per_request.is_some_and(|cost_ns| cost_ns > 0.0));
+    let paced = WorkloadSpec { requests: Some(100), rate: Some(Rate::Requests(500)), ..Default::default() };
+    let paced = measure(&mut host, &paced);
+    assert!(!paced.generator_bound, "the rate did: {}", paced.total.requests_per_s);
+    assert!(!paced.warnings.iter().any(|warning| warning.code == "generator_bound"), "{:?}", paced.warnings);
 }
 
 #[test]

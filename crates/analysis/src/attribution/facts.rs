@@ -9,9 +9,9 @@ pub(super) struct Facts<'a> {
     pub(super) sample: &'a Sample,
     pub(super) workload: &'a Workload,
     pub(super) beside: Beside,
-    /// Measured time without the flush and the closing at its end, in which the workers wait.
-    pub(super) paced_s: f64,
-    /// Of the workers' time, what they were on a processor; none where nobody counted.
+    /// Of the measured time, the flush and the closing at its end, in which no request goes.
+    pub(super) at_end: f64,
+    /// Of the workers' time, its end included, what they were on a processor; none where nobody counted.
     pub(super) running: Option<f64>,
     /// Of the workers' time, what they were ready and had no processor; none where the kernel does not count it.
     pub(super) waiting: Option<f64>,
@@ -26,15 +26,14 @@ pub(super) struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub(super) fn of(sample: &'a Sample, beside: Beside) -> Facts<'a> {
         let workload = &sample.workload;
-        let paced_s = (sample.elapsed_s - sample.flush_s.unwrap_or(0.0)).max(1e-9);
-        let workers_s = paced_s * f64::from(workload.workers);
+        let workers_s = sample.elapsed_s * f64::from(workload.workers);
         let share = |time_s: f64| time_s / workers_s;
         let used_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
         Facts {
             sample,
             workload,
             beside,
-            paced_s,
+            at_end: (sample.flush_s.unwrap_or(0.0) / sample.elapsed_s).clamp(0.0, 1.0),
             running: (used_s > 0.0).then(|| share(used_s)),
             waiting: sample.cpu.waited_s.map(share),
             outstanding: u64::from(workload.depth) * u64::from(workload.workers),

@@ -40,7 +40,7 @@ pub enum Owner {
     Processor,
     /// Blocks that are read because a part of them is written.
     ReadBeforeWrite,
-    /// The flushes between the writes.
+    /// The flushes between the writes, or the one at the end.
     Flushes,
     /// Something that several targets share.
     SharedLimit,
@@ -187,8 +187,8 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
 
 /// In the order in which one explains those behind it.
 const SUSPECTS: [fn(&Facts<'_>) -> Standing; 13] = [
-    program::generator,
     program::rate,
+    program::generator,
     program::memory,
     program::crowded_processor,
     program::dirty_pages,

@@ -10,7 +10,7 @@
 use super::facts::{Facts, percent};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Personality, Quantity, Rate};
+use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Personality, Quantity, Rate};
 
 /// From this share of its time on a worker wants a processor all the time.
 const FULL: f64 = 0.9;
@@ -25,6 +25,8 @@ const BRAKED_AT_ALL: f64 = 0.1;
 /// A part of a block that is not in the file cache is read before it is written; so many of the writes make the device
 /// read from here on.
 const READS_FIRST: f64 = 0.25;
+/// From this share of the time on flushes set the pace.
+const MOST_OF_IT: f64 = 0.5;
 /// The file cache's unit.
 const BLOCK: Bytes = Bytes(4096);
 
@@ -40,7 +42,7 @@ pub(super) fn generator(facts: &Facts<'_>) -> Standing {
     }
     match sample.instrument.loop_ns_per_request {
         Some(loop_ns) => {
-            let workers_ns = facts.paced_s * 1e9 * f64::from(facts.workload.workers);
+            let workers_ns = facts.sample.elapsed_s * 1e9 * f64::from(facts.workload.workers);
             let share = loop_ns * sample.total.requests as f64 / workers_ns;
             Standing::RuledOut(format!("the program (its loop took {} of the time)", percent(share)))
         }
@@ -162,21 +164,23 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
         return Standing::Absent;
     }
     let Some(dirty) = facts.sample.dirty else {
-        return Standing::Open("nobody looked how much memory was dirty".to_owned());
+        return Standing::Open("how much memory was dirty was not looked at".to_owned());
     };
     let from = Bytes(dirty.wait_from_bytes().0 >> 20 << 20);
     let Some(braked) = dirty.braked_share else {
-        return Standing::Open("nobody looked how much memory was dirty meanwhile".to_owned());
+        return Standing::Open("how much memory was dirty while it wrote was not looked at".to_owned());
     };
     let words = format!("more than {from} was dirty {} of the time", percent(braked));
-    match facts.wanting() {
+    // In a flush at the end they sleep too, and nothing brakes them.
+    let slept = facts.wanting().map(|wanting| 1.0 - wanting - facts.at_end);
+    match slept {
         _ if braked < BRAKED_AT_ALL => Standing::RuledOut(format!("the kernel's brake on writers ({words})")),
-        Some(wanting) if wanting < FULL && braked >= BRAKED => Standing::Named(
+        Some(slept) if slept > 1.0 - FULL && slept > facts.at_end && braked >= BRAKED => Standing::Named(
             Owner::DirtyPages,
             Sureness::Sure,
-            format!("{words}, and the writers slept {} of theirs", percent(1.0 - wanting)),
+            format!("{words}, and the writers slept {} of theirs", percent(slept)),
         ),
-        Some(wanting) if wanting < FULL => Standing::Open(format!("the kernel made writers wait at times: {words}")),
+        Some(slept) if slept > 1.0 - FULL => Standing::Open(format!("the kernel made writers wait at times: {words}")),
         _ => Standing::Absent,
     }
 }
@@ -202,22 +206,32 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     )
 }
 
-/// Of the workers' time, what went into flushes between the writes.
+/// Of the workers' time, what went into flushes between the writes, and into the one at the end.
 pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
-    let Some(flush) = facts.sample.flush.as_ref().filter(|flush| flush.requests > 0) else { return Standing::Absent };
     if facts.sample.total.bytes == 0 {
         // They were what was asked for.
         return Standing::Absent;
     }
-    let Some(mean_ns) = flush.latency_ns.mean else { return Standing::Absent };
-    let slots_s = facts.paced_s * facts.sample.depth_mean.counted.clamp(f64::from(facts.workload.workers), f64::MAX);
-    let share = mean_ns / 1e9 * flush.requests as f64 / slots_s;
-    match share >= 0.5 {
-        true => Standing::Named(
-            Owner::Flushes,
-            Sureness::Likely,
-            format!("{} of the requests' time went into them", percent(share.min(1.0))),
-        ),
-        false => Standing::RuledOut(format!("flushes ({} of the time)", percent(share))),
+    let between_s = facts.sample.flush.as_ref().filter(|flush| flush.requests > 0).and_then(|flush| {
+        let mean_ns = flush.latency_ns.mean?;
+        Some(mean_ns / 1e9 * flush.requests as f64)
+    });
+    let slots = facts.sample.depth_mean.counted.max(f64::from(facts.workload.workers));
+    let between = between_s.map(|time_s| time_s / slots / facts.sample.elapsed_s);
+    let is_flushed = facts.workload.durability == Durability::FlushAtEnd && facts.sample.flush_s.is_some();
+    let at_end = is_flushed.then_some(facts.at_end);
+    if between.is_none() && at_end.is_none() {
+        return Standing::Absent;
     }
+    let share = between.unwrap_or(0.0) + at_end.unwrap_or(0.0);
+    let time = percent(share.min(1.0));
+    if share < MOST_OF_IT {
+        return Standing::RuledOut(format!("flushes ({time} of the time)"));
+    }
+    let busy = facts.busy.map(|busy| format!(", and the device had something to do {} of the time", percent(busy)));
+    let reason = match between {
+        None => format!("the one at the end took {time} of the time{}", busy.unwrap_or_default()),
+        Some(_) => format!("{time} of the requests' time went into them"),
+    };
+    Standing::Named(Owner::Flushes, Sureness::Likely, reason)
 }

@@ -1,7 +1,7 @@
 //! Samples with made-up figures: each owner is named where its figures are there, and not where they are not.
 
 use super::{Attribution, Owner, Sureness, attribute};
-use crate::support::{buffered, deep, random, read, sample, write};
+use crate::support::{buffered, deep, flushed, random, read, sample, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::{Block, Direction, Dirty, Latency, SystemAccount, Totals};
@@ -82,6 +82,9 @@ fn a_rate_that_is_kept_sets_the_pace_and_one_that_is_missed_does_not() {
     let mut sample = deep_reads();
     sample.workload.rate = Some(Rate::Bytes(102_000_000));
     assert_eq!(named(&sample), Some((Owner::Rate, Sureness::Sure)));
+    sample.generator_bound = true;
+    assert_eq!(named(&sample), Some((Owner::Rate, Sureness::Sure)), "the program waits for its turn");
+    sample.generator_bound = false;
     sample.workload.rate = Some(Rate::Bytes(110_000_000));
     assert_eq!(named(&sample), None);
     assert!(of(&sample).further().contains("the rate that was asked for (91 % of it reached)"));
@@ -141,7 +144,7 @@ fn writers_that_sleep_while_much_is_dirty_are_made_to_wait() {
         limit_bytes: mib(64),
         braked_share,
     };
-    assert!(of(&sample).reason.contains("nobody looked how much memory was dirty"));
+    assert!(of(&sample).reason.contains("how much memory was dirty was not looked at"));
     sample.dirty = Some(dirty(Some(0.9)));
     assert_eq!(
         of(&sample).brief(),
@@ -239,6 +242,24 @@ fn flushes_that_take_most_of_the_time_are_named() {
     sample.flush = flush(1e6).map(Box::new);
     assert_eq!(named(&sample), Some((Owner::Depth, Sureness::Likely)));
     assert!(of(&sample).further().contains("flushes (10 % of the time)"));
+}
+
+#[test]
+fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_processor() {
+    let mut sample = clean(flushed(buffered(write(1024))));
+    sample.dirty = Some(Dirty { braked_share: Some(0.9), ..Dirty::default() });
+    (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.7), 0.3);
+    assert_eq!(
+        of(&sample).brief(),
+        "the flushes (likely): the one at the end took 70 % of the time, and the device had something to do 70 % of the time"
+    );
+    (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.48), 0.5);
+    assert_eq!(named(&sample), None, "neither of the two");
+    assert!(of(&sample).further().contains("flushes (48 % of the time)"), "{}", of(&sample).further());
+    (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.05), 0.93);
+    assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
+    (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.2), 0.3);
+    assert_eq!(named(&sample), Some((Owner::DirtyPages, Sureness::Sure)), "they slept before it");
 }
 
 #[test]

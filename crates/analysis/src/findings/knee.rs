@@ -1,6 +1,7 @@
 //! The depth where the rate stops growing: the smallest with 95 % of the best over all depths of a series.
 //!
-//! Where that is the deepest measured, the last step still gained over 5 % and the knee lies beyond: none is stated.
+//! Where that is the deepest measured, the last step still gained over 5 % and the knee lies beyond: none is stated. Where the
+//! interval holds a smaller depth as well, that it still grows is uncertain, and the claim says so.
 //! The interval is a bootstrap over repetitions, and its ends are depths that were measured. Beside it
 //! stands what a [law of queues](crate::models::Concurrency) makes of the same depths.
 
@@ -25,6 +26,16 @@ pub(super) struct Knee<'a> {
     pub(super) best: f64,
     /// Whether the deepest measured is the first to get there.
     pub(super) still_growing: bool,
+}
+
+/// That the rate still grows with the deepest, as far as the scatter supports it.
+pub(super) fn growth(depth: Estimate) -> &'static str {
+    if stops_before(depth).is_some() { "still growing, uncertain" } else { "still growing" }
+}
+
+/// A smaller depth at which it may stop growing, by the interval.
+fn stops_before(depth: Estimate) -> Option<f64> {
+    depth.low.filter(|low| *low < depth.value)
 }
 
 pub(super) fn find(evidence: &Evidence<'_>, models: &Models) -> Vec<Finding> {
@@ -57,15 +68,19 @@ fn index_of_knee(means: &[f64]) -> usize {
 fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
     let workload = knee.cell.workload;
     let what = format!("{} {}, {}", workload.pattern, requests(workload.operation), series.circumstances);
+    let depth = depth_estimate(series, workload.depth);
     let (brief, claim, estimates) = if knee.still_growing {
         let deepest = format!("{} deep, the deepest measured", workload.depth);
+        let doubt = match stops_before(depth) {
+            Some(low) => format!("; uncertain: within the scatter it may stop growing at {low}"),
+            None => String::new(),
+        };
         (
-            format!("still growing at {deepest}"),
-            format!("{what}: the rate still grows at {deepest}, with {}", knee.rate),
+            format!("{} at {deepest}", growth(depth)),
+            format!("{what}: the rate still grows at {deepest}, with {}{doubt}", knee.rate),
             vec![],
         )
     } else {
-        let depth = depth_estimate(series, workload.depth);
         let best = knee.rate.quantity.format(knee.best);
         (
             format!("{depth} ({})", knee.rate),
@@ -86,7 +101,8 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
     }
 }
 
-fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
+/// The depth with the interval of what the repetitions scatter.
+pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
     let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s().to_vec()).collect();
     let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);
     let interval = bootstrap_of_means(&repetitions, |means| depth_of(index_of_knee(means)));
@@ -158,6 +174,24 @@ mod tests {
             findings[0].sentence,
             "Random reads, 4 KiB, direct: the rate still grows at 4 deep, the deepest measured, with 40\u{202f}000 requests/s ± 2 %."
         );
+    }
+
+    #[test]
+    fn growth_within_the_scatter_is_uncertain() {
+        let mut run = Run::default();
+        let scattered = |mean: f64, spread: f64| [-1.3, -0.7, 0.0, 0.7, 1.3].map(|by| (mean + by * spread) * 4096.0);
+        for (depth, mean, spread) in [(1, 5e3, 500.0), (8, 25e3, 9e3), (32, 39e3, 23e3)] {
+            run.add(deep(depth, random(read(4))), &scattered(mean, spread));
+        }
+        let findings = knees(&run);
+        assert_eq!(findings[0].brief, "still growing, uncertain at 32 deep, the deepest measured");
+        assert!(
+            findings[0].sentence.contains("; uncertain: within the scatter it may stop growing at 8."),
+            "{}",
+            findings[0].sentence
+        );
+        let advice = run.findings(FindingCode::Recommendation);
+        assert!(advice.iter().any(|finding| finding.sentence.contains("still growing, uncertain")), "{advice:?}");
     }
 
     #[test]

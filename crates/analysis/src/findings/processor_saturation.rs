@@ -11,7 +11,7 @@ use super::owner::{Paces, Plateau};
 use crate::attribution::Owner;
 use crate::statistics::{mean, mean_estimate};
 use crate::words::{memory_note, reach, sentence};
-use halfpower_model::{Finding, FindingCode, Quantity};
+use halfpower_model::{Finding, FindingCode, Quantity, Sample};
 
 /// From this share of a worker's time on its processor is full, and from that one on it is worth a word.
 const FULL: f64 = 0.9;
@@ -37,7 +37,10 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     }
     let workers = f64::from(cell.workload.workers);
     let full_at: Vec<f64> = costs.iter().map(|cost_s| workers / cost_s).collect();
-    let share = mean(&costs)? * rate.value / workers;
+    // Of each repetition by itself: where the rate scatters, mean cost times mean rate is no share that anybody saw.
+    let used = |sample: &Sample| (sample.cpu.lower.user_s + sample.cpu.lower.system_s) / (sample.elapsed_s * workers);
+    let shares: Vec<f64> = cell.repetitions.iter().map(|observed| used(observed.sample)).collect();
+    let share = mean(&shares)?;
     let most = mean_estimate(rate.quantity, &full_at)?;
     if !(NEAR..=MOST).contains(&share) {
         return None;
@@ -95,6 +98,19 @@ mod tests {
         assert_eq!(near[0].estimates[0].value.round(), 160_000.0);
         assert!(near[0].sentence.contains("would be full at 160\u{202f}000 requests/s"), "{}", near[0].sentence);
         assert!(found(6.3 * 2.0, 2)[0].sentence.contains("each of 2 workers uses 63 %"));
+    }
+
+    #[test]
+    fn where_the_rate_scatters_it_is_what_each_repetition_used() {
+        let mut run = Run::default();
+        let rates = [20e3, 20e3, 60e3, 100e3];
+        let cell = run.add(deep(32, random(read(4))), &rates.map(|rate| rate * 4096.0));
+        // 55 % of the time each; the product of the means is 81 %.
+        run.cost(cell, |block| 0.55e6 / rates[block as usize]);
+        let found = run.findings(FindingCode::ProcessorSaturation);
+        assert!(found[0].sentence.contains("uses 55 % of a processor"), "{}", found[0].sentence);
+        run.cost(cell, |block| 0.45e6 / rates[block as usize]);
+        assert_eq!(run.findings(FindingCode::ProcessorSaturation), []);
     }
 
     #[test]

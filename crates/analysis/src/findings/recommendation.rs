@@ -4,7 +4,7 @@
 //! the smallest requests; deep queues cost latency and large requests memory. Random: the depth at the knee. Only cells
 //! that were measured are recommended, and never one whose figures are of memory rather than of the storage.
 
-use super::knee::{Knee, knee};
+use super::knee::{Knee, depth_estimate, growth, knee};
 use super::{Evidence, highest};
 use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
@@ -92,7 +92,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     let Knee { cell, rate, best, still_growing } = knee(series)?;
     let workload = cell.workload;
     let (least, beyond) = if still_growing {
-        ("at least ", ", still growing".to_owned())
+        ("at least ", format!(", {}", growth(depth_estimate(series, workload.depth))))
     } else {
         ("", format!("; deeper adds at most {:.0} %", (100.0 * (best / rate.value - 1.0)).ceil()))
     };

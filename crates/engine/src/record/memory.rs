@@ -2,6 +2,7 @@
 //! device below had little part in, by its own counters. Where it was asked for, by a warm cache, nothing is said.
 
 use halfpower_model::sample::{Block, Warning};
+use halfpower_model::units::significant;
 use halfpower_model::{
     Buffering, CachePolicy, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload,
 };
@@ -9,6 +10,8 @@ use halfpower_model::{
 /// Share of the bytes read that the device moved, below which a figure is that of memory. The counters have read-ahead,
 /// a warm-up and other programs in them, so the share is the most it can have been.
 const MIN_SHARE: f64 = 0.5;
+/// Reads at the device for each write, from which on they and not memory set the pace; as in the attribution.
+const READS_FIRST: f64 = 0.25;
 const CODE: &str = "memory_speed";
 
 /// What a sample should say of itself that measured memory.
@@ -19,11 +22,17 @@ pub(super) fn warning(sample: &Sample) -> Option<Warning> {
         return None;
     }
     if nobody_waits(workload) {
-        return Some(Warning::new(
-            CODE,
-            "nothing waited until the writes were stored: this is the speed of memory, not of the storage",
-            "use --durability flush_at_end, or --buffering direct",
-        ));
+        let message = match reads_for_writes(sample) {
+            // Such writes wait for the device, though not until they are stored.
+            Some(reads) if reads >= READS_FIRST => format!(
+                "nothing waited until the writes were stored, and the device read {} times for each of them: this is the \
+                 speed of those reads, and not of storing the writes",
+                significant(reads)
+            ),
+            _ => "nothing waited until the writes were stored: this is the speed of memory, not of the storage"
+                .to_owned(),
+        };
+        return Some(Warning::new(CODE, message, "use --durability flush_at_end, or --buffering direct"));
     }
     let asked = sample.read.as_ref().map(|read| read.bytes).filter(|bytes| *bytes > 0)?;
     if workload.cache == CachePolicy::Warm {
@@ -45,6 +54,15 @@ pub(super) fn warning(sample: &Sample) -> Option<Warning> {
         }
         _ => None,
     }
+}
+
+/// How often the device read for each of the writes, where nothing else was to be read.
+fn reads_for_writes(sample: &Sample) -> Option<f64> {
+    let (write, block) = (sample.write.as_ref()?, sample.block.as_ref()?);
+    // The device's count has the warm-up in it.
+    let warmed_up = 1.0 + sample.workload.warmup.seconds() / sample.elapsed_s.max(1e-9);
+    let reads = block.read?.requests as f64 / warmed_up;
+    (sample.read.is_none() && write.requests > 0).then_some(reads / write.requests as f64)
 }
 
 fn share_of_device(asked: u64) -> impl Fn(&Block) -> Option<f64> {
@@ -73,13 +91,14 @@ mod tests {
         let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
         let totals = Totals { requests: 10, bytes: 1_000_000, ..Totals::default() };
         sample.read = sample.workload.operation.reads().then(|| totals.clone());
+        sample.write = sample.workload.operation.writes().then(|| totals.clone());
         sample.total = totals;
         sample.block = device_bytes.map(|bytes| Block {
             requests: 1,
             bytes,
             merges: 0,
             busy_fraction: 0.0,
-            read: Some(Direction { requests: 1, bytes, amplification: None }),
+            read: Some(Direction { requests: bytes >> 12, bytes, amplification: None }),
             write: None,
             trim: None,
             phases: None,
@@ -96,7 +115,14 @@ mod tests {
     #[test]
     fn writes_that_nobody_waits_for_are_told() {
         let write = || buffered(Operation::Write);
-        assert!(told(write(), Some(1_000_000)).is_some_and(|message| message.contains("nothing waited")));
+        let memory = "nothing waited until the writes were stored: this is the speed of memory, not of the storage";
+        assert_eq!(told(write(), None).as_deref(), Some(memory));
+        assert_eq!(told(write(), Some(4096)).as_deref(), Some(memory), "one read for ten writes");
+        let reads = told(write(), Some(10 * 4096)).unwrap();
+        assert!(
+            reads.contains("the device read 1 times for each of them: this is the speed of those reads"),
+            "{reads}"
+        );
         for waited_for in [
             Workload { durability: Durability::FlushAtEnd, ..write() },
             Workload { buffering: Buffering::Through, ..write() },

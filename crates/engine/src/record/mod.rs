@@ -29,8 +29,8 @@ pub(crate) struct Context {
     pub(crate) hole_share: f64,
     /// Time to the end of the last worker.
     pub(crate) elapsed_s: f64,
-    /// Time between the two readings of what was stolen, the warm-up included.
-    pub(crate) wall_s: f64,
+    /// Time between the two readings of what was stolen: more than was measured, where the machine stood still around it.
+    pub(crate) stolen_over_s: f64,
     pub(crate) stolen_s: Option<f64>,
     pub(crate) block: Option<Block>,
     pub(crate) cancelled: bool,
@@ -61,7 +61,8 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let end_s = context.clock.nanoseconds(end_ticks) as f64 / 1e9;
     let pace_s = (elapsed_s - end_s) * f64::from(workload.workers);
     let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
-    let generator_bound = total.requests > 0 && (workload.personality == Personality::Null || loop_share > 0.5);
+    let is_programs = workload.personality == Personality::Null || loop_share > 0.5;
+    let generator_bound = total.requests > 0 && is_programs && !pacing::keeps_rate(workload, &total);
     let is_open = workload.arrivals != Arrivals::Closed;
     let workers = worker_totals(raw, context.clock);
     let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
@@ -106,7 +107,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         failure: failure(raw, context.environment.target.kind).or_else(|| context.cancelled.then(interrupted)),
         ..Sample::empty(workload.clone(), context.environment)
     };
-    sample.warnings = warnings::warnings(&sample, context.hole_share, context.wall_s);
+    sample.warnings = warnings::warnings(&sample, context.hole_share, context.stolen_over_s);
     sample.warnings.extend(pacing::warnings(&sample, &Course::of(raw, context.clock)));
     sample
 }

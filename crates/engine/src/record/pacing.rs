@@ -3,14 +3,16 @@
 
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
-use halfpower_model::sample::Warning;
+use halfpower_model::sample::{Totals, Warning};
 use halfpower_model::units::significant;
-use halfpower_model::{BytesPerSecond, Nanoseconds, Personality, Rate, Sample};
+use halfpower_model::{BytesPerSecond, Nanoseconds, Personality, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
 const DEPTH_SHARE: f64 = 0.75;
 /// Share of the rate below which it was not reached, where chance does not explain it.
 const RATE_SHARE: f64 = 0.95;
+/// Share from which on a rate that was asked for is what set the pace.
+const KEPT_SHARE: f64 = 0.97;
 /// Standard deviations of a number of arrivals that chance explains.
 const DEVIATIONS: f64 = 5.0;
 /// What was cut off by the end is worth a word when it took this many times the longest that was counted, and this long.
@@ -49,15 +51,19 @@ impl Course {
 
 /// What of its course could make a sample's figures wrong.
 pub(super) fn warnings(sample: &Sample, course: &Course) -> Vec<Warning> {
-    let found = [paused(course), stalled_at_end(sample, course), rate(sample), depth(sample, course)];
+    let found = [paused(sample, course), stalled_at_end(sample, course), rate(sample), depth(sample, course)];
     found.into_iter().flatten().collect()
 }
 
-fn paused(course: &Course) -> Option<Warning> {
-    let message = format!(
-        "the program or a worker of it stood still for {}: the figures have that time in them",
-        course.stood_still
-    );
+/// A pause that is longer than all that was measured went on beside it.
+fn paused(sample: &Sample, course: &Course) -> Option<Warning> {
+    let measured = Nanoseconds::from_seconds(sample.elapsed_s);
+    let figures = match course.stood_still <= measured {
+        true => "the figures have that time in them".to_owned(),
+        false => format!("longer than the measured {measured}, so the figures have a part of it at most"),
+    };
+    let stood_still = course.stood_still;
+    let message = format!("the program or a worker of it stood still for {stood_still}: {figures}");
     let remedy = "measure again, without stopping it, and where it gets a processor";
     (course.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
 }
@@ -90,6 +96,15 @@ fn stalled_at_end(sample: &Sample, course: &Course) -> Option<Warning> {
         course.cut_off
     );
     Some(Warning::new("stalled_at_end", message, "measure longer"))
+}
+
+/// Whether a rate was asked for and kept to, and so set the pace.
+pub(super) fn keeps_rate(workload: &Workload, total: &Totals) -> bool {
+    match workload.rate {
+        None => false,
+        Some(Rate::Requests(rate)) => total.requests_per_s >= KEPT_SHARE * rate as f64,
+        Some(Rate::Bytes(rate)) => total.bytes_per_s.0 >= KEPT_SHARE * rate as f64,
+    }
 }
 
 /// A rate that was not kept to, open loop or closed.
@@ -145,7 +160,7 @@ fn depth(sample: &Sample, course: &Course) -> Option<Warning> {
 mod tests {
     use super::*;
     use halfpower_model::sample::{Latency, OpenLoop};
-    use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind, Workload};
+    use halfpower_model::{Buffering, Bytes, TargetFacts, TargetKind};
 
     fn sample(workload: Workload) -> Sample {
         let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
@@ -195,9 +210,14 @@ mod tests {
     #[test]
     fn a_program_that_stood_still_is_told() {
         let course = Course { stood_still: Nanoseconds(3_000_000_000), ..Course::default() };
-        let [told] = &warnings(&sample(Workload::default()), &course)[..] else { panic!("one warning") };
-        assert_eq!(told.code, "paused");
-        assert!(told.message.contains("stood still for 3 s"), "{told:?}");
+        let told = |elapsed_s| {
+            let sample = Sample { elapsed_s, ..sample(Workload::default()) };
+            let [told] = &warnings(&sample, &course)[..] else { panic!("one warning") };
+            assert_eq!(told.code, "paused");
+            told.message.clone()
+        };
+        assert!(told(4.0).ends_with("stood still for 3 s: the figures have that time in them"), "{}", told(4.0));
+        assert!(told(0.08).contains("longer than the measured 80 ms, so the figures have a part"), "{}", told(0.08));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{Buffering, CachePolicy, Pattern, Personality, Sample};
 
 /// Everything that could.
-pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<Warning> {
+pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> Vec<Warning> {
     let workload = &sample.workload;
     let mut warnings = Vec::new();
     let mut warn = |applies: bool, code: &str, message: String, remedy: &str| {
@@ -18,7 +18,11 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         sample.generator_bound,
         "generator_bound",
         "the program set the pace, not the storage".to_owned(),
-        "use more workers or larger requests",
+        if workload.personality == Personality::Null {
+            "name a file or a device to measure storage; this is what the program itself can do"
+        } else {
+            "use more workers or larger requests"
+        },
     );
     let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
     let cold = workload.cache == CachePolicy::Cold;
@@ -50,7 +54,8 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, wall_s: f64) -> Vec<War
         "write the file once before it is measured",
     );
     let stolen_s = sample.cpu.steal_s.unwrap_or(0.0);
-    let stolen = stolen_s / wall_s.max(0.01) / f64::from(sample.environment.cpus);
+    // The kernel's steps may make it a little more than there was.
+    let stolen = (stolen_s / stolen_over_s.max(0.01) / f64::from(sample.environment.cpus)).min(1.0);
     // One step of the kernel's count may be no more than a moment of it.
     warn(
         stolen > 0.05 && stolen_s > 1.5 * cpu::STOLEN_STEP_S,
@@ -109,6 +114,20 @@ mod tests {
         assert_eq!(bounds_cross(&sample).map(|warning| warning.code), Some("bounds_cross".to_owned()));
         sample.cpu.soaker = Some(Soaker { error_s: 0.06, ..Soaker::default() });
         assert!(bounds_cross(&sample).is_none(), "within the stated error");
+    }
+
+    #[test]
+    fn no_more_than_all_was_stolen() {
+        let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
+        let mut sample = Sample::empty(Workload::default(), crate::environment(nowhere, Vec::new()));
+        let told = |sample: &Sample, over_s| {
+            let found = warnings(sample, 0.0, over_s).into_iter().find(|warning| warning.code == "time_stolen");
+            found.map(|warning| warning.message)
+        };
+        sample.cpu.steal_s = Some(0.3 * f64::from(sample.environment.cpus));
+        assert_eq!(told(&sample, 1.0).unwrap(), "the hypervisor took 30 % of the processors' time");
+        assert_eq!(told(&sample, 0.08).unwrap(), "the hypervisor took 100 % of the processors' time");
+        assert_eq!(told(&sample, 10.0), None);
     }
 
     #[test]

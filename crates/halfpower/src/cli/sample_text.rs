@@ -48,8 +48,8 @@ pub(super) fn summary(sample: &Sample) -> String {
         line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
     }
     if let Some(pace) = attribute(sample) {
-        let further = pace.further();
-        line(&mut text, "pace set by", &format!("{}.{further}", pace.brief()));
+        let name = if pace.owner.is_some() { "pace set by" } else { "pace" };
+        line(&mut text, name, &format!("{}.{}", pace.brief(), pace.further()));
     }
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
@@ -139,7 +139,13 @@ fn served(block: &Block) -> String {
     let moved: Vec<String> = moved.into_iter().flatten().collect();
     let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved.join(", ") };
     let (busy, merged) = (significant(block.busy_fraction * 100.0), block.merges);
-    format!("{moved} in {} requests, {merged} merged, busy {busy} %", block.requests)
+    // Reads that nobody asked for: those of blocks that are written in part, and what the file system looks up.
+    let unasked = block.read.filter(|read| read.amplification.is_none() && read.requests > 0);
+    let reads = match unasked.filter(|_| block.write.is_some_and(|write| write.amplification.is_some())) {
+        Some(read) => format!(" ({} of them reads of {})", read.requests, Bytes(read.bytes)),
+        None => String::new(),
+    };
+    format!("{moved} in {} requests{reads}, {merged} merged, busy {busy} %", block.requests)
 }
 
 /// Where requests spent their time in the block layer, and what was done to them.
@@ -291,6 +297,15 @@ mod tests {
         });
         let text = summary(&sample);
         assert!(text.contains("device      2.5 times the bytes read in 8 requests, 3 merged, busy 25 %"), "{text}");
+        let block = sample.block.as_mut().unwrap();
+        block.read = Some(Direction { amplification: None, ..read });
+        block.write = Some(Direction { requests: 0, bytes: 0, amplification: Some(0.0) });
+        assert!(
+            summary(&sample).contains("0 times the bytes written in 8 requests (8 of them reads of 1 MiB), 3 merged"),
+            "{}",
+            summary(&sample)
+        );
+        sample.block.as_mut().unwrap().write = None;
         sample.block.as_mut().unwrap().read = None;
         assert!(summary(&sample).contains("1 MiB moved in 8 requests"), "{}", summary(&sample));
     }

@@ -23,7 +23,7 @@ const ALSO: [(FindingCode, &str); 10] = [
     (FindingCode::Dip, "dip"),
     (FindingCode::Asymmetry, "reads and writes apart"),
     (FindingCode::TailLatency, "long tail"),
-    (FindingCode::ProcessorSaturation, "processor full"),
+    (FindingCode::ProcessorSaturation, "processor use"),
 ];
 /// How many of them.
 const ALSO_SHOWN: usize = 6;

@@ -111,7 +111,7 @@ const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Owner, "What sets the pace"),
     (FindingCode::Dip, "Dips"),
     (FindingCode::ProcessorCost, "Processor cost"),
-    (FindingCode::ProcessorSaturation, "Full processors"),
+    (FindingCode::ProcessorSaturation, "Processor use"),
     (FindingCode::BufferingGain, "Buffering"),
     (FindingCode::FlushCost, "Flushing"),
     (FindingCode::SmallWritePenalty, "Small writes"),

@@ -197,7 +197,7 @@ fn a_limit_that_is_reached_is_named_and_one_that_is_not_is_ruled_out() {
     ];
     let pace = |what: &str| {
         let said = throttle.said(&lab, &io);
-        let line = said.lines().find(|line| line.trim_start().starts_with("pace set by")).unwrap().to_owned();
+        let line = said.lines().find(|line| line.trim_start().starts_with("pace")).unwrap().to_owned();
         assert!(line.contains(what), "wanted {what}: {said}");
         line
     };
