@@ -65,7 +65,8 @@ pub struct Change {
     pub before: Estimate,
     /// Of the second.
     pub after: Estimate,
-    /// The second over the first.
+    /// The second over the first; without an interval of one sample, and where the repetitions before scatter so much that
+    /// it has no bounds.
     pub ratio: Estimate,
     /// The change that does not matter.
     pub margin: Margin,
