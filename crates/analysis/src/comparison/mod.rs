@@ -22,7 +22,7 @@ pub use margins::Margins;
 pub use noise::{FigureNoise, Noise, against_itself};
 pub use verdict::Outcome;
 
-use crate::statistics::{Contrast, Margin, Verdict, mean_estimate, verdicts};
+use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
 use halfpower_model::{Estimate, Sample, Workload};
 use margins::Lookup;
 use matching::{Group, Index, gather};
@@ -135,26 +135,49 @@ fn add_changes(
         let (quantity, margin) = (figure.quantity(of_bytes), margins.of(figure, before.workload));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
         if let Some(((before, after), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
-            changes.push((place, before, after, contrast, old.len() == 1 || new.len() == 1));
+            let alone = beyond_noise(figure, margin, &old, &new);
+            changes.push((place, before, after, contrast, alone));
         }
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3).collect();
-    for ((place, before, after, contrast, single), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
+    for ((place, before, after, contrast, alone), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
         let Contrast { ratio, margin, .. } = contrast;
-        let standing = standing(figure, ratio.value, verdict, single.then_some(margin));
+        let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
+        let (standing, single) = (standing(figure, verdict), alone != Alone::No);
         compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, single });
     }
 }
 
-/// What a change means; of one sample a side, by what no margin and no plausible noise reaches.
-fn standing(figure: Figure, ratio: f64, verdict: Verdict, single: Option<Margin>) -> Standing {
-    let noise = figure.plausible_noise();
-    let beyond = single.map(Margin::ends).map(|(low, high)| (low.min(1.0 / noise), high.max(noise)));
-    let verdict = match (verdict, beyond) {
-        (Verdict::Undecided, Some((_, high))) if ratio > high => Verdict::Higher,
-        (Verdict::Undecided, Some((low, _))) if ratio < low => Verdict::Lower,
-        (verdict, _) => verdict,
+/// Whether a side has one sample only, and then what can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alone {
+    /// Both have several.
+    No,
+    /// The two differ by more than the margin, than plausible noise, and than the samples of the other side among themselves.
+    Beyond,
+    /// They do not.
+    Within,
+}
+
+fn beyond_noise(figure: Figure, margin: Margin, old: &[f64], new: &[f64]) -> Alone {
+    let (single, others) = match (old, new) {
+        ([single], others) | (others, [single]) => (*single, others),
+        _ => return Alone::No,
     };
+    let factor = mean(others).map_or(1.0, |mean| (single / mean).max(mean / single));
+    let is_one_of_them = next_interval(others).is_some_and(|next| next.holds(single));
+    if factor > figure.plausible_noise().max(margin.ends().1) && !is_one_of_them {
+        Alone::Beyond
+    } else {
+        Alone::Within
+    }
+}
+
+fn direction(ratio: f64) -> Verdict {
+    if ratio > 1.0 { Verdict::Higher } else { Verdict::Lower }
+}
+
+fn standing(figure: Figure, verdict: Verdict) -> Standing {
     match verdict {
         Verdict::Equivalent => Standing::Equivalent,
         Verdict::Undecided => Standing::Undecided,

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
-use halfpower_model::BytesPerSecond;
 use halfpower_model::sample::Parallel;
+use halfpower_model::BytesPerSecond;
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
@@ -88,13 +88,27 @@ fn one_sample_shows_only_what_no_noise_does() {
 #[test]
 fn the_fault_is_above_the_device_where_only_cached_writes_became_slower() {
     let cells = |slow: f64, direct: f64| {
-        run(&[(flushed(buffered(write(1024))), &around(slow)), (flushed(write(1024)), &around(direct))])
+        run(&[(flushed(buffered(write(1024))), &close(slow)), (flushed(write(1024)), &close(direct))])
     };
     let before = cells(9e7, 8.8e7);
     let above = compared(&before, &cells(1e7, 8.8e7));
     assert!(above.sentence.ends_with("the cause is above the device."), "{}", above.sentence);
     let both = compared(&before, &cells(1e7, 1e7));
     assert!(!both.sentence.contains("above the device"), "{}", both.sentence);
+}
+
+#[test]
+fn one_sample_beside_a_group_that_scatters_as_far_is_undecided() {
+    let of = |before: &[f64], after: &[f64]| {
+        let comparison = compared(&run(&[(read(4), before)]), &run(&[(read(4), after)]));
+        standing_of(&comparison, 0)
+    };
+    assert_eq!(of(&[8.94e7, 9.69e6], &[9.69e6]), Standing::Undecided, "it is one of them");
+    assert_eq!(of(&[9.69e6], &[8.94e7, 9.69e6]), Standing::Undecided);
+    let noisy = [0.6e8, 0.8e8, 1e8, 1.2e8, 1.4e8];
+    assert_eq!(of(&noisy, &[0.5e8]), Standing::Undecided, "one more of these lies between 4.9 MB/s and 195 MB/s");
+    assert_eq!(of(&around(1e8), &[0.5e8]), Standing::Worse);
+    assert_eq!(of(&[0.5e8], &around(1e8)), Standing::Better);
 }
 
 #[test]
