@@ -133,9 +133,13 @@ fn add_changes(
         let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let (old, new) = (values(before, of_bytes), values(after, of_bytes));
         let (quantity, margin) = (figure.quantity(of_bytes), margins.of(figure, before.workload));
+        let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
         if let Some(((before, after), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
-            let alone = beyond_noise(figure, margin, &old, &new);
+            let alone = match beyond_noise(figure, margin, &old, &new) {
+                Alone::Beyond if !are_long_enough => Alone::Within,
+                alone => alone,
+            };
             changes.push((place, before, after, contrast, alone));
         }
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
 use halfpower_model::sample::Parallel;
-use halfpower_model::BytesPerSecond;
+use halfpower_model::{BytesPerSecond, Origin};
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
@@ -109,6 +109,27 @@ fn one_sample_beside_a_group_that_scatters_as_far_is_undecided() {
     assert_eq!(of(&noisy, &[0.5e8]), Standing::Undecided, "one more of these lies between 4.9 MB/s and 195 MB/s");
     assert_eq!(of(&around(1e8), &[0.5e8]), Standing::Worse);
     assert_eq!(of(&[0.5e8], &around(1e8)), Standing::Better);
+}
+
+#[test]
+fn processor_time_of_few_ticks_decides_nothing_in_one_sample() {
+    let standing = |of: fn(&mut Sample), elapsed_s: f64| {
+        let make = |cost_us: f64| {
+            let mut made = run(&[(read(4), &[4096.0 * 1000.0])]);
+            let sample = &mut made.samples[0].sample;
+            (sample.elapsed_s, sample.total.requests) = (elapsed_s, (1000.0 * elapsed_s) as u64);
+            of(sample);
+            made.cost(0, |_| cost_us);
+            made
+        };
+        compared(&make(50.0), &make(100.0)).cells[0].change(Figure::ProcessorCost).unwrap().standing
+    };
+    let imported = |sample: &mut Sample| sample.origin = Some(Origin::default());
+    // 0.05 and 0.1 of the time: of 10 s that is 32 ticks of 1/64 s, of 60 s 192.
+    assert_eq!(standing(imported, 10.0), Standing::Undecided);
+    assert_eq!(standing(imported, 60.0), Standing::Worse);
+    assert_eq!(standing(|_| {}, 10.0), Standing::Worse, "the kernel's own sum is exact but for its ends");
+    assert_eq!(standing(|_| {}, 1.0), Standing::Undecided);
 }
 
 #[test]
