@@ -133,6 +133,25 @@ fn processor_time_of_few_ticks_decides_nothing_in_one_sample() {
 }
 
 #[test]
+fn what_is_past_the_file_cache_is_told_as_far_as_it_is_known() {
+    let cells = |slow: &[f64], direct: &[f64]| run(&[(buffered(write(64)), slow), (write(64), direct)]);
+    let said = |before: Run, after: Run| compared(&before, &after).sentence;
+    let shown = said(cells(&close(9e7), &close(9e7)), cells(&close(1e7), &close(9e7)));
+    assert!(
+        shown.ends_with("Past the file cache no throughput became lower: the cause is above the device."),
+        "{shown}"
+    );
+    let likely = said(cells(&[9e7], &[9e7]), cells(&[1e7], &[8.4e7]));
+    let words = "Past the file cache none fell nearly as far (6.67 % lower at most, undecided): the cause of the largest fall is \
+                 likely above the device.";
+    assert!(likely.ends_with(words), "{likely}");
+    let near = said(cells(&[9e7], &[4e7]), cells(&[5e7], &[3.5e7]));
+    assert!(near.starts_with("Regression") && !near.contains("above the device"), "{near}");
+    let wide = said(cells(&close(9e7), &[1e7, 9e7, 9e7]), cells(&close(1e7), &[9e7, 1e7, 2e7]));
+    assert!(wide.starts_with("Regression") && !wide.contains("above the device"), "{wide}");
+}
+
+#[test]
 fn what_the_parent_sees_is_a_figure_of_its_own_with_several_workers() {
     let make = |parent: f64| {
         let mut made = run(&[(Workload { workers: 2, ..write(1024) }, &[8.5e7])]);
