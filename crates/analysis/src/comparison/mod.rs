@@ -111,7 +111,11 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
     let margins = Lookup::new(margins);
     Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
-    let (outcome, sentence) = verdict::of(&cells);
+    let (outcome, mut sentence) = verdict::of(&cells);
+    if cells.is_empty() {
+        let apart = matching::apart(&before_cells, &after_cells);
+        sentence.extend(apart.map(|apart| format!(" {apart}")));
+    }
     let differences = environment::differences(before, after);
     Comparison { outcome, sentence, differences, cells, only_before, only_after }
 }

@@ -152,6 +152,28 @@ fn what_is_past_the_file_cache_is_told_as_far_as_it_is_known() {
 }
 
 #[test]
+fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
+    let apart = |change: fn(&mut Workload)| {
+        let mut other = read(4);
+        change(&mut other);
+        compared(&run(&[(read(4), &[1e8])]), &run(&[(deep(9, write(8)), &[1e8]), (other, &[1e8])])).sentence
+    };
+    let untold = |workload: &mut Workload| workload.unknown = ["ring", "worker_kind"].into_iter().collect();
+    assert_eq!(
+        apart(untold),
+        "Undecided: no workload is in both. The nearest two are apart in ring and worker kind, which one side does not tell."
+    );
+    let both = |workload: &mut Workload| (workload.depth, workload.unknown) = (8, ["ring"].into_iter().collect());
+    assert_eq!(
+        apart(both),
+        "Undecided: no workload is in both. The nearest two are apart in depth, and in ring, which one side does not tell."
+    );
+    // Nobody told the seed and the limits: these are no part of what a workload is.
+    let seed = |workload: &mut Workload| workload.unknown = ["seed", "limits", "interval_s"].into_iter().collect();
+    assert!(!apart(seed).contains("no workload is in both"), "{}", apart(seed));
+}
+
+#[test]
 fn what_the_parent_sees_is_a_figure_of_its_own_with_several_workers() {
     let make = |parent: f64| {
         let mut made = run(&[(Workload { workers: 2, ..write(1024) }, &[8.5e7])]);
