@@ -58,6 +58,8 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
         limits: Limits { duration: None, requests: None, bytes: None },
         ..workload.clone()
     };
+    // Nor does it matter whether somebody told these.
+    ["seed", "interval_s", "limits"].into_iter().for_each(|field| bare.unknown.tell(field));
     for axis in axes {
         match axis {
             Axis::RequestSize => bare.request_size = Bytes(0),
@@ -125,7 +127,7 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
 }
 
 /// A workload's fields as a record has them.
-fn fields(workload: &Workload) -> Map<String, Value> {
+pub(crate) fn fields(workload: &Workload) -> Map<String, Value> {
     match serde_json::to_value(workload) {
         Ok(Value::Object(mut fields)) => {
             fields.remove("unknown");

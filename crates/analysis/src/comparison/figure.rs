@@ -51,6 +51,14 @@ impl Figure {
         }
     }
 
+    /// Whether a sample is long enough for a verdict on it alone: processor time is counted in ticks. The kernel's own sum
+    /// is wrong by a tick at either end, so that ten of 10 ms are enough; of an imported one nobody told how it was
+    /// counted, and 100 of 1/64 s, the coarsest in use, scatter by a tenth where each is charged whole to whoever runs then.
+    pub(super) fn is_long_enough(self, sample: &Sample) -> bool {
+        let least_s = if sample.origin.is_some() { 100.0 / 64.0 } else { 0.1 };
+        self != Figure::ProcessorCost || sample.cpu.lower.user_s + sample.cpu.lower.system_s >= least_s
+    }
+
     /// Whether more of it is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Figure::Throughput | Figure::ParentThroughput)

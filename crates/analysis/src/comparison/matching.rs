@@ -1,8 +1,9 @@
 //! Which workload of one group is which of another: the one that is the same in all that is of its nature (`alike`),
 //! whatever its place in a plan.
 
-use crate::alike::{bare, same_span};
+use crate::alike::{bare, fields, same_span};
 use halfpower_model::{Sample, Workload};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Workloads that are found by their nature, at the cost of one look each.
@@ -34,6 +35,45 @@ impl<'a> Index<'a> {
 pub(super) struct Group<'a> {
     pub(super) workload: &'a Workload,
     pub(super) samples: Vec<&'a Sample>,
+}
+
+/// What parts the two that are most alike of groups of which none meet, as a sentence. Looked for among the first of each.
+pub(super) fn apart(before: &[Group<'_>], after: &[Group<'_>]) -> Option<String> {
+    const LOOKED_AT: usize = 64;
+    const NAMED: usize = 6;
+    let first = |groups: &[Group<'_>]| -> Vec<(Workload, Map<String, Value>)> {
+        let of = |group: &Group<'_>| (group.workload.clone(), fields(&bare(group.workload, &[])));
+        groups.iter().take(LOOKED_AT).map(of).collect()
+    };
+    let (before, after) = (first(before), first(after));
+    let pairs = before.iter().flat_map(|one| after.iter().map(move |other| differing(one, other)));
+    let keys = pairs.min_by_key(|(told, untold)| (told.len() + untold.len(), told.len()))?;
+    let listed = |keys: &[String]| {
+        let more = keys.len().saturating_sub(NAMED);
+        let mut words: Vec<String> = keys.iter().take(NAMED).map(|key| key.replace('_', " ")).collect();
+        words.extend((more > 0).then(|| format!("{more} more")));
+        let last = words.pop()?;
+        Some(if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) })
+    };
+    let untold = listed(&keys.1).map(|untold| format!("{untold}, which one side does not tell"));
+    let words: Vec<String> = listed(&keys.0).into_iter().chain(untold).collect();
+    Some(format!("The nearest two are apart in {}.", words.join(", and in ")))
+}
+
+/// The fields in which two workloads differ: those that both tell, and those that one does.
+fn differing(
+    (one, one_fields): &(Workload, Map<String, Value>),
+    (other, other_fields): &(Workload, Map<String, Value>),
+) -> (Vec<String>, Vec<String>) {
+    let mut keys: Vec<&String> = one_fields.keys().chain(other_fields.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let differs = |key: &&String| match key.as_str() {
+        // Of a span the part that a request size does not divide is none of its nature.
+        "span" => one.tells("span") != other.tells("span") || !same_span(one, other),
+        key => one_fields.get(key) != other_fields.get(key),
+    };
+    keys.into_iter().filter(differs).cloned().partition(|key| one.tells(key) && other.tells(key))
 }
 
 /// Samples by workload, in the order of their first ones; those that failed are left out.

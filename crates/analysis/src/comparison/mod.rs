@@ -22,7 +22,7 @@ pub use margins::Margins;
 pub use noise::{FigureNoise, Noise, against_itself};
 pub use verdict::Outcome;
 
-use crate::statistics::{Contrast, Margin, Verdict, mean_estimate, verdicts};
+use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
 use halfpower_model::{Estimate, Sample, Workload};
 use margins::Lookup;
 use matching::{Group, Index, gather};
@@ -65,7 +65,8 @@ pub struct Change {
     pub before: Estimate,
     /// Of the second.
     pub after: Estimate,
-    /// The second over the first.
+    /// The second over the first; without an interval of one sample, and where the repetitions before scatter so much that
+    /// it has no bounds.
     pub ratio: Estimate,
     /// The change that does not matter.
     pub margin: Margin,
@@ -110,7 +111,11 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
     let margins = Lookup::new(margins);
     Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
-    let (outcome, sentence) = verdict::of(&cells);
+    let (outcome, mut sentence) = verdict::of(&cells);
+    if cells.is_empty() {
+        let apart = matching::apart(&before_cells, &after_cells);
+        sentence.extend(apart.map(|apart| format!(" {apart}")));
+    }
     let differences = environment::differences(before, after);
     Comparison { outcome, sentence, differences, cells, only_before, only_after }
 }
@@ -132,28 +137,55 @@ fn add_changes(
         let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let (old, new) = (values(before, of_bytes), values(after, of_bytes));
         let (quantity, margin) = (figure.quantity(of_bytes), margins.of(figure, before.workload));
+        let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
         if let Some(((before, after), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
-            changes.push((place, before, after, contrast, old.len() == 1 || new.len() == 1));
+            let alone = match beyond_noise(figure, margin, &old, &new) {
+                Alone::Beyond if !are_long_enough => Alone::Within,
+                alone => alone,
+            };
+            changes.push((place, before, after, contrast, alone));
         }
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3).collect();
-    for ((place, before, after, contrast, single), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
+    for ((place, before, after, contrast, alone), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
         let Contrast { ratio, margin, .. } = contrast;
-        let standing = standing(figure, ratio.value, verdict, single.then_some(margin));
+        let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
+        let (standing, single) = (standing(figure, verdict), alone != Alone::No);
         compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, single });
     }
 }
 
-/// What a change means; of one sample a side, by what no margin and no plausible noise reaches.
-fn standing(figure: Figure, ratio: f64, verdict: Verdict, single: Option<Margin>) -> Standing {
-    let noise = figure.plausible_noise();
-    let beyond = single.map(Margin::ends).map(|(low, high)| (low.min(1.0 / noise), high.max(noise)));
-    let verdict = match (verdict, beyond) {
-        (Verdict::Undecided, Some((_, high))) if ratio > high => Verdict::Higher,
-        (Verdict::Undecided, Some((low, _))) if ratio < low => Verdict::Lower,
-        (verdict, _) => verdict,
+/// Whether a side has one sample only, and then what can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alone {
+    /// Both have several.
+    No,
+    /// The two differ by more than the margin, than plausible noise, and than the samples of the other side among themselves.
+    Beyond,
+    /// They do not.
+    Within,
+}
+
+fn beyond_noise(figure: Figure, margin: Margin, old: &[f64], new: &[f64]) -> Alone {
+    let (single, others) = match (old, new) {
+        ([single], others) | (others, [single]) => (*single, others),
+        _ => return Alone::No,
     };
+    let factor = mean(others).map_or(1.0, |mean| (single / mean).max(mean / single));
+    let is_one_of_them = next_interval(others).is_some_and(|next| next.holds(single));
+    if factor > figure.plausible_noise().max(margin.ends().1) && !is_one_of_them {
+        Alone::Beyond
+    } else {
+        Alone::Within
+    }
+}
+
+fn direction(ratio: f64) -> Verdict {
+    if ratio > 1.0 { Verdict::Higher } else { Verdict::Lower }
+}
+
+fn standing(figure: Figure, verdict: Verdict) -> Standing {
     match verdict {
         Verdict::Equivalent => Standing::Equivalent,
         Verdict::Undecided => Standing::Undecided,

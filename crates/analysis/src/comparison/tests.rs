@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
-use halfpower_model::BytesPerSecond;
 use halfpower_model::sample::Parallel;
+use halfpower_model::{BytesPerSecond, Origin};
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
@@ -88,13 +88,89 @@ fn one_sample_shows_only_what_no_noise_does() {
 #[test]
 fn the_fault_is_above_the_device_where_only_cached_writes_became_slower() {
     let cells = |slow: f64, direct: f64| {
-        run(&[(flushed(buffered(write(1024))), &around(slow)), (flushed(write(1024)), &around(direct))])
+        run(&[(flushed(buffered(write(1024))), &close(slow)), (flushed(write(1024)), &close(direct))])
     };
     let before = cells(9e7, 8.8e7);
     let above = compared(&before, &cells(1e7, 8.8e7));
     assert!(above.sentence.ends_with("the cause is above the device."), "{}", above.sentence);
     let both = compared(&before, &cells(1e7, 1e7));
     assert!(!both.sentence.contains("above the device"), "{}", both.sentence);
+}
+
+#[test]
+fn one_sample_beside_a_group_that_scatters_as_far_is_undecided() {
+    let of = |before: &[f64], after: &[f64]| {
+        let comparison = compared(&run(&[(read(4), before)]), &run(&[(read(4), after)]));
+        standing_of(&comparison, 0)
+    };
+    assert_eq!(of(&[8.94e7, 9.69e6], &[9.69e6]), Standing::Undecided, "it is one of them");
+    assert_eq!(of(&[9.69e6], &[8.94e7, 9.69e6]), Standing::Undecided);
+    let noisy = [0.6e8, 0.8e8, 1e8, 1.2e8, 1.4e8];
+    assert_eq!(of(&noisy, &[0.5e8]), Standing::Undecided, "one more of these lies between 4.9 MB/s and 195 MB/s");
+    assert_eq!(of(&around(1e8), &[0.5e8]), Standing::Worse);
+    assert_eq!(of(&[0.5e8], &around(1e8)), Standing::Better);
+}
+
+#[test]
+fn processor_time_of_few_ticks_decides_nothing_in_one_sample() {
+    let standing = |of: fn(&mut Sample), elapsed_s: f64| {
+        let make = |cost_us: f64| {
+            let mut made = run(&[(read(4), &[4096.0 * 1000.0])]);
+            let sample = &mut made.samples[0].sample;
+            (sample.elapsed_s, sample.total.requests) = (elapsed_s, (1000.0 * elapsed_s) as u64);
+            of(sample);
+            made.cost(0, |_| cost_us);
+            made
+        };
+        compared(&make(50.0), &make(100.0)).cells[0].change(Figure::ProcessorCost).unwrap().standing
+    };
+    let imported = |sample: &mut Sample| sample.origin = Some(Origin::default());
+    // 0.05 and 0.1 of the time: of 10 s that is 32 ticks of 1/64 s, of 60 s 192.
+    assert_eq!(standing(imported, 10.0), Standing::Undecided);
+    assert_eq!(standing(imported, 60.0), Standing::Worse);
+    assert_eq!(standing(|_| {}, 10.0), Standing::Worse, "the kernel's own sum is exact but for its ends");
+    assert_eq!(standing(|_| {}, 1.0), Standing::Undecided);
+}
+
+#[test]
+fn what_is_past_the_file_cache_is_told_as_far_as_it_is_known() {
+    let cells = |slow: &[f64], direct: &[f64]| run(&[(buffered(write(64)), slow), (write(64), direct)]);
+    let said = |before: Run, after: Run| compared(&before, &after).sentence;
+    let shown = said(cells(&close(9e7), &close(9e7)), cells(&close(1e7), &close(9e7)));
+    assert!(
+        shown.ends_with("Past the file cache no throughput became lower: the cause is above the device."),
+        "{shown}"
+    );
+    let likely = said(cells(&[9e7], &[9e7]), cells(&[1e7], &[8.4e7]));
+    let words = "Past the file cache none fell nearly as far (6.67 % lower at most, undecided): the cause of the largest fall is \
+                 likely above the device.";
+    assert!(likely.ends_with(words), "{likely}");
+    let near = said(cells(&[9e7], &[4e7]), cells(&[5e7], &[3.5e7]));
+    assert!(near.starts_with("Regression") && !near.contains("above the device"), "{near}");
+    let wide = said(cells(&close(9e7), &[1e7, 9e7, 9e7]), cells(&close(1e7), &[9e7, 1e7, 2e7]));
+    assert!(wide.starts_with("Regression") && !wide.contains("above the device"), "{wide}");
+}
+
+#[test]
+fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
+    let apart = |change: fn(&mut Workload)| {
+        let mut other = read(4);
+        change(&mut other);
+        compared(&run(&[(read(4), &[1e8])]), &run(&[(deep(9, write(8)), &[1e8]), (other, &[1e8])])).sentence
+    };
+    let untold = |workload: &mut Workload| workload.unknown = ["ring", "worker_kind"].into_iter().collect();
+    assert_eq!(
+        apart(untold),
+        "Undecided: no workload is in both. The nearest two are apart in ring and worker kind, which one side does not tell."
+    );
+    let both = |workload: &mut Workload| (workload.depth, workload.unknown) = (8, ["ring"].into_iter().collect());
+    assert_eq!(
+        apart(both),
+        "Undecided: no workload is in both. The nearest two are apart in depth, and in ring, which one side does not tell."
+    );
+    // Nobody told the seed and the limits: these are no part of what a workload is.
+    let seed = |workload: &mut Workload| workload.unknown = ["seed", "limits", "interval_s"].into_iter().collect();
+    assert!(!apart(seed).contains("no workload is in both"), "{}", apart(seed));
 }
 
 #[test]

@@ -85,28 +85,48 @@ pub(super) fn words(change: &Change) -> String {
     }
 }
 
-/// Where requests through the file cache became slower and those past it did not: what both pass is ruled out.
+/// Where requests through the file cache became slower and those past it did not: what both pass is ruled out. Shown where
+/// every throughput past it is better or equivalent; likely where some are undecided, but none can have fallen as far.
 fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
-    let throughput = |cell: &&ComparedCell, standing: Standing| {
-        cell.change(Figure::Throughput).is_some_and(|change| change.standing == standing)
+    let throughputs = |direct: bool| {
+        let of_kind = cells.iter().filter(move |cell| cell.workload.buffering.is_direct() == direct);
+        of_kind.filter_map(|cell| Some((cell, cell.change(Figure::Throughput)?)))
     };
     let kind = |workload: &Workload| (workload.operation.reads(), workload.operation.writes());
-    let slower: Vec<&ComparedCell> =
-        cells.iter().filter(|cell| !cell.workload.buffering.is_direct() && throughput(cell, Standing::Worse)).collect();
-    let first = slower.first()?;
-    let direct = || {
-        let alike =
-            |cell: &&ComparedCell| cell.workload.buffering.is_direct() && kind(&cell.workload) == kind(&first.workload);
-        cells.iter().filter(alike)
-    };
-    if direct().count() == 0 || direct().any(|cell| throughput(&cell, Standing::Worse)) {
+    let slower = throughputs(false).filter(|(_, change)| change.standing == Standing::Worse);
+    let (first, fall) = slower.min_by(|one, other| one.1.ratio.value.total_cmp(&other.1.ratio.value))?;
+    let direct: Vec<_> = throughputs(true).filter(|(cell, _)| kind(&cell.workload) == kind(&first.workload)).collect();
+    let lowest = direct.iter().min_by(|one, other| one.1.ratio.value.total_cmp(&other.1.ratio.value))?.1;
+    if direct.iter().any(|(_, change)| change.standing == Standing::Worse) {
         return None;
     }
-    let exceptions: Vec<String> = direct()
-        .flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)))
+    let exceptions: Vec<String> = direct
+        .iter()
+        .flat_map(|(cell, _)| cell.changes.iter().map(move |change| (cell, change)))
         .filter(|(_, change)| change.standing == Standing::Worse)
-        .map(|(cell, change)| format!("{} of {} is {}", change.figure.name(), cell.name, words(change)))
+        .map(|(cell, change)| format!("; but {} of {} is {}", change.figure.name(), cell.name, words(change)))
         .collect();
-    let but = if exceptions.is_empty() { String::new() } else { format!(" (but {})", exceptions.join("; ")) };
-    Some(format!("Past the file cache nothing became slower{but}: the cause is above the device."))
+    let exceptions = exceptions.concat();
+    if direct.iter().all(|(_, change)| change.standing != Standing::Undecided) {
+        return Some(format!(
+            "Past the file cache no throughput became lower{exceptions}: the cause is above the device."
+        ));
+    }
+    let furthest = plausible(fall)?.1;
+    let is_apart = |change: &Change| plausible(change).is_some_and(|(low, _)| low > furthest);
+    let how_far =
+        if lowest.ratio.value < 1.0 { format!("{} at most, undecided", words(lowest)) } else { "undecided".to_owned() };
+    direct.iter().all(|(_, change)| is_apart(change)).then(|| {
+        format!(
+            "Past the file cache none fell nearly as far ({how_far}{exceptions}): the cause of the largest fall is likely \
+             above the device."
+        )
+    })
+}
+
+/// The ratios that a change may stand for; of one sample, those that noise may make of it. None where nothing bounds them.
+fn plausible(change: &Change) -> Option<(f64, f64)> {
+    let noise = change.figure.plausible_noise();
+    let by_noise = || change.single.then_some((change.ratio.value / noise, change.ratio.value * noise));
+    change.ratio.low.zip(change.ratio.high).or_else(by_noise)
 }

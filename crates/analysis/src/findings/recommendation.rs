@@ -44,7 +44,9 @@ fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Vec<Finding> {
     // A warm-up parts cells that cannot be held against one another, and is no part of the advice.
     let distinctions = distinctions(&named, &[Axis::WAYS, &[Axis::Warmup]].concat());
     let advice = |(group, distinction): (&Vec<&Cell<'_>>, &String)| {
-        smallest_of_the_good(group, format!("{subject}{distinction}"), distinction)
+        let has_namesake = distinctions.iter().filter(|other| *other == distinction).count() > 1;
+        let most_of = if has_namesake { most_of(group) } else { String::new() };
+        smallest_of_the_good(group, format!("{subject}{distinction}"), distinction, &most_of)
     };
     groups.iter().zip(&distinctions).filter_map(advice).collect()
 }
@@ -54,8 +56,24 @@ fn words(workload: &Workload) -> String {
     format!("{} requests, {}, {}", workload.request_size, depth(workload), caching(workload))
 }
 
-/// `distinction` tells the candidates from others of the same words.
-fn smallest_of_the_good(candidates: &[&Cell<'_>], subject: String, distinction: &str) -> Option<Finding> {
+/// ` of buffered reads`: what the most is the most of, where others of the same words are advised on apart.
+fn most_of(group: &[&Cell<'_>]) -> String {
+    let workload = group[0].workload;
+    let caching = caching(workload);
+    if group.iter().all(|cell| crate::words::caching(cell.workload) == caching) {
+        format!(" of {caching} {}s", workload.operation)
+    } else {
+        " of those that were measured alike".to_owned()
+    }
+}
+
+/// `distinction` tells the candidates from others of the same words, `most_of` what they are the most of.
+fn smallest_of_the_good(
+    candidates: &[&Cell<'_>],
+    subject: String,
+    distinction: &str,
+    most_of: &str,
+) -> Option<Finding> {
     let best = highest(candidates, Cell::mean_bytes_per_s)?.mean_bytes_per_s();
     let is_good = |cell: &&Cell<'_>| cell.mean_bytes_per_s() >= SHARE_OF_BEST * best;
     let choice = candidates
@@ -81,7 +99,7 @@ fn smallest_of_the_good(candidates: &[&Cell<'_>], subject: String, distinction: 
         code: FindingCode::Recommendation,
         subject,
         reach: reach(workload),
-        sentence: sentence(&format!("{verb} with {how}: {estimate}, {most}")),
+        sentence: sentence(&format!("{verb} with {how}: {estimate}, {most}{most_of}")),
         brief: how,
         estimates: vec![estimate],
         samples: choice.samples(),
@@ -228,8 +246,8 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Read with at least 4 KiB requests, 1 deep, direct: 1 GB/s, the most measured.",
-                "Read with at least 4 KiB requests, 1 deep, buffered: 2 GB/s, the most measured.",
+                "Read with at least 4 KiB requests, 1 deep, direct: 1 GB/s, the most measured of direct reads.",
+                "Read with at least 4 KiB requests, 1 deep, buffered: 2 GB/s, the most measured of buffered reads.",
             ]
         );
     }

@@ -34,6 +34,15 @@ pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { low: mean - half, high: mean + half })
 }
 
+/// Where one more value lies with 95 % confidence if it is of the same as these, which wants them normal; none under two
+/// values. Source: Hahn and Meeker, "Statistical Intervals" (1991), section 4.7.
+pub fn next_interval(values: &[f64]) -> Option<Interval> {
+    let spread = (variance(values)? * (1.0 + 1.0 / values.len() as f64)).sqrt();
+    let half = t_quantile((values.len() - 1) as f64) * spread;
+    let mean = mean(values)?;
+    Some(Interval { low: mean - half, high: mean + half })
+}
+
 /// The mean of a quantity that cannot be negative, so that its interval is cut at zero; none of nothing.
 pub fn mean_estimate(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     let interval = mean_interval(values).map(|interval| Interval { low: interval.low.max(0.0), ..interval });
@@ -55,6 +64,14 @@ mod tests {
 
     /// Differences in hours of sleep, from Student's paper of 1908.
     const SLEEP_H: [f64; 10] = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
+
+    #[test]
+    fn one_more_value_lies_further_than_the_mean() {
+        // Mean 2, variance 1, t(2) = 4.30265: 4.30265 × √(4/3) = 4.96827.
+        let next = next_interval(&[1.0, 2.0, 3.0]).unwrap();
+        assert!((next.high - 6.968_27).abs() < 1e-4 && (next.low + 2.968_27).abs() < 1e-4, "{next:?}");
+        assert!(next_interval(&[1.0]).is_none() && next_interval(&[]).is_none());
+    }
 
     #[test]
     fn quantiles_are_those_of_the_tables() {

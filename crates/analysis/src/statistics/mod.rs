@@ -50,7 +50,7 @@ pub use divisive::divisive_change_points;
 pub use hodges_lehmann::{pseudomedian, shift};
 pub use least_squares::{Equation, Fit, least_squares};
 pub use line::{Line, Point, weighted_line};
-pub use mean::{mean, mean_estimate, mean_interval};
+pub use mean::{mean, mean_estimate, mean_interval, next_interval};
 pub use median::median_estimate;
 pub use rank_tests::{RankMethod, RankTest, mann_whitney, signed_rank};
 pub use ratio::{paired_ratio, ratio_of_means};

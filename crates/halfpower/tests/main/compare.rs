@@ -32,7 +32,7 @@ fn the_collapse_of_buffered_writers_is_named_with_where_it_is_not() {
     for needle in [
         "Regression: sequential write",
         "throughput 9.23 times lower",
-        "the cause is above the device",
+        "the cause of the largest fall is likely above the device",
         "1.76 times lower",
     ] {
         assert!(said.contains(needle), "{needle}: {said}");

@@ -142,7 +142,19 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
 
 impl Setting {
     fn add_to(&self, name: &mut String, workload: &Workload) {
-        *name = format!("{name}, {} {}", self.key, (self.value)(workload));
+        let value = if workload.tells(self.field()) { (self.value)(workload) } else { "not told".to_owned() };
+        *name = format!("{name}, {} {value}", self.key);
+    }
+
+    /// The field of a record that has it.
+    fn field(&self) -> &'static str {
+        match self.key {
+            "interval" => "interval_s",
+            "warmup" => "warmup_s",
+            "size" => "span",
+            "duration" | "requests" | "bytes" => "limits",
+            key => key,
+        }
     }
 }
 
@@ -194,6 +206,23 @@ mod tests {
         assert_eq!(names[0], format!("{plain}, 1 deep, direct, duration 5 s"));
         assert_eq!(names[1], format!("{plain}, 1 deep, direct, duration 7 s"));
         assert_eq!(names[2], format!("{plain}, 2 deep, direct"));
+    }
+
+    #[test]
+    fn what_is_not_told_is_not_given_a_value() {
+        let untold = |fields: &[&str], depth| Workload {
+            submit_batch: 0,
+            limits: Limits { duration: None, requests: None, bytes: None },
+            unknown: fields.iter().copied().collect(),
+            depth,
+            ..workload()
+        };
+        let names = named(&[workload(), untold(&["submit_batch", "limits"], 1)], &[]);
+        assert!(names[0].ends_with("submit_batch 1"), "{names:?}");
+        assert!(names[1].ends_with("submit_batch not told"), "{names:?}");
+        let batched = Workload { submit_batch: 0, ..workload() };
+        let names = named(&[batched, untold(&["limits"], 1)], &[]);
+        assert!(names[0].ends_with("duration 5 s") && names[1].ends_with("duration not told"), "{names:?}");
     }
 
     #[test]

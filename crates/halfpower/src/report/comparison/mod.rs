@@ -31,6 +31,7 @@ fn signed(ratio: f64) -> String {
 fn basis(change: &Change) -> String {
     match (change.ratio.low, change.ratio.high) {
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
+        _ if !change.single => "they scatter too much for an interval".to_owned(),
         _ if change.standing == Standing::Undecided => "one sample".to_owned(),
         _ => format!("one sample, but more than {} times", significant(change.figure.plausible_noise())),
     }

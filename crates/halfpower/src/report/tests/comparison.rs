@@ -2,7 +2,7 @@
 
 use super::stored::{fixed, run};
 use super::{lines, markup, page};
-use crate::report::{Analysed, ComparisonInput, comparison_html};
+use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
 use crate::store::RunKind;
 use halfpower_analysis::comparison::{Comparison, Figure, Margins, compare};
 use halfpower_model::{Bytes, Sample};
@@ -43,6 +43,23 @@ fn a_comparison_says_what_differs_before_it_shows_what_changed() {
     }
     let same = html(&compared(&before, &before));
     assert!(same.contains("Nothing, as far as the samples tell.") && !same.contains("class=\"forest worse\""));
+}
+
+#[test]
+fn an_interval_without_bounds_is_not_told_as_one_sample() {
+    let sample = samples(&run(&fixed())).swap_remove(0);
+    let of = |rates: &[f64]| -> Vec<Sample> {
+        let of = |rate: &f64| {
+            let mut sample = sample.clone();
+            sample.total.bytes_per_s.0 = *rate;
+            sample
+        };
+        rates.iter().map(of).collect()
+    };
+    let several = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7, 9e7])), false, 200);
+    assert!(several.contains("undecided (they scatter too much for an interval)"), "{several}");
+    let single = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7])), false, 200);
+    assert!(single.contains("undecided (one sample)"), "{single}");
 }
 
 #[test]
