@@ -6,6 +6,7 @@ use super::table::cell_names;
 use super::view::unfinished;
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
+use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Reach};
 
 /// What stands where nothing was measured.
