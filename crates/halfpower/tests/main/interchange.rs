@@ -70,6 +70,9 @@ fn a_run_is_written_for_other_programs_too() {
     let none = lab.run(["export", &run, "--format", "hdr"]);
     assert_eq!(none.status, Some(1));
     assert!(none.stderr.contains("left out: sample 1: it failed, or its latencies"), "{}", none.stderr);
+    assert!(none.stderr.contains("nothing was written") && none.stdout.is_empty(), "{}", none.stderr);
+    let none = lab.run(["export", &run, "--format", "hdr", "--output", "none.hdr"]);
+    assert_eq!((none.status, lab.path("none.hdr").exists()), (Some(1), false));
 
     std::fs::create_dir(lab.path("out")).unwrap();
     let files = lab.run(["export", &run, "--format", "fio", "--output", "out"]);
