@@ -86,6 +86,35 @@ fn a_run_is_written_for_other_programs_too() {
 }
 
 #[test]
+fn samples_that_do_not_tell_their_depth_are_no_repetitions() {
+    let lab = Lab::new();
+    let job = |depth: u32, requests: u32| {
+        format!(
+            r#"{{"jobname":"a","groupid":{depth},"job options":{{"iodepth":"{depth}"}},"read":{{"io_bytes":{},
+            "bw":{},"iops":{requests},"runtime":1000,"total_ios":{requests}}}}}"#,
+            requests * 4096,
+            requests * 4
+        )
+    };
+    let jobs = [job(1, 100), job(2, 200), job(4, 300)].join(",");
+    lab.write("f.json", format!(r#"{{"fio version":"fio-3.33","jobs":[{jobs}]}}"#).as_bytes());
+    let run = lab.json(["import", "--json", "f.json"])["run"].to_string();
+    let document = lab.json(["runs", "show", "--json", &run]);
+    assert_eq!(document["analysis"]["cells"].as_array().unwrap().len(), 3);
+    let shown = lab.run(["runs", "show", &run]).stdout;
+    assert!(!shown.contains("depth 0") && !shown.contains('±'), "{shown}");
+}
+
+#[test]
+fn a_file_s_name_cannot_steer_the_list_of_runs() {
+    let lab = Lab::new();
+    lab.write("a\n\u{1b}[31mred.csv", TRACE.as_bytes());
+    lab.json(["import", "--json", "a\n\u{1b}[31mred.csv"]);
+    let listed = lab.run(["runs"]).stdout;
+    assert_eq!((listed.lines().count(), listed.contains('\u{1b}')), (2, false), "{listed:?}");
+}
+
+#[test]
 fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
     let lab = Lab::new();
     lab.write("a.csv", TRACE.as_bytes());

@@ -142,7 +142,15 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
 
 impl Setting {
     fn add_to(&self, name: &mut String, workload: &Workload) {
-        *name = format!("{name}, {} {}", self.key, (self.value)(workload));
+        let field = match self.key {
+            "size" => "span",
+            "duration" | "requests" | "bytes" => "limits",
+            "warmup" => "warmup_s",
+            "interval" => "interval_s",
+            key => key,
+        };
+        let value = if workload.tells(field) { (self.value)(workload) } else { "not known".to_owned() };
+        *name = format!("{name}, {} {value}", self.key);
     }
 }
 
@@ -194,6 +202,16 @@ mod tests {
         assert_eq!(names[0], format!("{plain}, 1 deep, direct, duration 5 s"));
         assert_eq!(names[1], format!("{plain}, 1 deep, direct, duration 7 s"));
         assert_eq!(names[2], format!("{plain}, 2 deep, direct"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_value() {
+        let unknown = ["depth", "limits", "interval_s"].into_iter().collect();
+        let limits = Limits { duration: None, ..workload().limits };
+        let imported = Workload { depth: 0, interval: Nanoseconds(0), limits, unknown, ..workload() };
+        let names = named(&[workload(), imported], &[]);
+        assert!(names[1].contains("depth not known") && names[1].contains("interval not known"), "{}", names[1]);
+        assert!(!names[1].contains(" 0") && !names[1].contains("none"), "{}", names[1]);
     }
 
     #[test]
