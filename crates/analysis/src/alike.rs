@@ -58,6 +58,8 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
         limits: Limits { duration: None, requests: None, bytes: None },
         ..workload.clone()
     };
+    // Nor does it matter which of these is not told.
+    ["seed", "interval_s", "limits"].into_iter().for_each(|field| bare.unknown.tell(field));
     for axis in axes {
         match axis {
             Axis::RequestSize => bare.request_size = Bytes(0),
@@ -122,6 +124,24 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
         words.iter().map(|word| format!(", {word}")).collect()
     };
     (0..named.len()).map(of).collect()
+}
+
+/// The fields that keep two workloads apart for no reason but that one of them does not tell them; none where they differ
+/// in what both tell, or are alike.
+pub(crate) fn untold(one: &Workload, other: &Workload) -> Option<Vec<String>> {
+    let (one_bare, other_bare) = (bare(one, &[]), bare(other, &[]));
+    let (ones, others) = (fields(&one_bare), fields(&other_bare));
+    let both_tell = |key: &str| one_bare.tells(key) && other_bare.tells(key);
+    let spans_part = both_tell("span") && !same_span(one, other);
+    if spans_part || ones.keys().chain(others.keys()).any(|key| both_tell(key) && ones.get(key) != others.get(key)) {
+        return None;
+    }
+    let half = |from: &Workload, to: &Workload| -> Vec<String> {
+        from.unknown.fields().filter(|field| to.tells(field)).map(str::to_owned).collect()
+    };
+    let mut untold = [half(&one_bare, &other_bare), half(&other_bare, &one_bare)].concat();
+    untold.sort_unstable();
+    (!untold.is_empty()).then_some(untold)
 }
 
 /// A workload's fields as a record has them.

@@ -36,6 +36,19 @@ pub(super) struct Group<'a> {
     pub(super) samples: Vec<&'a Sample>,
 }
 
+impl Group<'_> {
+    /// Whether its samples are of one workload as far as anybody knows: of several that do not tell their depth, say, each
+    /// may be of another.
+    pub(super) fn is_of_one_workload(&self) -> bool {
+        self.samples.len() == 1 || self.workload.is_described()
+    }
+}
+
+/// What one side does not tell, of the first workload that would else be on both.
+pub(super) fn untold(before: &[Group<'_>], after: &[Group<'_>]) -> Option<Vec<String>> {
+    before.iter().find_map(|one| after.iter().find_map(|other| crate::alike::untold(one.workload, other.workload)))
+}
+
 /// Samples by workload, in the order of their first ones; those that failed are left out.
 pub(super) fn gather<'a>(samples: &[&'a Sample]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();

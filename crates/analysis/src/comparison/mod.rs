@@ -99,7 +99,8 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
     let mut taken = vec![false; after_cells.len()];
     let (mut cells, mut pairs, mut only_before) = (Vec::new(), Vec::new(), Vec::new());
     for (cell, name) in before_cells.iter().zip(names) {
-        let Some(place) = index.find(cell.workload) else {
+        let of_one = |place: &usize| cell.is_of_one_workload() && after_cells[*place].is_of_one_workload();
+        let Some(place) = index.find(cell.workload).filter(of_one) else {
             only_before.push(name);
             continue;
         };
@@ -110,7 +111,13 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
     let margins = Lookup::new(margins);
     Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
-    let (outcome, sentence) = verdict::of(&cells);
+    let (outcome, mut sentence) = verdict::of(&cells);
+    if cells.is_empty()
+        && let Some(fields) = matching::untold(&before_cells, &after_cells)
+    {
+        let fields = fields.join(", ").replace('_', " ");
+        sentence = format!("{sentence} Some would be, did both sides tell all of this: {fields}.");
+    }
     let differences = environment::differences(before, after);
     Comparison { outcome, sentence, differences, cells, only_before, only_after }
 }
