@@ -28,6 +28,9 @@ use margins::Lookup;
 use matching::{Group, Index, gather};
 use serde::Serialize;
 
+/// What does not keep workloads apart, and so does not name them.
+const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
+
 /// What two groups of samples come to.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
@@ -93,7 +96,7 @@ pub enum Standing {
 pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
     let (before_cells, after_cells) = (gather(before), gather(after));
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
-    let mut names = halfpower_model::workload::names(&all, &[]);
+    let mut names = halfpower_model::workload::names(&all, &NO_PART);
     let after_names = names.split_off(before_cells.len());
     let index = Index::of(after_cells.iter().map(|cell| cell.workload));
     let mut taken = vec![false; after_cells.len()];
