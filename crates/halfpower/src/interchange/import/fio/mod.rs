@@ -164,9 +164,10 @@ fn sample_of(
     if let Some(error) = job.get("error").and_then(Value::as_i64).filter(|error| *error != 0) {
         let words = i32::try_from(error).map(|number| format!(": {}", std::io::Error::from_raw_os_error(number)));
         let message = format!("fio says that the job ended with error {error}{}", words.unwrap_or_default());
-        sample.failure = Some(Failure { code: format!("errno {error}"), message });
-        // That is why.
+        // That is why, where nothing was measured.
         sample.warnings.retain(|warning| warning.code != "nothing_measured");
+        sample.warnings.push(Warning::new("job_failed", message.clone(), "see what the target refuses"));
+        sample.failure = Some(Failure { code: format!("errno {error}"), message });
     }
     Ok(sample)
 }
