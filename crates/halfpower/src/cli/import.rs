@@ -2,6 +2,7 @@
 
 use super::note::NoteArgument;
 use super::{Context, Ending, session};
+use crate::harmless::harmless;
 use crate::interchange::import::{Format, Imported, import};
 use crate::store::{NewRun, RunId, RunKind, Store};
 use clap::Args;
@@ -47,7 +48,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 context.console.warning(&format!("{}: {}; {}", file.display(), warning.message, warning.remedy));
             }
             let plural = if count == 1 { "" } else { "s" };
-            context.console.print(&format!("Run {run}: {count} sample{plural} from {} ({format})", file.display()))?;
+            let from = file.to_string_lossy();
+            context.console.print(&format!("Run {run}: {count} sample{plural} from {} ({format})", harmless(&from)))?;
             continue;
         }
         let document = serde_json::json!({ "run": run.0, "samples": count, "format": format, "warnings": warnings });

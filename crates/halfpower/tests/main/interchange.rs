@@ -109,7 +109,8 @@ fn samples_that_do_not_tell_their_depth_are_no_repetitions() {
 fn a_file_s_name_cannot_steer_the_list_of_runs() {
     let lab = Lab::new();
     lab.write("a\n\u{1b}[31mred.csv", TRACE.as_bytes());
-    lab.json(["import", "--json", "a\n\u{1b}[31mred.csv"]);
+    let imported = lab.run(["import", "a\n\u{1b}[31mred.csv"]).stdout;
+    assert_eq!((imported.lines().count(), imported.contains('\u{1b}')), (1, false), "{imported:?}");
     let listed = lab.run(["runs"]).stdout;
     assert_eq!((listed.lines().count(), listed.contains('\u{1b}')), (2, false), "{listed:?}");
 }
