@@ -1,3 +1,11 @@
 //! The simulated testbed: machines on a virtual clock. Seeded, no globals, no `unsafe`.
-//!
-//! It is empty so far; `docs/ARCHITECTURE.md` says what belongs here.
+
+pub mod disk;
+pub mod file;
+pub mod machine;
+pub mod shipped;
+pub mod station;
+pub mod system;
+mod testbed;
+
+pub use testbed::Simulated;

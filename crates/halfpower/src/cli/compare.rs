@@ -73,7 +73,7 @@ impl fmt::Display for Runs {
 }
 
 fn threshold(text: &str) -> Result<Margin, String> {
-    let wrong = || format!("`{text}` is no share; write one like 5%");
+    let wrong = || format!("`{text}` is no share; write one like 5%, from 0% to below 1000%");
     let percent: f64 = text.strip_suffix('%').ok_or_else(wrong)?.trim().parse().map_err(|_| wrong())?;
     Margin::new(percent / 100.0).filter(|_| percent < 1000.0).ok_or_else(wrong)
 }

@@ -244,15 +244,15 @@ fn measure(
         cancel: &context.cancel,
         progress: &mut |_| {},
     };
-    let Opened { mut host, test_files: made, .. } = session::open(context, site, opening)?;
+    let Opened { mut testbed, test_files: made, .. } = session::open(context, site, opening)?;
     *test_files = made;
     // What was made may be larger than what was asked for where the target grew; resolve on what is there.
-    let workload = spec.resolve(host.describe())?;
+    let workload = spec.resolve(testbed.describe())?;
     let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);
     console.start_bar(length);
     let mut bar = Bar { context, workload: &workload, length };
-    let mut sample = host.measure(&workload, &mut bar, &context.cancel)?;
-    sample.warnings.extend(spec.missed_direct(host.describe(), &workload));
+    let mut sample = testbed.measure(&workload, &mut bar, &context.cancel)?;
+    sample.warnings.extend(spec.missed_direct(testbed.describe(), &workload));
     Ok(sample)
 }
 

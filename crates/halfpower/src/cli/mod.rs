@@ -24,6 +24,7 @@ mod runs;
 mod sample_text;
 mod scrub;
 mod session;
+mod sim;
 mod soak;
 mod study;
 mod targets;
@@ -94,6 +95,7 @@ enum Command {
     Compare(compare::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
+    Sim(sim::Arguments),
     /// Say what this host can and cannot measure, and how to mend it
     Doctor(doctor::Arguments),
 }
@@ -176,6 +178,7 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Compare(arguments) => compare::run(&context, &arguments),
         Command::Export(arguments) => export::run(&context, &arguments),
+        Command::Sim(arguments) => sim::run(&context, &arguments),
         Command::Import(arguments) => import::run(&context, &arguments),
         Command::Doctor(arguments) => doctor::run(&context, &arguments),
     }

@@ -1,7 +1,7 @@
 //! A run from the command line to its report: shared by `run`, `study run` and `study resume`.
 
 use super::{Context, Ending};
-use crate::ground::{Contents, KeptTestFile, Opened, Opening, Site};
+use crate::ground::{Contents, KeptTestFile, Opened, Opening, SIMULATED, Site};
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
@@ -65,7 +65,7 @@ fn measure(
         Err(error) if is_interruption(&error) => return Ok(RunEnd::Interrupted),
         Err(error) => return Err(error),
     };
-    let mut host = opened.host;
+    let mut testbed = opened.testbed;
     *test_files = opened.test_files;
     let mut plan = plan.clone();
     if let Some(written) = opened.filled
@@ -81,7 +81,7 @@ fn measure(
         }
     }
     context.console.start_bar(1);
-    let runner = Runner::new(&plan, run, store, &mut host, &context.cancel)?;
+    let runner = Runner::new(&plan, run, store, &mut *testbed, &context.cancel)?;
     runner.carry_out(&mut Bar { context })
 }
 
@@ -209,7 +209,9 @@ fn kilobytes(bytes: usize) -> String {
 /// When the current directory is gone.
 pub(super) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
     let absolute = |path: &PathBuf| {
-        if path.as_os_str() == NULL_TARGET { Ok(path.clone()) } else { std::path::absolute(path) }
+        let is_no_path =
+            path.as_os_str() == NULL_TARGET || path.to_str().is_some_and(|name| name.starts_with(SIMULATED));
+        if is_no_path { Ok(path.clone()) } else { std::path::absolute(path) }
     };
     targets.iter().map(|path| Ok(absolute(path)?.to_string_lossy().into_owned())).collect()
 }

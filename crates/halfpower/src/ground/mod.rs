@@ -21,6 +21,7 @@ use crate::store::TestFile;
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, TargetFacts, TargetKind};
+use halfpower_sim::shipped;
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.
@@ -29,6 +30,9 @@ const LEAST_TEST_FILE: Bytes = Bytes(64 << 20);
 const DEFAULT_TEST_FILE: Bytes = Bytes(1 << 30);
 /// Most targets: what a transfer can name, and more than anybody has.
 const MOST_TARGETS: usize = 1024;
+
+/// How the name of a simulated volume begins: `sim:MACHINE:VOLUME`.
+pub(crate) const SIMULATED: &str = "sim:";
 
 /// What the user said about the targets.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +55,22 @@ pub(crate) struct Wish {
     pub(crate) held: Vec<TestFile>,
 }
 
+/// A volume of a machine that ships, `MACHINE:VOLUME`.
+fn simulated_site(name: &str) -> anyhow::Result<Site> {
+    let known = || shipped::machines().collect::<Vec<_>>().join(", ");
+    let Some((machine, volume)) = name.rsplit_once(':') else {
+        let message = format!(
+            "{SIMULATED}{name} names no volume; write {SIMULATED}MACHINE:VOLUME, with a machine of {}",
+            known()
+        );
+        return Err(UsageError(message).into());
+    };
+    match shipped::testbed(machine, volume) {
+        Some(made) => Ok(Site::simulated(made.map_err(|error| UsageError(error.to_string()))?)),
+        None => Err(UsageError(format!("no simulated machine is called {machine}; there are {}", known())).into()),
+    }
+}
+
 /// Looks at what the user named.
 ///
 /// # Errors
@@ -59,6 +79,13 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
     let files = wish.files.unwrap_or(1);
     if files == 0 {
         return Err(UsageError("--files is 0; give at least 1".to_owned()).into());
+    }
+    if let Some(simulated) = wish.targets.iter().find_map(|target| target.to_str()?.strip_prefix(SIMULATED)) {
+        if wish.targets.len() > 1 {
+            let message = format!("{SIMULATED}{simulated} takes no other targets beside it; name it alone");
+            return Err(UsageError(message).into());
+        }
+        return simulated_site(simulated);
     }
     refuse_same(&wish.targets).map_err(|error| UsageError(error.to_string()))?;
     refuse_same_names(&wish.targets)?;

@@ -7,7 +7,8 @@ use crate::store::{self, RunId, Store};
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Cancel, Environment, FileState, GivenPeak, TargetFacts, Workload, random};
+use halfpower_model::{Bytes, Cancel, Environment, FileState, GivenPeak, TargetFacts, Testbed, Workload, random};
+use halfpower_sim::Simulated;
 use std::path::Path;
 
 /// Part of a run's seed that draws the test files' bytes.
@@ -22,12 +23,14 @@ pub(crate) struct Site {
     pub(crate) notes: Vec<Warning>,
     /// What levels below the targets advertise, by the user's word.
     peaks: Vec<GivenPeak>,
+    /// The machine that the targets are of, where it is no host.
+    simulated: Option<Simulated>,
 }
 
 /// Open targets.
 pub(crate) struct Opened {
     /// The testbed on them.
-    pub(crate) host: Host,
+    pub(crate) testbed: Box<dyn Testbed>,
     /// The files that were made for the run and go with it.
     pub(crate) test_files: Vec<KeptTestFile>,
     /// Bytes that were written before; none when nothing had to be.
@@ -65,7 +68,16 @@ impl Contents {
 
 impl Site {
     pub(super) fn new(places: Vec<Place>, notes: Vec<Warning>, peaks: Vec<GivenPeak>) -> Self {
-        Site { places, notes, peaks }
+        Site { places, notes, peaks, simulated: None }
+    }
+
+    /// Volumes of a machine that is simulated.
+    pub(super) fn simulated(machine: Simulated) -> Self {
+        let targets = machine.describe().all_targets();
+        // Nothing is there that could be lost.
+        let place = |facts: &TargetFacts| Place::as_it_is(Path::new(&facts.path), facts.clone(), Access::Overwrite);
+        let places = targets.map(place).collect();
+        Site { places, notes: Vec::new(), peaks: Vec::new(), simulated: Some(machine) }
     }
 
     /// Every target, in order.
@@ -80,6 +92,9 @@ impl Site {
 
     /// The host and the targets as they will be.
     pub(crate) fn environment(&self) -> Environment {
+        if let Some(machine) = &self.simulated {
+            return machine.describe().clone();
+        }
         let mut facts = self.places.iter().map(|place| match place.making {
             Making::Nothing => place.facts.clone(),
             // What lies there now says nothing of what will.
@@ -141,7 +156,8 @@ impl Site {
         let reads = workloads.filter(|workload| workload.operation.reads());
         let part = |workload: &Workload| workload.layout.part(workload.span, self.places.len() as u32);
         let Some(most) = reads.map(part).max() else { return Ok(()) };
-        for place in self.places.iter().filter(|place| place.making == Making::Nothing) {
+        let host = self.places.iter().filter(|_| self.simulated.is_none());
+        for place in host.filter(|place| place.making == Making::Nothing) {
             Target::open(&place.path, Access::Read)?.refuse_holes(most)?;
         }
         Ok(())
@@ -158,6 +174,9 @@ impl Site {
     /// # Errors
     /// When there is no room, no permission, or it was interrupted; then nothing stays that was not there before.
     pub(crate) fn open(&self, mut opening: Opening<'_>) -> anyhow::Result<Opened> {
+        if let Some(machine) = &self.simulated {
+            return Ok(Opened { testbed: Box::new(machine.clone()), test_files: Vec::new(), filled: None });
+        }
         let mut made = Made::default();
         let opened = self.make_and_open(&mut opening, &mut made);
         // What was left and did not suit has gone to nobody.
@@ -168,7 +187,7 @@ impl Site {
             Ok(mut host) => {
                 host.give_peaks(&self.peaks);
                 made.named.into_iter().for_each(|file| drop(file.keep()));
-                Ok(Opened { host, test_files: made.test_files, filled: made.filled })
+                Ok(Opened { testbed: Box::new(host), test_files: made.test_files, filled: made.filled })
             }
             Err(error) => {
                 // The first thing that went wrong says the most; a file that stays is in the store's list.

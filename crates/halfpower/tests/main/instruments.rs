@@ -139,10 +139,20 @@ fn burn_a_quarter(stop: &AtomicBool) -> f64 {
     (seconds(cpu_time()) - before) / wall.elapsed().as_secs_f64()
 }
 
+/// Seconds that programs of low priority have had so far, whosever they are.
+fn nice_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let ticks: f64 = text.split_ascii_whitespace().nth(2).and_then(|ticks| ticks.parse().ok()).unwrap_or(0.0);
+    ticks / rustix::param::clock_ticks_per_second() as f64
+}
+
 #[test]
 fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
     let lab = Lab::new();
     let stop = AtomicBool::new(false);
+    let before_s = nice_s();
+    std::thread::sleep(Duration::from_millis(300));
+    let others_s = nice_s() - before_s;
     let (burnt, reading) = std::thread::scope(|scope| {
         let burner = scope.spawn(|| burn_a_quarter(&stop));
         let reading = lab.json(["soak", "2", "--json", "--no-store"]);
@@ -158,10 +168,13 @@ fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
     let seen = figure("busy_share") * all;
     assert!(burnt > 0.05 && seen > burnt - 0.03, "burnt {burnt}, seen {seen}");
     let account = |name: &str| reading["figures"]["account"][name].as_f64().unwrap();
+    assert!(processors.iter().all(|processor| processor["counts_per_s"].as_f64().unwrap() > 1000.0));
+    if others_s > 0.01 {
+        return skip("other programs of low priority are at work, and the kernel counts them with the loops");
+    }
     let loops = account("nice_s") / account("wall_s");
     let soaked = all - seen;
     assert!((soaked - loops).abs() < 0.1 * all, "soaked {soaked}, nice {loops} of {all}");
-    assert!(processors.iter().all(|processor| processor["counts_per_s"].as_f64().unwrap() > 1000.0));
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod price;
 mod pyramid;
 mod refusal;
 mod safety;
+mod sim;
 mod support;
 mod survey;
 mod targets;

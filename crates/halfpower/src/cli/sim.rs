@@ -1,0 +1,97 @@
+//! `halfpower sim`: the simulated machines.
+
+use super::{Context, Ending, UsageError};
+use clap::{Args, Subcommand};
+use halfpower_sim::file::MachineFile;
+use halfpower_sim::shipped::{machine_text, machines};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// List and show the simulated machines
+///
+/// Their volumes are targets of io, run and study run: sim:MACHINE:VOLUME.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  halfpower sim list
+  halfpower sim show win2k-pentium3
+  halfpower io sim:win2k-pentium3:atlas-1 --pattern random --request-size 8KiB \\
+      --depth 8 --buffering direct --duration 60s";
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Every machine with its volumes
+    List,
+    /// A machine's file, with the source of its figures
+    Show {
+        /// Which
+        machine: String,
+    },
+}
+
+/// A machine as `--json` prints it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    machine: &'a str,
+    description: String,
+    volumes: Vec<ListedVolume>,
+}
+
+#[derive(Serialize)]
+struct ListedVolume {
+    target: String,
+    description: String,
+}
+
+pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    match &arguments.action {
+        Action::List => list(context),
+        Action::Show { machine } => show(context, machine),
+    }
+}
+
+fn list(context: &Context) -> anyhow::Result<Ending> {
+    let mut listed = Vec::new();
+    for machine in machines() {
+        let file = MachineFile::parse(machine, machine_text(machine).unwrap_or_default())?;
+        let volume = |(name, description): (&str, &str)| ListedVolume {
+            target: format!("sim:{machine}:{name}"),
+            description: description.to_owned(),
+        };
+        let volumes = file.volumes().map(volume).collect();
+        listed.push(Listed { machine, description: file.description.clone(), volumes });
+    }
+    if context.global.json {
+        context.console.print_json(&listed)?;
+        return Ok(Ending::Done);
+    }
+    let mut text = String::new();
+    for Listed { machine, description, volumes } in &listed {
+        let _ = writeln!(text, "{machine}: {description}");
+        let width = volumes.iter().map(|volume| volume.target.len()).max().unwrap_or(0);
+        for ListedVolume { target, description } in volumes {
+            let _ = writeln!(text, "  {target:width$}  {description}");
+        }
+    }
+    context.console.print(&text)?;
+    Ok(Ending::Done)
+}
+
+fn show(context: &Context, machine: &str) -> anyhow::Result<Ending> {
+    let Some(text) = machine_text(machine) else {
+        let known = machines().collect::<Vec<_>>().join(", ");
+        return Err(UsageError(format!("no simulated machine is called {machine}; there are {known}")).into());
+    };
+    if context.global.json {
+        context.console.print_json(&serde_json::json!({ "machine": machine, "text": text }))?;
+    } else {
+        context.console.print(text)?;
+    }
+    Ok(Ending::Done)
+}

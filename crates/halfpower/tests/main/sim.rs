@@ -1,0 +1,49 @@
+//! Simulated machines as targets: the road of a host, with the same record at its end.
+
+use crate::support::{Lab, assert_refusal};
+
+const ATLAS: &str = "sim:win2k-pentium3:atlas-1";
+
+#[test]
+fn a_machine_takes_a_workload_and_gives_the_same_record_each_time() {
+    let lab = Lab::new();
+    let io = ["io", ATLAS, "--pattern=random", "--request-size=8KiB", "--depth=4", "--buffering=direct"];
+    let record = || lab.json([&io[..], &["--duration=60s", "--seed=5", "--json"]].concat());
+    let (mut one, other) = (record(), record());
+    assert_eq!(one, other);
+    assert_eq!(one["environment"]["target"]["kind"], "simulated");
+    assert_eq!(one["elapsed_s"], 60.0, "on a virtual clock");
+    let rate = one["total"]["requests_per_s"].take().as_f64().unwrap();
+    assert!((110.0..150.0).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_survey_runs_on_a_machine() {
+    let lab = Lab::new();
+    let document = lab.json(["run", "--quick", ATLAS, "--no-report", "--json"]);
+    let cells = document["analysis"]["cells"].as_array().unwrap();
+    assert!(cells.len() > 20, "{}", cells.len());
+}
+
+#[test]
+fn what_there_is_not_is_told() {
+    let lab = Lab::new();
+    let refused = |arguments: &[&str], status, needle| {
+        assert_refusal(&lab.run([&["io"][..], arguments].concat()), status, needle, arguments[0]);
+    };
+    refused(&["sim:win2k-pentium3:atlas-9"], 2, "it has atlas-1, atlas-1-nocache");
+    refused(&["sim:cray-1:x"], 2, "there are win2k-pentium3");
+    refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
+    refused(&[ATLAS, "file"], 2, "name it alone");
+    refused(&[ATLAS, "--buffering=buffered"], 1, "say --buffering direct");
+}
+
+#[test]
+fn machines_are_listed_and_shown() {
+    let lab = Lab::new();
+    let machines = lab.json(["sim", "list", "--json"]);
+    let targets = machines[0]["volumes"].as_array().unwrap().iter().map(|volume| volume["target"].as_str().unwrap());
+    assert!(targets.clone().any(|target| target == ATLAS), "{:?}", targets.collect::<Vec<_>>());
+    let text = lab.json(["sim", "show", "win2k-pentium3", "--json"])["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("[drive.atlas-10k]"));
+}

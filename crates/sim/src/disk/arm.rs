@@ -1,0 +1,190 @@
+//! The arm over the turning medium: how long it takes to reach a block and to pass over some.
+//!
+//! An access is the seek (or the switch to another head), the settling that writing needs on top, the wait until the first
+//! block comes by, and the passage over the blocks with the shifts of the tracks between them. A drive with zero-latency
+//! access begins in the middle of what it is to read of the first track and takes the rest as it comes by again.
+//! Source: Ruemmler and Wilkes (1994); Worthington, Ganger, Patt and Wilkes, "On-line extraction of SCSI disk drive
+//! parameters" (1995).
+
+use super::geometry::{Geometry, Place};
+use super::seek::SeekCurve;
+
+/// What moves and turns.
+#[derive(Clone, Debug)]
+pub struct Mechanics {
+    /// Where the blocks lie.
+    pub geometry: Geometry,
+    /// The arm's times.
+    pub seeks: SeekCurve,
+    /// A turn, in nanoseconds.
+    pub turn_ns: f64,
+    /// To another head of the same cylinder.
+    pub head_switch_ns: u64,
+    /// What writing waits beyond a seek or a switch.
+    pub write_settle_ns: u64,
+    /// Whether a track is read from wherever the head comes down.
+    pub zero_latency: bool,
+}
+
+/// Whether the medium is read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the medium.
+    Read,
+    /// To it.
+    Write,
+}
+
+/// Where the arm is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position {
+    /// Over which cylinder.
+    pub cylinder: u32,
+    /// With which head.
+    pub head: u32,
+}
+
+/// One passage over blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Access {
+    /// When the first of them comes under the head.
+    pub begins_ns: u64,
+    /// When the last has passed.
+    pub ends_ns: u64,
+    /// Where the arm is then.
+    pub position: Position,
+}
+
+/// Angles nearer than this are the same: what continues a stream waits for nothing.
+const SAME_ANGLE: f64 = 1e-6;
+
+impl Mechanics {
+    /// How long until the first block of a place comes by, for an arm that leaves `from` at `now_ns`, in turns; and how
+    /// much of it is the arm's movement.
+    fn approach(&self, from: Position, now_ns: u64, place: &Place, direction: Direction) -> (f64, f64) {
+        let distance = from.cylinder.abs_diff(place.cylinder);
+        let mut moving_ns = match (distance, from.head == place.head) {
+            (0, true) => 0,
+            (0, false) => self.head_switch_ns,
+            (distance, _) => self.seeks.time_ns(distance),
+        };
+        if direction == Direction::Write && moving_ns > 0 {
+            moving_ns += self.write_settle_ns;
+        }
+        let moving = moving_ns as f64 / self.turn_ns;
+        (moving, wait(now_ns as f64 / self.turn_ns + moving, place.turns))
+    }
+
+    /// How long until the first block comes by, in nanoseconds.
+    pub fn positioning_ns(&self, from: Position, now_ns: u64, place: &Place, direction: Direction) -> u64 {
+        let (moving, waiting) = self.approach(from, now_ns, place, direction);
+        ((moving + waiting) * self.turn_ns) as u64
+    }
+
+    /// Passes over `count` blocks from `place` on, which is that of `block`.
+    pub fn access(
+        &self,
+        from: Position,
+        now_ns: u64,
+        block: u64,
+        place: &Place,
+        count: u64,
+        direction: Direction,
+    ) -> Access {
+        let last = block + count.max(1) - 1;
+        let end = self.geometry.place(last);
+        let after = end.turns + 1.0 / f64::from(end.sectors);
+        let (moving, waiting) = self.approach(from, now_ns, place, direction);
+        let arrives = now_ns as f64 / self.turn_ns + moving;
+        let on_first_track = u64::from(place.sectors - place.sector).min(count);
+        let first_track = on_first_track as f64 / f64::from(place.sectors);
+        let (begins, ends) = if self.zero_latency && waiting > 1.0 - first_track {
+            // The head comes down inside of what is wanted: a whole turn takes all that is on this track.
+            let turned = arrives + 1.0;
+            if on_first_track == count {
+                (arrives, turned)
+            } else {
+                let next = self.geometry.place(block + on_first_track);
+                (arrives, turned + wait(turned, next.turns) + (after - next.turns))
+            }
+        } else {
+            (arrives + waiting, arrives + waiting + (after - place.turns))
+        };
+        let position = Position { cylinder: end.cylinder, head: end.head };
+        let at = |turns: f64| (turns * self.turn_ns).round() as u64;
+        Access { begins_ns: at(begins), ends_ns: at(ends), position }
+    }
+}
+
+/// From one angle to another, in turns: from 0 to just below 1.
+fn wait(from: f64, to: f64) -> f64 {
+    let turns = to - from;
+    let waiting = turns - turns.floor();
+    if waiting > 1.0 - SAME_ANGLE { 0.0 } else { waiting }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::disk::geometry::tests::zone;
+
+    /// Ten sectors a track and a turn of 10 ms: a sector passes in 1 ms.
+    pub(crate) fn slow(zero_latency: bool) -> Mechanics {
+        Mechanics {
+            geometry: Geometry::new(2, 100, &[zone(0, 10, 2, 3)]).unwrap(),
+            seeks: SeekCurve::measured(100, &[(1, 2.0), (99, 11.8)]).unwrap(),
+            turn_ns: 10e6,
+            head_switch_ns: 1_000_000,
+            write_settle_ns: 500_000,
+            zero_latency,
+        }
+    }
+
+    fn access(drive: &Mechanics, now_ms: f64, block: u64, count: u64, direction: Direction) -> (f64, f64) {
+        let place = drive.geometry.place(block);
+        let access = drive.access(Position::default(), (now_ms * 1e6) as u64, block, &place, count, direction);
+        (access.begins_ns as f64 / 1e6, access.ends_ns as f64 / 1e6)
+    }
+
+    #[test]
+    fn an_access_by_hand() {
+        let drive = slow(false);
+        // On the track: sector 4 comes by at 4 ms, and two of them pass in 2.
+        assert_eq!(access(&drive, 0.0, 4, 2, Direction::Read), (4.0, 6.0));
+        // Just gone: a turn less half a sector.
+        assert_eq!(access(&drive, 4.5, 4, 2, Direction::Read), (14.0, 16.0));
+        // The next head: 1 ms of switching, and its first sector is at 12 ms.
+        assert_eq!(access(&drive, 0.0, 10, 1, Direction::Read), (2.0, 3.0));
+        // Over the end of a track: eight, the shift of two, and two more.
+        assert_eq!(access(&drive, 0.0, 2, 10, Direction::Read), (2.0, 14.0));
+        // One cylinder on: 2 ms of seeking; block 20 is at 25 sectors, that is 5 of a turn.
+        assert_eq!(access(&drive, 0.0, 20, 1, Direction::Read), (5.0, 6.0));
+        assert_eq!(access(&drive, 3.2, 20, 1, Direction::Read), (15.0, 16.0), "2 ms are too many");
+        assert_eq!(access(&drive, 2.7, 20, 1, Direction::Write), (15.0, 16.0), "so is what writing needs");
+        assert_eq!(access(&drive, 2.7, 20, 1, Direction::Read), (5.0, 6.0));
+    }
+
+    #[test]
+    fn zero_latency_takes_a_turn_at_the_most() {
+        let drive = slow(true);
+        // Sectors 2 to 7 wanted, the head comes down on 4.
+        assert_eq!(access(&drive, 4.0, 2, 6, Direction::Read), (4.0, 14.0));
+        assert_eq!(access(&slow(false), 4.0, 2, 6, Direction::Read), (12.0, 18.0));
+        assert_eq!(access(&drive, 0.0, 2, 6, Direction::Read), (2.0, 8.0), "outside of what is wanted nothing changes");
+        // Sectors 2 to 9 and two of the next track, which begin at 12: a turn from 4, and on to 22.
+        assert_eq!(access(&drive, 4.0, 2, 10, Direction::Read), (4.0, 24.0));
+    }
+
+    #[test]
+    fn a_stream_goes_on_without_a_wait() {
+        let drive = slow(false);
+        let (mut from, mut now, mut block) = (Position::default(), 0, 0);
+        while block < 1900 {
+            let place = drive.geometry.place(block);
+            let access = drive.access(from, now, block, &place, 7, Direction::Read);
+            (from, now, block) = (access.position, access.ends_ns, block + 7);
+            let streamed = drive.geometry.turns_after(block - 1) * drive.turn_ns;
+            assert!((now as f64 - streamed).abs() < 2000.0, "{block}: {now} against {streamed}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Where the blocks of a disk lie: zones of cylinders with as many sectors a track, tracks shifted against one another so
+//! that a head switch or a seek to the next cylinder costs the shift and not a turn.
+//!
+//! Everything is told by one figure, the *stream position* S of a block: how many turns of the platter pass from block 0 to
+//! this one when the medium is read in order, the shifts included. The angle of a block is the fraction of S, the time to
+//! stream from one block to another is the difference of theirs, and both cost arithmetic, however many tracks lie between.
+//! Source: Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27 (1994).
+
+use std::fmt;
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: u64 = 512;
+
+/// A zone as a data sheet or an extraction gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Zone {
+    /// Its first cylinder, from the outside.
+    pub first_cylinder: u32,
+    /// Sectors of each of its tracks.
+    pub sectors: u32,
+    /// By how many sectors the next track of a cylinder begins later.
+    pub track_skew: u32,
+    /// By how many sectors the first track of the next cylinder begins later.
+    pub cylinder_skew: u32,
+    /// Sectors kept for replacement at its end.
+    pub spare_sectors: u32,
+}
+
+/// The blocks of a disk and where they lie.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    surfaces: u32,
+    cylinders: u32,
+    blocks: u64,
+    zones: Vec<Laid>,
+}
+
+/// A zone with what is counted up to it.
+#[derive(Clone, Copy, Debug)]
+struct Laid {
+    first_block: u64,
+    first_cylinder: u32,
+    sectors: u32,
+    sectors_per_cylinder: u32,
+    track_skew: u32,
+    /// Shift over a whole cylinder: its head switches and the step to the next.
+    skew_per_cylinder: u32,
+    /// Stream position of its first block.
+    start_turns: f64,
+}
+
+/// Where a block lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Which cylinder, from the outside.
+    pub cylinder: u32,
+    /// Which surface.
+    pub head: u32,
+    /// Sectors of its track.
+    pub sectors: u32,
+    /// Its sector on the track, from 0.
+    pub sector: u32,
+    /// Its stream position.
+    pub turns: f64,
+}
+
+/// What is wrong with a description.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GeometryError {
+    /// There is nothing to lie anywhere.
+    #[error("a disk needs at least one surface, one cylinder and one zone that begins at cylinder 0")]
+    Empty,
+    /// The zones are not in order.
+    #[error(
+        "zone {number} begins at cylinder {cylinder}; zones go from the outside inwards, each within the {cylinders} cylinders"
+    )]
+    Order {
+        /// Which, from 1.
+        number: usize,
+        /// Where it begins.
+        cylinder: u32,
+        /// Of the disk.
+        cylinders: u32,
+    },
+    /// A track without sectors, or a shift beyond a turn.
+    #[error(
+        "zone {number}: {sectors} sectors a track with shifts of {track_skew} and {cylinder_skew}; shifts are below the sectors"
+    )]
+    Track {
+        /// Which, from 1.
+        number: usize,
+        /// A track.
+        sectors: u32,
+        /// To the next track.
+        track_skew: u32,
+        /// To the next cylinder.
+        cylinder_skew: u32,
+    },
+}
+
+impl Geometry {
+    /// Lays the zones out.
+    ///
+    /// # Errors
+    /// When the description contradicts itself.
+    pub fn new(surfaces: u32, cylinders: u32, zones: &[Zone]) -> Result<Geometry, GeometryError> {
+        if surfaces == 0 || cylinders == 0 || zones.first().is_none_or(|zone| zone.first_cylinder != 0) {
+            return Err(GeometryError::Empty);
+        }
+        let mut laid = Vec::with_capacity(zones.len());
+        let (mut blocks, mut turns) = (0_u64, 0.0_f64);
+        for (index, zone) in zones.iter().enumerate() {
+            let number = index + 1;
+            let end = zones.get(index + 1).map_or(cylinders, |next| next.first_cylinder);
+            if end <= zone.first_cylinder || end > cylinders {
+                return Err(GeometryError::Order { number, cylinder: zone.first_cylinder, cylinders });
+            }
+            let Zone { sectors, track_skew, cylinder_skew, .. } = *zone;
+            if sectors == 0 || track_skew >= sectors || cylinder_skew >= sectors {
+                return Err(GeometryError::Track { number, sectors, track_skew, cylinder_skew });
+            }
+            let count = end - zone.first_cylinder;
+            let of_zone = Laid {
+                first_block: blocks,
+                first_cylinder: zone.first_cylinder,
+                sectors,
+                sectors_per_cylinder: sectors * surfaces,
+                track_skew,
+                skew_per_cylinder: (surfaces - 1) * track_skew + cylinder_skew,
+                start_turns: turns,
+            };
+            let room = u64::from(of_zone.sectors_per_cylinder) * u64::from(count);
+            blocks += room.saturating_sub(u64::from(zone.spare_sectors));
+            turns += f64::from(count) * of_zone.turns_per_cylinder();
+            laid.push(of_zone);
+        }
+        Ok(Geometry { surfaces, cylinders, blocks, zones: laid })
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// How many cylinders there are.
+    pub fn cylinders(&self) -> u32 {
+        self.cylinders
+    }
+
+    /// Where a block lies; one beyond the last is taken as the last.
+    pub fn place(&self, block: u64) -> Place {
+        let block = block.min(self.blocks.saturating_sub(1));
+        let zone = &self.zones[self.zones.partition_point(|zone| zone.first_block <= block) - 1];
+        let within = block - zone.first_block;
+        let cylinder = within / u64::from(zone.sectors_per_cylinder);
+        let of_cylinder = (within % u64::from(zone.sectors_per_cylinder)) as u32;
+        let (head, sector) = (of_cylinder / zone.sectors, of_cylinder % zone.sectors);
+        Place {
+            cylinder: zone.first_cylinder + cylinder as u32,
+            head,
+            sectors: zone.sectors,
+            sector,
+            turns: zone.start_turns
+                + cylinder as f64 * zone.turns_per_cylinder()
+                + f64::from(of_cylinder + head * zone.track_skew) / f64::from(zone.sectors),
+        }
+    }
+
+    /// Stream position just after a block: where its last sector has passed under the head.
+    pub fn turns_after(&self, block: u64) -> f64 {
+        let place = self.place(block);
+        place.turns + 1.0 / f64::from(place.sectors)
+    }
+
+    /// How many blocks of the medium, from block 0, have passed whole at a stream position: the inverse of
+    /// [`turns_after`](Geometry::turns_after).
+    pub fn blocks_before(&self, turns: f64) -> u64 {
+        // Positions are sums of fractions: a block that ends at this very position may be a few rounding errors beyond.
+        let turns = turns + 1e-9;
+        if turns <= 0.0 {
+            return 0;
+        }
+        let number = self.zones.partition_point(|zone| zone.start_turns <= turns);
+        let zone = &self.zones[number.saturating_sub(1)];
+        let within = turns - zone.start_turns;
+        let cylinder = (within / zone.turns_per_cylinder()).floor();
+        let of_cylinder = (within - cylinder * zone.turns_per_cylinder()) * f64::from(zone.sectors);
+        let track = zone.sectors + zone.track_skew;
+        let head = ((of_cylinder / f64::from(track)) as u32).min(self.surfaces - 1);
+        let sector = ((of_cylinder - f64::from(head * track)) as u32).min(zone.sectors);
+        let passed = cylinder as u64 * u64::from(zone.sectors_per_cylinder) + u64::from(head * zone.sectors + sector);
+        let end = self.zones.get(number).map_or(self.blocks, |next| next.first_block);
+        (zone.first_block + passed).min(end)
+    }
+}
+
+impl Laid {
+    fn turns_per_cylinder(&self) -> f64 {
+        f64::from(self.sectors_per_cylinder + self.skew_per_cylinder) / f64::from(self.sectors)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cylinder {}, head {}, sector {} of {}", self.cylinder, self.head, self.sector, self.sectors)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn zone(first_cylinder: u32, sectors: u32, track_skew: u32, cylinder_skew: u32) -> Zone {
+        Zone { first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors: 0 }
+    }
+
+    /// Two surfaces, three cylinders of ten sectors and two of eight.
+    fn small() -> Geometry {
+        Geometry::new(2, 5, &[zone(0, 10, 2, 3), zone(3, 8, 1, 2)]).unwrap()
+    }
+
+    #[test]
+    fn blocks_lie_where_a_hand_puts_them() {
+        let disk = small();
+        assert_eq!(disk.blocks(), 3 * 20 + 2 * 16);
+        let at = |block| {
+            let place = disk.place(block);
+            (place.cylinder, place.head, place.sector, (place.turns * 40.0).round() as u32)
+        };
+        assert_eq!(at(0), (0, 0, 0, 0));
+        assert_eq!(at(9), (0, 0, 9, 36));
+        // A turn and two of ten sectors.
+        assert_eq!(at(10), (0, 1, 0, 48));
+        // Two turns, two and three of ten.
+        assert_eq!(at(20), (1, 0, 0, 100));
+        // Three cylinders of 2.5 turns.
+        assert_eq!(at(60), (3, 0, 0, 300));
+        // A turn and one of eight.
+        assert_eq!(at(68), (3, 1, 0, 345));
+        assert_eq!(disk.place(1 << 40), disk.place(91), "beyond the end is the end");
+    }
+
+    #[test]
+    fn spares_are_not_blocks() {
+        let disk = Geometry::new(1, 2, &[Zone { spare_sectors: 3, ..zone(0, 10, 0, 1) }, zone(1, 8, 0, 1)]).unwrap();
+        assert_eq!(disk.blocks(), 7 + 8);
+        assert_eq!((disk.place(6).cylinder, disk.place(7).cylinder), (0, 1));
+    }
+
+    #[test]
+    fn contradictions_are_told() {
+        let error = |surfaces, cylinders, zones: &[Zone]| Geometry::new(surfaces, cylinders, zones).unwrap_err();
+        assert_eq!(error(0, 5, &[zone(0, 10, 0, 0)]), GeometryError::Empty);
+        assert_eq!(error(1, 5, &[zone(1, 10, 0, 0)]), GeometryError::Empty);
+        assert!(
+            error(1, 5, &[zone(0, 10, 0, 0), zone(5, 8, 0, 0)]).to_string().starts_with("zone 2 begins at cylinder 5")
+        );
+        assert!(error(1, 5, &[zone(0, 10, 10, 0)]).to_string().starts_with("zone 1: 10 sectors a track"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_has_passed_is_what_lies_before(sectors in 5_u32..40, skew in 0_u32..5, surfaces in 1_u32..5, share in 0.0_f64..1.0) {
+            let zones = [zone(0, sectors, skew, skew), zone(3, sectors - 2, skew.min(sectors - 3), skew.min(sectors - 3))];
+            let disk = Geometry::new(surfaces, 6, &zones).unwrap();
+            let block = (share * disk.blocks() as f64) as u64;
+            prop_assert_eq!(disk.blocks_before(disk.turns_after(block)), block + 1);
+            let just_before = disk.turns_after(block) - 0.5 / f64::from(sectors);
+            prop_assert_eq!(disk.blocks_before(just_before), block);
+            let after = disk.turns_after(block);
+            prop_assert!(block + 1 == disk.blocks() || disk.place(block + 1).turns >= after - 1e-9);
+        }
+    }
+}

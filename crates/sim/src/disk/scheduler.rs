@@ -1,0 +1,104 @@
+//! Which of the waiting requests is next.
+//!
+//! Sources: Denning, "Effects of scheduling on file memory operations" (1967) for the shortest seek; Merten (1970) for the
+//! circular scan; Seltzer, Chen and Ousterhout, "Disk scheduling revisited" (1990) and Jacobson and Wilkes (1991) for the
+//! shortest positioning time.
+
+use super::arm::{Direction, Mechanics, Position};
+use super::geometry::Place;
+
+/// The order in which waiting requests are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheduler {
+    /// As they came.
+    #[default]
+    Fcfs,
+    /// Upwards from where the arm is, then again from the lowest.
+    CLook,
+    /// The fewest cylinders away.
+    Sstf,
+    /// The shortest time until the first block comes by.
+    Sptf,
+}
+
+impl Scheduler {
+    /// The word in a machine file.
+    pub const WORDS: [(&'static str, Scheduler); 4] =
+        [("fcfs", Scheduler::Fcfs), ("c-look", Scheduler::CLook), ("sstf", Scheduler::Sstf), ("sptf", Scheduler::Sptf)];
+}
+
+/// One that waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// Whoever asked knows it by this.
+    pub tag: u32,
+    /// Its first block.
+    pub block: u64,
+    /// How many.
+    pub count: u64,
+    /// Which way.
+    pub direction: Direction,
+    /// Where its first block lies.
+    pub place: Place,
+}
+
+/// The place in the queue, which is in the order of arrival, of the one to serve next; none of none.
+pub(super) fn choose(
+    scheduler: Scheduler,
+    queue: &[Waiting],
+    mechanics: &Mechanics,
+    from: Position,
+    last_block: u64,
+    now_ns: u64,
+) -> Option<usize> {
+    if queue.len() < 2 {
+        return queue.len().checked_sub(1);
+    }
+    let least = |key: &dyn Fn(&Waiting) -> u64| (0..queue.len()).min_by_key(|index| key(&queue[*index]));
+    match scheduler {
+        Scheduler::Fcfs => Some(0),
+        // Those below come after all above: the distance upwards wraps around.
+        Scheduler::CLook => least(&|waiting| waiting.block.wrapping_sub(last_block)),
+        Scheduler::Sstf => least(&|waiting| u64::from(waiting.place.cylinder.abs_diff(from.cylinder))),
+        Scheduler::Sptf => least(&|waiting| mechanics.positioning_ns(from, now_ns, &waiting.place, waiting.direction)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::arm::tests::slow;
+
+    fn chosen(scheduler: Scheduler, blocks: &[u64], from_block: u64) -> u64 {
+        let drive = slow(false);
+        let waiting = |block: &u64| Waiting {
+            tag: 0,
+            block: *block,
+            count: 1,
+            direction: Direction::Read,
+            place: drive.geometry.place(*block),
+        };
+        let queue: Vec<_> = blocks.iter().map(waiting).collect();
+        let place = drive.geometry.place(from_block);
+        let from = Position { cylinder: place.cylinder, head: place.head };
+        let index = choose(scheduler, &queue, &drive, from, from_block, 0).unwrap();
+        blocks[index]
+    }
+
+    #[test]
+    fn each_chooses_its_own() {
+        // Cylinders 95, 10, 39, 45 from cylinder 40.
+        let waiting = [1900, 200, 785, 905];
+        assert_eq!(chosen(Scheduler::Fcfs, &waiting, 800), 1900);
+        assert_eq!(chosen(Scheduler::CLook, &waiting, 800), 905);
+        assert_eq!(chosen(Scheduler::CLook, &waiting, 1901), 200, "from the lowest again");
+        assert_eq!(chosen(Scheduler::Sstf, &waiting, 800), 785);
+        // Block 800 lies at angle 0; 801 comes by in 1 ms, the nearest cylinder only after its seek.
+        assert_eq!(chosen(Scheduler::Sptf, &[785, 801, 20], 800), 801);
+    }
+
+    #[test]
+    fn nothing_waits_nothing_is_chosen() {
+        assert_eq!(choose(Scheduler::Sptf, &[], &slow(false), Position::default(), 0, 0), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! The laws that hold for any machine and any workload, and courses that a hand can follow.
+
+use super::*;
+use crate::disk::Drive;
+use crate::disk::scheduler::Scheduler;
+use crate::disk::tests::{atlas, larger};
+use crate::machine::{AttachedDisk, Bus, Cost, OperatingSystem, Volume};
+use halfpower_model::{Bytes, Limits, Nanoseconds, Operation, Pattern};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn bus(name: &str, bytes_per_s: f64) -> Bus {
+    Bus {
+        name: name.to_owned(),
+        read_ns_per_byte: 1e9 / bytes_per_s,
+        write_ns_per_byte: 1e9 / bytes_per_s,
+        command_ns: 10_000,
+        transfer_ns: 5_000,
+        programmed: false,
+    }
+}
+
+fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
+    let drive = Arc::new(drive);
+    let cost = Cost { fixed_us: 30.0, marginal_us_per_kib: 0.25 };
+    Machine {
+        name: "test".to_owned(),
+        description: String::new(),
+        processors: 2,
+        processor_model: String::new(),
+        memory: Bytes(1 << 28),
+        system: OperatingSystem {
+            name: "test".to_owned(),
+            split: Some(Bytes(64 << 10)),
+            direct_read: cost,
+            direct_write: cost,
+            completion_share: 0.4,
+        },
+        buses: vec![bus("scsi", 160e6), bus("pci", 133e6)],
+        disks: (0..disks)
+            .map(|_| AttachedDisk { drive: Arc::clone(&drive), drive_name: "disk".to_owned(), buses: vec![0, 1] })
+            .collect(),
+        volume,
+    }
+}
+
+fn workload(pattern: Pattern, request_size: u64, depth: u32, machine: &Machine) -> Workload {
+    Workload {
+        pattern,
+        request_size: Bytes(request_size),
+        depth,
+        span: Bytes((machine.size().0 / request_size * request_size).min(4 << 30)),
+        limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
+        ..Workload::default()
+    }
+}
+
+fn megabytes_per_s(outcome: &Outcome) -> f64 {
+    (outcome.bytes[0] + outcome.bytes[1]) as f64 / outcome.elapsed_ns as f64 * 1e3
+}
+
+fn requests(outcome: &Outcome) -> u64 {
+    outcome.latency.iter().map(Histogram::count).sum()
+}
+
+#[test]
+fn sequential_reads_run_at_the_speed_of_the_medium() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    // A stream begins anywhere in its span, which keeps to the outermost zone here.
+    let workload = Workload { span: Bytes(1 << 30), ..workload(Pattern::Sequential, 65_536, 2, &machine) };
+    let outcome = run(&machine, &workload, &Cancel::default());
+    // The outermost tracks: six of 334 blocks with five shifts of 63 and one of 113, in six turns and a bit.
+    let sectors = 6.0 * 334.0;
+    let medium = sectors * 512.0 / ((sectors + 5.0 * 63.0 + 113.0) / 334.0 * 60.0 / 10_025.0) / 1e6;
+    let measured = megabytes_per_s(&outcome);
+    assert!((measured / medium - 1.0).abs() < 0.01, "{measured} of {medium}");
+    let arm = outcome.utilisation.last().unwrap();
+    assert_eq!((outcome.utilisation.len(), arm.0.as_str()), (4, "disk 1"));
+}
+
+#[test]
+fn stripes_add_up_until_a_bus_is_full() {
+    let rate = |disks| {
+        let machine = machine(atlas(Scheduler::CLook), disks, Volume::Stripe { chunk: Bytes(65_536) });
+        let outcome = run(&machine, &workload(Pattern::Sequential, 1 << 20, 4, &machine), &Cancel::default());
+        (megabytes_per_s(&outcome), outcome)
+    };
+    let (one, _) = rate(1);
+    let (two, _) = rate(2);
+    let (eight, full) = rate(8);
+    assert!((two / one - 2.0).abs() < 0.03, "{one} {two}");
+    // 64 KiB in 493 µs and 5 of setting up: 131.6 MB/s.
+    assert!((eight / 131.6 - 1.0).abs() < 0.01, "{eight}");
+    let busiest = full.utilisation.iter().max_by(|one, other| one.1.total_cmp(&other.1)).unwrap();
+    assert_eq!(busiest.0, "pci");
+    assert!(busiest.1 > 0.99 && busiest.1 <= 1.0, "{busiest:?}");
+}
+
+#[test]
+fn processor_costs_are_what_the_machine_says() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    let per_request = |size| {
+        let outcome = run(&machine, &workload(Pattern::Random, size, 1, &machine), &Cancel::default());
+        outcome.processor_ns as f64 / requests(&outcome) as f64 / 1e3
+    };
+    let (small, large) = (per_request(4096), per_request(65_536));
+    assert!((small / 31.0 - 1.0).abs() < 0.01 && (large / 46.0 - 1.0).abs() < 0.01, "{small} {large}");
+}
+
+#[test]
+fn the_same_seed_takes_the_same_course() {
+    let machine = machine(larger(Scheduler::Sptf), 2, Volume::Stripe { chunk: Bytes(65_536) });
+    let workload = Workload { seed: 5, ..workload(Pattern::Random, 8192, 8, &machine) };
+    let [one, other] = [(); 2].map(|()| format!("{:?}", run(&machine, &workload, &Cancel::default())));
+    assert_eq!(one, other);
+    let another = Workload { seed: 6, ..workload };
+    assert_ne!(one, format!("{:?}", run(&machine, &another, &Cancel::default())));
+}
+
+#[test]
+fn limits_by_requests_and_bytes_are_exact() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    let limited = |requests, bytes| Workload {
+        limits: Limits { duration: None, requests, bytes },
+        workers: 3,
+        ..workload(Pattern::Random, 8192, 4, &machine)
+    };
+    assert_eq!(requests(&run(&machine, &limited(Some(1000), None), &Cancel::default())), 1000);
+    let outcome = run(&machine, &limited(None, Some(Bytes(8192 * 77))), &Cancel::default());
+    assert_eq!((requests(&outcome), outcome.bytes), (77, [8192 * 77, 0]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_laws_hold(
+        seed in any::<u64>(), depth in 1_u32..24, workers in 1_u32..4, size_kib in 1_u64..300, disks in 1_usize..5,
+        which in 0_usize..4, random in any::<bool>(), writes in any::<bool>(), striped in any::<bool>()
+    ) {
+        let volume = if striped { Volume::Stripe { chunk: Bytes(65_536) } } else { Volume::Each };
+        let machine = machine(larger(Scheduler::WORDS[which].1), disks, volume);
+        let pattern = if random { Pattern::Random } else { Pattern::Sequential };
+        let operation = if writes { Operation::Write } else { Operation::Read };
+        let most = 600;
+        let workload = Workload {
+            seed, workers, operation,
+            limits: Limits { duration: None, requests: Some(most), bytes: None },
+            ..workload(pattern, size_kib << 10, depth, &machine)
+        };
+        let outcome = run(&machine, &workload, &Cancel::default());
+        // Every request is completed once, with its bytes; the devices move at least as many.
+        prop_assert_eq!(requests(&outcome), most);
+        prop_assert_eq!(outcome.bytes[usize::from(writes)], most * (size_kib << 10));
+        prop_assert!(outcome.device[usize::from(writes)].1 >= most * (size_kib << 10));
+        prop_assert_eq!(outcome.intervals.iter().map(|(requests, _)| requests).sum::<u64>(), most);
+        for (name, share) in &outcome.utilisation {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(share), "{} {}", name, share);
+        }
+        // Little: what is outstanding on average is the rate times the mean latency.
+        let mean_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / most as f64;
+        let outstanding = most as f64 / outcome.elapsed_ns as f64 * mean_ns;
+        prop_assert!(outstanding <= f64::from(depth * workers) * (1.0 + 1e-9), "{}", outstanding);
+        let counted = outcome.outstanding_ns as f64 / outcome.elapsed_ns as f64;
+        prop_assert!((outstanding / counted - 1.0).abs() < 1e-6, "{} {}", outstanding, counted);
+    }
+
+    #[test]
+    fn a_wider_bus_slows_nothing(seed in any::<u64>(), size_kib in 1_u64..200, depth in 1_u32..8) {
+        let narrow = machine(larger(Scheduler::Fcfs), 3, Volume::Stripe { chunk: Bytes(65_536) });
+        let mut wide = narrow.clone();
+        wide.buses[1] = bus("pci", 533e6);
+        let rate = |machine: &Machine| {
+            let workload = Workload { seed, ..workload(Pattern::Sequential, size_kib << 10, depth, machine) };
+            megabytes_per_s(&run(machine, &workload, &Cancel::default()))
+        };
+        prop_assert!(rate(&wide) >= rate(&narrow) * 0.999, "{} {}", rate(&wide), rate(&narrow));
+    }
+}

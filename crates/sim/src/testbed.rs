@@ -1,0 +1,211 @@
+//! A simulated machine as a testbed: takes the workloads that a host takes, and gives the same record.
+//!
+//! What the machine cannot do is refused with the reason. Time is virtual: a record begins at the epoch, so that the same
+//! machine, workload and seed give the same bytes.
+
+use crate::machine::{Machine, Volume};
+use crate::system::{Outcome, run};
+use halfpower_model::environment::{ClockFacts, PersonalityFacts};
+use halfpower_model::sample::{
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, Totals,
+};
+use halfpower_model::{
+    Arrivals, Bytes, BytesPerSecond, Cancel, Durability, Environment, FileState, Histogram, Layout, MeasureError,
+    Observer, Operation, Personality, Progress, Sample, TargetFacts, TargetKind, Testbed, Verify, Workload,
+};
+
+/// A machine with a volume of it.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    machine: Machine,
+    environment: Environment,
+}
+
+impl Simulated {
+    /// A machine whose volume is called `path` (`sim:MACHINE:VOLUME`).
+    pub fn new(machine: Machine, path: &str) -> Simulated {
+        let environment = environment(&machine, path);
+        Simulated { machine, environment }
+    }
+}
+
+fn environment(machine: &Machine, path: &str) -> Environment {
+    let size = machine.size();
+    let facts = |path: String, disk: &str| TargetFacts {
+        allocated_bytes: Some(size),
+        direct_alignment_bytes: Some(Bytes(512)),
+        device: Some(disk.to_owned()),
+        logical_block_bytes: Some(Bytes(512)),
+        rotational: Some(true),
+        ..TargetFacts::bare(path, TargetKind::Simulated, size)
+    };
+    let targets = match machine.volume {
+        Volume::Each => machine.disks.len(),
+        Volume::Stripe { .. } => 1,
+    };
+    let name = |number: usize| if targets == 1 { path.to_owned() } else { format!("{path}#{}", number + 1) };
+    let mut all =
+        machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.drive_name));
+    let target = all.next().unwrap_or_else(|| facts(path.to_owned(), ""));
+    let can = [Personality::Sync, Personality::IoUring];
+    let unavailable = |personality| {
+        (!can.contains(&personality)).then(|| "a simulated machine takes sync, or io_uring for deep queues".to_owned())
+    };
+    Environment {
+        host: machine.name.clone(),
+        kernel: machine.system.name.clone(),
+        cpus: machine.processors,
+        cpu_numbers: (0..machine.processors).collect(),
+        cpu_model: Some(machine.processor_model.clone()),
+        governor: None,
+        memory_bytes: machine.memory,
+        clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 0.0 },
+        personalities: Personality::ALL
+            .iter()
+            .map(|personality| PersonalityFacts { personality: *personality, unavailable: unavailable(*personality) })
+            .collect(),
+        target,
+        more_targets: all.collect(),
+    }
+}
+
+impl Testbed for Simulated {
+    fn describe(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn measure(
+        &mut self,
+        workload: &Workload,
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+    ) -> Result<Sample, MeasureError> {
+        refuse(workload)?;
+        let outcome = run(&self.machine, workload, cancel);
+        let sample = record(workload, self.environment.clone(), &outcome);
+        if sample.total.requests == 0 && outcome.cancelled {
+            return Err(MeasureError::Cancelled);
+        }
+        observer.progress(&Progress {
+            elapsed: sample.elapsed(),
+            requests: sample.total.requests,
+            bytes: Bytes(sample.total.bytes),
+            rate: sample.total.bytes_per_s,
+        });
+        Ok(sample)
+    }
+}
+
+/// What is not simulated.
+fn refuse(workload: &Workload) -> Result<(), MeasureError> {
+    let plain = matches!(workload.operation, Operation::Read | Operation::Write | Operation::Mix(_));
+    let refusals = [
+        (!workload.buffering.is_direct(), "buffered requests; say --buffering direct"),
+        (
+            !plain || workload.operation.only().is_none() && workload.operation.has(halfpower_model::RequestKind::Trim),
+            "trims and flushes; use reads and writes",
+        ),
+        (workload.arrivals != Arrivals::Closed || workload.rate.is_some(), "arrivals at a rate; leave --rate out"),
+        (workload.durability != Durability::None, "flushes between writes; leave --durability out"),
+        (workload.file_state != FileState::Written, "files that grow; leave --file-state out"),
+        (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
+        (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
+        (
+            workload.limits.duration.is_none() && workload.limits.requests.is_none() && workload.limits.bytes.is_none(),
+            "runs without an end; say --duration, --requests or --bytes",
+        ),
+    ];
+    match refusals.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, what)) => Err(MeasureError::Unsupported(format!("a simulated machine does not do {what}"))),
+        None => Ok(()),
+    }
+}
+
+fn totals(histogram: &Histogram, bytes: u64, elapsed_s: f64) -> Totals {
+    let per_second = |amount: u64| if elapsed_s > 0.0 { amount as f64 / elapsed_s } else { 0.0 };
+    Totals {
+        requests: histogram.count(),
+        bytes,
+        requests_per_s: per_second(histogram.count()),
+        bytes_per_s: BytesPerSecond(per_second(bytes)),
+        latency_ns: Latency::of(histogram),
+        ..Totals::default()
+    }
+}
+
+fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> Sample {
+    let elapsed_s = outcome.elapsed_ns as f64 / 1e9;
+    let [read, write] = &outcome.latency;
+    let [read_bytes, write_bytes] = outcome.bytes;
+    let mut all = read.clone();
+    all.merge(write);
+    let total = totals(&all, read_bytes + write_bytes, elapsed_s);
+    let of = |is_asked: bool, histogram, bytes| is_asked.then(|| totals(histogram, bytes, elapsed_s));
+    let (reads, writes) = (workload.operation.reads(), workload.operation.writes());
+    let outstanding = outcome.outstanding_ns as f64 / outcome.elapsed_ns.max(1) as f64;
+    let mean_s = all.mean().unwrap_or(0.0) / 1e9;
+    let interval_s = workload.interval.seconds();
+    let interval = |(index, (requests, bytes)): (usize, &(u64, u64))| Interval {
+        at_s: index as f64 * interval_s,
+        requests: *requests,
+        bytes: *bytes,
+        latency_p50_ns: None,
+        latency_p99_ns: None,
+    };
+    Sample {
+        elapsed_s,
+        read: of(reads, read, read_bytes),
+        write: of(writes, write, write_bytes),
+        latency_histogram: Histograms {
+            read: reads.then(|| read.clone()),
+            write: writes.then(|| write.clone()),
+            ..Histograms::default()
+        },
+        intervals: outcome.intervals.iter().enumerate().map(interval).collect(),
+        depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
+        cpu: cpu(outcome, &total),
+        block: Some(block(outcome, elapsed_s)),
+        instrument: Instrument { loop_ns_per_request: Some(0.0), ..Instrument::default() },
+        failure: outcome.cancelled.then(|| Failure {
+            code: "interrupted".to_owned(),
+            message: "interrupted; the figures are of what was simulated until then".to_owned(),
+        }),
+        total,
+        ..Sample::empty(workload.clone(), environment)
+    }
+}
+
+/// The simulator knows all processor time there is, so both bounds are one.
+fn cpu(outcome: &Outcome, total: &Totals) -> Cpu {
+    let used_s = outcome.processor_ns as f64 / 1e9;
+    let per_request = (total.requests > 0).then(|| used_s * 1e6 / total.requests as f64);
+    Cpu {
+        lower: CpuTime { user_s: 0.0, system_s: used_s },
+        upper_s: Some(used_s),
+        upper_method: Some("simulated".to_owned()),
+        lower_us_per_request: per_request,
+        upper_us_per_request: per_request,
+        ..Cpu::default()
+    }
+}
+
+fn block(outcome: &Outcome, elapsed_s: f64) -> Block {
+    let direction = |which: usize| {
+        let (requests, bytes) = outcome.device[which];
+        let asked = outcome.bytes[which];
+        let amplification = (asked > 0).then(|| bytes as f64 / asked as f64);
+        Direction { requests, bytes, amplification }
+    };
+    let [read, write] = [direction(0), direction(1)];
+    let busiest = outcome.utilisation.iter().rev().map(|(_, share)| *share).next().unwrap_or(0.0);
+    Block {
+        requests: read.requests + write.requests,
+        bytes: read.bytes + write.bytes,
+        merges: 0,
+        busy_fraction: if elapsed_s > 0.0 { busiest } else { 0.0 },
+        read: Some(read),
+        write: Some(write),
+        trim: None,
+        phases: None,
+    }
+}
