@@ -75,12 +75,6 @@ impl Cell<'_> {
         &self.requests_per_s
     }
 
-    /// Whether its workload is known well enough to make claims of: of an imported one something may be missing.
-    pub(crate) fn is_described(&self) -> bool {
-        let needed = ["operation", "pattern", "request_size", "depth", "workers", "buffering"];
-        self.workload.unknown.is_empty() || needed.iter().all(|field| self.workload.tells(field))
-    }
-
     /// Mean bytes per second; 0 without repetitions.
     pub(crate) fn mean_bytes_per_s(&self) -> f64 {
         mean(&self.bytes_per_s).unwrap_or(0.0)

@@ -76,6 +76,14 @@ fn differing(
     keys.into_iter().filter(differs).cloned().partition(|key| one.tells(key) && other.tells(key))
 }
 
+impl Group<'_> {
+    /// Whether its samples are of one workload as far as anybody knows: of several that do not tell their depth, say, each
+    /// may be of another.
+    pub(super) fn is_of_one_workload(&self) -> bool {
+        self.samples.len() == 1 || self.workload.is_described()
+    }
+}
+
 /// Samples by workload, in the order of their first ones; those that failed are left out.
 pub(super) fn gather<'a>(samples: &[&'a Sample]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();

@@ -28,6 +28,9 @@ use margins::Lookup;
 use matching::{Group, Index, gather};
 use serde::Serialize;
 
+/// What does not keep workloads apart, and so does not name them.
+const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
+
 /// What two groups of samples come to.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
@@ -94,13 +97,14 @@ pub enum Standing {
 pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
     let (before_cells, after_cells) = (gather(before), gather(after));
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
-    let mut names = halfpower_model::workload::names(&all, &[]);
+    let mut names = halfpower_model::workload::names(&all, &NO_PART);
     let after_names = names.split_off(before_cells.len());
     let index = Index::of(after_cells.iter().map(|cell| cell.workload));
     let mut taken = vec![false; after_cells.len()];
     let (mut cells, mut pairs, mut only_before) = (Vec::new(), Vec::new(), Vec::new());
     for (cell, name) in before_cells.iter().zip(names) {
-        let Some(place) = index.find(cell.workload) else {
+        let of_one = |place: &usize| cell.is_of_one_workload() && after_cells[*place].is_of_one_workload();
+        let Some(place) = index.find(cell.workload).filter(of_one) else {
             only_before.push(name);
             continue;
         };

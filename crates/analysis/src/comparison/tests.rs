@@ -45,6 +45,29 @@ fn workloads_meet_whatever_their_place_and_seed() {
 }
 
 #[test]
+fn what_one_side_does_not_tell_keeps_workloads_apart_and_is_named() {
+    let unknown = |fields: &[&'static str]| fields.iter().copied().collect();
+    let told = run(&[(read(4), &close(1e8))]);
+    let of = |fields: &[&'static str]| Workload { unknown: unknown(fields), ..read(4) };
+    let apart = compared(&told, &run(&[(of(&["submit_batch", "limits"]), &close(1e8))]));
+    assert!(apart.sentence.contains("tell all of this: submit batch."), "{}", apart.sentence);
+    let names = [&apart.only_before[0], &apart.only_after[0]];
+    assert!(names.iter().all(|name| !name.contains("duration")), "no reason: {names:?}");
+    let other = compared(&told, &run(&[(Workload { unknown: unknown(&["submit_batch"]), ..write(4) }, &close(1e8))]));
+    assert!(other.sentence.ends_with("no workload is in both."), "{}", other.sentence);
+    let same = compared(&told, &run(&[(of(&["seed", "interval_s", "limits"]), &close(1e8))]));
+    assert_eq!(same.cells.len(), 1, "what does not count may be unknown too: {}", same.sentence);
+}
+
+#[test]
+fn samples_whose_depth_nobody_tells_are_not_taken_for_one_workload() {
+    let unknown = Workload { unknown: ["depth"].into_iter().collect(), ..read(4) };
+    let (one, several) = (run(&[(unknown.clone(), &[1e8])]), run(&[(unknown, &close(1e8))]));
+    assert_eq!(compared(&one, &one).cells.len(), 1);
+    assert_eq!((compared(&one, &several).cells.len(), compared(&several, &one).cells.len()), (0, 0));
+}
+
+#[test]
 fn the_outcome_is_the_worst_that_is_sure() {
     let base = run(&[(read(4), &around(1e8)), (read(64), &around(1e9))]);
     let outcome = |small: f64, large: f64| {

@@ -44,7 +44,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     for reason in &left_out {
         context.console.warning(&format!("left out: {reason}"));
     }
-    let (written, left_out) = (samples.len() - left_out.len(), left_out.len());
+    if left_out.len() == samples.len() {
+        context.console.message("No sample is left, so nothing was written.");
+        return Ok(Ending::Failed);
+    }
+    let written = samples.len() - left_out.len();
     if let Some(path) = &arguments.output {
         if context.global.json {
             let document = serde_json::json!({ "run": arguments.run.0, "samples": written, "output": path });
@@ -53,10 +57,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             context.console.message(&format!("{written} samples: {}", path.display()));
         }
     }
-    Ok(if left_out == samples.len() { Ending::Failed } else { Ending::Done })
+    Ok(Ending::Done)
 }
 
-/// Writes all to a file or to standard output; gives what was left out.
+/// Writes all to a file or to standard output, unless nothing is left to write; gives what was left out.
 fn to_one_place(
     context: &Context,
     output: Option<&Path>,
@@ -67,6 +71,9 @@ fn to_one_place(
         return Err(UsageError("--json goes with --output: the export itself is what is printed".to_owned()).into());
     }
     let exported = export(samples, format)?;
+    if exported.left_out.len() == samples.len() {
+        return Ok(exported.left_out);
+    }
     match (output, std::str::from_utf8(&exported.content)) {
         (Some(path), _) => write_atomically(path, &exported.content)?,
         (None, Ok(text)) => context.console.print(text)?,

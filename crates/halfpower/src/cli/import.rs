@@ -2,6 +2,7 @@
 
 use super::note::NoteArgument;
 use super::{Context, Ending, session};
+use crate::harmless::harmless;
 use crate::interchange::import::{Format, Imported, import};
 use crate::store::{NewRun, RunId, RunKind, Store};
 use clap::Args;
@@ -47,7 +48,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 context.console.warning(&format!("{}: {}; {}", file.display(), warning.message, warning.remedy));
             }
             let plural = if count == 1 { "" } else { "s" };
-            context.console.print(&format!("Run {run}: {count} sample{plural} from {} ({format})", file.display()))?;
+            let from = file.to_string_lossy();
+            context.console.print(&format!("Run {run}: {count} sample{plural} from {} ({format})", harmless(&from)))?;
             continue;
         }
         let document = serde_json::json!({ "run": run.0, "samples": count, "format": format, "warnings": warnings });
@@ -100,13 +102,16 @@ fn target_names(samples: &[Sample]) -> String {
     names.join(", ")
 }
 
-/// Each sample with its cell, the same for the same workload on the same target, and which repetition of it it is.
+/// Each sample with its cell, the same for the same workload on the same target, and which repetition of it it is. One
+/// whose workload is not told well enough is nothing's repetition: two may differ in what is not told.
 fn placed(samples: Vec<Sample>) -> Vec<(usize, u32, Sample)> {
     let mut cells: Vec<u32> = Vec::new();
     let mut numbers: std::collections::HashMap<(Workload, String), usize> = std::collections::HashMap::new();
     let place = |sample: Sample| {
         let workload = Workload { seed: 0, ..sample.workload.clone() };
-        let cell = *numbers.entry((workload, sample.environment.target.path.clone())).or_insert(cells.len());
+        let is_described = workload.is_described();
+        let of_these = numbers.entry((workload, sample.environment.target.path.clone()));
+        let cell = if is_described { *of_these.or_insert(cells.len()) } else { cells.len() };
         if cell == cells.len() {
             cells.push(0);
         }

@@ -63,7 +63,7 @@ struct Global {
     /// Keep results in this file [default: $XDG_DATA_HOME/halfpower/results.db]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Results")]
     store: Option<PathBuf>,
-    /// Print one JSON document on standard output, and nothing else there
+    /// Print JSON on standard output, and nothing else there: one document, or one a line for each of several files
     #[arg(long, global = true, help_heading = "Results")]
     json: bool,
 }

@@ -108,7 +108,9 @@ fn table(runs: &[RunSummary]) -> String {
         // An instrument of the machine itself has no target.
         let on = if run.target.is_empty() { String::new() } else { format!(" on {}", harmless(&run.target)) };
         let note = run.note.as_deref().map(|note| format!(" ({})", harmless(note))).unwrap_or_default();
-        format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {}{on}{note}", run.id.0, run.status.word(), run.samples, run.name)
+        // The name of an import has its file's in it.
+        let name = harmless(&run.name);
+        format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {name}{on}{note}", run.id.0, run.status.word(), run.samples)
     }));
     lines.join("\n")
 }

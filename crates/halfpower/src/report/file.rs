@@ -54,7 +54,7 @@ fn check_replaceable(path: &Path) -> Result<()> {
         .and_then(|file| file.take(MARK_WITHIN).read_to_end(&mut start))
         .with_context(|| format!("cannot read {shown}"))?;
     if !start.is_empty() && !String::from_utf8_lossy(&start).contains(MARK) {
-        bail!("{shown} exists and is no report of Halfpower; give another name for the report");
+        bail!("{shown} exists and is no report of Halfpower; give another name");
     }
     Ok(())
 }

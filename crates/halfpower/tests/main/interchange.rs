@@ -43,6 +43,7 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
     assert_eq!(exported.status, Some(0), "{}", exported.stderr);
     let again = lab.json(["import", "--json", "out.jsonl"]);
     assert_eq!((&again["samples"], &again["format"]), (&Value::from(3), &Value::from("halfpower")));
+    assert_eq!(again["warnings"], serde_json::json!([]), "they name lines of the first file");
     let twice = lab.run(["export", &again["run"].to_string(), "--format", "jsonl"]);
     assert_eq!(twice.stdout, std::fs::read_to_string(lab.path("out.jsonl")).unwrap());
     let table = lab.run(["export", &run, "--format", "csv"]);
@@ -69,6 +70,9 @@ fn a_run_is_written_for_other_programs_too() {
     let none = lab.run(["export", &run, "--format", "hdr"]);
     assert_eq!(none.status, Some(1));
     assert!(none.stderr.contains("left out: sample 1: it failed, or its latencies"), "{}", none.stderr);
+    assert!(none.stderr.contains("nothing was written") && none.stdout.is_empty(), "{}", none.stderr);
+    let none = lab.run(["export", &run, "--format", "hdr", "--output", "none.hdr"]);
+    assert_eq!((none.status, lab.path("none.hdr").exists()), (Some(1), false));
 
     std::fs::create_dir(lab.path("out")).unwrap();
     let files = lab.run(["export", &run, "--format", "fio", "--output", "out"]);
@@ -79,6 +83,36 @@ fn a_run_is_written_for_other_programs_too() {
     assert!(refused.stderr.contains("out is a folder"), "{}", refused.stderr);
     let kept = lab.run(["export", &run, "--output", "trace.csv"]);
     assert_eq!((kept.status, std::fs::read_to_string(lab.path("trace.csv")).unwrap()), (Some(1), TRACE.to_owned()));
+}
+
+#[test]
+fn samples_that_do_not_tell_their_depth_are_no_repetitions() {
+    let lab = Lab::new();
+    let job = |depth: u32, requests: u32| {
+        format!(
+            r#"{{"jobname":"a","groupid":{depth},"job options":{{"iodepth":"{depth}"}},"read":{{"io_bytes":{},
+            "bw":{},"iops":{requests},"runtime":1000,"total_ios":{requests}}}}}"#,
+            requests * 4096,
+            requests * 4
+        )
+    };
+    let jobs = [job(1, 100), job(2, 200), job(4, 300)].join(",");
+    lab.write("f.json", format!(r#"{{"fio version":"fio-3.33","jobs":[{jobs}]}}"#).as_bytes());
+    let run = lab.json(["import", "--json", "f.json"])["run"].to_string();
+    let document = lab.json(["runs", "show", "--json", &run]);
+    assert_eq!(document["analysis"]["cells"].as_array().unwrap().len(), 3);
+    let shown = lab.run(["runs", "show", &run]).stdout;
+    assert!(!shown.contains("depth 0") && !shown.contains('±'), "{shown}");
+}
+
+#[test]
+fn a_file_s_name_cannot_steer_the_list_of_runs() {
+    let lab = Lab::new();
+    lab.write("a\n\u{1b}[31mred.csv", TRACE.as_bytes());
+    let imported = lab.run(["import", "a\n\u{1b}[31mred.csv"]).stdout;
+    assert_eq!((imported.lines().count(), imported.contains('\u{1b}')), (1, false), "{imported:?}");
+    let listed = lab.run(["runs"]).stdout;
+    assert_eq!((listed.lines().count(), listed.contains('\u{1b}')), (2, false), "{listed:?}");
 }
 
 #[test]

@@ -227,6 +227,13 @@ impl Workload {
         !self.unknown.has(field)
     }
 
+    /// Whether it is known well enough to make claims of, and to take two that look the same for the same: of an imported
+    /// one something may be missing.
+    pub fn is_described(&self) -> bool {
+        let needed = ["operation", "pattern", "request_size", "depth", "workers", "buffering"];
+        self.unknown.is_empty() || needed.iter().all(|field| self.tells(field))
+    }
+
     /// What the requests do, with where they go as far as that is known: `random read`, `write`.
     pub fn work(&self) -> String {
         match (self.tells("pattern"), self.tells("operation")) {

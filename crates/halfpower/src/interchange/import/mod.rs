@@ -205,7 +205,9 @@ impl Harvest {
     fn finish(mut self, format: Format) -> Imported {
         let mut warnings = self.doubts.clone();
         for sample in &mut self.samples {
-            for own in &sample.warnings {
+            // Those that an earlier import gave name lines of another file.
+            let are_earlier = format == Format::Halfpower && sample.origin.is_some();
+            for own in sample.warnings.iter().filter(|_| !are_earlier) {
                 if warnings.iter().all(|known| known.code != own.code) {
                     warnings.push(own.clone());
                 }

@@ -41,6 +41,7 @@ impl Direction {
         let bytes = bytes_of(part, moved, rate_kib, runtime_ms, harvest)?;
         let bytes_per_s = part.get("bw_bytes").and_then(figure).unwrap_or(rate_kib * 1024.0);
         let requests = requests.unwrap_or_else(|| (per_s * runtime_ms as f64 / 1e3).round() as u64);
+        hold_together(harvest, runtime_ms, (requests as f64, per_s), (bytes as f64, bytes_per_s));
         let family = family(part);
         let (latency, histogram) = family.map_or((Latency::default(), None), |(name, unit, family)| {
             if name.starts_with("clat") {
@@ -48,7 +49,11 @@ impl Direction {
                 harvest.doubt("completion_latency", message, "run fio with --lat_percentiles=1 for the whole");
             }
             let histogram = histogram_of(family);
-            (histogram.as_ref().map_or_else(|| latency_of(family, unit), Latency::of), histogram)
+            if histogram.is_none() && family.get("bins").is_some_and(|bins| *bins != Value::Null) {
+                let message = "the bins of a latency histogram are no counts; its summary was taken";
+                harvest.doubt("histogram_left_out", message, "look at the file: fio does not write that");
+            }
+            (histogram.as_ref().map_or_else(|| latency_of(family, unit, requests), Latency::of), histogram)
         });
         Ok(Some(Direction {
             runtime_ms,
@@ -107,12 +112,26 @@ fn histogram_of(family: &Value) -> Option<Histogram> {
     super::histogram(pairs.into_iter(), of("mean")? * total as f64, of("min")? as u64, of("max")? as u64)
 }
 
-/// A summary without a histogram; `unit` is in ns.
-fn latency_of(family: &Value, unit: f64) -> Latency {
+/// Says where a rate is not the amount over the time, which it is in a file as fio wrote it.
+fn hold_together(harvest: &mut Harvest, runtime_ms: u64, requests: (f64, f64), bytes: (f64, f64)) {
+    for ((amount, per_s), what) in [(requests, "requests"), (bytes, "bytes")] {
+        let by_time = amount * 1e3 / runtime_ms as f64;
+        if runtime_ms > 0 && (per_s - by_time).abs() > 0.05 * by_time.max(per_s) {
+            let message = format!("{per_s} {what} a second are not {amount} in {runtime_ms} ms; the rate was taken");
+            harvest.doubt("rates_disagree", message, "look at the file");
+        }
+    }
+}
+
+/// A summary without a histogram, of so many requests; `unit` is in ns. Percentiles are held to what ours are: ten
+/// requests beyond, and no more than the largest, which fio's are where a bucket's end is beyond it.
+fn latency_of(family: &Value, unit: f64, requests: u64) -> Latency {
     let of = |key: &str| family.get(key).and_then(figure).map(|value| value * unit);
     let percentile = |name: &str| {
-        let value = family.get("percentile")?.get(name).and_then(figure)?;
-        Some((value * unit) as u64)
+        let value = family.get("percentile")?.get(name).and_then(figure)? * unit;
+        let beyond = (requests as f64 * (1.0 - name.parse::<f64>().ok()? / 100.0)).round();
+        let most = of("max").unwrap_or(f64::INFINITY);
+        (beyond >= 10.0 || name == "50.000000").then_some(value.min(most) as u64)
     };
     Latency {
         min: of("min").map(|value| value as u64),

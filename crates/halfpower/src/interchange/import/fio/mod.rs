@@ -25,6 +25,9 @@ pub(super) use log::{is_one as is_log, read as read_log};
 const DIRECTIONS: [(&str, RequestKind); 3] =
     [("read", RequestKind::Read), ("write", RequestKind::Write), ("trim", RequestKind::Trim)];
 
+/// What the jobs are called by which a plan of ours removes its files.
+const REMOVES: &str = "remove-test-file-";
+
 /// Whether it is fio's JSON.
 pub(super) fn is_one(text: &str) -> bool {
     text.contains("\"fio version\"") && (text.contains("\"jobs\"") || text.contains("\"client_stats\""))
@@ -76,16 +79,24 @@ fn read_document(document: &Document, source: Source<'_>, harvest: &mut Harvest)
         return Err(What::at(document.line, "the document is none of fio's: it has no `fio version`"));
     };
     let global = value.get("global options");
-    let (mut together, mut first) = (0, true);
+    let (mut together, mut before) = (0, None);
     for (number, job) in jobs(value).enumerate() {
         let name = job.get("jobname").and_then(Value::as_str).unwrap_or_default();
         let host = job.get("hostname").and_then(Value::as_str).unwrap_or_default();
         let options = job.get("job options").map(|options| Options::of(global, options));
         let options = if version.starts_with("halfpower") { options.map(Options::of_our_export) } else { options };
-        if !first && options.as_ref().is_none_or(|options| !options.waits()) {
+        if name.starts_with(REMOVES) && options.as_ref().is_some_and(|options| options.is_on("unlink")) {
+            let message = format!("the job `{name}` removes a test file and measures nothing; it is left out");
+            harvest.note("test_left_out", message, "nothing to do");
+            continue;
+        }
+        // A job that waits begins a group, and fio does not always repeat the option that made it wait.
+        let group = job.get("groupid").and_then(count);
+        let is_of_it = before.is_some_and(|before| before == group);
+        if is_of_it && options.as_ref().is_none_or(|options| !options.waits()) {
             together += 1;
         }
-        first = false;
+        before = Some(group);
         let record = if host.is_empty() { name.to_owned() } else { format!("{name} on {host}") };
         let mut from = origin(Format::Fio, source, Some(document.line), Some(&record));
         // `export --format fio` has its own name there.
@@ -151,7 +162,11 @@ fn sample_of(
         used(&mut sample, user * ms as f64 / 1e3, system * ms as f64 / 1e3);
     }
     if let Some(error) = job.get("error").and_then(Value::as_i64).filter(|error| *error != 0) {
-        let message = format!("fio says that the job ended with error {error}");
+        let words = i32::try_from(error).map(|number| format!(": {}", std::io::Error::from_raw_os_error(number)));
+        let message = format!("fio says that the job ended with error {error}{}", words.unwrap_or_default());
+        // That is why, where nothing was measured.
+        sample.warnings.retain(|warning| warning.code != "nothing_measured");
+        sample.warnings.push(Warning::new("job_failed", message.clone(), "see what the target refuses"));
         sample.failure = Some(Failure { code: format!("errno {error}"), message });
     }
     Ok(sample)

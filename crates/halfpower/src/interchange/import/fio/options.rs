@@ -50,7 +50,7 @@ impl Options {
     }
 
     /// An option that is on or off; said without a value it is on.
-    fn is_on(&self, name: &str) -> bool {
+    pub(super) fn is_on(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| !matches!(value, "0" | "false"))
     }
 
@@ -113,7 +113,7 @@ impl Options {
         }
         // Sizes of reads, writes and trims: only one that is of all.
         let mut sizes = self.get("bs").unwrap_or("4k").split(',').filter(|size| !size.is_empty()).map(size);
-        let first = sizes.next()??;
+        let first = sizes.next()?.filter(|size| size.0 > 0)?;
         sizes.all(|size| size == Some(first)).then_some(first)
     }
 
@@ -267,6 +267,7 @@ mod tests {
         assert_eq!(said(json!({ "bs": "4k,64k" })).request_size, None);
         assert_eq!(said(json!({ "bs": "4k,4k" })).request_size, Some(Bytes(4096)));
         assert_eq!(said(json!({ "bs": "4ki" })).request_size, None);
+        assert_eq!(said(json!({ "bs": "0" })).request_size, None);
         assert_eq!(said(json!({ "size": "50%" })).span, None);
         assert_eq!(said(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");
         let ours = Options::of(None, &json!({ "iodepth": "8" })).of_our_export();

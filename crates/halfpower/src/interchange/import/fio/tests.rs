@@ -88,9 +88,11 @@ fn a_mix_is_added_up_over_its_time() {
 fn without_histograms_percentiles_are_taken_as_they_are() {
     let mut read = direction(1000, Value::Null);
     read["clat_ns"].as_object_mut().unwrap().remove("bins");
+    read["clat_ns"]["percentile"]["99.900000"] = json!(9_000_000);
+    read["clat_ns"]["max"] = json!(1_957_000);
     let sample = imported(&document(&[job("a", json!({}), read, nothing())]).to_string()).samples.remove(0);
     let latency = sample.total.latency_ns;
-    assert_eq!((latency.p50, latency.p99, latency.p99_9), (Some(84_480), Some(1_957_888), None));
+    assert_eq!((latency.p50, latency.p99, latency.p99_9), (Some(84_480), Some(1_957_000), None));
     assert!(sample.latency_histogram.read.is_none());
 }
 
@@ -149,6 +151,13 @@ fn jobs_side_by_side_and_groups_are_told() {
     let waiting = job("b", json!({ "stonewall": "" }), direction(10, json!({ "5": 10 })), nothing());
     assert!(!codes(&imported(&document(&[reads(), waiting]).to_string())).contains(&"ran_together"));
     assert!(codes(&imported(&document(&[reads(), reads()]).to_string())).contains(&"ran_together"));
+    // As 3.33 repeats the jobs of a plan of ours: without the option, each in a group of its own.
+    let mut next = reads();
+    next["groupid"] = json!(1);
+    let options = json!({ "rw": "read", "bs": "512", "size": "512", "unlink": "1" });
+    let remove = job("remove-test-file-1", options, direction(1, json!({ "5": 1 })), nothing());
+    let of_plan = imported(&document(&[reads(), next, remove]).to_string());
+    assert_eq!((of_plan.samples.len(), codes(&of_plan)), (2, vec!["completion_latency", "test_left_out"]));
     let group = job("g", json!({ "rw": "read", "iodepth": "1" }), nothing(), direction(10, json!({ "5": 10 })));
     let imported = imported(&document(&[group]).to_string());
     assert!(codes(&imported).contains(&"options_of_one_job"));
@@ -160,8 +169,24 @@ fn jobs_side_by_side_and_groups_are_told() {
 fn a_job_that_failed_is_no_result() {
     let mut failed = reads();
     failed["error"] = json!(5);
+    failed["read"] = nothing();
     let sample = imported(&document(&[failed]).to_string()).samples.remove(0);
-    assert_eq!(sample.failure.unwrap().code, "errno 5");
+    let failure = sample.failure.unwrap();
+    assert_eq!(failure.code, "errno 5");
+    assert!(failure.message.contains("with error 5: Input/output error"), "{}", failure.message);
+    let told: Vec<_> = sample.warnings.iter().map(|warning| (&*warning.code, &warning.message)).collect();
+    assert_eq!(told, [("job_failed", &failure.message)]);
+}
+
+#[test]
+fn what_contradicts_itself_is_said() {
+    let mut slow = reads();
+    slow["read"]["iops"] = json!(5);
+    assert!(codes(&imported(&document(&[slow]).to_string())).contains(&"rates_disagree"));
+    let bins = json!({ "1160": 1_u64 << 63, "84480": 1_u64 << 63 });
+    let full = job("full", json!({}), direction(1000, bins), nothing());
+    assert!(codes(&imported(&document(&[full]).to_string())).contains(&"histogram_left_out"));
+    assert_eq!(codes(&imported(&document(&[reads()]).to_string())), ["completion_latency"]);
 }
 
 #[test]

@@ -58,11 +58,17 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
     let mut head = Head::default();
     let mut throughput = throughput::Reader::default();
     let mut tables = tables::Reader::default();
+    // The line on which a call began that has not said that it is complete.
+    let mut under_way = None;
     for line in lines(source.text) {
         let (number, line) = line?;
         if line.contains("Performance Test of File I/O") {
             throughput.finish(source, &mut harvest)?;
+            doubt_end(under_way, &mut harvest);
             (head, tables) = (Head::default(), tables::Reader::default());
+            under_way = Some(number);
+        } else if line.contains("iozone test complete") || line.contains("Excel output is below") {
+            under_way = None;
         }
         head.read(line);
         let line = Line { number, text: line.trim(), head: &head, source };
@@ -70,6 +76,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         tables.read(line, &mut harvest)?;
     }
     throughput.finish(source, &mut harvest)?;
+    doubt_end(under_way, &mut harvest);
     Ok(harvest)
 }
 
@@ -160,6 +167,14 @@ fn bytes(kib: Option<u64>) -> Option<Bytes> {
 /// `55847.39 KB/sec` as a rate; the unit that is said goes before the head's.
 fn rate(text: &str) -> Option<f64> {
     number(text.split_whitespace().next()?)
+}
+
+/// Says that the output of a call breaks off, which began on a line.
+fn doubt_end(under_way: Option<u64>, harvest: &mut Harvest) {
+    if let Some(line) = under_way {
+        let message = format!("the output that begins on line {line} does not say that the test is complete");
+        harvest.doubt("cut_short", message, "look whether iozone was stopped or the file was cut");
+    }
 }
 
 /// Said once of a file.

@@ -47,6 +47,14 @@ fn parallel_writers_keep_what_children_and_parent_see() {
 }
 
 #[test]
+fn output_that_breaks_off_is_told() {
+    let is_told = |text: &str| imported(text).warnings.iter().any(|warning| warning.code == "cut_short");
+    let cut = TWO_WRITERS.split("Min xfer = 1536000").next().unwrap();
+    assert!(is_told(cut) && is_told(&format!("{cut}\n{TWO_WRITERS}")));
+    assert!(!is_told(TWO_WRITERS) && !is_told(TABLES));
+}
+
+#[test]
 fn direct_and_synchronous_writers_are_told() {
     let buffering = |line: &str| {
         let text = TWO_WRITERS.replace("Output is in", &format!("{line}\nOutput is in"));
