@@ -59,33 +59,35 @@ fn what_cannot_be_compared_is_refused() {
     assert_eq!(lab.run(["soak", "1"]).status, Some(0));
     lab.refuses(["compare", "1", "3"], 2, "run 3 has no samples to compare");
     let same = lab.run(["compare", "1", "2"]);
-    assert!(matches!(same.status, Some(3 | 4)), "one sample is never equivalent: {}", same.stdout);
+    // Ten requests each may take any time, but one sample a side is never enough to call them equivalent.
+    assert!(same.status.is_some() && !same.stdout.starts_with("Equivalent"), "{}", same.stdout);
     assert!(same.stdout.contains("Measured on the same, as far as the samples tell."), "{}", same.stdout);
 }
 
-/// Two workloads that are nothing but the program's own loop, twice.
-const LOOP: &str = r#"
-name = "loop"
+/// Two workloads of a simulated disk, on which they scatter the same each time.
+const SIMULATED: &str = r#"
+name = "simulated"
 [trial]
-repetitions = { min = 2, max = 2 }
+repetitions = { min = 5, max = 5 }
 [[sweep]]
 name = "depths"
 operation = "read"
-personality = "null"
+pattern = "random"
+request_size = "8KiB"
+buffering = "direct"
 depth = [1, 8]
-requests = 2000
-size = "1MiB"
+requests = 300
 "#;
 
 #[test]
 fn what_the_same_differs_by_is_measured_and_can_be_compared_by() {
     let lab = Lab::new();
-    lab.write("loop.toml", LOOP.as_bytes());
-    let study = ["study", "run", "loop.toml", "--target", "null:", "--report=aa.html"];
+    lab.write("simulated.toml", SIMULATED.as_bytes());
+    let study = ["study", "run", "simulated.toml", "--target=sim:win2k-pentium3:atlas-1", "--report=aa.html"];
     let twice = lab.run(study.into_iter().chain(["--aa"]));
     assert_eq!(twice.status, Some(0), "{}", twice.stderr);
     assert!(twice.stdout.contains("Noise of this machine: the same twice differed"), "{}", twice.stdout);
-    assert_eq!(lab.samples(1).len(), 2 * 2 * 2, "each workload twice as often");
+    assert_eq!(lab.samples(1).len(), 2 * 5 * 2, "each workload twice as often");
     assert!(std::fs::read_to_string(lab.path("aa.html")).unwrap().contains(">Noise<"));
     let found = lab.json(["runs", "show", "1", "--json"]);
     let margin = found["noise"]["figures"][0]["largest_margin"].as_f64().unwrap();
