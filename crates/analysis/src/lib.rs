@@ -183,8 +183,9 @@ pub struct Beside<'a> {
 pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = findings::Evidence::new(&cells);
-    let of_costs = || (findings::processor_costs(&evidence), models::Models::of(&evidence));
-    let ((costs, models), paces) = findings::beside(of_costs, || findings::paces(&evidence));
+    let costs = findings::processor_costs(&evidence);
+    let models = models::Models::of(&evidence);
+    let paces = findings::paces(&evidence);
     let findings = findings::all(&evidence, &costs, &models, &paces, beside.offer);
     let summarise = |cell| CellSummary { pace: paces.get(cell).cloned(), ..summary::summarise(cell) };
     Analysis {

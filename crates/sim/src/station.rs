@@ -34,20 +34,10 @@ impl Station {
         ends_ns
     }
 
-    /// When a server is free for whoever asks next.
-    pub fn free_ns(&self) -> u64 {
-        self.free_ns.iter().copied().min().unwrap_or(0)
-    }
-
     /// How long its servers have been at work together until a moment, which is not before the last booking was made.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let ahead = |(begins_ns, ends_ns): &(u64, u64)| ends_ns.saturating_sub(now_ns.max(*begins_ns));
         self.busy_ns - self.booked.iter().map(ahead).sum::<u64>()
-    }
-
-    /// How many servers.
-    pub fn servers(&self) -> u32 {
-        self.free_ns.len() as u32
     }
 }
 
@@ -59,7 +49,7 @@ mod tests {
     fn one_server_serves_in_turn() {
         let mut bus = Station::new(1);
         assert_eq!([bus.serve(0, 10), bus.serve(2, 10), bus.serve(50, 5)], [10, 20, 55]);
-        assert_eq!((bus.busy_ns(52), bus.busy_ns(99), bus.free_ns()), (22, 25, 55));
+        assert_eq!((bus.busy_ns(52), bus.busy_ns(99)), (22, 25));
         bus.serve(200, 10);
         assert_eq!(bus.busy_ns(100), 25, "what is booked for later has not been");
     }
@@ -68,6 +58,5 @@ mod tests {
     fn two_servers_serve_at_once() {
         let mut processors = Station::new(2);
         assert_eq!([processors.serve(0, 10), processors.serve(0, 10), processors.serve(0, 10)], [10, 10, 20]);
-        assert_eq!(processors.servers(), 2);
     }
 }

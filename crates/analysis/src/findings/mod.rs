@@ -81,31 +81,11 @@ pub(crate) fn all(
     paces: &Paces,
     offer: Option<&Offer>,
 ) -> Vec<Finding> {
-    // Of many samples the bootstraps of half-power sizes and knees take as long as all else together.
-    let bootstrapped = || [half_power::find(evidence, models), knee::find(evidence, models)];
-    let (drawn, [first, others]) = beside(bootstrapped, || without_bootstraps(evidence, costs, models, paces, offer));
-    [first].into_iter().chain(drawn).chain([others]).flatten().collect()
-}
-
-/// Does one thing on a thread of its own, and another meanwhile.
-pub(crate) fn beside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
-    std::thread::scope(|scope| {
-        let one = scope.spawn(one);
-        let other = other();
-        (one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), other)
-    })
-}
-
-/// The findings that come before those with bootstraps, and those after.
-fn without_bootstraps(
-    evidence: &Evidence<'_>,
-    costs: &[Cost],
-    models: &Models,
-    paces: &Paces,
-    offer: Option<&Offer>,
-) -> [Vec<Finding>; 2] {
     let plateaus = owner::plateaus(evidence);
-    let others = [
+    [
+        peak::find(evidence),
+        half_power::find(evidence, models),
+        knee::find(evidence, models),
         owner::find(&plateaus, paces),
         dip::find(evidence),
         processor_cost::find(costs),
@@ -123,8 +103,8 @@ fn without_bootstraps(
         shared_limit::find(evidence, models),
         price::find(evidence, offer),
         recommendation::find(evidence),
-    ];
-    [peak::find(evidence), others.concat()]
+    ]
+    .concat()
 }
 
 /// The cell with the highest of a figure; the first of equals. None where none is above zero.

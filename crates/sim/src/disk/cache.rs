@@ -69,11 +69,6 @@ impl ReadCache {
         Some(now_ns)
     }
 
-    /// When a read-ahead comes to its limit; none where there is none.
-    pub fn ends_ns(&self, geometry: &Geometry) -> Option<u64> {
-        self.filling.as_ref().map(|filling| filling.passes_ns(geometry, self.turn_ns, filling.limit))
-    }
-
     /// The arm is wanted: what the read-ahead has got so far is what there is. Gives just after which block the head is.
     pub fn stop(&mut self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
         let filling = self.filling.take()?;
@@ -157,8 +152,8 @@ mod tests {
         // The next track begins two sectors later: block 11 has passed at 14 ms.
         assert_eq!(cache.find(&disk, 9 * MS, 10, 2), Some(14 * MS));
         assert_eq!(cache.find(&disk, 9 * MS, 30, 2), None);
-        // Asked for up to 12, it goes 8 further.
-        assert_eq!(cache.ends_ns(&disk), Some((20 + 2 * 2) * MS - 2 * MS));
+        // Asked for up to 12, it goes 8 further: block 19 has passed at 22 ms.
+        assert_eq!(cache.find(&disk, 9 * MS, 18, 2), Some(22 * MS));
     }
 
     #[test]

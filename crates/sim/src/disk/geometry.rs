@@ -30,7 +30,6 @@ pub struct Zone {
 #[derive(Clone, Debug)]
 pub struct Geometry {
     surfaces: u32,
-    cylinders: u32,
     blocks: u64,
     zones: Vec<Laid>,
 }
@@ -134,17 +133,12 @@ impl Geometry {
             turns += f64::from(count) * of_zone.turns_per_cylinder();
             laid.push(of_zone);
         }
-        Ok(Geometry { surfaces, cylinders, blocks, zones: laid })
+        Ok(Geometry { surfaces, blocks, zones: laid })
     }
 
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
         self.blocks
-    }
-
-    /// How many cylinders there are.
-    pub fn cylinders(&self) -> u32 {
-        self.cylinders
     }
 
     /// Where a block lies; one beyond the last is taken as the last.
