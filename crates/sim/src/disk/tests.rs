@@ -1,6 +1,7 @@
 //! A whole disk: streams, depth, buffers, and what holds for any workload.
 
 use super::arm::tests::slow;
+use super::cache::Rereads;
 use super::geometry::{Geometry, tests::zone};
 use super::seek::SeekCurve;
 use super::*;
@@ -13,9 +14,7 @@ fn drive(mechanics: Mechanics) -> Drive {
     Drive {
         mechanics,
         scheduler: Scheduler::Fcfs,
-        segments: 3,
-        segment_blocks: 60,
-        read_ahead_blocks: 40,
+        buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, rereads: Rereads::Buffer },
         overhead: Overhead::default(),
         write_cache: None,
     }
@@ -73,8 +72,9 @@ const LOST_ONE_TURN: f64 = 12.0 / 22.0;
 fn read_ahead_streams_and_without_it_every_request_loses_a_turn() {
     let ahead = streamed_share(drive(slow(false)), 1, Direction::Read, 5);
     assert!(ahead > 0.99, "{ahead}");
-    let overhead = Overhead { read_hit_ns: 100_000, read_miss_ns: 100_000, write_ns: 100_000 };
-    let none = Drive { segments: 0, overhead, ..drive(slow(false)) };
+    let overhead = Overhead { read_hit_ns: 100_000, read_miss_ns: 100_000, write_ns: 100_000, ..Overhead::default() };
+    let plain = drive(slow(false));
+    let none = Drive { buffer: ReadBuffer { segments: 0, ..plain.buffer }, overhead, ..plain };
     let lost = streamed_share(none, 1, Direction::Read, 5);
     assert!((lost / LOST_ONE_TURN - 1.0).abs() < 0.02, "{lost}");
 }
@@ -128,7 +128,8 @@ pub(crate) fn larger(scheduler: Scheduler) -> Drive {
         write_settle_ns: 300_000,
         zero_latency: true,
     };
-    Drive { scheduler, segments: 4, segment_blocks: 512, read_ahead_blocks: 256, ..drive(mechanics) }
+    let buffer = ReadBuffer { segments: 4, segment_blocks: 512, read_ahead_blocks: 256, rereads: Rereads::Buffer };
+    Drive { scheduler, buffer, ..drive(mechanics) }
 }
 
 fn random_rate(scheduler: Scheduler, depth: usize) -> f64 {
@@ -197,8 +198,9 @@ pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
         write_settle_ns: 487_000,
         zero_latency: true,
     };
-    let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000 };
-    Drive { scheduler, segments: 10, segment_blocks: 374, read_ahead_blocks: 354, overhead, ..drive(mechanics) }
+    let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000, ..Overhead::default() };
+    let buffer = ReadBuffer { segments: 10, segment_blocks: 374, read_ahead_blocks: 354, rereads: Rereads::Buffer };
+    Drive { scheduler, buffer, overhead, ..drive(mechanics) }
 }
 
 #[test]
