@@ -86,6 +86,12 @@ pub enum Device {
 }
 
 impl Device {
+    #[cfg(test)]
+    pub(crate) fn disk(&self) -> &Drive {
+        let Device::Disk(drive) = self;
+        drive
+    }
+
     /// Bytes of it.
     pub fn size(&self) -> Bytes {
         match self {

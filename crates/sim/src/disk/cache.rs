@@ -1,11 +1,13 @@
 //! What a drive keeps of the medium: segments, one of which a read-ahead may still be filling.
 //!
 //! A read-ahead is the medium passing on after a read: how far it has come is a matter of the time since, so it costs
-//! nothing until somebody asks. It ends at its limit, or when the arm is wanted elsewhere. A read of which the buffer has
+//! nothing until somebody asks. It ends at its limit, until somebody asks for some of it, or when the arm is wanted
+//! elsewhere. A read of which the buffer has
 //! the first part is read from where that ends, and what is read then makes the segment longer: so a stream that another
 //! request interrupted goes on.
 //! Source: Ruemmler and Wilkes (1994), on the effects of buffers; Worthington et al. (1995), on partial hits.
 
+use super::arm::wait;
 use super::geometry::Geometry;
 
 /// A buffer for reads.
@@ -139,8 +141,12 @@ impl ReadCache {
             return Found::Nothing;
         }
         let is_moving = passed < filling.limit;
-        if is_moving && (end <= filling.limit || arm == Arm::Free) {
-            filling.limit = filling.limit.max((end + self.size.read_ahead_blocks).min(geometry.blocks()));
+        let further = (end + self.size.read_ahead_blocks).min(geometry.blocks());
+        if further > filling.limit && (arm == Arm::Free || is_moving && end <= filling.limit) {
+            if !is_moving {
+                filling.begin_again(geometry, turn_ns, now_ns);
+            }
+            filling.limit = further;
         }
         if end <= filling.limit {
             filling.given = filling.given.max(end);
@@ -197,16 +203,23 @@ impl ReadCache {
 }
 
 impl Filling {
+    /// It came to its limit and stayed on that track: it goes on when what lies beyond comes by again.
+    fn begin_again(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64) {
+        let turns = geometry.place(self.limit).turns;
+        let waiting_ns = wait(now_ns as f64 / turn_ns, turns) * turn_ns;
+        (self.from_block, self.from_turns, self.from_ns) = (self.limit, turns, now_ns + waiting_ns as u64);
+    }
+
     /// Before which block the medium has passed.
     fn passed(&self, geometry: &Geometry, turn_ns: f64, now_ns: u64) -> u64 {
         let turns = self.from_turns + now_ns.saturating_sub(self.from_ns) as f64 / turn_ns;
         geometry.blocks_before(turns).clamp(self.from_block, self.limit)
     }
 
-    /// When the block before `end` has passed under the head.
+    /// When the block before `end` has passed under the head; 0 where it had before the read-ahead began.
     fn passes_ns(&self, geometry: &Geometry, turn_ns: f64, end: u64) -> u64 {
         if end <= self.from_block {
-            return self.from_ns;
+            return 0;
         }
         self.from_ns + ((geometry.turns_after(end - 1) - self.from_turns) * turn_ns).round() as u64
     }
@@ -287,12 +300,17 @@ mod tests {
     }
 
     #[test]
-    fn a_read_ahead_that_came_to_its_limit_does_not_go_on() {
+    fn a_read_ahead_that_came_to_its_limit_goes_on_when_it_is_asked_for() {
         let (mut cache, disk) = cache();
         cache.keep(&disk, 4 * MS, 0, 4);
-        assert_eq!(cache.find(&disk, 90 * MS, 10, 2, Arm::Free), all(90 * MS), "its last blocks");
-        assert_eq!(cache.find(&disk, 91 * MS, 12, 2, Arm::Free), Found::Nothing);
-        assert_eq!(cache.find(&disk, 91 * MS, 9, 6, Arm::Free), Found::Front { blocks: 3 });
+        let mut wanted = cache.clone();
+        // It has 12 blocks; the next, sector 2 of a track shifted by 2, comes by at 94 ms.
+        assert_eq!(cache.find(&disk, 91 * MS, 6, 2, Arm::Free), all(91 * MS));
+        assert_eq!(cache.find(&disk, 92 * MS, 8, 5, Arm::Free), all(95 * MS));
+        assert_eq!(cache.find(&disk, 92 * MS, 13, 2, Arm::Free), all(97 * MS));
+        assert_eq!(wanted.find(&disk, 90 * MS, 10, 2, Arm::Wanted), all(90 * MS), "its last blocks");
+        assert_eq!(wanted.find(&disk, 91 * MS, 12, 2, Arm::Wanted), Found::Nothing);
+        assert_eq!(wanted.find(&disk, 91 * MS, 9, 6, Arm::Wanted), Found::Front { blocks: 3 });
     }
 
     #[test]

@@ -156,21 +156,45 @@ impl Disk {
     }
 
     fn accept_write(&mut self, at_ns: u64, command: Command) {
-        let Command { tag, block, count, .. } = command;
-        self.cache.forget(block, count);
+        self.cache.forget(command.block, command.count);
         let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
+        // Nobody overtakes those that wait for room: a stream would be torn.
+        if !self.parked.is_empty() || !self.is_cached(at_ns, command, room) {
+            self.parked.push_back(command);
+        }
+    }
+
+    /// Takes a write into the write cache: whether there is room for it.
+    fn is_cached(&mut self, at_ns: u64, command: Command, room: WriteCache) -> bool {
+        let Command { tag, block, count, .. } = command;
         let fits = self.dirty_blocks == 0 || self.dirty_blocks + count <= room.blocks;
         let pieces = self.queue.iter().filter(|one| one.tag == CACHED).count();
         // What continues a piece that waits needs none of its own.
-        let continued = |one: &&mut Waiting| one.tag == CACHED && one.block + one.count == block;
-        let grown = self.queue.iter_mut().find(continued);
-        match grown {
-            Some(waiting) if fits => waiting.count += count,
+        let continued = |one: &Waiting| one.tag == CACHED && one.block + one.count == block;
+        match self.queue.iter().position(continued) {
+            Some(index) if fits => self.queue[index].count += count,
+            None if fits && self.write_on(at_ns, block, count, room) => {}
             None if fits && pieces < room.pieces => self.enqueue(Command { tag: CACHED, ..command }, None),
-            _ => return self.parked.push_back(command),
+            _ => return false,
         }
         self.dirty_blocks += count;
         self.served.push_back(Served { tag, begins_ns: at_ns, ready_ns: at_ns, from_buffer: true });
+        true
+    }
+
+    /// Where the arm is writing just what lies before these blocks, it writes on over them: whether it does. One passage
+    /// takes half of the cache at the most, so that its room comes back in time.
+    fn write_on(&mut self, now_ns: u64, block: u64, count: u64, room: WriteCache) -> bool {
+        let Some((Work::Serve(writing), ends_ns)) = &mut self.busy else { return false };
+        let continues = writing.tag == CACHED && writing.block + writing.count == block && *ends_ns >= now_ns;
+        if !continues || writing.count + count > room.blocks / 2 {
+            return false;
+        }
+        let access = self.drive.mechanics.pass_on(*ends_ns, block, count);
+        writing.count += count;
+        self.busy_ns += access.ends_ns - *ends_ns;
+        (*ends_ns, self.position, self.last_block) = (access.ends_ns, access.position, block + count);
+        true
     }
 
     /// Whether the write cache has all of these blocks in one piece.
@@ -253,15 +277,21 @@ impl Disk {
             Work::Serve(done) if done.direction == Direction::Read => self.have_read(now_ns, &done),
             Work::Serve(done) if done.tag == CACHED => {
                 self.dirty_blocks -= done.count;
-                // Those that waited for room: as many as there is now, in their order.
-                for _ in 0..self.parked.len() {
-                    let Some(command) = self.parked.pop_front() else { break };
-                    self.accept_write(now_ns, command);
-                }
+                self.unpark(now_ns);
             }
             Work::Serve(_) => {}
         }
         self.start(now_ns);
+    }
+
+    /// Those that waited for room in the write cache get what there is, in their order.
+    fn unpark(&mut self, now_ns: u64) {
+        while let (Some(command), Some(room)) = (self.parked.front().copied(), self.drive.write_cache) {
+            if !self.is_cached(now_ns, command, room) {
+                return;
+            }
+            self.parked.pop_front();
+        }
     }
 
     /// The medium gave what was asked for: reads on, and whoever waits for what comes next waits for that alone.

@@ -152,6 +152,37 @@ fn depth_helps_the_schedulers_in_their_order() {
     assert!((one * 10.5e-3 - 1.0).abs() < 0.05, "{one}");
 }
 
+/// When a stream of reads of `count` blocks is done that stops before its `at`th for `pause_ns`, and for a read elsewhere.
+fn interrupted_ns(drive: &Drive, count: u64, at: usize, pause_ns: u64, elsewhere: Option<u64>) -> u64 {
+    let mut disk = Disk::new(Arc::new(drive.clone()));
+    let mut now = 0;
+    let mut serve = |now: u64, command: Command| {
+        disk.accept(now, command);
+        while disk.next_ns().is_some_and(|at| at <= now) {
+            disk.advance(now);
+        }
+        loop {
+            if let Some(served) = disk.answer() {
+                // The arm has its time until the bytes are there.
+                while let Some(next) = disk.next_ns().filter(|next| *next <= served.ready_ns) {
+                    disk.advance(next);
+                }
+                return served.ready_ns;
+            }
+            let next = disk.next_ns().expect("something is under way");
+            disk.advance(next);
+        }
+    };
+    for number in 0..40_usize {
+        if number == at {
+            now += pause_ns;
+            now = elsewhere.map_or(now, |block| serve(now, read(block, 8)));
+        }
+        now = serve(now, read(3000 + number as u64 * count, count));
+    }
+    now
+}
+
 /// A Quantum Atlas 10K of 9.1 GB as DiskSim 4.0 describes it (extracted points, thinned out; shifts and zones merged).
 pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
     let zones = [
@@ -220,6 +251,21 @@ fn an_atlas_does_what_disksim_s_does() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A pause costs itself and a turn at the most, and may cost nothing, as the drive reads on meanwhile; a read elsewhere
+    /// costs itself and a way back. What was read ahead is not read again.
+    #[test]
+    fn a_stream_that_was_interrupted_goes_on(
+        count in 1_u64..200, at in 1_usize..40, pause_ns in 0_u64..40_000_000, block in 100_000_u64..11_000_000
+    ) {
+        let drive = larger(Scheduler::CLook);
+        let (turn_ns, full_ns) = (drive.mechanics.turn_ns as u64 + 2, drive.mechanics.seeks.time_ns(7999));
+        let whole = interrupted_ns(&drive, count, 0, 0, None);
+        let paused = interrupted_ns(&drive, count, at, pause_ns, None);
+        prop_assert!(paused >= whole && paused <= whole + pause_ns + turn_ns, "{} {}", whole, paused);
+        let torn = interrupted_ns(&drive, count, at, 0, Some(block));
+        prop_assert!(torn >= whole && torn <= whole + 2 * (full_ns + turn_ns) + turn_ns, "{} {}", whole, torn);
+    }
 
     #[test]
     fn every_request_is_answered_once_and_the_arm_works_no_longer_than_there_is_time(
