@@ -190,7 +190,10 @@ impl ReadCache {
         let limit = (end + self.size.read_ahead_blocks).min(geometry.blocks());
         if limit > end {
             let from_turns = geometry.turns_after(end - 1);
-            self.filling = Some(Filling { first, given: end, from_block: end, from_turns, from_ns: now_ns, limit });
+            // A zero-latency access ended with blocks from the middle: the last of them are still to come by again.
+            let waiting_ns = wait(now_ns as f64 / self.turn_ns, from_turns) * self.turn_ns;
+            let from_ns = now_ns + waiting_ns as u64;
+            self.filling = Some(Filling { first, given: end, from_block: end, from_turns, from_ns, limit });
         } else {
             self.add(Segment { first, end, given: end });
         }
@@ -317,8 +320,8 @@ mod tests {
     fn the_oldest_segment_makes_room() {
         let (mut cache, disk) = cache();
         for number in 0..4 {
-            cache.keep(&disk, number * 100 * MS, number * 100, 4);
-            stop(&mut cache, &disk, number * 100 * MS);
+            cache.keep(&disk, (number * 125 + 4) * MS, number * 100, 4);
+            stop(&mut cache, &disk, (number * 125 + 4) * MS);
         }
         let mut found = |block| cache.find(&disk, 900 * MS, block, 4, Arm::Free) != Found::Nothing;
         assert_eq!([0, 100, 200, 300].map(&mut found), [false, true, true, true]);
