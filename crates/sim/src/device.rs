@@ -43,7 +43,7 @@ pub struct Served {
 #[derive(Clone, Debug)]
 pub enum Device {
     /// A disk with an arm.
-    Disk(Disk),
+    Disk(Box<Disk>),
     /// A drive of which only the buffer is asked.
     Buffer(Buffer),
 }
@@ -62,7 +62,7 @@ impl Device {
     /// At rest.
     pub fn new(model: &machine::Device) -> Device {
         match model {
-            machine::Device::Disk(drive) => Device::Disk(Disk::new(drive.clone())),
+            machine::Device::Disk(drive) => Device::Disk(Box::new(Disk::new(drive.clone()))),
             machine::Device::Buffer(drive) => Device::Buffer(Buffer::new(*drive)),
         }
     }

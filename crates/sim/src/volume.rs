@@ -111,7 +111,7 @@ impl Volume {
         match self {
             Volume::Raid5 { chunk } if portion.direction == Direction::Write => {
                 let row = chunk.0 * (disks as u64 - 1);
-                let is_whole = portion.offset % row == 0 && portion.bytes % row == 0;
+                let is_whole = portion.offset.is_multiple_of(row) && portion.bytes.is_multiple_of(row);
                 if is_whole { Stage::Itself } else { Stage::Before }
             }
             _ => Stage::Itself,

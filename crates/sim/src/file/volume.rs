@@ -87,7 +87,8 @@ impl VolumeKeys {
             _ => return Err("it is a stripe, a mirror or a raid5, not two of them"),
         };
         let bytes = [self.stripe, self.raid5, self.in_turn_from].into_iter().flatten();
-        if bytes.into_iter().any(|chunk| chunk.0.0 == 0 || chunk.0.0 % 512 != 0) || self.offset.0.0 % 512 != 0 {
+        if bytes.into_iter().any(|chunk| chunk.0.0 == 0 || chunk.0.0 % 512 != 0) || !self.offset.0.0.is_multiple_of(512)
+        {
             return Err("chunks and offsets are of whole blocks of 512 bytes");
         }
         if self.disks == 0 || self.disks < volume.fewest_disks() {
