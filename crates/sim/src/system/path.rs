@@ -124,7 +124,8 @@ impl System<'_> {
     /// A piece waits until its disk may have another command.
     pub(super) fn queue(&mut self, number: u32) {
         let piece = self.pieces.all[number as usize].piece;
-        let may_go = self.gates[piece.disk].as_mut().is_none_or(|gate| gate.enter(number, piece.direction, piece.offset));
+        let may_go =
+            self.gates[piece.disk].as_mut().is_none_or(|gate| gate.enter(number, piece.direction, piece.offset));
         if may_go {
             self.command(number);
         }
