@@ -173,7 +173,7 @@ impl<'a> System<'a> {
                 intervals: Vec::new(),
                 outstanding_ns: 0,
                 processor_ns: 0,
-                utilisation: Vec::new(),
+                parts: Vec::new(),
                 device: [(0, 0); 2],
                 cancelled: false,
             },

@@ -2,6 +2,8 @@
 
 use super::System;
 use halfpower_model::Histogram;
+use halfpower_model::sample::{Part, PartKind};
+use std::collections::BTreeMap;
 
 /// What a run came to.
 #[derive(Clone, Debug)]
@@ -18,8 +20,8 @@ pub struct Outcome {
     pub outstanding_ns: u128,
     /// Processor time.
     pub processor_ns: u64,
-    /// What each part was busy, over what it could be: name and share.
-    pub utilisation: Vec<(String, f64)>,
+    /// What each part was busy, over what it could be.
+    pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes: of reads and of writes.
     pub device: [(u64, u64); 2],
     /// Whether it was cancelled.
@@ -51,14 +53,19 @@ impl System<'_> {
         let elapsed_ns = self.now_ns.saturating_sub(self.workload.warmup.0);
         let used = self.busy_ns();
         let used: Vec<u64> = used.iter().zip(&self.marks.busy_ns).map(|(after, before)| after - before).collect();
-        let processors = (String::from("processors"), f64::from(self.machine.processors));
-        let buses = self.machine.buses.iter().map(|bus| (bus.name.clone(), 1.0));
+        let processors = (PartKind::Processor, String::from("processors"), f64::from(self.machine.processors));
+        let buses = self.machine.buses.iter().map(|bus| (PartKind::Bus, bus.name.clone(), 1.0));
         let disks = self.machine.disks.iter().enumerate();
-        let disks = disks.map(|(index, disk)| (format!("{} {}", disk.name, index + 1), 1.0));
+        let disks = disks.map(|(index, disk)| (PartKind::Device, format!("{} {}", disk.name, index + 1), 1.0));
         let parts = std::iter::once(processors).chain(buses).chain(disks);
         let whole_ns = elapsed_ns.max(1) as f64;
-        self.outcome.utilisation =
-            parts.zip(&used).map(|((name, servers), busy)| (name, *busy as f64 / whole_ns / servers)).collect();
+        let part = |((kind, name, servers), busy): ((PartKind, String, f64), &u64)| Part {
+            name,
+            kind,
+            busy: *busy as f64 / whole_ns / servers,
+            phases: BTreeMap::new(),
+        };
+        self.outcome.parts = parts.zip(&used).map(part).collect();
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome
