@@ -12,7 +12,8 @@ use crate::disk::cache::{ReadBuffer, Rereads};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::larger;
 use crate::disk::{Drive, Overhead, WriteCache};
-use crate::machine::{Cost, Device, Volume};
+use crate::machine::{Cost, Device, Part};
+use crate::volume::Volume;
 use halfpower_model::{Bytes, Limits, Operation, Pattern};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -43,7 +44,7 @@ fn any_machine() -> impl Strategy<Value = Machine> {
         |(drive, disks, striped, near, far, fixed_us)| {
             let volume = if striped { Volume::Stripe { chunk: Bytes(65_536) } } else { Volume::Each };
             let mut machine = machine(drive, disks, volume);
-            machine.buses = vec![bus("scsi", near * 1e6), bus("pci", far * 1e6)];
+            machine.parts = vec![bus("scsi", near * 1e6), bus("pci", far * 1e6)];
             let cost = Cost { fixed_us, marginal_us_per_kib: fixed_us / 100.0 };
             (machine.system.direct_read, machine.system.direct_write) = (cost, cost);
             machine
@@ -87,8 +88,8 @@ proptest! {
         prop_assert_eq!(outcome.bytes[which], bytes);
         prop_assert!(outcome.device[which].1 >= bytes);
         prop_assert_eq!(outcome.intervals.iter().map(|(requests, _)| requests).sum::<u64>(), most);
-        for (name, share) in &outcome.utilisation {
-            prop_assert!((0.0..=1.0 + 1e-9).contains(share), "{} {}", name, share);
+        for part in &outcome.parts {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
         }
         // Little: what is outstanding on average is the rate times the mean latency.
         let mean_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / most as f64;
@@ -111,12 +112,17 @@ proptest! {
             _ => Workload { depth: 1, ..in_order },
         };
         let mut wide = narrow.clone();
-        wide.buses[which].read_ns_per_byte /= factor;
-        wide.buses[which].write_ns_per_byte /= factor;
+        widen(&mut wide.parts[which], factor);
         let (narrow, wide) = (rate(&narrow, &in_order), rate(&wide, &in_order));
         // But for the rounding to nanoseconds.
         prop_assert!(wide >= narrow * (1.0 - 1e-6), "{} {}", narrow, wide);
     }
+}
+
+fn widen(part: &mut Part, factor: f64) {
+    let Part::Bus(bus) = part else { return };
+    bus.read_ns_per_byte /= factor;
+    bus.write_ns_per_byte /= factor;
 }
 
 /// The same disk, in the order of arrival and without a write cache.
@@ -146,8 +152,7 @@ proptest! {
         machine in any_machine(), workload in any_workload(500), factor in 1.0_f64..4.0, which in 0_usize..2
     ) {
         let mut wide = machine.clone();
-        wide.buses[which].read_ns_per_byte /= factor;
-        wide.buses[which].write_ns_per_byte /= factor;
+        widen(&mut wide.parts[which], factor);
         let gain = gain((&machine, &workload), (&wide, &workload));
         prop_assert!(gain > -0.02, "{}", gain);
     }
