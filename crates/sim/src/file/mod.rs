@@ -108,8 +108,11 @@ impl MachineFile {
         if keys.disks == 0 || keys.stripe.is_some_and(|chunk| chunk.0.0 == 0 || chunk.0.0 % 512 != 0) {
             return Err(figure(&format!("volume {volume}"), "it needs a disk, and a stripe a chunk of whole blocks"));
         }
-        if self.processor.count == 0 || !(0.0..=1.0).contains(&self.system.completion_share) {
-            return Err(figure("processor", "it needs one, and completion-share lies between 0 and 1"));
+        if self.processor.count == 0 {
+            return Err(figure("processor", "it needs one"));
+        }
+        if let Some(mistake) = self.system.mistake() {
+            return Err(figure("system", mistake));
         }
         let drive_keys = self.drive.get(&keys.drive).ok_or_else(|| missing("drive", &keys.drive))?;
         let mut drive = drive_keys.drive(name, &keys.drive)?;
@@ -129,7 +132,7 @@ impl MachineFile {
             processors: self.processor.count,
             processor_model: self.processor.model.clone(),
             memory: self.processor.memory.0,
-            system: self.system.system(),
+            system: self.system.system(self.processor.memory.0),
             buses: self.bus.iter().map(bus).collect::<Result<_, _>>()?,
             disks: vec![attached; keys.disks as usize],
             volume: keys.stripe.map_or(Volume::Each, |chunk| Volume::Stripe { chunk: chunk.0 }),

@@ -10,7 +10,7 @@ impl System<'_> {
     pub(super) fn dispatch(&mut self, request: u32) {
         let open = self.requests.all[request as usize];
         let machine = self.machine;
-        let volume = self.workload.volume_of(open.worker);
+        let volume = open.volume as usize;
         let mut pieces = 0;
         for piece in split::pieces(machine, volume, open.asked.offset, u64::from(open.asked.length)) {
             pieces += 1;
@@ -103,8 +103,7 @@ impl System<'_> {
         let open = &mut self.requests.all[request as usize];
         open.pieces_left -= 1;
         if open.pieces_left == 0 {
-            let spent_ns =
-                self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
+            let spent_ns = self.cost_ns(&self.requests.all[request as usize], self.machine.system.completion_share);
             let done_ns = self.processors.serve(self.now_ns, spent_ns);
             self.at(done_ns, Event::Complete { request });
         }

@@ -5,7 +5,7 @@ use crate::disk::Drive;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::machine::{AttachedDisk, Bus, Cost, Device, OperatingSystem, Volume};
-use halfpower_model::{Bytes, Limits, Nanoseconds, Operation, Pattern};
+use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn bus(name: &str, bytes_per_s: f64) -> Bus {
     }
 }
 
-fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
+pub(super) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
     let drive = Arc::new(drive);
     let cost = Cost { fixed_us: 30.0, marginal_us_per_kib: 0.25 };
     Machine {
@@ -35,6 +35,7 @@ fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
             direct_read: cost,
             direct_write: cost,
             completion_share: 0.4,
+            cache: None,
         },
         buses: vec![bus("scsi", 160e6), bus("pci", 133e6)],
         disks: (0..disks)
@@ -48,10 +49,11 @@ fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
     }
 }
 
-fn workload(pattern: Pattern, request_size: u64, depth: u32, machine: &Machine) -> Workload {
+pub(super) fn workload(pattern: Pattern, request_size: u64, depth: u32, machine: &Machine) -> Workload {
     Workload {
         pattern,
         request_size: Bytes(request_size),
+        buffering: Buffering::Direct,
         depth,
         span: Bytes((machine.size().0 / request_size * request_size).min(4 << 30)),
         limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
@@ -59,11 +61,11 @@ fn workload(pattern: Pattern, request_size: u64, depth: u32, machine: &Machine) 
     }
 }
 
-fn megabytes_per_s(outcome: &Outcome) -> f64 {
+pub(super) fn megabytes_per_s(outcome: &Outcome) -> f64 {
     (outcome.bytes[0] + outcome.bytes[1]) as f64 / outcome.elapsed_ns as f64 * 1e3
 }
 
-fn requests(outcome: &Outcome) -> u64 {
+pub(super) fn requests(outcome: &Outcome) -> u64 {
     outcome.latency.iter().map(Histogram::count).sum()
 }
 
