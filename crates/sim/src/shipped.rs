@@ -4,7 +4,10 @@ use crate::file::{MachineError, MachineFile};
 use crate::testbed::Simulated;
 
 /// Name and text of each.
-const MACHINES: [(&str, &str); 1] = [("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml"))];
+const MACHINES: [(&str, &str); 2] = [
+    ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
+    ("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml")),
+];
 
 /// Their names.
 pub fn machines() -> impl Iterator<Item = &'static str> {
@@ -25,6 +28,9 @@ pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineE
     let made = MachineFile::parse(machine, text).and_then(|file| file.with_volume(machine, volume));
     Some(made.map(|made| Simulated::new(made, &format!("sim:{machine}:{volume}"))))
 }
+
+#[cfg(test)]
+mod host;
 
 #[cfg(test)]
 mod tests {
@@ -88,7 +94,7 @@ mod tests {
     }
 
     /// What the study of 2000 measured, in its MB/s of 2^20, against what the machine gives: within so many percent.
-    fn check(what: &str, simulated: f64, published: f64, percent: f64) {
+    pub(super) fn check(what: &str, simulated: f64, published: f64, percent: f64) {
         let off = (simulated / published - 1.0) * 100.0;
         assert!(off.abs() <= percent, "{what}: {simulated:.2} against {published}, {off:+.1} %");
     }

@@ -58,9 +58,7 @@ impl FromStr for Fill {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Fill::WORDS.iter().find(|(word, _)| *word == text);
-        let words = Fill::WORDS.map(|(word, _)| word).join(", ");
-        found.map(|(_, fill)| *fill).ok_or_else(|| format!("no fill is called {text:?}; use one of {words}"))
+        super::word("fill", &Fill::WORDS, text)
     }
 }
 
@@ -74,9 +72,8 @@ pub(super) struct CostKeys {
 }
 
 impl CostKeys {
-    fn cost(self) -> Cost {
-        let microseconds = |time: Said<Nanoseconds>| time.0.0 as f64 / 1e3;
-        Cost { fixed_us: microseconds(self.fixed), marginal_us_per_kib: microseconds(self.marginal) }
+    pub(super) fn cost(self) -> Cost {
+        Cost { fixed_us: self.fixed.0.0 as f64 / 1e3, marginal_us_per_kib: self.marginal.0.0 as f64 / 1e3 }
     }
 }
 

@@ -22,10 +22,10 @@ impl System<'_> {
             self.issued_bytes += u64::from(asked.length);
         }
         let volume = self.workload.volume_of(worker) as u32;
-        let open = Open { origin: Origin::Program { worker }, volume, asked, issued_ns: self.now_ns, pieces_left: 0 };
+        let open = Open { origin: Origin::Program { worker }, volume, asked, issued_ns: self.now_ns, portions_left: 0 };
         let spent_ns = match &self.cache {
             Some(cache) => cache.call_ns(asked.kind),
-            None => self.cost_ns(&open, 1.0 - self.machine.system.completion_share),
+            None => self.cost_ns(&asked, 1.0 - self.machine.system.completion_share),
         };
         let done_ns = self.spend(worker, spent_ns);
         let request = self.requests.put(open);
@@ -35,7 +35,7 @@ impl System<'_> {
     /// A worker is one thread: what it does takes a processor, one thing after another. Gives when this is done.
     pub(super) fn spend(&mut self, worker: u32, spent_ns: u64) -> u64 {
         let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
-        let done_ns = self.processors.serve(from_ns, spent_ns);
+        let done_ns = self.processors.serve(self.now_ns, from_ns, spent_ns);
         self.worker_free_ns[worker as usize] = done_ns;
         done_ns
     }
@@ -50,12 +50,19 @@ impl System<'_> {
     }
 
     /// A share of the processor time that a request of the disks takes.
-    pub(super) fn cost_ns(&self, open: &Open, share: f64) -> u64 {
+    pub(super) fn cost_ns(&self, asked: &Request, share: f64) -> u64 {
         let system = &self.machine.system;
-        let is_write = open.asked.kind == RequestKind::Write;
-        let cost = if is_write { system.direct_write } else { system.direct_read };
+        let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
+        let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
         let paging_ns = self.cache.as_ref().map_or(0, |cache| cache.paging_ns());
-        ((cost.ns(u64::from(open.asked.length)) + paging_ns) as f64 * share).round() as u64
+        ((cost.ns(bytes) + driver.ns(bytes) + paging_ns) as f64 * share).round() as u64
+    }
+
+    /// Its bytes are where they should be: the processor sees to the rest.
+    pub(super) fn finish_request(&mut self, request: u32) {
+        let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
+        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        self.at(done_ns, Event::Complete { request });
     }
 
     pub(super) fn complete(&mut self, request: u32) {

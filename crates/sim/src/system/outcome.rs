@@ -1,6 +1,8 @@
 //! What a run came to: what was counted from the end of the warm-up on.
 
 use super::System;
+use crate::bus::Tally;
+use crate::machine::Part;
 use halfpower_model::Histogram;
 
 /// What a run came to.
@@ -20,6 +22,8 @@ pub struct Outcome {
     pub processor_ns: u64,
     /// What each part was busy, over what it could be: name and share.
     pub utilisation: Vec<(String, f64)>,
+    /// What each bus did beside and with bytes: its name, and the share of its time by phase.
+    pub phases: Vec<(String, [(&'static str, f64); 8])>,
     /// Commands that the disks were given, and their bytes: of reads and of writes.
     pub device: [(u64, u64); 2],
     /// Whether it was cancelled.
@@ -36,7 +40,7 @@ pub(super) struct Marks {
 impl System<'_> {
     /// What each part has been busy up to now.
     pub(super) fn busy_ns(&self) -> Vec<u64> {
-        let stations = std::iter::once(&self.processors).chain(&self.buses);
+        let stations = std::iter::once(&self.processors).chain(&self.stations);
         let stations = stations.map(|station| station.busy_ns(self.now_ns));
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         stations.chain(arms).collect()
@@ -52,15 +56,26 @@ impl System<'_> {
         let used = self.busy_ns();
         let used: Vec<u64> = used.iter().zip(&self.marks.busy_ns).map(|(after, before)| after - before).collect();
         let processors = (String::from("processors"), f64::from(self.machine.processors));
-        let buses = self.machine.buses.iter().map(|bus| (bus.name.clone(), 1.0));
+        let between = self.machine.parts.iter().map(|part| (part.name().to_owned(), 1.0));
         let disks = self.machine.disks.iter().enumerate();
         let disks = disks.map(|(index, disk)| (format!("{} {}", disk.name, index + 1), 1.0));
-        let parts = std::iter::once(processors).chain(buses).chain(disks);
+        let parts = std::iter::once(processors).chain(between).chain(disks);
         let whole_ns = elapsed_ns.max(1) as f64;
         self.outcome.utilisation =
             parts.zip(&used).map(|((name, servers), busy)| (name, *busy as f64 / whole_ns / servers)).collect();
+        self.outcome.phases = self.phases();
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome
+    }
+
+    fn phases(&self) -> Vec<(String, [(&'static str, f64); 8])> {
+        let of = |(part, tally): (&Part, &Tally)| {
+            let Part::Bus(bus) = part else { return None };
+            let phases = tally.phases(bus);
+            let all_ns: u64 = phases.iter().map(|(_, ns)| ns).sum();
+            Some((bus.name.clone(), phases.map(|(phase, ns)| (phase, ns as f64 / all_ns.max(1) as f64))))
+        };
+        self.machine.parts.iter().zip(&self.tallies).filter_map(of).collect()
     }
 }

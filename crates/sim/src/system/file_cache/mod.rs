@@ -109,7 +109,8 @@ impl Cache {
         stream.end = end;
         if asked.kind == RequestKind::Read && continues {
             stream.ahead = stream.ahead.max(end);
-            stream.ahead_end = (end.next_multiple_of(FRAME) + u64::from(asked.length).next_multiple_of(FRAME)).min(size);
+            stream.ahead_end =
+                (end.next_multiple_of(FRAME) + u64::from(asked.length).next_multiple_of(FRAME)).min(size);
         } else {
             (stream.ahead, stream.ahead_end) = (end, end);
         }
@@ -197,12 +198,12 @@ impl System<'_> {
     fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run) {
         let end = run.bytes.end.min(self.size());
         let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
-        let open = Open { origin, volume: run.volume, asked, issued_ns: self.now_ns, pieces_left: 0 };
+        let open = Open { origin, volume: run.volume, asked, issued_ns: self.now_ns, portions_left: 0 };
         if let (Origin::PageIn, Some(cache)) = (origin, &mut self.cache) {
             cache.readers[run.volume as usize].is_busy = true;
         }
-        let spent_ns = self.cost_ns(&open, 1.0 - self.machine.system.completion_share);
-        let done_ns = self.processors.serve(self.now_ns, spent_ns);
+        let spent_ns = self.cost_ns(&open.asked, 1.0 - self.machine.system.completion_share);
+        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
         let request = self.requests.put(open);
         self.at(done_ns, Event::Dispatch { request });
     }
@@ -251,8 +252,7 @@ impl System<'_> {
         match asked.kind {
             RequestKind::Write if is_through => {
                 cache.pages.keep(&run);
-                let open = self.requests.all[request as usize];
-                let asking_ns = self.cost_ns(&open, 1.0 - self.machine.system.completion_share);
+                let asking_ns = self.cost_ns(&asked, 1.0 - self.machine.system.completion_share);
                 let copied_ns = self.spend(worker, copy_ns + asking_ns);
                 return self.at(copied_ns, Event::Through { request });
             }

@@ -5,7 +5,8 @@ use super::super::{Outcome, run};
 use super::PAGE;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
-use crate::machine::{Cost, FileCache, Fill, Machine, Volume};
+use crate::machine::{Cost, FileCache, Fill, Machine};
+use crate::volume::Volume;
 use halfpower_model::{Buffering, Bytes, Cancel, Histogram, Limits, Nanoseconds, Operation, Pattern, Workload};
 use proptest::prelude::*;
 
@@ -101,7 +102,8 @@ fn a_write_of_part_of_a_page_reads_the_page_first() {
 fn a_random_write_reads_its_frame_where_the_system_does_that() {
     let [page, frame] = [Fill::Page, Fill::Frame].map(|fill| {
         let machine = one_disk(fill);
-        let workload = Workload { span: Bytes(8 << 30), ..buffered(Operation::Write, Pattern::Random, 8192, 1, &machine) };
+        let workload =
+            Workload { span: Bytes(8 << 30), ..buffered(Operation::Write, Pattern::Random, 8192, 1, &machine) };
         course(&machine, &workload)
     });
     let writes = requests(&frame);
