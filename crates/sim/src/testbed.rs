@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::system::{Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, Totals,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, PartKind, Totals,
 };
 use halfpower_model::{
     Arrivals, Bytes, BytesPerSecond, Cancel, Durability, Environment, FileState, Histogram, Layout, MeasureError,
@@ -164,6 +164,8 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total),
         block: Some(block(outcome, elapsed_s)),
+        // What the volume has nothing to do with stood still.
+        parts: outcome.parts.iter().filter(|part| part.busy > 0.0).cloned().collect(),
         instrument: Instrument { loop_ns_per_request: Some(0.0), ..Instrument::default() },
         failure: outcome.cancelled.then(|| Failure {
             code: "interrupted".to_owned(),
@@ -196,7 +198,8 @@ fn block(outcome: &Outcome, elapsed_s: f64) -> Block {
         Direction { requests, bytes, amplification }
     };
     let [read, write] = [direction(0), direction(1)];
-    let busiest = outcome.utilisation.iter().rev().map(|(_, share)| *share).next().unwrap_or(0.0);
+    let devices = outcome.parts.iter().filter(|part| part.kind == PartKind::Device);
+    let busiest = devices.map(|part| part.busy).fold(0.0, f64::max);
     Block {
         requests: read.requests + write.requests,
         bytes: read.bytes + write.bytes,

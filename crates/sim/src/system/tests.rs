@@ -87,8 +87,8 @@ fn sequential_reads_run_at_the_speed_of_the_medium() {
     let medium = sectors * 512.0 / ((sectors + 5.0 * 63.0 + 113.0) / 334.0 * 60.0 / 10_025.0) / 1e6;
     let measured = megabytes_per_s(&outcome);
     assert!((measured / medium - 1.0).abs() < 0.01, "{measured} of {medium}");
-    let arm = outcome.utilisation.last().unwrap();
-    assert_eq!((outcome.utilisation.len(), arm.0.as_str()), (4, "disk 1"));
+    let arm = outcome.parts.last().unwrap();
+    assert_eq!((outcome.parts.len(), arm.name.as_str()), (4, "disk 1"));
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn stripes_add_up_until_a_bus_is_full() {
     assert!((two / one - 2.0).abs() < 0.03, "{one} {two}");
     // 64 KiB in 493 µs and 15 of a command and a status: 129.1 MB/s.
     assert!((eight / 129.1 - 1.0).abs() < 0.01, "{eight}");
-    let busiest = full.utilisation.iter().max_by(|one, other| one.1.total_cmp(&other.1)).unwrap();
-    assert_eq!(busiest.0, "pci");
-    assert!(busiest.1 > 0.99 && busiest.1 <= 1.0, "{busiest:?}");
+    let busiest = full.parts.iter().max_by(|one, other| one.busy.total_cmp(&other.busy)).unwrap();
+    assert_eq!(busiest.name, "pci");
+    assert!(busiest.busy > 0.99 && busiest.busy <= 1.0, "{busiest:?}");
 }
 
 #[test]
@@ -167,8 +167,8 @@ proptest! {
         prop_assert_eq!(outcome.bytes[usize::from(writes)], most * (size_kib << 10));
         prop_assert!(outcome.device[usize::from(writes)].1 >= most * (size_kib << 10));
         prop_assert_eq!(outcome.intervals.iter().map(|(requests, _)| requests).sum::<u64>(), most);
-        for (name, share) in &outcome.utilisation {
-            prop_assert!((0.0..=1.0 + 1e-9).contains(share), "{} {}", name, share);
+        for part in &outcome.parts {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
         }
         // Little: what is outstanding on average is the rate times the mean latency.
         let mean_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / most as f64;
