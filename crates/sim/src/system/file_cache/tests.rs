@@ -162,8 +162,8 @@ proptest! {
         let outcome = course(&machine, &workload);
         prop_assert_eq!(requests(&outcome), most);
         prop_assert_eq!(outcome.bytes.iter().sum::<u64>(), most * (size_kib << 10));
-        for (name, share) in &outcome.utilisation {
-            prop_assert!((0.0..=1.0 + 1e-9).contains(share), "{} {}", name, share);
+        for part in &outcome.parts {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
         }
         let mean_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / most as f64;
         let outstanding = most as f64 / outcome.elapsed_ns as f64 * mean_ns;
