@@ -12,6 +12,8 @@
 
 mod file_cache;
 mod host;
+#[cfg(test)]
+mod laws;
 mod outcome;
 mod path;
 #[cfg(test)]
