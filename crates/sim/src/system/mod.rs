@@ -25,7 +25,8 @@ use crate::device::{Device, Direction};
 use crate::machine::{Cost, Machine};
 use crate::station::Station;
 use file_cache::Cache;
-use halfpower_model::{Cancel, Histogram, Request, RequestKind, RequestStream, Workload};
+use halfpower_model::arrivals::ArrivalStream;
+use halfpower_model::{Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Workload};
 use outcome::Marks;
 pub use outcome::Outcome;
 use path::{Moving, Portioned, Seen, Stream};
@@ -109,8 +110,12 @@ struct System<'a> {
     portions: Slots<Portioned>,
     pieces: Slots<Moving>,
     streams: Vec<RequestStream<'a>>,
+    /// What holds each worker back, where something does, and when its next request may go.
+    paces: Vec<Option<(ArrivalStream, u64)>>,
     /// When each worker has issued what it was at.
     worker_free_ns: Vec<u64>,
+    /// Whether the program's commands go straight to the disks.
+    is_raw: bool,
     /// The file cache, if requests go through it.
     cache: Option<Cache>,
     issued: u64,
@@ -156,7 +161,8 @@ pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
     let mut system = System::new(machine, workload);
     for worker in 0..workload.workers {
         for _ in 0..workload.depth {
-            system.at(0, Event::Issue { worker });
+            let at_ns = system.may_go_ns(worker);
+            system.at(at_ns, Event::Issue { worker });
         }
     }
     let ends_ns = workload.limits.duration.map_or(u64::MAX, |duration| duration.0 + workload.warmup.0);
@@ -204,7 +210,9 @@ impl<'a> System<'a> {
             portions: Slots::default(),
             pieces: Slots::default(),
             streams: (0..workload.workers).map(|worker| RequestStream::new(workload, worker, None)).collect(),
+            paces: (0..workload.workers).map(|worker| ArrivalStream::new(workload, worker).map(first)).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
+            is_raw: workload.personality == Personality::Sg,
             cache: Cache::of(machine, workload),
             issued: 0,
             issued_bytes: 0,
@@ -245,6 +253,12 @@ impl<'a> System<'a> {
             Event::Complete { request } => self.complete(request),
         }
     }
+}
+
+/// With when its first request may go.
+fn first(pace: ArrivalStream) -> (ArrivalStream, u64) {
+    let at_ns = pace.next_ns();
+    (pace, at_ns)
 }
 
 /// Which way the bytes go; whatever moves none is taken for a read of none.
