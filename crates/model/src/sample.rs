@@ -93,7 +93,7 @@ pub struct Sample {
     pub note: Option<String>,
     /// Where it is from, if another program measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<Box<Origin>>,
 }
 
 /// What measured a sample.
