@@ -3,7 +3,7 @@
 use super::*;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
 use halfpower_model::sample::Parallel;
-use halfpower_model::{BytesPerSecond, Origin};
+use halfpower_model::BytesPerSecond;
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
