@@ -32,7 +32,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         percentiles: percentiles(&histogram),
         pace: None,
         block: crate::block::of(cell),
-        histogram,
+        histogram: histogram.packed(),
         samples: cell.samples(),
         failed: cell.failed,
     }

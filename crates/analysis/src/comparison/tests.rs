@@ -3,7 +3,7 @@
 use super::*;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
 use halfpower_model::sample::Parallel;
-use halfpower_model::{BytesPerSecond, Origin};
+use halfpower_model::BytesPerSecond;
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
@@ -148,7 +148,7 @@ fn processor_time_of_few_ticks_decides_nothing_in_one_sample() {
         };
         compared(&make(50.0), &make(100.0)).cells[0].change(Figure::ProcessorCost).unwrap().standing
     };
-    let imported = |sample: &mut Sample| sample.origin = Some(Origin::default());
+    let imported = |sample: &mut Sample| sample.origin = Some(Box::default());
     // 0.05 and 0.1 of the time: of 10 s that is 32 ticks of 1/64 s, of 60 s 192.
     assert_eq!(standing(imported, 10.0), Standing::Undecided);
     assert_eq!(standing(imported, 60.0), Standing::Worse);

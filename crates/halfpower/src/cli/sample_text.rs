@@ -272,7 +272,7 @@ mod tests {
         sample.workload.operation = halfpower_model::Operation::Write;
         sample.read = Some(Totals { requests: 5, bytes: 5, ..Totals::default() });
         sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() }.into());
-        sample.instrument.obtained = vec!["sqpoll".to_owned()];
+        sample.instrument.obtained = vec!["sqpoll".to_owned()].into();
         let text = summary(&sample);
         for told in ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 req", "sqpoll"]
         {
