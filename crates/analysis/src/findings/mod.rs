@@ -32,6 +32,7 @@ use crate::series::{Series, group};
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Finding, Offer};
 
+pub(crate) use drift::changes_otherwise;
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
 
