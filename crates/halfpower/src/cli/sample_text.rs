@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use crate::harmless::harmless;
-use halfpower_analysis::attribute;
+use halfpower_analysis::{attribute, doubts, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
@@ -55,6 +55,15 @@ pub(super) fn summary(sample: &Sample) -> String {
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
     line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
+    if let Some(within) = within_run(sample) {
+        let (half, count, worth) = (within.half_width(), within.intervals, significant(within.independent));
+        let basis = format!("batch means of {count} intervals, which are worth {worth} independent ones");
+        line(
+            &mut text,
+            "this run",
+            &format!("throughput {half} within it, by {basis}; another run may differ by more"),
+        );
+    }
     if let Some(block) = &sample.block {
         line(&mut text, "device", &served(block));
     }
@@ -75,7 +84,7 @@ pub(super) fn summary(sample: &Sample) -> String {
     for refused in &sample.instrument.refused {
         line(&mut text, "unavailable", refused);
     }
-    for warning in &sample.warnings {
+    for warning in sample.warnings.iter().chain(&doubts(sample)) {
         line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
     }
     text

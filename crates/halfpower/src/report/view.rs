@@ -17,6 +17,10 @@ pub(super) struct View<'a> {
     run: i64,
     date: String,
     counts: String,
+    /// Whether any workload has more than one repetition to make an interval of.
+    has_intervals: bool,
+    /// Whether a lone repetition has an interval within its own run.
+    within_run: bool,
     unfinished: Option<String>,
     verdict: Vec<&'a str>,
     key_figures: Vec<KeyFigure>,
@@ -141,6 +145,8 @@ impl<'a> View<'a> {
             run: input.run,
             date: input.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
             counts: input.counts(),
+            has_intervals: input.has_intervals(),
+            within_run: analysis.cells.iter().any(|cell| cell.within_run.is_some()),
             unfinished: unfinished(input.status),
             verdict: verdict(input),
             key_figures: key_figures(input),
