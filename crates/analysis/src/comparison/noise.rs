@@ -65,6 +65,16 @@ impl Scatter {
             workloads: table.len(),
         })
     }
+
+    /// Both in a sentence, and what is to be done about either.
+    pub fn sentence(&self) -> String {
+        let [between, within] =
+            [self.between_blocks, self.within_blocks].map(|share| format!("{} %", significant(share * 100.0)));
+        format!(
+            "Throughput scatters by {between} from block to block, as the machine changes with time, and by {within} within \
+             a block: taking turns takes the first out, more repetitions average out the second."
+        )
+    }
 }
 
 /// By how much a figure of the same differed, over all workloads. A difference of 0.02 is a factor of 1.02 either way.

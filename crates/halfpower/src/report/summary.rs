@@ -36,6 +36,9 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     if let Some(noise) = input.noise {
         page.gap();
         page.paragraph("", &[(Style::Strong, &noise.sentence)]);
+        if let Some(scatter) = &noise.scatter {
+            page.paragraph("", &[(Style::Plain, &scatter.sentence())]);
+        }
         page.table(&["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
     }
     page.table(&["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
