@@ -64,7 +64,8 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
 
 fn heading(page: &mut Page, input: &ReportInput<'_>) {
     page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place(input.environment)))]);
-    let intervals = if input.has_intervals() { "95 % intervals" } else { "no intervals, which take repetitions" };
+    let intervals =
+        if input.has_intervals() { "95 % intervals" } else { "no interval of a workload, which takes repetitions" };
     let counts = format!("{}: {}; {intervals}", input.title, input.counts());
     page.paragraph("", &[(Style::Quiet, &counts)]);
     if let Some(sentence) = unfinished(input.status) {

@@ -19,6 +19,8 @@ pub(super) struct View<'a> {
     counts: String,
     /// Whether any workload has more than one repetition to make an interval of.
     has_intervals: bool,
+    /// Whether a claim has an interval, which a fit may have without repetitions.
+    findings_have_intervals: bool,
     /// Whether a lone repetition has an interval within its own run.
     within_run: bool,
     unfinished: Option<String>,
@@ -147,6 +149,11 @@ impl<'a> View<'a> {
             date: input.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
             counts: input.counts(),
             has_intervals: input.has_intervals(),
+            findings_have_intervals: analysis
+                .findings
+                .iter()
+                .flat_map(|finding| &finding.estimates)
+                .any(|estimate| estimate.low.is_some()),
             within_run: analysis.cells.iter().any(|cell| cell.within_run.is_some()),
             unfinished: unfinished(input.status),
             verdict: verdict(input),

@@ -200,7 +200,7 @@ fn a_run_of_single_repetitions_is_headed_by_no_intervals() {
     sample.intervals = (1..=200).map(interval).collect();
     let analysed = analysed.again();
     let (summary, page) = (lines(&analysed, 200), page(&analysed));
-    assert!(!summary.contains("95 %") && summary.contains("no intervals, which take repetitions"), "{summary}");
+    assert!(!summary.contains("95 %") && summary.contains("no interval of a workload"), "{summary}");
     assert!(!page.contains("means with 95 % intervals over") && page.contains("No workload has"));
     assert_eq!(page.matches("% within the run)").count(), 1, "of the one that has intervals enough");
     markup::check_nesting(&page);
