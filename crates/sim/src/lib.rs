@@ -1,5 +1,6 @@
 //! The simulated testbed: machines on a virtual clock. Seeded, no globals, no `unsafe`.
 
+pub mod device;
 pub mod disk;
 pub mod file;
 pub mod machine;

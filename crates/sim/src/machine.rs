@@ -3,6 +3,7 @@
 //! It is what a machine file comes to when all its names are resolved; [`crate::file`] reads those.
 
 use crate::disk::Drive;
+use crate::disk::geometry::BLOCK_BYTES;
 use halfpower_model::Bytes;
 use std::sync::Arc;
 
@@ -77,13 +78,29 @@ pub struct Bus {
     pub programmed: bool,
 }
 
-/// A disk and the buses between it and memory, the nearest to the disk first.
+/// What a device is.
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// A disk with an arm.
+    Disk(Arc<Drive>),
+}
+
+impl Device {
+    /// Bytes of it.
+    pub fn size(&self) -> Bytes {
+        match self {
+            Device::Disk(drive) => Bytes(drive.mechanics.geometry.blocks() * BLOCK_BYTES),
+        }
+    }
+}
+
+/// A device and the buses between it and memory, the nearest to the device first.
 #[derive(Clone, Debug)]
 pub struct AttachedDisk {
     /// What it is.
-    pub drive: Arc<Drive>,
-    /// The name of the drive.
-    pub drive_name: String,
+    pub device: Device,
+    /// Its name in the machine's file.
+    pub name: String,
     /// Numbers of the machine's buses.
     pub buses: Vec<usize>,
 }
@@ -103,7 +120,7 @@ pub enum Volume {
 impl Machine {
     /// Bytes of each of its targets.
     pub fn size(&self) -> Bytes {
-        let smallest = self.disks.iter().map(|disk| disk.drive.mechanics.geometry.blocks()).min().unwrap_or(0) * 512;
+        let smallest = self.disks.iter().map(|disk| disk.device.size().0).min().unwrap_or(0);
         Bytes(match self.volume {
             Volume::Each => smallest,
             Volume::Stripe { chunk } => (smallest - smallest % chunk.0) * self.disks.len() as u64,

@@ -44,8 +44,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         Volume::Stripe { .. } => 1,
     };
     let name = |number: usize| if targets == 1 { path.to_owned() } else { format!("{path}#{}", number + 1) };
-    let mut all =
-        machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.drive_name));
+    let mut all = machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.name));
     let target = all.next().unwrap_or_else(|| facts(path.to_owned(), ""));
     let can = [Personality::Sync, Personality::IoUring];
     let unavailable = |personality| {

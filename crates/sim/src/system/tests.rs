@@ -4,7 +4,7 @@ use super::*;
 use crate::disk::Drive;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
-use crate::machine::{AttachedDisk, Bus, Cost, OperatingSystem, Volume};
+use crate::machine::{AttachedDisk, Bus, Cost, Device, OperatingSystem, Volume};
 use halfpower_model::{Bytes, Limits, Nanoseconds, Operation, Pattern};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -38,7 +38,11 @@ fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
         },
         buses: vec![bus("scsi", 160e6), bus("pci", 133e6)],
         disks: (0..disks)
-            .map(|_| AttachedDisk { drive: Arc::clone(&drive), drive_name: "disk".to_owned(), buses: vec![0, 1] })
+            .map(|_| AttachedDisk {
+                device: Device::Disk(Arc::clone(&drive)),
+                name: "disk".to_owned(),
+                buses: vec![0, 1],
+            })
             .collect(),
         volume,
     }
