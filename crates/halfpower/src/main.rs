@@ -10,6 +10,7 @@ mod report;
 mod runner;
 mod store;
 mod study;
+mod validate;
 
 use std::process::ExitCode;
 

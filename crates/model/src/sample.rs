@@ -4,8 +4,10 @@
 
 mod dirty;
 mod imported;
+mod part;
 
 pub use dirty::Dirty;
+pub use part::{Part, PartKind};
 
 use crate::environment::Environment;
 use crate::histogram::Histogram;
@@ -78,6 +80,9 @@ pub struct Sample {
     /// What the file cache held that was not stored yet; none where nothing was written through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty: Option<Dirty>,
+    /// How busy the parts of a simulated machine were, from the program to the medium; empty for all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// The instrument's own cost.
     pub instrument: Instrument,
     /// True when the program, not the storage, set the pace.
@@ -564,6 +569,7 @@ impl Sample {
             cpu: Cpu::default(),
             block: None,
             dirty: None,
+            parts: Vec::new(),
             instrument: Instrument::default(),
             generator_bound: false,
             cached_share_before: None,

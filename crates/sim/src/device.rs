@@ -1,5 +1,6 @@
 //! A device at work: commands in, and when what they ask for is done. What the kinds have in common.
 
+use crate::buffer::Buffer;
 use crate::disk::Disk;
 use crate::machine;
 
@@ -42,7 +43,9 @@ pub struct Served {
 #[derive(Clone, Debug)]
 pub enum Device {
     /// A disk with an arm.
-    Disk(Disk),
+    Disk(Box<Disk>),
+    /// A drive of which only the buffer is asked.
+    Buffer(Buffer),
 }
 
 /// What every kind does, each in its own way.
@@ -50,6 +53,7 @@ macro_rules! each_kind {
     ($device:expr, $kind:ident => $does:expr) => {
         match $device {
             Device::Disk($kind) => $does,
+            Device::Buffer($kind) => $does,
         }
     };
 }
@@ -58,7 +62,8 @@ impl Device {
     /// At rest.
     pub fn new(model: &machine::Device) -> Device {
         match model {
-            machine::Device::Disk(drive) => Device::Disk(Disk::new(drive.clone())),
+            machine::Device::Disk(drive) => Device::Disk(Box::new(Disk::new(drive.clone()))),
+            machine::Device::Buffer(drive) => Device::Buffer(Buffer::new(*drive)),
         }
     }
 

@@ -3,11 +3,11 @@
 //! What the machine cannot do is refused with the reason. Time is virtual: a record begins at the epoch, so that the same
 //! machine, workload and seed give the same bytes.
 
-use crate::machine::{Machine, Volume};
+use crate::machine::Machine;
 use crate::system::{Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, Totals,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, PartKind, Totals,
 };
 use halfpower_model::{
     Arrivals, Bytes, BytesPerSecond, Cancel, Durability, Environment, FileState, Histogram, Layout, MeasureError,
@@ -39,10 +39,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         rotational: Some(true),
         ..TargetFacts::bare(path, TargetKind::Simulated, size)
     };
-    let targets = match machine.volume {
-        Volume::Each => machine.disks.len(),
-        Volume::Stripe { .. } => 1,
-    };
+    let targets = machine.targets();
     let name = |number: usize| if targets == 1 { path.to_owned() } else { format!("{path}#{}", number + 1) };
     let mut all = machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.name));
     let target = all.next().unwrap_or_else(|| facts(path.to_owned(), ""));
@@ -164,6 +161,8 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total),
         block: Some(block(outcome, elapsed_s)),
+        // What the volume has nothing to do with stood still.
+        parts: outcome.parts.iter().filter(|part| part.busy > 0.0).cloned().collect(),
         instrument: Instrument { loop_ns_per_request: Some(0.0), ..Instrument::default() },
         failure: outcome.cancelled.then(|| Failure {
             code: "interrupted".to_owned(),
@@ -196,7 +195,8 @@ fn block(outcome: &Outcome, elapsed_s: f64) -> Block {
         Direction { requests, bytes, amplification }
     };
     let [read, write] = [direction(0), direction(1)];
-    let busiest = outcome.utilisation.iter().rev().map(|(_, share)| *share).next().unwrap_or(0.0);
+    let devices = outcome.parts.iter().filter(|part| part.kind == PartKind::Device);
+    let busiest = devices.map(|part| part.busy).fold(0.0, f64::max);
     Block {
         requests: read.requests + write.requests,
         bytes: read.bytes + write.bytes,

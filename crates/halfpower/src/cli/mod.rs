@@ -28,6 +28,7 @@ mod sim;
 mod soak;
 mod study;
 mod targets;
+mod validate;
 mod workload;
 mod zones;
 

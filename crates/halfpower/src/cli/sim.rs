@@ -1,13 +1,13 @@
 //! `halfpower sim`: the simulated machines.
 
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending, UsageError, validate};
 use clap::{Args, Subcommand};
 use halfpower_sim::file::MachineFile;
 use halfpower_sim::shipped::{machine_text, machines};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// List and show the simulated machines
+/// List and show the simulated machines, and hold them against what was published
 ///
 /// Their volumes are targets of io, run and study run: sim:MACHINE:VOLUME.
 #[derive(Debug, Args)]
@@ -21,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower sim list
   halfpower sim show win2k-pentium3
+  halfpower sim validate --only atlas-2 fireball-dma
   halfpower io sim:win2k-pentium3:atlas-1 --pattern random --request-size 8KiB \\
       --depth 8 --buffering direct --duration 60s";
 
@@ -33,6 +34,8 @@ enum Action {
         /// Which
         machine: String,
     },
+    /// Every figure of the papers beside the simulated one; exit status 1 when under 95 % are within their tolerance
+    Validate(validate::Arguments),
 }
 
 /// A machine as `--json` prints it.
@@ -53,6 +56,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     match &arguments.action {
         Action::List => list(context),
         Action::Show { machine } => show(context, machine),
+        Action::Validate(arguments) => validate::run(context, arguments),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod diagnostic;
 mod near;
+pub(crate) mod published;
 mod read;
 mod setting;
 mod sweep;

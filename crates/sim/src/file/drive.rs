@@ -70,11 +70,7 @@ impl FromStr for Scheduler {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Scheduler::WORDS.iter().find(|(word, _)| *word == text);
-        let words = Scheduler::WORDS.map(|(word, _)| word).join(", ");
-        found
-            .map(|(_, scheduler)| *scheduler)
-            .ok_or_else(|| format!("no scheduler is called {text:?}; use one of {words}"))
+        super::word("scheduler", &Scheduler::WORDS, text)
     }
 }
 

@@ -40,17 +40,19 @@ pub(super) struct CostKeys {
     pub(super) marginal: Said<Nanoseconds>,
 }
 
+impl CostKeys {
+    pub(super) fn cost(self) -> Cost {
+        Cost { fixed_us: self.fixed.0.0 as f64 / 1e3, marginal_us_per_kib: self.marginal.0.0 as f64 / 1e3 }
+    }
+}
+
 impl SystemKeys {
     pub(super) fn system(&self) -> OperatingSystem {
-        let cost = |keys: CostKeys| Cost {
-            fixed_us: keys.fixed.0.0 as f64 / 1e3,
-            marginal_us_per_kib: keys.marginal.0.0 as f64 / 1e3,
-        };
         OperatingSystem {
             name: self.name.clone(),
             split: self.split.map(|split| split.0),
-            direct_read: cost(self.direct_read),
-            direct_write: cost(self.direct_write),
+            direct_read: self.direct_read.cost(),
+            direct_write: self.direct_write.cost(),
             completion_share: self.completion_share,
         }
     }

@@ -4,23 +4,25 @@
 //! texts with their unit. What a key means stands at its field.
 
 mod bus;
+mod controller;
 mod drive;
 mod error;
 mod host;
+mod volume;
 
 pub use error::MachineError;
 
-use crate::machine::{AttachedDisk, Device, Machine, Volume};
+use crate::machine::{Machine, Part};
 use bus::BusKeys;
+use controller::ControllerKeys;
 use drive::DriveKeys;
-use halfpower_model::Bytes;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use volume::{Attached, VolumeKeys};
 
 /// A machine as its file tells it.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,30 +35,10 @@ pub struct MachineFile {
     #[serde(default)]
     bus: BTreeMap<String, BusKeys>,
     #[serde(default)]
+    controller: BTreeMap<String, ControllerKeys>,
+    #[serde(default)]
     drive: BTreeMap<String, DriveKeys>,
     volume: BTreeMap<String, VolumeKeys>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct VolumeKeys {
-    /// What it is, in a sentence.
-    description: String,
-    /// Which drive.
-    drive: String,
-    /// How many of them.
-    disks: u32,
-    /// From the drive to memory, in their order.
-    buses: Vec<String>,
-    /// Chunk of a stripe; none: each disk is a target of its own.
-    stripe: Option<Said<Bytes>>,
-    /// False takes the drives' write caches away.
-    #[serde(default = "yes")]
-    write_cache: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// A quantity that is said as text, with its unit.
@@ -94,45 +76,59 @@ impl MachineFile {
             volume: volume.to_owned(),
             known: self.volume.keys().cloned().collect(),
         })?;
-        let missing = |kind, part: &str| MachineError::NoPart {
-            machine: name.to_owned(),
-            volume: volume.to_owned(),
-            kind,
-            name: part.to_owned(),
-        };
         let figure = |part: &str, message: &str| MachineError::Figure {
             machine: name.to_owned(),
             part: part.to_owned(),
             message: message.to_owned(),
         };
-        if keys.disks == 0 || keys.stripe.is_some_and(|chunk| chunk.0.0 == 0 || chunk.0.0 % 512 != 0) {
-            return Err(figure(&format!("volume {volume}"), "it needs a disk, and a stripe a chunk of whole blocks"));
-        }
+        let made_of = keys.volume().map_err(|message| figure(&format!("volume {volume}"), message))?;
         if self.processor.count == 0 || !(0.0..=1.0).contains(&self.system.completion_share) {
             return Err(figure("processor", "it needs one, and completion-share lies between 0 and 1"));
         }
-        let drive_keys = self.drive.get(&keys.drive).ok_or_else(|| missing("drive", &keys.drive))?;
-        let mut drive = drive_keys.drive(name, &keys.drive)?;
-        if !keys.write_cache {
-            drive.write_cache = None;
+        let Attached { parts, disks, made } = keys.attach(self, name, volume)?;
+        let mut system = self.system.system();
+        if !keys.file_system {
+            system.split = None;
         }
-        let drive = Arc::new(drive);
-        let place = |bus: &String| self.bus.keys().position(|known| known == bus).ok_or_else(|| missing("bus", bus));
-        let path: Vec<usize> = keys.buses.iter().map(place).collect::<Result<_, _>>()?;
-        let bus = |(bus, keys): (&String, &BusKeys)| {
-            keys.bus(bus).ok_or_else(|| figure(&format!("bus {bus}"), "it needs rate, or read-rate and write-rate"))
-        };
-        let attached = AttachedDisk { device: Device::Disk(drive), name: keys.drive.clone(), buses: path };
         Ok(Machine {
             name: name.to_owned(),
             description: self.description.clone(),
             processors: self.processor.count,
             processor_model: self.processor.model.clone(),
             memory: self.processor.memory.0,
-            system: self.system.system(),
-            buses: self.bus.iter().map(bus).collect::<Result<_, _>>()?,
-            disks: vec![attached; keys.disks as usize],
-            volume: keys.stripe.map_or(Volume::Each, |chunk| Volume::Stripe { chunk: chunk.0 }),
+            system,
+            parts,
+            disks,
+            volume: made_of,
+            offset: keys.offset.0,
+            made,
         })
     }
+
+    /// A bus or a controller by its name.
+    fn part(&self, machine: &str, volume: &str, name: &str) -> Result<Part, MachineError> {
+        let figure = |part: String, message: &str| MachineError::Figure {
+            machine: machine.to_owned(),
+            part,
+            message: message.to_owned(),
+        };
+        if let Some(keys) = self.bus.get(name) {
+            let message = "it needs rate, or read-rate and write-rate, above nought; and bursts of a byte at least";
+            return keys.bus(name).map(Part::Bus).ok_or_else(|| figure(format!("bus {name}"), message));
+        }
+        let keys = self.controller.get(name).ok_or_else(|| self.missing(machine, volume, "bus or controller", name))?;
+        let message = "its rates are above a byte a second, outstanding is at least 1, and an order needs one";
+        keys.controller(name).map(Part::Controller).ok_or_else(|| figure(format!("controller {name}"), message))
+    }
+
+    fn missing(&self, machine: &str, volume: &str, kind: &'static str, name: &str) -> MachineError {
+        MachineError::NoPart { machine: machine.to_owned(), volume: volume.to_owned(), kind, name: name.to_owned() }
+    }
+}
+
+/// One of some words.
+fn word<T: Copy>(kind: &str, words: &[(&'static str, T)], text: &str) -> Result<T, String> {
+    let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    let found = words.iter().find(|(word, _)| *word == text);
+    found.map(|(_, meant)| *meant).ok_or_else(|| format!("no {kind} is called {text:?}; use one of {}", known()))
 }

@@ -24,16 +24,24 @@ impl System<'_> {
         let spent_ns = self.cost_ns(&asked, 1.0 - self.machine.system.completion_share);
         // A worker is one thread: it makes its requests one after another.
         let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
-        let done_ns = self.processors.serve(from_ns, spent_ns);
+        let done_ns = self.processors.serve(self.now_ns, from_ns, spent_ns);
         self.worker_free_ns[worker as usize] = done_ns;
-        let request = self.requests.put(Open { worker, asked, issued_ns: self.now_ns, pieces_left: 0 });
+        let request = self.requests.put(Open { worker, asked, issued_ns: self.now_ns, portions_left: 0 });
         self.at(done_ns, Event::Dispatch { request });
     }
 
     pub(super) fn cost_ns(&self, asked: &Request, share: f64) -> u64 {
         let system = &self.machine.system;
         let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
-        (cost.ns(u64::from(asked.length)) as f64 * share).round() as u64
+        let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
+        ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share).round() as u64
+    }
+
+    /// Its bytes are where they should be: the processor sees to the rest.
+    pub(super) fn finish_request(&mut self, request: u32) {
+        let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
+        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        self.at(done_ns, Event::Complete { request });
     }
 
     pub(super) fn complete(&mut self, request: u32) {

@@ -1,28 +1,29 @@
 //! A workload on a machine: events in the order of time, from the program's request to its completion.
 //!
 //! ```text
-//! program → processor → pieces → command on the bus → disk → bytes over all buses at once → processor → program
+//! program → processor → portions → pieces → queue → command → disk → bytes over all parts at once → processor → program
 //! ```
 //!
 //! Reads give their bytes when the disk has them, writes bring theirs before the disk begins. The bytes of a piece are on
-//! all buses between disk and memory at the same time, so the slowest sets the pace, while each is busy only for its own
-//! part. Time is in whole nanoseconds, and events of the same nanosecond come in the order in which they were made: the
+//! all buses of their leg (between disk and memory, or a controller that stores them) at the same time, so the slowest sets
+//! the pace, while each is busy only for its own part. Time is in whole nanoseconds, and events of the same nanosecond come in the order in which they were made: the
 //! same machine, workload and seed give the same course on every host.
 
 mod host;
 mod outcome;
 mod path;
-mod split;
 #[cfg(test)]
 mod tests;
 
+use crate::bus::Tally;
+use crate::controller::Gate;
 use crate::device::{Device, Direction};
-use crate::machine::Machine;
+use crate::machine::{Cost, Machine};
 use crate::station::Station;
 use halfpower_model::{Cancel, Histogram, Request, RequestKind, RequestStream, Workload};
 use outcome::Marks;
 pub use outcome::Outcome;
-use split::Piece;
+use path::{Moving, Portioned, Seen, Stream};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -31,16 +32,24 @@ use std::collections::BinaryHeap;
 enum Event {
     /// A worker issues its next request.
     Issue { worker: u32 },
-    /// A request's processor time is spent: its pieces go to their disks.
+    /// A request's processor time is spent: its portions set out.
     Dispatch { request: u32 },
+    /// A portion is at the controller that makes the volume.
+    Launch { portion: u32 },
+    /// A piece is at the controller that stores it.
+    Queue { piece: u32 },
     /// A piece is at its disk: the command of a read, the bytes of a write.
     Arrive { piece: u32 },
     /// A disk's arm is free.
     Disk { disk: u32 },
     /// The bytes of a read begin to move.
     Transfer { piece: u32 },
-    /// A piece is done.
+    /// A disk has done a piece: its bytes have left it, or are in it.
+    Done { piece: u32 },
+    /// A piece's bytes are in memory.
     Finish { piece: u32 },
+    /// A portion's are.
+    Portion { portion: u32 },
     /// The program sees its request done.
     Complete { request: u32 },
 }
@@ -51,14 +60,7 @@ struct Open {
     worker: u32,
     asked: Request,
     issued_ns: u64,
-    pieces_left: u32,
-}
-
-/// A piece under way.
-#[derive(Clone, Copy, Debug)]
-struct Moving {
-    request: u32,
-    piece: Piece,
+    portions_left: u32,
 }
 
 /// A machine at work on a workload.
@@ -69,11 +71,20 @@ struct System<'a> {
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     made: u64,
     processors: Station,
-    buses: Vec<Station>,
+    /// What drivers add to a request, of reads and of writes.
+    driver_costs: [Cost; 2],
+    /// Buses and controllers, and what they did.
+    stations: Vec<Station>,
+    tallies: Vec<Tally>,
     devices: Vec<Device>,
+    /// What lets commands through to each disk; none: all at once.
+    gates: Vec<Option<Gate>>,
+    seen: Vec<Seen>,
+    stream: Stream,
     /// When each disk's arm is expected to be free.
     expected_ns: Vec<Option<u64>>,
     requests: Slots<Open>,
+    portions: Slots<Portioned>,
     pieces: Slots<Moving>,
     streams: Vec<RequestStream<'a>>,
     /// When each worker has issued what it was at.
@@ -157,10 +168,16 @@ impl<'a> System<'a> {
             events: BinaryHeap::new(),
             made: 0,
             processors: Station::new(machine.processors),
-            buses: machine.buses.iter().map(|_| Station::new(1)).collect(),
+            driver_costs: [Direction::Read, Direction::Write].map(|direction| machine.driver_cost(direction)),
+            stations: machine.parts.iter().map(|_| Station::new(1)).collect(),
+            tallies: vec![Tally::default(); machine.parts.len()],
             devices: machine.disks.iter().map(|disk| Device::new(&disk.device)).collect(),
+            gates: machine.disks.iter().map(|disk| disk.queue.map(Gate::new)).collect(),
+            seen: vec![Seen::default(); machine.disks.len()],
+            stream: Stream::default(),
             expected_ns: vec![None; machine.disks.len()],
             requests: Slots::default(),
+            portions: Slots::default(),
             pieces: Slots::default(),
             streams: (0..workload.workers).map(|worker| RequestStream::new(workload, worker, None)).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
@@ -173,7 +190,7 @@ impl<'a> System<'a> {
                 intervals: Vec::new(),
                 outstanding_ns: 0,
                 processor_ns: 0,
-                utilisation: Vec::new(),
+                parts: Vec::new(),
                 device: [(0, 0); 2],
                 cancelled: false,
             },
@@ -190,10 +207,14 @@ impl<'a> System<'a> {
         match event {
             Event::Issue { worker } => self.issue(worker),
             Event::Dispatch { request } => self.dispatch(request),
+            Event::Launch { portion } => self.launch(portion),
+            Event::Queue { piece } => self.queue(piece),
             Event::Arrive { piece } => self.arrive(piece),
             Event::Disk { disk } => self.turn(disk),
             Event::Transfer { piece } => self.transfer(piece),
+            Event::Done { piece } => self.done(piece),
             Event::Finish { piece } => self.finish_piece(piece),
+            Event::Portion { portion } => self.finish_portion(portion),
             Event::Complete { request } => self.complete(request),
         }
     }

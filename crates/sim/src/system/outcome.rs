@@ -1,7 +1,11 @@
 //! What a run came to: what was counted from the end of the warm-up on.
 
 use super::System;
+use crate::bus::Tally;
+use crate::machine;
 use halfpower_model::Histogram;
+use halfpower_model::sample::{Part, PartKind};
+use std::collections::BTreeMap;
 
 /// What a run came to.
 #[derive(Clone, Debug)]
@@ -18,8 +22,8 @@ pub struct Outcome {
     pub outstanding_ns: u128,
     /// Processor time.
     pub processor_ns: u64,
-    /// What each part was busy, over what it could be: name and share.
-    pub utilisation: Vec<(String, f64)>,
+    /// What each part was busy, over what it could be; of a bus by phase.
+    pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes: of reads and of writes.
     pub device: [(u64, u64); 2],
     /// Whether it was cancelled.
@@ -36,7 +40,7 @@ pub(super) struct Marks {
 impl System<'_> {
     /// What each part has been busy up to now.
     pub(super) fn busy_ns(&self) -> Vec<u64> {
-        let stations = std::iter::once(&self.processors).chain(&self.buses);
+        let stations = std::iter::once(&self.processors).chain(&self.stations);
         let stations = stations.map(|station| station.busy_ns(self.now_ns));
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         stations.chain(arms).collect()
@@ -51,16 +55,39 @@ impl System<'_> {
         let elapsed_ns = self.now_ns.saturating_sub(self.workload.warmup.0);
         let used = self.busy_ns();
         let used: Vec<u64> = used.iter().zip(&self.marks.busy_ns).map(|(after, before)| after - before).collect();
-        let processors = (String::from("processors"), f64::from(self.machine.processors));
-        let buses = self.machine.buses.iter().map(|bus| (bus.name.clone(), 1.0));
+        let part = |kind, name, servers: f64, phases| (Part { name, kind, busy: 0.0, phases }, servers);
+        let processors =
+            part(PartKind::Processor, "processors".to_owned(), f64::from(self.machine.processors), BTreeMap::new());
+        let between = self.machine.parts.iter().zip(&self.tallies);
+        let between = between.map(|(one, tally)| part(kind(one), one.name().to_owned(), 1.0, phases(one, tally)));
         let disks = self.machine.disks.iter().enumerate();
-        let disks = disks.map(|(index, disk)| (format!("{} {}", disk.name, index + 1), 1.0));
-        let parts = std::iter::once(processors).chain(buses).chain(disks);
+        let disks = disks
+            .map(|(index, disk)| part(PartKind::Device, format!("{} {}", disk.name, index + 1), 1.0, BTreeMap::new()));
+        let parts = std::iter::once(processors).chain(between).chain(disks);
         let whole_ns = elapsed_ns.max(1) as f64;
-        self.outcome.utilisation =
-            parts.zip(&used).map(|((name, servers), busy)| (name, *busy as f64 / whole_ns / servers)).collect();
+        let used_by = |((part, servers), used): ((Part, f64), &u64)| {
+            let busy = *used as f64 / whole_ns / servers;
+            Part { busy, ..part }
+        };
+        self.outcome.parts = parts.zip(&used).map(used_by).collect();
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome
     }
+}
+
+fn kind(part: &machine::Part) -> PartKind {
+    match part {
+        machine::Part::Bus(_) => PartKind::Bus,
+        machine::Part::Controller(_) => PartKind::Controller,
+    }
+}
+
+/// What a bus did beside and with bytes, as shares of the time that it was busy.
+fn phases(part: &machine::Part, tally: &Tally) -> BTreeMap<String, f64> {
+    let machine::Part::Bus(bus) = part else { return BTreeMap::new() };
+    let phases = tally.phases(bus);
+    let all_ns: u64 = phases.iter().map(|(_, ns)| ns).sum();
+    let at_work = phases.into_iter().filter(|(_, ns)| *ns > 0);
+    at_work.map(|(phase, ns)| (phase.to_owned(), ns as f64 / all_ns as f64)).collect()
 }

@@ -1,0 +1,184 @@
+//! What others measured and printed: figures of papers, each with the workload that it is of in the words of studies.
+//!
+//! `studies/published.toml` has them. A simulated machine is held against them (`sim validate`), and a report of a paper's
+//! study shows them beside its own points.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use super::diagnostic::StudyErrors;
+use halfpower_model::WorkloadSpec;
+
+/// The figures in the binary.
+const FIGURES: &str = include_str!("../../../../../studies/published.toml");
+
+/// A figure that somebody printed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// One word for it, its own.
+    pub id: String,
+    /// Which paper: a word of the file's head.
+    pub source: String,
+    /// Table, figure or section.
+    pub place: String,
+    /// The simulated volumes that it is of, `MACHINE:VOLUME`: one, or two where it says what the second lacks.
+    pub targets: Vec<String>,
+    /// What it tells of them.
+    pub measure: Measure,
+    /// The figure as printed.
+    pub published: f64,
+    /// Whether the text calls it approximate, or gives one digit.
+    pub is_approximate: bool,
+    /// Whether a machine was made to give it.
+    pub basis: Basis,
+    /// How far off a simulated one may be.
+    pub tolerance: Tolerance,
+    /// The workloads it takes: one, or several where it is worked out from all.
+    pub cells: Vec<WorkloadSpec>,
+    /// Why nothing is held against it; none for all others.
+    pub left_out: Option<String>,
+}
+
+/// What a figure tells.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Measure {
+    /// Throughput in 2^20 bytes a second, which SQLIO prints as MB/s.
+    Megabytes,
+    /// Bytes copied: half of what a mix of reads and writes moves, in the same unit.
+    Copied,
+    /// Requests a second.
+    Requests,
+    /// Mean of the requests a second of all its workloads.
+    MeanRequests,
+    /// How many percent less the last workload, or the second target, gives than the first.
+    LossPercent,
+    /// Fixed processor time of a request in µs, over the sizes of all its workloads.
+    FixedUs,
+    /// The part that grows with the size, in µs a KiB.
+    MarginalUs,
+    /// Processor time of a request in µs.
+    ProcessorUs,
+    /// Processor time of 2^20 bytes in ms.
+    ProcessorMsPerMegabyte,
+    /// Percent of all processors' time.
+    ProcessorPercent,
+    /// Processor clocks a byte.
+    ClocksPerByte {
+        /// Clocks of a processor in millions a second.
+        mhz: f64,
+    },
+    /// Throughput at which one processor has nothing left, in 2^20 bytes a second.
+    SaturationMegabytes,
+    /// Mean service time in ms.
+    ServiceMs,
+    /// Percent of the time that a part is busy.
+    BusyPercent {
+        /// As the record names it.
+        part: String,
+    },
+    /// Percent of a part's busy time that goes to a phase.
+    PhasePercent {
+        /// As the record names it.
+        part: String,
+        /// As the record names it.
+        phase: String,
+    },
+    /// Dollars for each request a second.
+    DollarsPerRequest {
+        /// Dollars.
+        price: f64,
+    },
+    /// Requests a second for each dollar.
+    RequestsPerDollar {
+        /// Dollars.
+        price: f64,
+    },
+    /// 10^6 bytes of capacity for each dollar.
+    MegabytesPerDollar {
+        /// Dollars.
+        price: f64,
+    },
+}
+
+/// Where a simulated figure is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Basis {
+    /// A parameter of the machine was chosen for it, or is it.
+    Fitted,
+    /// It came out.
+    Predicted,
+}
+
+/// How far off a simulated figure may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Tolerance {
+    /// Of the published one.
+    Percent(f64),
+    /// Of figures that are percents: how many more or less.
+    Points(f64),
+}
+
+impl Tolerance {
+    /// How far off a figure is, as the tolerance counts.
+    pub(crate) fn error(self, simulated: f64, published: f64) -> f64 {
+        match self {
+            Tolerance::Percent(_) => (simulated / published - 1.0) * 100.0,
+            Tolerance::Points(_) => simulated - published,
+        }
+    }
+
+    /// The most that [`error`](Tolerance::error) may be, either way.
+    pub(crate) fn most(self) -> f64 {
+        match self {
+            Tolerance::Percent(most) | Tolerance::Points(most) => most,
+        }
+    }
+
+    /// What it counts in.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Tolerance::Percent(_) => "%",
+            Tolerance::Points(_) => "points",
+        }
+    }
+}
+
+impl Measure {
+    /// Its unit.
+    pub(crate) fn unit(&self) -> &'static str {
+        match self {
+            Measure::Megabytes | Measure::Copied | Measure::SaturationMegabytes => "MB/s (2^20)",
+            Measure::Requests | Measure::MeanRequests => "requests/s",
+            Measure::LossPercent
+            | Measure::ProcessorPercent
+            | Measure::BusyPercent { .. }
+            | Measure::PhasePercent { .. } => "%",
+            Measure::FixedUs | Measure::ProcessorUs => "µs a request",
+            Measure::MarginalUs => "µs a KiB",
+            Measure::ProcessorMsPerMegabyte => "ms a MB (2^20)",
+            Measure::ClocksPerByte { .. } => "clocks a byte",
+            Measure::ServiceMs => "ms",
+            Measure::DollarsPerRequest { .. } => "dollars a request/s",
+            Measure::RequestsPerDollar { .. } => "requests/s a dollar",
+            Measure::MegabytesPerDollar { .. } => "MB a dollar",
+        }
+    }
+}
+
+/// Every figure of the file.
+///
+/// # Panics
+/// When the file that is part of the program has a mistake, which the tests make sure of.
+pub(crate) fn figures() -> Vec<Figure> {
+    parse("published.toml", FIGURES).expect("the published figures are right")
+}
+
+/// Reads figures; `file` is what messages call it.
+///
+/// # Errors
+/// Every mistake in the text.
+fn parse(file: &str, text: &str) -> Result<Vec<Figure>, StudyErrors> {
+    read::figures(file, text)
+}

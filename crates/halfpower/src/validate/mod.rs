@@ -1,0 +1,188 @@
+//! The simulated machines against what was published: every figure beside the one that the machine gives.
+//!
+//! A figure is simulated with the workloads that it names, one sample each, and worked out from the samples as the papers
+//! worked theirs out: rates in SQLIO's MB/s of 2^20 bytes, fixed and marginal processor cost by the analysis' own fit. What
+//! a machine lacks or refuses is a figure that is not within its tolerance.
+
+mod derive;
+#[cfg(test)]
+mod tests;
+
+use crate::study::published::{Basis, Figure, Tolerance};
+use halfpower_model::{Cancel, Sample, Testbed, WorkloadSpec};
+use halfpower_sim::{Simulated, shipped};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A figure, held against a machine.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Checked {
+    /// Its id.
+    pub id: String,
+    /// Which paper.
+    pub source: String,
+    /// Where in it.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The simulated target, or the two that are compared.
+    pub targets: Vec<String>,
+    /// What it tells, by its unit.
+    pub quantity: &'static str,
+    /// As printed.
+    pub published: f64,
+    /// As the machine gives it; none where it does not.
+    pub simulated: Option<f64>,
+    /// How far that is off; none without it.
+    pub error: Option<f64>,
+    /// The most that it may be, either way.
+    pub tolerance: f64,
+    /// What both are in: `%` of the published figure, or `points` of a percentage.
+    pub tolerance_unit: &'static str,
+    /// Whether a machine was made to give it.
+    pub basis: Basis,
+    /// Whether it is within the tolerance; none where nothing is held against it.
+    pub pass: Option<bool>,
+    /// Why it was not simulated, or is left out.
+    pub reason: Option<String>,
+}
+
+/// How many figures are within their tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Tally {
+    /// Figures that count.
+    pub figures: usize,
+    /// Of them, those within their tolerance.
+    pub within: usize,
+    /// Of them, those that no machine gives yet.
+    pub not_simulated: usize,
+    /// Of all, those that are left out.
+    pub left_out: usize,
+}
+
+/// Share of the figures that has to be within.
+pub(crate) const ENOUGH: f64 = 0.95;
+
+impl Tally {
+    /// Of what was checked.
+    pub(crate) fn of<'a>(checked: impl IntoIterator<Item = &'a Checked>) -> Tally {
+        let mut tally = Tally { figures: 0, within: 0, not_simulated: 0, left_out: 0 };
+        for figure in checked {
+            match figure.pass {
+                None => tally.left_out += 1,
+                Some(pass) => {
+                    tally.figures += 1;
+                    tally.within += usize::from(pass);
+                    tally.not_simulated += usize::from(figure.simulated.is_none());
+                }
+            }
+        }
+        tally
+    }
+
+    /// Whether that is enough.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.within as f64 >= ENOUGH * self.figures as f64
+    }
+}
+
+/// One sample that figures need.
+type Run<'a> = (&'a str, &'a WorkloadSpec);
+
+/// Simulates the figures, on all processors; none when it was cancelled.
+pub(crate) fn check(figures: &[Figure], cancel: &Cancel) -> Option<Vec<Checked>> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    let mut numbers: HashMap<Run<'_>, usize> = HashMap::new();
+    for run in figures.iter().filter(|figure| figure.left_out.is_none()).flat_map(runs_of) {
+        numbers.entry(run).or_insert_with(|| {
+            runs.push(run);
+            runs.len() - 1
+        });
+    }
+    let samples = simulate(&runs, cancel);
+    if cancel.is_cancelled() {
+        return None;
+    }
+    let value = |figure: &Figure| {
+        let samples = runs_of(figure).map(|run| samples[numbers[&run]].as_ref().map_err(Clone::clone));
+        derive::value(&figure.measure, &samples.collect::<Result<Vec<_>, _>>()?)
+    };
+    Some(figures.iter().map(|figure| judge(figure, || value(figure))).collect())
+}
+
+/// The samples that a figure needs: every workload on its first target, then on its second.
+fn runs_of(figure: &Figure) -> impl Iterator<Item = Run<'_>> {
+    figure.targets.iter().flat_map(|target| figure.cells.iter().map(|cell| (target.as_str(), cell)))
+}
+
+fn simulate(runs: &[Run<'_>], cancel: &Cancel) -> Vec<Result<Sample, String>> {
+    let machines = machines(runs);
+    let next = AtomicUsize::new(0);
+    let made: Mutex<Vec<(usize, Result<Sample, String>)>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((target, spec)) = runs.get(number).filter(|_| !cancel.is_cancelled()) else { return };
+            let sample = machines[target].clone().and_then(|machine| measure(machine, spec, cancel));
+            made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, sample));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    let mut made = made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    made.sort_unstable_by_key(|(number, _)| *number);
+    made.into_iter().map(|(_, sample)| sample).collect()
+}
+
+/// Every machine with each volume of it that is needed.
+fn machines<'a>(runs: &[Run<'a>]) -> HashMap<&'a str, Result<Simulated, String>> {
+    let mut machines = HashMap::new();
+    for (target, _) in runs {
+        machines.entry(*target).or_insert_with(|| {
+            let (machine, volume) = target.split_once(':').unwrap_or((target, ""));
+            match shipped::testbed(machine, volume) {
+                Some(made) => made.map_err(|error| error.to_string()),
+                None => Err(format!("there is no machine {machine}")),
+            }
+        });
+    }
+    machines
+}
+
+fn measure(mut machine: Simulated, spec: &WorkloadSpec, cancel: &Cancel) -> Result<Sample, String> {
+    let workload = spec.resolve(machine.describe()).map_err(|error| error.to_string())?;
+    machine.measure(&workload, &mut (), cancel).map_err(|error| error.to_string())
+}
+
+fn judge(figure: &Figure, value: impl FnOnce() -> Result<f64, String>) -> Checked {
+    let (simulated, reason) = match &figure.left_out {
+        Some(reason) => (None, Some(reason.clone())),
+        None => match value() {
+            Ok(value) => (Some(value), None),
+            Err(reason) => (None, Some(reason)),
+        },
+    };
+    let tolerance: Tolerance = figure.tolerance;
+    let error = simulated.map(|simulated| tolerance.error(simulated, figure.published));
+    // Figures are compared as they are written, so that one on the border is on it everywhere.
+    let is_within = error.is_some_and(|error| error.abs() <= tolerance.most() + 1e-9);
+    Checked {
+        id: figure.id.clone(),
+        source: figure.source.clone(),
+        place: figure.place.clone(),
+        targets: figure.targets.iter().map(|target| format!("sim:{target}")).collect(),
+        quantity: figure.measure.unit(),
+        published: figure.published,
+        simulated,
+        error,
+        tolerance: tolerance.most(),
+        tolerance_unit: tolerance.unit(),
+        basis: figure.basis,
+        pass: figure.left_out.is_none().then_some(is_within),
+        reason,
+    }
+}

@@ -1,0 +1,44 @@
+//! How busy the parts of a simulated machine were: nobody can look into a real one like that.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A part of a simulated machine during a sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// As the machine's file calls it; of several disks of a kind with their number.
+    pub name: String,
+    /// What it is.
+    pub kind: PartKind,
+    /// Share of the measured time that it was busy, of all its servers: 0 to 1.
+    pub busy: f64,
+    /// What it did while it was busy, as shares of that; empty where that is not told apart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub phases: BTreeMap<String, f64>,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// The host's processors, all of them.
+    Processor,
+    /// A bus, a link or a wire.
+    Bus,
+    /// Something between buses with a processor of its own.
+    Controller,
+    /// A disk, or whatever else keeps the data.
+    Device,
+}
+
+impl PartKind {
+    /// For people.
+    pub fn word(self) -> &'static str {
+        match self {
+            PartKind::Processor => "processor",
+            PartKind::Bus => "bus",
+            PartKind::Controller => "controller",
+            PartKind::Device => "device",
+        }
+    }
+}
