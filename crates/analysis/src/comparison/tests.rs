@@ -321,3 +321,27 @@ fn what_the_same_differed_by_does_not_matter_there_and_there_alone() {
     assert_eq!(with(64, 0.5e8).0, Standing::Worse);
     assert_eq!(with(16, 0.97e8), (Standing::Worse, Margin::THROUGHPUT), "nobody measured that one");
 }
+
+#[test]
+fn scatter_of_blocks_is_told_from_that_of_repetitions() {
+    let of = |between: f64, within: f64| {
+        let (mut run, mut normal) = (Run::default(), Normal::new(7));
+        let blocks: Vec<f64> = (0..40).map(|_| between * normal.draw()).collect();
+        for kib in [4, 8, 16, 32] {
+            run.add(
+                read(kib),
+                &blocks.iter().map(|block| 1e8 * (block + within * normal.draw()).exp()).collect::<Vec<_>>(),
+            );
+        }
+        against_itself(&run.observed(), 1).unwrap().scatter.unwrap()
+    };
+    let scatter = of(0.1, 0.02);
+    assert!((0.07..0.14).contains(&scatter.between_blocks), "{scatter:?}");
+    assert!((0.015..0.025).contains(&scatter.within_blocks), "{scatter:?}");
+    assert_eq!((scatter.blocks, scatter.workloads), (40, 4));
+    assert!(scatter.sentence().contains("within a block: taking turns"), "{}", scatter.sentence());
+    assert!(of(0.0, 0.1).between_blocks < 0.03, "no blocks that differ");
+    let mut alone = Run::default();
+    alone.add(read(4), &[1e8, 1.01e8, 1.02e8, 0.99e8]);
+    assert_eq!(against_itself(&alone.observed(), 1).unwrap().scatter, None, "one workload has no blocks");
+}

@@ -275,6 +275,8 @@ struct End {
     #[arg(long, value_name = "TIME", visible_alias = "ramp_time")]
     warmup: Option<Nanoseconds>,
     /// Spacing of the recorded intervals, 10ms or more [default: 1s]
+    ///
+    /// Where there are more than a hundred it is found whether the first are a warm-up, and how exact the run is within itself.
     #[arg(long, value_name = "TIME")]
     interval: Option<Nanoseconds>,
 }

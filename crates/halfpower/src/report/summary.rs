@@ -2,7 +2,7 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
-use super::table::cell_names;
+use super::table::{cell_names, within_run};
 use super::view::unfinished;
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
@@ -36,6 +36,9 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     if let Some(noise) = input.noise {
         page.gap();
         page.paragraph("", &[(Style::Strong, &noise.sentence)]);
+        if let Some(scatter) = &noise.scatter {
+            page.paragraph("", &[(Style::Plain, &scatter.sentence())]);
+        }
         page.table(&["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
     }
     page.table(&["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
@@ -61,7 +64,9 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
 
 fn heading(page: &mut Page, input: &ReportInput<'_>) {
     page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place(input.environment)))]);
-    let counts = format!("{}: {}; 95 % intervals", input.title, input.counts());
+    let intervals =
+        if input.has_intervals() { "95 % intervals" } else { "no interval of a workload, which takes repetitions" };
+    let counts = format!("{}: {}; {intervals}", input.title, input.counts());
     page.paragraph("", &[(Style::Quiet, &counts)]);
     if let Some(sentence) = unfinished(input.status) {
         page.paragraph("", &[(Style::Caution, &sentence)]);
@@ -169,7 +174,8 @@ fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     let is_told = |estimate: &Estimate| estimate.repetitions > 0;
     let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| figures(cell).iter().any(is_told));
     let row = |(cell, name): (&CellSummary, String)| {
-        [name].into_iter().chain(figures(cell).into_iter().filter(is_told).map(|figure| figure.to_string())).collect()
+        let words = |figure: Estimate| format!("{figure}{}", within_run(cell, figure.quantity));
+        [name].into_iter().chain(figures(cell).into_iter().filter(is_told).map(words)).collect()
     };
     measured.map(row).collect()
 }

@@ -17,10 +17,17 @@ pub(super) struct View<'a> {
     run: i64,
     date: String,
     counts: String,
+    /// Whether any workload has more than one repetition to make an interval of.
+    has_intervals: bool,
+    /// Whether a claim has an interval, which a fit may have without repetitions.
+    findings_have_intervals: bool,
+    /// Whether a lone repetition has an interval within its own run.
+    within_run: bool,
     unfinished: Option<String>,
     verdict: Vec<&'a str>,
     key_figures: Vec<KeyFigure>,
     noise: Option<Table>,
+    scatter: Option<String>,
     recommendations: Vec<&'a str>,
     findings: Vec<FindingGroup<'a>>,
     pyramids: Vec<PyramidView<'a>>,
@@ -141,10 +148,18 @@ impl<'a> View<'a> {
             run: input.run,
             date: input.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
             counts: input.counts(),
+            has_intervals: input.has_intervals(),
+            findings_have_intervals: analysis
+                .findings
+                .iter()
+                .flat_map(|finding| &finding.estimates)
+                .any(|estimate| estimate.low.is_some()),
+            within_run: analysis.cells.iter().any(|cell| cell.within_run.is_some()),
             unfinished: unfinished(input.status),
             verdict: verdict(input),
             key_figures: key_figures(input),
             noise: input.noise.map(noise::table),
+            scatter: input.noise.and_then(|noise| Some(noise.scatter?.sentence())),
             recommendations: sentences(input, FindingCode::Recommendation),
             findings: GROUPS.iter().filter_map(|(code, title)| group(input, *code, title)).collect(),
             pyramids: analysis.pyramids.iter().map(pyramid::view).collect(),

@@ -1,6 +1,6 @@
 //! The comparison for a terminal.
 
-use super::{arrow, basis, signed, title, word};
+use super::{arrow, basis, disagreement, signed, title, word};
 use crate::report::wrap::{Page, Style};
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 
@@ -35,7 +35,8 @@ fn row(cell: &ComparedCell, figure: Figure) -> Option<Vec<String>> {
     Some(vec![cell.name.clone(), change.before.to_string(), change.after.to_string(), changed(change)])
 }
 
-/// `+3.1 %, better (+1.2 to +5)`.
+/// `+3.1 %, better (+1.2 to +5)`, and what ranks say against it.
 fn changed(change: &Change) -> String {
-    format!("{} %, {} ({})", signed(change.ratio.value), word(change.standing), basis(change))
+    let doubt = disagreement(change).map(|words| format!("; {words}")).unwrap_or_default();
+    format!("{} %, {} ({}){doubt}", signed(change.ratio.value), word(change.standing), basis(change))
 }
