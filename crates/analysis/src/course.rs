@@ -128,7 +128,6 @@ impl WithinRun {
 mod tests {
     use super::*;
     use crate::support::{Normal, Run, read};
-    use halfpower_model::Origin;
 
     /// A sample with these megabytes in each hundredth of a second, and 2 % of noise that leans on the interval before.
     fn sample(seed: u64, megabytes: impl Iterator<Item = f64>) -> Sample {
@@ -186,7 +185,7 @@ mod tests {
         let told = doubt(&slow).unwrap();
         let time = Nanoseconds::from_seconds((end_s * 100.0 + 300.0).ceil() / 100.0).exactly();
         assert!(told.message.contains("after what was left out") && told.remedy.contains(&time), "{told:?}");
-        slow.origin = Some(Origin::default());
+        slow.origin = Some(Box::default());
         assert!(!doubt(&slow).unwrap().remedy.contains("--warmup"), "of another program");
     }
 

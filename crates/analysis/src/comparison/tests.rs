@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
-use halfpower_model::sample::Parallel;
 use halfpower_model::BytesPerSecond;
+use halfpower_model::sample::Parallel;
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
