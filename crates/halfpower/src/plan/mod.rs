@@ -223,13 +223,3 @@ impl Plan {
 fn is_none(bytes: &Bytes) -> bool {
     bytes.0 == 0
 }
-
-/// Whether the workload reads each place at most once from a cache that was emptied: beyond its span it would find
-/// what it just put there.
-fn reads_a_cold_cache_in_order(workload: &Workload) -> bool {
-    use halfpower_model::{CachePolicy, Pattern};
-    workload.cache == CachePolicy::Cold
-        && workload.pattern == Pattern::Sequential
-        && matches!(workload.buffering, Buffering::Buffered | Buffering::Through)
-        && workload.operation.reads()
-}

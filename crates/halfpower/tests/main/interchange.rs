@@ -223,7 +223,11 @@ fn the_kernel_report_s_output_gives_its_collapse() {
     let compared = lab.run(["compare", "2", "1"]);
     let said = compared.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(compared.status, Some(3), "{said}");
-    for words in ["throughput 9.23 times lower", "throughput 5.14 times lower", "the cause of the largest fall is likely above the device"] {
+    for words in [
+        "throughput 9.23 times lower",
+        "throughput 5.14 times lower",
+        "the cause of the largest fall is likely above the device",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     // The one exception: what the parent saw of two direct writers.
