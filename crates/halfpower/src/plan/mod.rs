@@ -18,7 +18,7 @@ pub(crate) use make::{Overrides, PlanError};
 use crate::study::{Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
-use halfpower_model::{Buffering, Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
+use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The name of the stored form.
