@@ -3,8 +3,8 @@ use super::*;
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::{
-    BytesPerSecond, CachePolicy, Channel, Environment, Level, LevelName, Operation, Personality, TargetFacts,
-    TargetKind, WorkloadSpec,
+    Buffering, BytesPerSecond, CachePolicy, Channel, Environment, Level, LevelName, Operation, Personality,
+    TargetFacts, TargetKind, WorkloadSpec,
 };
 use proptest::prelude::*;
 
