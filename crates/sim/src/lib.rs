@@ -1,5 +1,9 @@
 //! The simulated testbed: machines on a virtual clock. Seeded, no globals, no `unsafe`.
 
+pub mod buffer;
+pub mod bus;
+pub mod controller;
+pub mod device;
 pub mod disk;
 pub mod file;
 pub mod machine;
@@ -7,5 +11,6 @@ pub mod shipped;
 pub mod station;
 pub mod system;
 mod testbed;
+pub mod volume;
 
 pub use testbed::Simulated;

@@ -2,7 +2,13 @@
 //!
 //! It is what a machine file comes to when all its names are resolved; [`crate::file`] reads those.
 
+use crate::buffer::BufferedDrive;
+use crate::bus::Bus;
+use crate::controller::{Controller, Forwarding, Queue};
+use crate::device::Direction;
 use crate::disk::Drive;
+use crate::disk::geometry::BLOCK_BYTES;
+use crate::volume::Volume;
 use halfpower_model::Bytes;
 use std::sync::Arc;
 
@@ -21,12 +27,88 @@ pub struct Machine {
     pub memory: Bytes,
     /// The operating system.
     pub system: OperatingSystem,
-    /// Buses, in the order of the file.
-    pub buses: Vec<Bus>,
+    /// Buses and controllers between the volume's disks and memory.
+    pub parts: Vec<Part>,
     /// The disks of the volume.
     pub disks: Vec<AttachedDisk>,
     /// How they make one volume.
     pub volume: Volume,
+    /// Where the volume's first byte lies in it.
+    pub offset: Bytes,
+    /// Where the volume is made.
+    pub made: Made,
+}
+
+/// Where a volume is made of its disks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// By the operating system: each piece goes all the way.
+    InSoftware,
+    /// In a controller: what is asked of the volume goes so far in one piece, over these parts, the nearest to the disks first.
+    InController(Vec<usize>),
+}
+
+/// What lies between disks and memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// A bus.
+    Bus(Bus),
+    /// A controller.
+    Controller(Controller),
+}
+
+impl Part {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Part::Bus(bus) => &bus.name,
+            Part::Controller(controller) => &controller.name,
+        }
+    }
+
+    /// The same with another name.
+    pub fn named(mut self, name: &str) -> Part {
+        match &mut self {
+            Part::Bus(bus) => name.clone_into(&mut bus.name),
+            Part::Controller(controller) => name.clone_into(&mut controller.name),
+        }
+        self
+    }
+
+    /// How long a command has it, in nanoseconds.
+    pub fn command_ns(&self) -> u64 {
+        match self {
+            Part::Bus(bus) => bus.command_ns(),
+            Part::Controller(controller) => controller.request_ns,
+        }
+    }
+
+    /// How long a transfer would have it, were it alone, in nanoseconds.
+    pub fn transfer_ns(&self, bytes: u64, direction: Direction) -> u64 {
+        match self {
+            Part::Bus(bus) => bus.transfer_ns(bytes, direction),
+            Part::Controller(controller) => {
+                let per_byte = match direction {
+                    Direction::Read => controller.read_ns_per_byte,
+                    Direction::Write => controller.write_ns_per_byte,
+                };
+                (bytes as f64 * per_byte).round() as u64
+            }
+        }
+    }
+
+    /// From one end to the other, in nanoseconds.
+    pub fn latency_ns(&self) -> u64 {
+        match self {
+            Part::Bus(bus) => bus.latency_ns,
+            Part::Controller(_) => 0,
+        }
+    }
+
+    /// Whether bytes rest in it.
+    pub fn stores(&self) -> bool {
+        matches!(self, Part::Controller(controller) if controller.forwarding == Forwarding::Stored)
+    }
 }
 
 /// What an operating system does to a request.
@@ -60,53 +142,65 @@ impl Cost {
     }
 }
 
-/// A bus: every command and every transfer of bytes has it for a time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bus {
-    /// Its name.
-    pub name: String,
-    /// Nanoseconds a byte of reads, while it moves bytes.
-    pub read_ns_per_byte: f64,
-    /// The same of writes.
-    pub write_ns_per_byte: f64,
-    /// Nanoseconds that a command takes of it: arbitration, selection, the command's own bytes.
-    pub command_ns: u64,
-    /// Nanoseconds that a transfer takes beside its bytes: reselection, messages, status, setting up.
-    pub transfer_ns: u64,
-    /// Whether a processor moves the bytes.
-    pub programmed: bool,
+/// What a device is.
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// A disk with an arm.
+    Disk(Arc<Drive>),
+    /// A drive of which only the buffer is asked.
+    Buffer(BufferedDrive),
 }
 
-/// A disk and the buses between it and memory, the nearest to the disk first.
+impl Device {
+    /// Bytes of it.
+    pub fn size(&self) -> Bytes {
+        match self {
+            Device::Disk(drive) => Bytes(drive.mechanics.geometry.blocks() * BLOCK_BYTES),
+            Device::Buffer(drive) => drive.size,
+        }
+    }
+}
+
+/// A device and what lies between it and memory.
 #[derive(Clone, Debug)]
 pub struct AttachedDisk {
     /// What it is.
-    pub drive: Arc<Drive>,
-    /// The name of the drive.
-    pub drive_name: String,
-    /// Numbers of the machine's buses.
-    pub buses: Vec<usize>,
-}
-
-/// How disks make a volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Volume {
-    /// One disk, or several with a target of its own each.
-    Each,
-    /// Chunks in turn.
-    Stripe {
-        /// Bytes of each.
-        chunk: Bytes,
-    },
+    pub device: Device,
+    /// Its name in the machine's file.
+    pub name: String,
+    /// The parts that its bytes are on at once when they leave it, by number, the nearest first.
+    pub near: Vec<usize>,
+    /// The parts behind a controller that stores them, which is the first; empty where there is none.
+    pub far: Vec<usize>,
+    /// How its commands wait; none: they go to it at once.
+    pub queue: Option<Queue>,
 }
 
 impl Machine {
     /// Bytes of each of its targets.
     pub fn size(&self) -> Bytes {
-        let smallest = self.disks.iter().map(|disk| disk.drive.mechanics.geometry.blocks()).min().unwrap_or(0) * 512;
-        Bytes(match self.volume {
-            Volume::Each => smallest,
-            Volume::Stripe { chunk } => (smallest - smallest % chunk.0) * self.disks.len() as u64,
+        let smallest = self.disks.iter().map(|disk| disk.device.size().0).min().unwrap_or(0);
+        Bytes(self.volume.size(self.disks.len() as u64, smallest).saturating_sub(self.offset.0))
+    }
+
+    /// How many targets it has.
+    pub fn targets(&self) -> usize {
+        if self.volume == Volume::Each { self.disks.len() } else { 1 }
+    }
+
+    /// What the drivers of its controllers cost the processors for a request, beside the operating system.
+    pub fn driver_cost(&self, direction: Direction) -> Cost {
+        let of = |part: &Part| match (part, direction) {
+            (Part::Bus(_), _) => Cost::default(),
+            (Part::Controller(controller), Direction::Read) => controller.driver_read,
+            (Part::Controller(controller), Direction::Write) => controller.driver_write,
+        };
+        // Of one disk's way: those of the others are like it.
+        let behind: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };
+        let ways = self.disks.first().into_iter().flat_map(|disk| disk.near.iter().chain(&disk.far));
+        ways.chain(behind).map(|number| of(&self.parts[*number])).fold(Cost::default(), |sum, cost| Cost {
+            fixed_us: sum.fixed_us + cost.fixed_us,
+            marginal_us_per_kib: sum.marginal_us_per_kib + cost.marginal_us_per_kib,
         })
     }
 }

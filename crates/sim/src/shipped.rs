@@ -4,7 +4,10 @@ use crate::file::{MachineError, MachineFile};
 use crate::testbed::Simulated;
 
 /// Name and text of each.
-const MACHINES: [(&str, &str); 1] = [("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml"))];
+const MACHINES: [(&str, &str); 2] = [
+    ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
+    ("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml")),
+];
 
 /// Their names.
 pub fn machines() -> impl Iterator<Item = &'static str> {

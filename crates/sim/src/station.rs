@@ -1,7 +1,7 @@
 //! A part that serves one after another: a bus, a controller's processor, the processors of the host.
 //!
-//! Who comes first is served first, by whichever of its servers is free earliest. It is told of arrivals in the order of
-//! time, so a service can be booked the moment it is asked for, and costs no event of its own.
+//! It is told of what is asked in the order of time, and a service can be booked ahead: it gets the first time that is free
+//! long enough, so a command that comes at once goes before one that is expected later. A booking costs no event of its own.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub struct Station {
     free_ns: Vec<u64>,
     busy_ns: u64,
-    /// Services that may not be over: from when to when.
+    /// Services that may not be over: from when to when, in their order where there is one server; those without a gap are one.
     booked: VecDeque<(u64, u64)>,
 }
 
@@ -20,17 +20,43 @@ impl Station {
         Station { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, booked: VecDeque::new() }
     }
 
-    /// Serves for `service_ns` from `now_ns` on or as soon as a server is free; gives when that is done.
-    pub fn serve(&mut self, now_ns: u64, service_ns: u64) -> u64 {
-        let earliest = self.free_ns.iter_mut().min().expect("a station has a server");
-        let begins_ns = now_ns.max(*earliest);
-        let ends_ns = begins_ns + service_ns;
-        *earliest = ends_ns;
+    /// Serves for `service_ns` as soon as it can from `from_ns` on, which is not before `now_ns`; gives when that is done.
+    pub fn serve(&mut self, now_ns: u64, from_ns: u64, service_ns: u64) -> u64 {
+        if service_ns == 0 {
+            return from_ns;
+        }
         while self.booked.front().is_some_and(|(_, ends_ns)| *ends_ns <= now_ns) {
             self.booked.pop_front();
         }
-        self.booked.push_back((begins_ns, ends_ns));
         self.busy_ns += service_ns;
+        if self.free_ns.len() == 1 { self.fit_in(from_ns, service_ns) } else { self.append(from_ns, service_ns) }
+    }
+
+    /// One of several servers: whichever is free first.
+    fn append(&mut self, from_ns: u64, service_ns: u64) -> u64 {
+        let earliest = self.free_ns.iter_mut().min().expect("a station has a server");
+        let begins_ns = from_ns.max(*earliest);
+        *earliest = begins_ns + service_ns;
+        self.booked.push_back((begins_ns, begins_ns + service_ns));
+        begins_ns + service_ns
+    }
+
+    /// The only server: the first gap that is long enough.
+    fn fit_in(&mut self, from_ns: u64, service_ns: u64) -> u64 {
+        let mut begins_ns = from_ns;
+        let mut place = 0;
+        while let Some((next_ns, ends_ns)) = self.booked.get(place) {
+            if begins_ns + service_ns <= *next_ns {
+                break;
+            }
+            begins_ns = begins_ns.max(*ends_ns);
+            place += 1;
+        }
+        let ends_ns = begins_ns + service_ns;
+        match place.checked_sub(1).and_then(|before| self.booked.get_mut(before)) {
+            Some(before) if before.1 == begins_ns => before.1 = ends_ns,
+            _ => self.booked.insert(place, (begins_ns, ends_ns)),
+        }
         ends_ns
     }
 
@@ -48,15 +74,24 @@ mod tests {
     #[test]
     fn one_server_serves_in_turn() {
         let mut bus = Station::new(1);
-        assert_eq!([bus.serve(0, 10), bus.serve(2, 10), bus.serve(50, 5)], [10, 20, 55]);
+        assert_eq!([bus.serve(0, 0, 10), bus.serve(2, 2, 10), bus.serve(50, 50, 5)], [10, 20, 55]);
         assert_eq!((bus.busy_ns(52), bus.busy_ns(99)), (22, 25));
-        bus.serve(200, 10);
+        bus.serve(60, 200, 10);
         assert_eq!(bus.busy_ns(100), 25, "what is booked for later has not been");
+    }
+
+    #[test]
+    fn what_is_asked_now_goes_before_what_is_booked_for_later() {
+        let mut bus = Station::new(1);
+        assert_eq!(bus.serve(0, 100, 10), 110);
+        assert_eq!([bus.serve(0, 0, 60), bus.serve(0, 0, 40), bus.serve(0, 0, 1)], [60, 100, 111]);
+        assert_eq!(bus.serve(30, 30, 0), 30, "nothing waits for nothing");
+        assert_eq!((bus.busy_ns(50), bus.busy_ns(111)), (50, 111));
     }
 
     #[test]
     fn two_servers_serve_at_once() {
         let mut processors = Station::new(2);
-        assert_eq!([processors.serve(0, 10), processors.serve(0, 10), processors.serve(0, 10)], [10, 10, 20]);
+        assert_eq!([processors.serve(0, 0, 10), processors.serve(0, 0, 10), processors.serve(0, 0, 10)], [10, 10, 20]);
     }
 }

@@ -3,7 +3,7 @@
 //! What the machine cannot do is refused with the reason. Time is virtual: a record begins at the epoch, so that the same
 //! machine, workload and seed give the same bytes.
 
-use crate::machine::{Machine, Volume};
+use crate::machine::Machine;
 use crate::system::{Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
@@ -39,13 +39,9 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         rotational: Some(true),
         ..TargetFacts::bare(path, TargetKind::Simulated, size)
     };
-    let targets = match machine.volume {
-        Volume::Each => machine.disks.len(),
-        Volume::Stripe { .. } => 1,
-    };
+    let targets = machine.targets();
     let name = |number: usize| if targets == 1 { path.to_owned() } else { format!("{path}#{}", number + 1) };
-    let mut all =
-        machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.drive_name));
+    let mut all = machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.name));
     let target = all.next().unwrap_or_else(|| facts(path.to_owned(), ""));
     let can = [Personality::Sync, Personality::IoUring];
     let unavailable = |personality| {

@@ -29,8 +29,9 @@ mod writer_collapse;
 use crate::cells::Cell;
 use crate::models::Models;
 use crate::series::{Series, group};
+use crate::statistics::mean_estimate;
 use crate::words::Varied;
-use halfpower_model::{CpuAccounting, Finding, Offer};
+use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
@@ -105,6 +106,18 @@ pub(crate) fn all(
         recommendation::find(evidence),
     ]
     .concat()
+}
+
+/// The best of some cells and its mean: by throughput where requests come in an order, by their rate where they do not.
+pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate)> {
+    let ordered = cells.first()?.workload.pattern.is_ordered();
+    let cell = highest(cells, if ordered { Cell::mean_bytes_per_s } else { Cell::mean_requests_per_s })?;
+    let mean = if ordered {
+        mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())
+    } else {
+        mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())
+    };
+    Some((cell, mean?))
 }
 
 /// The cell with the highest of a figure; the first of equals. None where none is above zero.

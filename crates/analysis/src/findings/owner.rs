@@ -5,14 +5,13 @@
 //! repetitions of five name it; where they name different ones it cannot be told.
 
 use super::shared_limit::{self, Holding};
-use super::{Evidence, highest};
+use super::{Evidence, best};
 use crate::alike::{Axis, distinctions, groups};
 use crate::attribution::{Attribution, Beside, Owner, attribute_beside};
 use crate::cells::Cell;
 use crate::series::rank;
-use crate::statistics::mean_estimate;
 use crate::words::{caching, depth, memory_note, reach, requests, sentence};
-use halfpower_model::{Estimate, Finding, FindingCode, Quantity, Workload};
+use halfpower_model::{Estimate, Finding, FindingCode, Workload};
 use std::collections::BTreeMap;
 
 /// Of all repetitions, those that must agree.
@@ -112,13 +111,7 @@ pub(super) fn plateaus<'a>(evidence: &Evidence<'a>) -> Vec<Plateau<'a>> {
     let named: Vec<_> = groups.iter().map(|group| (kind(group[0].workload), group[0].workload)).collect();
     let distinctions = distinctions(&named, Axis::LOAD);
     let of = |(group, distinction): (&Vec<&'a Cell<'a>>, &String)| {
-        let (cell, rate) = if group[0].workload.pattern.is_ordered() {
-            let cell = highest(group, Cell::mean_bytes_per_s)?;
-            (cell, mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?)
-        } else {
-            let cell = highest(group, Cell::mean_requests_per_s)?;
-            (cell, mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?)
-        };
+        let (cell, rate) = best(group)?;
         let workload = cell.workload;
         let how = format!("{}, {}, {}{distinction}", workload.request_size, depth(workload), caching(workload));
         Some(Plateau { cell, rate, how })

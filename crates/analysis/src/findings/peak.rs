@@ -5,11 +5,9 @@
 //! beside it is no peak.
 
 use super::load::{Loaded, by_load};
-use super::{Evidence, highest};
-use crate::cells::Cell;
-use crate::statistics::mean_estimate;
+use super::{Evidence, best};
 use crate::words::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
-use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Quantity};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     by_load(evidence.cells.iter().copied(), 2).iter().filter_map(|group| peak(evidence, group)).collect()
@@ -17,13 +15,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: &Loaded<'_>) -> Option<Finding> {
     let sequential = group[0].workload.pattern == Pattern::Sequential;
-    let (cell, estimate) = if sequential {
-        let cell = highest(group, Cell::mean_bytes_per_s)?;
-        (cell, mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?)
-    } else {
-        let cell = highest(group, Cell::mean_requests_per_s)?;
-        (cell, mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?)
-    };
+    let (cell, estimate) = best(group)?;
     let workload = cell.workload;
     let advertised = match evidence.advertised_bytes_per_s {
         Some(rate) if sequential && reaches_storage(workload) => {

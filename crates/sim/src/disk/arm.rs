@@ -8,6 +8,7 @@
 
 use super::geometry::{Geometry, Place};
 use super::seek::SeekCurve;
+use crate::device::Direction;
 
 /// What moves and turns.
 #[derive(Clone, Debug)]
@@ -24,15 +25,6 @@ pub struct Mechanics {
     pub write_settle_ns: u64,
     /// Whether a track is read from wherever the head comes down.
     pub zero_latency: bool,
-}
-
-/// Whether the medium is read or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the medium.
-    Read,
-    /// To it.
-    Write,
 }
 
 /// Where the arm is.

@@ -15,7 +15,8 @@ pub mod geometry;
 pub mod scheduler;
 pub mod seek;
 
-use arm::{Direction, Mechanics, Position};
+use crate::device::{Command, Direction, Served};
+use arm::{Mechanics, Position};
 use cache::ReadCache;
 use scheduler::{Scheduler, Waiting, choose};
 use std::collections::VecDeque;
@@ -58,32 +59,6 @@ pub struct WriteCache {
     pub blocks: u64,
     /// Separate pieces of the medium.
     pub pieces: usize,
-}
-
-/// What is asked of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// Whoever asks knows it by this; the answer carries it.
-    pub tag: u32,
-    /// Which way.
-    pub direction: Direction,
-    /// First block.
-    pub block: u64,
-    /// How many, at least one.
-    pub count: u64,
-}
-
-/// What became of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Served {
-    /// Of the command.
-    pub tag: u32,
-    /// Of a read: when its first bytes are in the buffer. Of a write: as `ready_ns`.
-    pub begins_ns: u64,
-    /// Of a read: when its last bytes are. Of a write: when it is done.
-    pub ready_ns: u64,
-    /// Whether the medium was not asked.
-    pub from_buffer: bool,
 }
 
 /// The tag of what the write cache puts on the medium: nobody waits for it.

@@ -4,8 +4,9 @@
 //! circular scan; Seltzer, Chen and Ousterhout, "Disk scheduling revisited" (1990) and Jacobson and Wilkes (1991) for the
 //! shortest positioning time.
 
-use super::arm::{Direction, Mechanics, Position};
+use super::arm::{Mechanics, Position};
 use super::geometry::Place;
+use crate::device::Direction;
 
 /// The order in which waiting requests are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

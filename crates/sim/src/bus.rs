@@ -1,0 +1,162 @@
+//! A bus: every command and every transfer has it for a time, and nobody else has it then.
+//!
+//! A command takes the bus, selects the device, says who speaks, and brings its own bytes. A transfer takes it again for
+//! each burst, says whose bytes come, moves them at the bus's rate for their direction, and ends with a status: small bursts
+//! waste more of it. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
+//! occupy. It does not model single cycles, and no priorities: who comes first has it first.
+//! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
+//! I/O on Windows NT 4.0" (1997), table 4.
+
+use crate::device::Direction;
+use halfpower_model::Bytes;
+
+/// A bus.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bus {
+    /// Its name.
+    pub name: String,
+    /// Nanoseconds a byte of reads, while it moves bytes.
+    pub read_ns_per_byte: f64,
+    /// The same of writes.
+    pub write_ns_per_byte: f64,
+    /// What it spends beside bytes.
+    pub phases: Phases,
+    /// Bytes after which it is given up and taken again; none: a transfer is one burst.
+    pub burst: Option<Bytes>,
+    /// Nanoseconds from one end to the other.
+    pub latency_ns: u64,
+    /// Whether a processor moves the bytes.
+    pub programmed: bool,
+}
+
+/// What a bus spends beside bytes, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// To take it: a command, and each burst.
+    pub arbitration_ns: u64,
+    /// To have the device answer: a command.
+    pub selection_ns: u64,
+    /// To say who speaks: a command.
+    pub message_out_ns: u64,
+    /// The command's own bytes.
+    pub command_ns: u64,
+    /// To say whose bytes come, and that they end: each burst.
+    pub message_in_ns: u64,
+    /// How it went: once a transfer.
+    pub status_ns: u64,
+}
+
+impl Bus {
+    /// How long a command has it.
+    pub fn command_ns(&self) -> u64 {
+        let Phases { arbitration_ns, selection_ns, message_out_ns, command_ns, .. } = self.phases;
+        arbitration_ns + selection_ns + message_out_ns + command_ns
+    }
+
+    /// How long a transfer has it.
+    pub fn transfer_ns(&self, bytes: u64, direction: Direction) -> u64 {
+        let each_ns = self.phases.arbitration_ns + self.phases.message_in_ns;
+        self.bursts(bytes) * each_ns + self.bytes_ns(bytes, direction) + self.phases.status_ns
+    }
+
+    fn bursts(&self, bytes: u64) -> u64 {
+        self.burst.map_or(1, |burst| bytes.div_ceil(burst.0).max(1))
+    }
+
+    fn bytes_ns(&self, bytes: u64, direction: Direction) -> u64 {
+        let per_byte = match direction {
+            Direction::Read => self.read_ns_per_byte,
+            Direction::Write => self.write_ns_per_byte,
+        };
+        (bytes as f64 * per_byte).round() as u64
+    }
+}
+
+/// What a bus did: enough to tell its time by phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    commands: u64,
+    transfers: u64,
+    bursts: u64,
+    bytes_ns: [u64; 2],
+    held_ns: u64,
+}
+
+impl Tally {
+    /// A command, whose selection the device held up so long.
+    pub fn command(&mut self, held_ns: u64) {
+        self.commands += 1;
+        self.held_ns += held_ns;
+    }
+
+    /// A transfer.
+    pub fn transfer(&mut self, bus: &Bus, bytes: u64, direction: Direction) {
+        self.transfers += 1;
+        self.bursts += bus.bursts(bytes);
+        self.bytes_ns[direction as usize] += bus.bytes_ns(bytes, direction);
+    }
+
+    /// Nanoseconds by phase, in the order in which they come.
+    pub fn phases(&self, bus: &Bus) -> [(&'static str, u64); 8] {
+        let Phases { arbitration_ns, selection_ns, message_out_ns, command_ns, message_in_ns, status_ns } = bus.phases;
+        [
+            ("arbitration", (self.commands + self.bursts) * arbitration_ns),
+            ("selection", self.commands * selection_ns + self.held_ns),
+            ("message out", self.commands * message_out_ns),
+            ("command", self.commands * command_ns),
+            ("message in", self.bursts * message_in_ns),
+            ("data in", self.bytes_ns[Direction::Read as usize]),
+            ("data out", self.bytes_ns[Direction::Write as usize]),
+            ("status", self.transfers * status_ns),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scsi() -> Bus {
+        Bus {
+            name: "scsi".to_owned(),
+            read_ns_per_byte: 25.0,
+            write_ns_per_byte: 50.0,
+            phases: Phases {
+                arbitration_ns: 1_000,
+                selection_ns: 2_000,
+                message_out_ns: 4_000,
+                command_ns: 8_000,
+                message_in_ns: 16_000,
+                status_ns: 32_000,
+            },
+            burst: Some(Bytes(4096)),
+            latency_ns: 0,
+            programmed: false,
+        }
+    }
+
+    #[test]
+    fn time_goes_by_phase() {
+        let bus = scsi();
+        assert_eq!(bus.command_ns(), 15_000);
+        // Three bursts of 9000 bytes: each taken and announced.
+        assert_eq!(bus.transfer_ns(9000, Direction::Read), 3 * 17_000 + 225_000 + 32_000);
+        assert_eq!(bus.transfer_ns(4096, Direction::Write), 17_000 + 204_800 + 32_000);
+        let mut tally = Tally::default();
+        tally.command(500);
+        tally.transfer(&bus, 9000, Direction::Read);
+        let phases = tally.phases(&bus);
+        let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
+        assert_eq!(all, bus.command_ns() + 500 + bus.transfer_ns(9000, Direction::Read));
+        assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_500)));
+    }
+
+    #[test]
+    fn small_bursts_waste_a_bus() {
+        let rate = |burst: u64| {
+            let bus = Bus { burst: Some(Bytes(burst)), ..scsi() };
+            65_536.0 / bus.transfer_ns(65_536, Direction::Read) as f64
+        };
+        assert!(rate(1024) < rate(4096) && rate(4096) < rate(65_536));
+    }
+}

@@ -1,0 +1,166 @@
+//! A controller between buses: it takes a request's command, and the bytes go through it or rest in it.
+//!
+//! A command costs its processor a time, and nothing moves through it then. A transfer holds it for as long as the slowest of
+//! itself and the buses on its side takes. One that stores takes a piece's bytes in wholly before it passes them on, so that
+//! its two sides are used one after the other by a piece and at once by several. It may let only so many commands be at a
+//! disk, and choose the next from those that wait, by their addresses: it does not know where they lie.
+//!
+//! Whatever the driver of it costs the processors is added to the operating system's costs. It refuses nothing and keeps no
+//! bytes: what it has been given is the disk's. Sources: controllers as in DiskSim 4.0 (Bucy and others, CMU-PDL-08-101,
+//! section 5: "simple" and "smart"); the round of FSCAN is Coffman, Klimko and Ryan, "Analysis of scanning policies for
+//! reducing disk seek times" (1972).
+
+use crate::machine::Cost;
+
+/// A controller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Controller {
+    /// Its name.
+    pub name: String,
+    /// Nanoseconds of its processor for a command.
+    pub request_ns: u64,
+    /// Nanoseconds a byte of reads through it; nought: as fast as the buses.
+    pub read_ns_per_byte: f64,
+    /// The same of writes.
+    pub write_ns_per_byte: f64,
+    /// How the bytes pass.
+    pub forwarding: Forwarding,
+    /// How it queues commands; none: all go to the disks at once.
+    pub queue: Option<Queue>,
+    /// What its driver costs the processors for a read.
+    pub driver_read: Cost,
+    /// The same of a write.
+    pub driver_write: Cost,
+}
+
+/// How bytes pass a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarding {
+    /// They are on both sides at once.
+    Through,
+    /// It has them all before they go on.
+    Stored,
+}
+
+/// How commands for a disk wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// How many are at a disk at the most.
+    pub outstanding: u32,
+    /// Which is next.
+    pub order: Order,
+}
+
+/// Which of the waiting commands is next, by address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they came.
+    Fcfs,
+    /// Upwards from the one before, then again from the lowest.
+    CLook,
+    /// As C-LOOK, in rounds: who comes during one waits for the next.
+    FScan,
+}
+
+impl Order {
+    /// The word in a machine file.
+    pub const WORDS: [(&'static str, Order); 3] =
+        [("fcfs", Order::Fcfs), ("c-look", Order::CLook), ("fscan", Order::FScan)];
+}
+
+/// The commands for one disk.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    queue: Queue,
+    under_way: u32,
+    /// Tag, address and round of each that waits, in the order in which they came.
+    waiting: Vec<(u32, u64, u64)>,
+    /// From which address on the next is looked for.
+    after: u64,
+    /// The round that is being served.
+    round: u64,
+}
+
+impl Gate {
+    /// Nothing waits.
+    pub fn new(queue: Queue) -> Gate {
+        Gate { queue, under_way: 0, waiting: Vec::new(), after: 0, round: 0 }
+    }
+
+    /// A command comes; whether it may go on at once.
+    pub fn enter(&mut self, tag: u32, address: u64) -> bool {
+        if self.under_way < self.queue.outstanding {
+            self.under_way += 1;
+            self.after = address;
+            return true;
+        }
+        self.waiting.push((tag, address, self.round + 1));
+        false
+    }
+
+    /// A command is done; gives the one that goes on in its place.
+    pub fn leave(&mut self) -> Option<u32> {
+        let index = self.next();
+        let Some((tag, address, _)) = index.map(|index| self.waiting.remove(index)) else {
+            self.under_way -= 1;
+            return None;
+        };
+        self.after = address;
+        Some(tag)
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        let after = self.after;
+        match self.queue.order {
+            Order::Fcfs => (!self.waiting.is_empty()).then_some(0),
+            // Those below come after all above: the distance upwards wraps around.
+            Order::CLook => (0..self.waiting.len()).min_by_key(|index| self.waiting[*index].1.wrapping_sub(after)),
+            Order::FScan => {
+                if self.waiting.iter().all(|(_, _, round)| *round > self.round) {
+                    self.round += 1;
+                }
+                let due = (0..self.waiting.len()).filter(|index| self.waiting[*index].2 <= self.round);
+                due.min_by_key(|index| self.waiting[*index].1.wrapping_sub(after))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(order: Order, outstanding: u32) -> Vec<u32> {
+        let mut gate = Gate::new(Queue { outstanding, order });
+        let mut course = Vec::new();
+        for (tag, address) in [(0, 50), (1, 90), (2, 10), (3, 70)] {
+            if gate.enter(tag, address) {
+                course.push(tag);
+            }
+        }
+        course.extend(gate.leave());
+        if gate.enter(4, 95) {
+            course.push(4);
+        }
+        while let Some(tag) = gate.leave() {
+            course.push(tag);
+        }
+        course
+    }
+
+    #[test]
+    fn each_order_has_its_course() {
+        assert_eq!(course(Order::Fcfs, 1), [0, 1, 2, 3, 4]);
+        assert_eq!(course(Order::CLook, 1), [0, 3, 1, 4, 2], "70, 90, 95, then again from 10");
+        assert_eq!(course(Order::FScan, 1), [0, 3, 1, 2, 4], "95 came during the round");
+        assert_eq!(course(Order::CLook, 9), [0, 1, 2, 3, 4], "there is room for all");
+    }
+
+    #[test]
+    fn a_gate_lets_so_many_in() {
+        let mut gate = Gate::new(Queue { outstanding: 2, order: Order::Fcfs });
+        assert_eq!([gate.enter(0, 0), gate.enter(1, 0), gate.enter(2, 0)], [true, true, false]);
+        assert_eq!([gate.leave(), gate.leave(), gate.leave()], [Some(2), None, None]);
+        assert!(gate.enter(3, 0), "all are out");
+    }
+}

@@ -1,0 +1,94 @@
+//! A device at work: commands in, and when what they ask for is done. What the kinds have in common.
+
+use crate::buffer::Buffer;
+use crate::disk::Disk;
+use crate::machine;
+
+/// Which way the bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the device.
+    Read,
+    /// To it.
+    Write,
+}
+
+/// What is asked of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Whoever asks knows it by this; the answer carries it.
+    pub tag: u32,
+    /// Which way.
+    pub direction: Direction,
+    /// First block.
+    pub block: u64,
+    /// How many, at least one.
+    pub count: u64,
+}
+
+/// What became of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Of the command.
+    pub tag: u32,
+    /// Of a read: when its first bytes are in the buffer. Of a write: as `ready_ns`.
+    pub begins_ns: u64,
+    /// Of a read: when its last bytes are. Of a write: when it is done.
+    pub ready_ns: u64,
+    /// Whether the medium was not asked.
+    pub from_buffer: bool,
+}
+
+/// A device at work.
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// A disk with an arm.
+    Disk(Box<Disk>),
+    /// A drive of which only the buffer is asked.
+    Buffer(Buffer),
+}
+
+/// What every kind does, each in its own way.
+macro_rules! each_kind {
+    ($device:expr, $kind:ident => $does:expr) => {
+        match $device {
+            Device::Disk($kind) => $does,
+            Device::Buffer($kind) => $does,
+        }
+    };
+}
+
+impl Device {
+    /// At rest.
+    pub fn new(model: &machine::Device) -> Device {
+        match model {
+            machine::Device::Disk(drive) => Device::Disk(Box::new(Disk::new(drive.clone()))),
+            machine::Device::Buffer(drive) => Device::Buffer(Buffer::new(*drive)),
+        }
+    }
+
+    /// Takes a command that came at `now_ns`: of a write, when its bytes were in the device's buffer. Time never goes back.
+    pub fn accept(&mut self, now_ns: u64, command: Command) {
+        each_kind!(self, device => device.accept(now_ns, command));
+    }
+
+    /// When it has to be told of the time next; none while it waits for commands.
+    pub fn next_ns(&self) -> Option<u64> {
+        each_kind!(self, device => device.next_ns())
+    }
+
+    /// The time is now [`next_ns`](Device::next_ns).
+    pub fn advance(&mut self, now_ns: u64) {
+        each_kind!(self, device => device.advance(now_ns));
+    }
+
+    /// What became of a command, in the order in which that was known; none when nothing is new.
+    pub fn answer(&mut self) -> Option<Served> {
+        each_kind!(self, device => device.answer())
+    }
+
+    /// How long it has been at work until now, in nanoseconds.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        each_kind!(self, device => device.busy_ns(now_ns))
+    }
+}

@@ -1,0 +1,64 @@
+//! The program and the processors: a request is made, costs its time, and is seen done.
+
+use super::{Event, Open, System, direction};
+use halfpower_model::{Request, RequestKind};
+
+impl System<'_> {
+    pub(super) fn is_over(&self) -> bool {
+        let limits = &self.workload.limits;
+        limits.requests.is_some_and(|most| self.issued >= most)
+            || limits.bytes.is_some_and(|most| self.issued_bytes >= most.0)
+    }
+
+    pub(super) fn issue(&mut self, worker: u32) {
+        if self.is_over() {
+            return;
+        }
+        let mut asked = [Request { offset: 0, length: 0, kind: RequestKind::Read }];
+        self.streams[worker as usize].fill(&mut asked);
+        let asked = asked[0];
+        if self.marks.begun {
+            self.issued += 1;
+            self.issued_bytes += u64::from(asked.length);
+        }
+        let spent_ns = self.cost_ns(&asked, 1.0 - self.machine.system.completion_share);
+        // A worker is one thread: it makes its requests one after another.
+        let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
+        let done_ns = self.processors.serve(self.now_ns, from_ns, spent_ns);
+        self.worker_free_ns[worker as usize] = done_ns;
+        let request = self.requests.put(Open { worker, asked, issued_ns: self.now_ns, portions_left: 0 });
+        self.at(done_ns, Event::Dispatch { request });
+    }
+
+    pub(super) fn cost_ns(&self, asked: &Request, share: f64) -> u64 {
+        let system = &self.machine.system;
+        let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
+        let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
+        ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share).round() as u64
+    }
+
+    /// Its bytes are where they should be: the processor sees to the rest.
+    pub(super) fn finish_request(&mut self, request: u32) {
+        let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
+        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        self.at(done_ns, Event::Complete { request });
+    }
+
+    pub(super) fn complete(&mut self, request: u32) {
+        let Open { worker, asked, issued_ns, .. } = self.requests.take(request);
+        if self.marks.begun {
+            let took_ns = self.now_ns - issued_ns;
+            let kind = direction(asked.kind) as usize;
+            self.outcome.latency[kind].record(took_ns);
+            self.outcome.bytes[kind] += u64::from(asked.length);
+            self.outcome.outstanding_ns += u128::from(took_ns);
+            let interval = ((self.now_ns - self.workload.warmup.0) / self.workload.interval.0.max(1)) as usize;
+            if self.outcome.intervals.len() <= interval {
+                self.outcome.intervals.resize(interval + 1, (0, 0));
+            }
+            let (requests, bytes) = &mut self.outcome.intervals[interval];
+            (*requests, *bytes) = (*requests + 1, *bytes + u64::from(asked.length));
+        }
+        self.issue(worker);
+    }
+}

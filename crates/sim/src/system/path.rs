@@ -1,0 +1,284 @@
+//! From the volume to its devices and back: portions, pieces, commands, bytes over all parts of a leg at once.
+//!
+//! A portion is what the operating system does not cut; a piece of it is one disk's. Where a controller makes the volume, the
+//! portion goes over the parts between it and memory as a whole, and pieces only below it.
+
+use super::{Event, System};
+use crate::device::{Command, Direction, Served};
+use crate::disk::geometry::BLOCK_BYTES;
+use crate::machine::{Made, Part};
+use crate::volume::{Piece, Portion, Reader, Stage, Volume};
+
+/// A portion under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portioned {
+    request: u32,
+    portion: Portion,
+    stage: Stage,
+    pieces_left: u32,
+}
+
+/// A piece under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moving {
+    portion: u32,
+    piece: Piece,
+}
+
+/// What a mirror's reader is chosen by, of each disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// Where its last command ended.
+    end: u64,
+    /// Commands that are not done.
+    outstanding: u32,
+}
+
+/// A sequential stream on a mirror.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stream {
+    /// Where it goes on.
+    next: u64,
+    /// Bytes of it that are asked for and not given.
+    outstanding: u64,
+    /// Whose turn it is.
+    turn: usize,
+}
+
+impl System<'_> {
+    pub(super) fn dispatch(&mut self, request: u32) {
+        let open = self.requests.all[request as usize];
+        let machine = self.machine;
+        let target = self.workload.volume_of(open.worker);
+        let direction = super::direction(open.asked.kind);
+        let most = machine.system.split.map_or(u64::MAX, |split| split.0);
+        let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
+        let mut portions = 0;
+        while left > 0 {
+            let bytes = left.min(most);
+            let disk = self.reader(offset, bytes, direction).unwrap_or(target);
+            let portion = Portion { offset, bytes, direction, disk };
+            let stage = machine.volume.first_stage(machine.disks.len(), &portion);
+            let number = self.portions.put(Portioned { request, portion, stage, pieces_left: 0 });
+            match &machine.made {
+                Made::InSoftware => self.launch(number),
+                Made::InController(parts) => {
+                    let ready_ns = self.send(parts, bytes, direction, self.now_ns);
+                    self.at(ready_ns, Event::Launch { portion: number });
+                }
+            }
+            (offset, left, portions) = (offset + bytes, left - bytes, portions + 1);
+        }
+        self.requests.all[request as usize].portions_left = portions;
+    }
+
+    /// The disk of a mirror that reads.
+    fn reader(&mut self, offset: u64, bytes: u64, direction: Direction) -> Option<usize> {
+        let Volume::Mirror { reader, in_turn_from } = self.machine.volume else { return None };
+        if direction == Direction::Write {
+            return None;
+        }
+        let stream = &mut self.stream;
+        stream.outstanding = if offset == stream.next { stream.outstanding + bytes } else { bytes };
+        stream.next = offset + bytes;
+        if let Some(least) = in_turn_from.filter(|least| stream.outstanding > least.0) {
+            return Some((offset / least.0) as usize % self.machine.disks.len());
+        }
+        let all = self.seen.iter().enumerate();
+        let least = |key: &dyn Fn(&Seen) -> u64| all.min_by_key(|(_, seen)| key(seen)).map(|(disk, _)| disk);
+        match reader {
+            Reader::RoundRobin => {
+                stream.turn = (stream.turn + 1) % self.machine.disks.len();
+                Some(stream.turn)
+            }
+            Reader::ShorterQueue => least(&|seen| u64::from(seen.outstanding)),
+            Reader::Nearest => least(&|seen| seen.end.abs_diff(offset)),
+        }
+    }
+
+    /// A portion is where its volume is made: its pieces go to their disks.
+    pub(super) fn launch(&mut self, number: u32) {
+        let Portioned { portion, stage, .. } = self.portions.all[number as usize];
+        let machine = self.machine;
+        let mut pieces = 0;
+        machine.volume.pieces(machine.disks.len(), &portion, stage, &mut |piece| {
+            pieces += 1;
+            self.set_out(number, piece);
+        });
+        self.portions.all[number as usize].pieces_left = pieces;
+    }
+
+    /// A piece sets out: to the controller that stores it, if there is one, and on.
+    fn set_out(&mut self, portion: u32, piece: Piece) {
+        let seen = &mut self.seen[piece.disk];
+        *seen = Seen { end: piece.offset + piece.bytes, outstanding: seen.outstanding + 1 };
+        let number = self.pieces.put(Moving { portion, piece });
+        let far = &self.machine.disks[piece.disk].far;
+        if far.is_empty() {
+            return self.queue(number);
+        }
+        let ready_ns = self.send(far, piece.bytes, piece.direction, self.now_ns);
+        self.at(ready_ns, Event::Queue { piece: number });
+    }
+
+    /// A piece waits until its disk may have another command.
+    pub(super) fn queue(&mut self, number: u32) {
+        let piece = self.pieces.all[number as usize].piece;
+        let may_go = self.gates[piece.disk].as_mut().is_none_or(|gate| gate.enter(number, piece.offset));
+        if may_go {
+            self.command(number);
+        }
+    }
+
+    /// A piece's command goes to its disk; the bytes of a write with it.
+    fn command(&mut self, number: u32) {
+        let piece = self.pieces.all[number as usize].piece;
+        let ready_ns = self.send(&self.machine.disks[piece.disk].near, piece.bytes, piece.direction, self.now_ns);
+        self.at(ready_ns, Event::Arrive { piece: number });
+    }
+
+    /// Sends a command away from memory, over parts of which the nearest to the disk is first, and the bytes of a write behind
+    /// it; gives when all of it is there.
+    fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
+        let mut ready_ns = from_ns;
+        for number in parts.iter().rev() {
+            let part = &self.machine.parts[*number];
+            ready_ns = self.stations[*number].serve(self.now_ns, ready_ns, part.command_ns()) + part.latency_ns();
+            if self.marks.begun {
+                self.tallies[*number].command(0);
+            }
+        }
+        if direction == Direction::Write {
+            ready_ns = self.move_bytes(parts, bytes, direction, ready_ns);
+        }
+        ready_ns
+    }
+
+    /// Books all parts for bytes that are on them at once; gives when the last of them is through.
+    fn move_bytes(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
+        let machine = self.machine;
+        let slowest_ns = slowest_ns(machine, parts, bytes, direction);
+        let (mut done_ns, mut latency_ns) = (from_ns, 0);
+        for number in parts {
+            let part = &machine.parts[*number];
+            let took_ns = match part {
+                Part::Bus(bus) => bus.transfer_ns(bytes, direction),
+                // It is held until its slowest neighbour is done.
+                Part::Controller(_) => slowest_ns,
+            };
+            let through_ns = self.stations[*number].serve(self.now_ns, from_ns, took_ns);
+            if let Part::Bus(bus) = part {
+                if bus.programmed {
+                    self.processors.serve(self.now_ns, through_ns - took_ns, took_ns);
+                }
+                if self.marks.begun {
+                    self.tallies[*number].transfer(bus, bytes, direction);
+                }
+            }
+            latency_ns += part.latency_ns();
+            done_ns = done_ns.max(through_ns);
+        }
+        done_ns + latency_ns
+    }
+
+    pub(super) fn arrive(&mut self, number: u32) {
+        let Piece { disk, offset, bytes, direction } = self.pieces.all[number as usize].piece;
+        let block = offset / BLOCK_BYTES;
+        let count = (offset + bytes).div_ceil(BLOCK_BYTES) - block;
+        let device = &mut self.outcome.device[direction as usize];
+        if self.marks.begun {
+            *device = (device.0 + 1, device.1 + count * BLOCK_BYTES);
+        }
+        self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count });
+        self.hear(disk);
+    }
+
+    pub(super) fn turn(&mut self, disk: u32) {
+        let disk = disk as usize;
+        // Expected again for later since: that event is on its way.
+        if self.expected_ns[disk] != Some(self.now_ns) {
+            return;
+        }
+        self.expected_ns[disk] = None;
+        self.devices[disk].advance(self.now_ns);
+        self.hear(disk);
+    }
+
+    /// Takes what a disk has to say, and when it will have more.
+    pub(super) fn hear(&mut self, disk: usize) {
+        while let Some(Served { tag, begins_ns, ready_ns, .. }) = self.devices[disk].answer() {
+            let Piece { direction, bytes, .. } = self.pieces.all[tag as usize].piece;
+            if direction == Direction::Write {
+                self.at(ready_ns.max(self.now_ns), Event::Done { piece: tag });
+                continue;
+            }
+            // Begins so that the last bytes do not wait for the slowest part, and none moves before it is there.
+            let moving_ns = slowest_ns(self.machine, &self.machine.disks[disk].near, bytes, direction);
+            let from_ns = ready_ns.saturating_sub(moving_ns).max(begins_ns).max(self.now_ns);
+            self.at(from_ns, Event::Transfer { piece: tag });
+        }
+        let next_ns = self.devices[disk].next_ns();
+        if next_ns != self.expected_ns[disk] {
+            self.expected_ns[disk] = next_ns;
+            next_ns.into_iter().for_each(|at_ns| self.at(at_ns, Event::Disk { disk: disk as u32 }));
+        }
+    }
+
+    /// The bytes of a read leave their disk.
+    pub(super) fn transfer(&mut self, number: u32) {
+        let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
+        let done_ns = self.move_bytes(&self.machine.disks[disk].near, bytes, direction, self.now_ns);
+        self.at(done_ns, Event::Done { piece: number });
+    }
+
+    /// A disk has done a piece and may have another; what a controller stored goes on.
+    pub(super) fn done(&mut self, number: u32) {
+        let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
+        self.seen[disk].outstanding -= 1;
+        if let Some(next) = self.gates[disk].as_mut().and_then(|gate| gate.leave()) {
+            self.command(next);
+        }
+        let far = &self.machine.disks[disk].far;
+        if far.is_empty() || direction == Direction::Write {
+            return self.finish_piece(number);
+        }
+        let done_ns = self.move_bytes(far, bytes, direction, self.now_ns);
+        self.at(done_ns, Event::Finish { piece: number });
+    }
+
+    pub(super) fn finish_piece(&mut self, number: u32) {
+        let Moving { portion, .. } = self.pieces.take(number);
+        let all = &mut self.portions.all[portion as usize];
+        all.pieces_left -= 1;
+        if all.pieces_left > 0 {
+            return;
+        }
+        if all.stage == Stage::Before {
+            all.stage = Stage::Itself;
+            return self.launch(portion);
+        }
+        let Portion { bytes, direction, .. } = all.portion;
+        match &self.machine.made {
+            Made::InController(parts) if direction == Direction::Read => {
+                let done_ns = self.move_bytes(parts, bytes, direction, self.now_ns);
+                self.at(done_ns, Event::Portion { portion });
+            }
+            _ => self.finish_portion(portion),
+        }
+    }
+
+    pub(super) fn finish_portion(&mut self, number: u32) {
+        let Portioned { request, portion, .. } = self.portions.take(number);
+        self.stream.outstanding = self.stream.outstanding.saturating_sub(portion.bytes);
+        let open = &mut self.requests.all[request as usize];
+        open.portions_left -= 1;
+        if open.portions_left == 0 {
+            self.finish_request(request);
+        }
+    }
+}
+
+/// How long the slowest of some parts takes for bytes that are on all of them.
+fn slowest_ns(machine: &crate::machine::Machine, parts: &[usize], bytes: u64, direction: Direction) -> u64 {
+    parts.iter().map(|number| machine.parts[*number].transfer_ns(bytes, direction)).max().unwrap_or(0)
+}
