@@ -136,6 +136,18 @@ fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
     }
 }
 
+#[test]
+fn what_goes_one_way_says_what_comes_back() {
+    let lab = Lab::new();
+    lab.write("a.csv", TRACE.as_bytes());
+    lab.json(["import", "--json", "a.csv"]);
+    lab.write("o.parquet", b"PAR1\x00\x15\x04");
+    assert_eq!(lab.run(["export", "1", "--format", "openmetrics", "--output", "o.metrics"]).status, Some(0));
+    for name in ["o.metrics", "o.parquet"] {
+        lab.refuses(["import", name], 1, "export the run with --format jsonl or csv");
+    }
+}
+
 /// A folder of the studies' own figures; none where it does not lie beside the project.
 fn reference(folder: &str) -> Option<PathBuf> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
