@@ -7,6 +7,7 @@
 //! one repetition there is no interval. Then only a ratio further from 1 than [`Figure::plausible_noise`] is called changed:
 //! a rule that was set, not measured, and that a disturbed machine can break.
 
+mod copies;
 mod environment;
 mod figure;
 mod margins;
@@ -17,6 +18,7 @@ mod ranks;
 mod tests;
 mod verdict;
 
+pub use copies::are_copies;
 pub use environment::Difference;
 pub use figure::Figure;
 pub use margins::Margins;
@@ -25,6 +27,7 @@ pub use ranks::{Disagreement, RankedBy, Ranks};
 pub use verdict::Outcome;
 
 use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
+use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Sample, Workload};
 use margins::Lookup;
 use matching::{Group, Index, gather};
@@ -41,6 +44,8 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// The same in a line.
     pub sentence: String,
+    /// What is wrong with the runs that were named, for whoever named them to add.
+    pub warnings: Vec<Warning>,
     /// What the two were measured on, as far as it differs.
     pub differences: Vec<Difference>,
     /// What both have, in the order of the first group.
@@ -132,7 +137,7 @@ fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairi
         sentence.extend(apart.map(|apart| format!(" {apart}")));
     }
     let differences = environment::differences(before, after);
-    Comparison { outcome, sentence, differences, cells, only_before, only_after }
+    Comparison { outcome, sentence, warnings: Vec::new(), differences, cells, only_before, only_after }
 }
 
 /// Adds a figure's change to each cell where both sides tell it.

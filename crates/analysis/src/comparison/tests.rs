@@ -45,6 +45,20 @@ fn workloads_meet_whatever_their_place_and_seed() {
 }
 
 #[test]
+fn what_all_that_changed_have_is_said_once() {
+    let cells = |factor: f64| {
+        let rates = [(4, 1e8), (8, 2e8), (16, 3e8), (64, 4e8), (128, 5e8)];
+        let cells = rates.map(|(kib, rate)| (deep(8, write(kib)), close(rate * factor)));
+        run(&cells.each_ref().map(|(workload, rates)| (workload.clone(), &rates[..])))
+    };
+    let sentence = compared(&cells(1.0), &cells(0.25)).sentence;
+    let said = "Regression: sequential write, 8 deep, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB)";
+    assert!(sentence.starts_with(said) && sentence.ends_with("; and 1 more."), "{sentence}");
+    let one = compared(&run(&[(read(4), &close(1e8))]), &run(&[(read(4), &close(5e7))])).sentence;
+    assert_eq!(one, "Regression: sequential read, 4 KiB, 1 deep, direct: throughput 2 times lower.");
+}
+
+#[test]
 fn what_one_side_does_not_tell_keeps_workloads_apart_and_is_named() {
     let unknown = |fields: &[&'static str]| fields.iter().copied().collect();
     let told = run(&[(read(4), &close(1e8))]);

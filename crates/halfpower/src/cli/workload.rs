@@ -185,7 +185,8 @@ struct How {
     /// State of the file cache before: keep, cold, warm [default: keep]
     ///
     /// keep    as it is
-    /// cold    what the requests go to is put out of it
+    /// cold    what the requests go to is put out of it; sequential reads end
+    ///         after going over it once, unless --bytes or --requests say more
     /// warm    what they go to is read into it
     #[arg(long, value_name = "STATE", verbatim_doc_comment)]
     cache: Option<CachePolicy>,

@@ -7,7 +7,7 @@ use super::view::unfinished;
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Reach};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach};
 
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
@@ -48,7 +48,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&["Workload", "what sets its pace"], &pace(input));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
-    page.table(&["Price", "of accesses and capacity"], &briefs(input, FindingCode::Price));
+    page.table(&["Price", priced(input)], &briefs(input, FindingCode::Price));
     page.table(&["Also seen", ""], &also_seen(input));
     pyramids(&mut page, input);
     page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));
@@ -92,6 +92,13 @@ fn place(environment: &Environment) -> String {
 /// The findings of a kind whose figures are of the storage: subject and claim.
 fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
     input.findings_of_storage(code).map(|finding| vec![finding.subject.clone(), finding.brief.clone()]).collect()
+}
+
+/// What the prices are of: nothing is said of a capacity that nobody knows.
+fn priced(input: &ReportInput<'_>) -> &'static str {
+    let mut estimates = input.findings(FindingCode::Price).flat_map(|finding| &finding.estimates);
+    let has_capacity = estimates.any(|estimate| estimate.quantity == Quantity::MegabytesPerPrice);
+    if has_capacity { "of accesses and capacity" } else { "of accesses" }
 }
 
 /// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.

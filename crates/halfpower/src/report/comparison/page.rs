@@ -6,7 +6,7 @@ use crate::report::html::render;
 use crate::report::table::Table;
 use anyhow::Result;
 use halfpower_analysis::comparison::{ComparedCell, Comparison, Figure, RankedBy};
-use halfpower_model::sample::Program;
+use halfpower_model::sample::{Program, Warning};
 use halfpower_model::units::significant;
 use serde::Serialize;
 
@@ -30,6 +30,7 @@ struct View<'a> {
     version: String,
     verdict: [&'a str; 1],
     unfinished: Option<String>,
+    warnings: &'a [Warning],
     differences: Table,
     figures: Vec<FigureView>,
     only: Vec<Only<'a>>,
@@ -70,6 +71,7 @@ pub(crate) fn comparison_html(input: &ComparisonInput<'_>) -> Result<String> {
         version: Program::this().version,
         verdict: [&comparison.sentence],
         unfinished: None,
+        warnings: &comparison.warnings,
         differences: Table::new(["fact", "before → after"], differences),
         figures: Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect(),
         only: only

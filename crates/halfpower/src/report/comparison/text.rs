@@ -8,6 +8,9 @@ use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
+    for warning in &comparison.warnings {
+        page.paragraph("", &[(Style::Plain, format!("Warning: {}; {}.", warning.message, warning.remedy))]);
+    }
     let differences = comparison.differences.iter().map(|difference| vec![difference.fact.clone(), arrow(difference)]);
     let differences: Vec<Vec<String>> = differences.collect();
     page.table(&["Measured on what differs", "before → after"], &differences);
