@@ -35,7 +35,7 @@ fn what_there_is_not_is_told() {
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
-    refused(&[ATLAS, "--rate=100/s"], 1, "leave --rate out");
+    refused(&[ATLAS, "--rate=100/s", "--arrivals=poisson"], 1, "leave --arrivals out");
 }
 
 #[test]
