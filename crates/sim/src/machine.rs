@@ -157,6 +157,12 @@ pub enum Device {
 }
 
 impl Device {
+    #[cfg(test)]
+    pub(crate) fn disk(&self) -> &Drive {
+        let Device::Disk(drive) = self else { panic!("{self:?} has no arm") };
+        drive
+    }
+
     /// Bytes of it.
     pub fn size(&self) -> Bytes {
         match self {

@@ -10,6 +10,8 @@
 //! same machine, workload and seed give the same course on every host.
 
 mod host;
+#[cfg(test)]
+mod laws;
 mod outcome;
 mod path;
 #[cfg(test)]
