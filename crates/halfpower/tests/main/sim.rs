@@ -35,7 +35,7 @@ fn what_there_is_not_is_told() {
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
-    refused(&[ATLAS, "--buffering=buffered"], 1, "say --buffering direct");
+    refused(&[ATLAS, "--rate=100/s"], 1, "leave --rate out");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::machine::{AttachedDisk, Cost, Device, Made, OperatingSystem, Part};
 use crate::volume::Volume;
-use halfpower_model::{Bytes, Limits, Nanoseconds, Pattern};
+use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Pattern};
 use std::sync::Arc;
 
 pub(super) fn bus(name: &str, bytes_per_s: f64) -> Part {
@@ -38,6 +38,7 @@ pub(super) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
             direct_read: cost,
             direct_write: cost,
             completion_share: 0.4,
+            cache: None,
         },
         parts: vec![bus("scsi", 160e6), bus("pci", 133e6)],
         disks: (0..disks)
@@ -59,6 +60,7 @@ pub(super) fn workload(pattern: Pattern, request_size: u64, depth: u32, machine:
     Workload {
         pattern,
         request_size: Bytes(request_size),
+        buffering: Buffering::Direct,
         depth,
         span: Bytes((machine.size().0 / request_size * request_size).min(4 << 30)),
         limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
