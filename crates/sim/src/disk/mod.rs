@@ -339,6 +339,11 @@ impl Disk {
         self.busy.is_none() && self.queue.is_empty() && self.parked.is_empty()
     }
 
+    /// Whether all that was written is on the medium.
+    pub fn is_flushed(&self) -> bool {
+        self.dirty_blocks == 0 && self.parked.is_empty()
+    }
+
     /// How long the arm has been at work until now, in nanoseconds; reading ahead counts as far as somebody waited for it.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.next_ns().map_or(0, |ends_ns| ends_ns.saturating_sub(now_ns))
