@@ -2,7 +2,7 @@
 //!
 //! A command takes the bus, selects the device, says who speaks, and brings its own bytes. A transfer takes it again for
 //! each burst, says whose bytes come, moves them at the bus's rate for their direction, and ends with a status: small bursts
-//! waste more of it, and so do several devices: one that finds it taken says so, and has to be asked again. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
+//! waste more of it, and so do several devices: one that finds it taken is commanded again. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
 //! occupy. It does not model single cycles, and no priorities: who comes first has it first.
 //! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
 //! I/O on Windows NT 4.0" (1997), table 4.
@@ -35,15 +35,15 @@ pub struct Bus {
 /// What a bus spends beside bytes, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// To take it: a command, each burst, and who was to wait.
+    /// To take it: a command, each burst, and before a command again.
     pub arbitration_ns: u64,
-    /// To have the device answer: a command.
+    /// To have the device answer: a command, also again.
     pub selection_ns: u64,
-    /// To say who speaks: a command, and who was to wait.
+    /// To say who speaks: a command, also again.
     pub message_out_ns: u64,
-    /// The command's own bytes.
+    /// The command's own bytes, also again.
     pub command_ns: u64,
-    /// To say whose bytes come, and that they end: each burst, and who was to wait.
+    /// To say whose bytes come, and that they end: each burst, and before a command again.
     pub message_in_ns: u64,
     /// How it went: once a transfer.
     pub status_ns: u64,
@@ -62,9 +62,12 @@ impl Bus {
         self.bursts(bytes) * each_ns + self.bytes_ns(bytes, direction) + self.phases.status_ns
     }
 
-    /// How much longer a transfer has it that found it taken.
+    /// How much longer a transfer has it that found it taken; nothing where nobody is told whose bytes come.
     pub fn again_ns(&self) -> u64 {
-        self.phases.arbitration_ns + self.phases.message_out_ns + self.phases.message_in_ns
+        if self.phases.message_in_ns == 0 {
+            return 0;
+        }
+        self.command_ns() + self.phases.arbitration_ns + self.phases.message_in_ns
     }
 
     fn bursts(&self, bytes: u64) -> u64 {
@@ -118,10 +121,10 @@ impl Tally {
     pub fn phases(&self, bus: &Bus) -> [(&'static str, u64); 8] {
         let Phases { arbitration_ns, selection_ns, message_out_ns, command_ns, message_in_ns, status_ns } = bus.phases;
         [
-            ("arbitration", (self.commands + self.bursts + self.again) * arbitration_ns),
-            ("selection", self.commands * selection_ns + self.kept_ns),
+            ("arbitration", (self.commands + self.bursts + 2 * self.again) * arbitration_ns),
+            ("selection", (self.commands + self.again) * selection_ns + self.kept_ns),
             ("message out", (self.commands + self.again) * message_out_ns),
-            ("command", self.commands * command_ns),
+            ("command", (self.commands + self.again) * command_ns),
             ("message in", (self.bursts + self.again) * message_in_ns),
             ("data in", self.bytes_ns[Direction::Read as usize]),
             ("data out", self.bytes_ns[Direction::Write as usize]),
@@ -169,7 +172,7 @@ mod tests {
         let phases = tally.phases(&bus);
         let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
         assert_eq!(all, bus.command_ns() + 500 + bus.again_ns() + bus.transfer_ns(9000, Direction::Read));
-        assert_eq!((phases[0], phases[1]), (("arbitration", 5_000), ("selection", 2_500)));
+        assert_eq!((phases[0], phases[1]), (("arbitration", 6_000), ("selection", 4_500)));
     }
 
     #[test]
