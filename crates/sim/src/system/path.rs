@@ -234,7 +234,10 @@ impl System<'_> {
             if from_buffer {
                 self.stay(near, begins_ns, from_ns);
             }
-            self.at(from_ns, Event::Transfer { piece: tag });
+            match from_ns > self.now_ns {
+                true => self.at(from_ns, Event::Transfer { piece: tag }),
+                false => self.transfer(tag),
+            }
         }
         let next_ns = self.devices[disk].next_ns();
         if next_ns != self.expected_ns[disk] {
