@@ -32,6 +32,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         percentiles: percentiles(&histogram),
         pace: None,
         block: crate::block::of(cell),
+        parts: crate::parts::of(cell),
         histogram,
         samples: cell.samples(),
         failed: cell.failed,

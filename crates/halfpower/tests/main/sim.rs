@@ -26,6 +26,18 @@ fn a_survey_runs_on_a_machine() {
 }
 
 #[test]
+fn how_busy_the_parts_were_is_told() {
+    let lab = Lab::new();
+    let io = ["io", "sim:win2k-pentium3:atlas-4", "--request-size=1MiB", "--depth=8", "--buffering=direct"];
+    let told = lab.run([&io[..], &["--duration=2s"]].concat()).stdout;
+    assert!(told.contains("pace set by the bus: pci was busy 9") && told.contains("4 × atlas-10k"), "{told}");
+    assert!(!told.contains("at most"), "it knows its processors' time: {told}");
+    lab.json(["report", "1", "--json", "--output=page.html"]);
+    let report = String::from_utf8(lab.read("page.html")).unwrap();
+    assert!(report.contains("Parts of the simulated machine") && report.contains("<td>pci 9"), "{report}");
+}
+
+#[test]
 fn what_there_is_not_is_told() {
     let lab = Lab::new();
     let refused = |arguments: &[&str], status, needle| {
