@@ -105,6 +105,11 @@ impl Part {
         }
     }
 
+    /// Whether a processor moves its bytes.
+    pub fn is_programmed(&self) -> bool {
+        matches!(self, Part::Bus(bus) if bus.programmed)
+    }
+
     /// Whether bytes rest in it.
     pub fn stores(&self) -> bool {
         matches!(self, Part::Controller(controller) if controller.forwarding == Forwarding::Stored)

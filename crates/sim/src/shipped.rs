@@ -30,6 +30,9 @@ pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineE
 }
 
 #[cfg(test)]
+mod paths;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use halfpower_model::{
@@ -56,11 +59,11 @@ mod tests {
         let unitless = told(&text.replace("\"176us\"", "\"176 parsecs\""));
         assert!(unitless.contains("parsecs"), "{unitless}");
         let error = testbed(name, "atlas-9").unwrap().unwrap_err().to_string();
-        assert!(error.contains("no volume \"atlas-9\"; it has atlas-1, "), "{error}");
+        assert!(error.contains("no volume \"atlas-9\"; it has ") && error.contains(", atlas-1, "), "{error}");
         assert!(testbed("cray-1", "x").is_none());
     }
 
-    fn measure(volume: &str, change: impl Fn(Workload) -> Workload) -> Sample {
+    pub(super) fn measure(volume: &str, change: impl Fn(Workload) -> Workload) -> Sample {
         let mut testbed = testbed("win2k-pentium3", volume).unwrap().unwrap();
         let workload = Workload {
             buffering: Buffering::Direct,
@@ -72,18 +75,24 @@ mod tests {
         testbed.measure(&change(workload), &mut (), &Cancel::default()).unwrap()
     }
 
-    fn sequential(volume: &str, operation: Operation, kib: u64, depth: u32) -> f64 {
+    pub(super) fn sequential(volume: &str, operation: Operation, kib: u64, depth: u32) -> f64 {
         let change = |workload| Workload { operation, request_size: Bytes(kib << 10), depth, ..workload };
         measure(volume, change).total.bytes_per_s.0 / 1_048_576.0
     }
 
-    fn random(volume: &str, operation: Operation, depth: u32) -> f64 {
+    pub(super) fn random(volume: &str, operation: Operation, depth: u32) -> f64 {
         let change = |workload| Workload {
             operation,
             depth,
             pattern: Pattern::Random,
             request_size: Bytes(8192),
-            span: Bytes(if volume.starts_with("fireball") { 24_000 << 20 } else { 16_000 << 20 }),
+            span: Bytes(match volume {
+                // As large as the traces' files.
+                "fireball-sw-2" | "fireball-raid0-2" => 47_500 << 20,
+                "fireball-raid1-2" => 23_500 << 20,
+                _ if volume.starts_with("fireball") => 24_000 << 20,
+                _ => 16_000 << 20,
+            }),
             limits: Limits { duration: Some(Nanoseconds(120_000_000_000)), requests: None, bytes: None },
             ..workload
         };
@@ -91,7 +100,7 @@ mod tests {
     }
 
     /// What the study of 2000 measured, in its MB/s of 2^20, against what the machine gives: within so many percent.
-    fn check(what: &str, simulated: f64, published: f64, percent: f64) {
+    pub(super) fn check(what: &str, simulated: f64, published: f64, percent: f64) {
         let off = (simulated / published - 1.0) * 100.0;
         assert!(off.abs() <= percent, "{what}: {simulated:.2} against {published}, {off:+.1} %");
     }

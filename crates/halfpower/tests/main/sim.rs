@@ -43,7 +43,7 @@ fn what_there_is_not_is_told() {
     let refused = |arguments: &[&str], status, needle| {
         assert_refusal(&lab.run([&["io"][..], arguments].concat()), status, needle, arguments[0]);
     };
-    refused(&["sim:win2k-pentium3:atlas-9"], 2, "it has atlas-1, atlas-1-nocache");
+    refused(&["sim:win2k-pentium3:atlas-9"], 2, "atlas-1, atlas-1-nocache");
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");

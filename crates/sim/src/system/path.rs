@@ -124,7 +124,8 @@ impl System<'_> {
     /// A piece waits until its disk may have another command.
     pub(super) fn queue(&mut self, number: u32) {
         let piece = self.pieces.all[number as usize].piece;
-        let may_go = self.gates[piece.disk].as_mut().is_none_or(|gate| gate.enter(number, piece.offset));
+        let may_go =
+            self.gates[piece.disk].as_mut().is_none_or(|gate| gate.enter(number, piece.direction, piece.offset));
         if may_go {
             self.command(number);
         }
@@ -212,10 +213,15 @@ impl System<'_> {
                 self.at(ready_ns.max(self.now_ns), Event::Done { piece: tag });
                 continue;
             }
-            // Begins so that the last bytes do not wait for the slowest part, and none moves before it is there.
-            let moving_ns = slowest_ns(self.machine, &self.machine.disks[disk].near, bytes, direction);
-            let from_ns = ready_ns.saturating_sub(moving_ns).max(begins_ns).max(self.now_ns);
-            self.at(from_ns, Event::Transfer { piece: tag });
+            let near = &self.machine.disks[disk].near;
+            let from_ns = if near.iter().any(|number| self.machine.parts[*number].is_programmed()) {
+                // The processor is told when all is there.
+                ready_ns
+            } else {
+                // So that the last bytes do not wait for the slowest part, and none moves before it is there.
+                ready_ns.saturating_sub(slowest_ns(self.machine, near, bytes, direction)).max(begins_ns)
+            };
+            self.at(from_ns.max(self.now_ns), Event::Transfer { piece: tag });
         }
         let next_ns = self.devices[disk].next_ns();
         if next_ns != self.expected_ns[disk] {
