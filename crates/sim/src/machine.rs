@@ -129,6 +129,41 @@ pub struct OperatingSystem {
     pub direct_write: Cost,
     /// The part of a request's processor time that comes after its bytes: interrupt and completion.
     pub completion_share: f64,
+    /// The file cache; none: requests that go through one are refused.
+    pub cache: Option<FileCache>,
+}
+
+/// A file cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileCache {
+    /// Processor time of a read that it has: the call, and the copy of each KiB.
+    pub read: Cost,
+    /// Of a write.
+    pub write: Cost,
+    /// Processor time of a request of its own, beside that of a direct one: the fault, the pages, the mapping.
+    pub paging_ns: u64,
+    /// What it holds.
+    pub capacity: Bytes,
+    /// How much of it may be dirty before writers wait.
+    pub dirty_limit: Bytes,
+    /// How long after a scan for dirty pages began the next may.
+    pub scan_ns: u64,
+    /// What a write of part of a page or frame reads first.
+    pub fill: Fill,
+}
+
+/// What a write into the cache reads first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Pages that it writes in part.
+    Page,
+    /// The same; and a write that continues none, the whole frames that it writes in part.
+    Frame,
+}
+
+impl Fill {
+    /// What each is called in a machine file.
+    pub const WORDS: [(&'static str, Fill); 2] = [("page", Fill::Page), ("frame", Fill::Frame)];
 }
 
 /// Processor time of a request: a fixed part and one for each KiB.
@@ -157,6 +192,12 @@ pub enum Device {
 }
 
 impl Device {
+    #[cfg(test)]
+    pub(crate) fn disk(&self) -> &Drive {
+        let Device::Disk(drive) = self else { panic!("{self:?} has no arm") };
+        drive
+    }
+
     /// Bytes of it.
     pub fn size(&self) -> Bytes {
         match self {

@@ -30,6 +30,9 @@ pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineE
 }
 
 #[cfg(test)]
+mod host;
+
+#[cfg(test)]
 mod paths;
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Testbed for Simulated {
             sample.workload = workload.clone();
             return Ok(sample);
         }
-        refuse(workload)?;
+        refuse(&self.machine, workload)?;
         let outcome = run(&self.machine, workload, cancel);
         let sample = record(workload, self.environment.clone(), &outcome);
         if sample.total.requests == 0 && outcome.cancelled {
@@ -143,10 +143,13 @@ impl Testbed for Simulated {
 }
 
 /// What is not simulated.
-fn refuse(workload: &Workload) -> Result<(), MeasureError> {
+fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
     let plain = matches!(workload.operation, Operation::Read | Operation::Write | Operation::Mix(_));
     let refusals = [
-        (!workload.buffering.is_direct(), "buffered requests; say --buffering direct"),
+        (
+            !workload.buffering.is_direct() && machine.system.cache.is_none(),
+            "buffered requests, as its file has no [system.cache]; say --buffering direct",
+        ),
         (
             !plain || workload.operation.only().is_none() && workload.operation.has(halfpower_model::RequestKind::Trim),
             "trims and flushes; use reads and writes",

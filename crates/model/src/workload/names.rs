@@ -266,6 +266,7 @@ mod tests {
             cpus: vec![1],
             processors: Some(1),
             cpu_accounting: "soaker".parse().unwrap(),
+            set: "disks=4".parse().unwrap(),
             ..workload()
         };
         for setting in SETTINGS.iter().chain(LIMITS) {

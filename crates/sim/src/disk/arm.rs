@@ -73,6 +73,17 @@ impl Mechanics {
         ((moving + waiting) * self.turn_ns) as u64
     }
 
+    /// Goes on over `count` blocks after an access to those before them that ended at `ends_ns`.
+    pub fn pass_on(&self, ends_ns: u64, block: u64, count: u64) -> Access {
+        let (place, end) = (self.geometry.place(block), self.geometry.place(block + count.max(1) - 1));
+        let from = ends_ns as f64 / self.turn_ns;
+        let begins = from + wait(from, place.turns);
+        let ends = begins + (end.turns + 1.0 / f64::from(end.sectors) - place.turns);
+        let at = |turns: f64| (turns * self.turn_ns).round() as u64;
+        let position = Position { cylinder: end.cylinder, head: end.head };
+        Access { begins_ns: at(begins), ends_ns: at(ends), position }
+    }
+
     /// Passes over `count` blocks from `place` on, which is that of `block`.
     pub fn access(
         &self,
@@ -109,7 +120,7 @@ impl Mechanics {
 }
 
 /// From one angle to another, in turns: from 0 to just below 1.
-fn wait(from: f64, to: f64) -> f64 {
+pub(super) fn wait(from: f64, to: f64) -> f64 {
     let turns = to - from;
     let waiting = turns - turns.floor();
     if waiting > 1.0 - SAME_ANGLE { 0.0 } else { waiting }

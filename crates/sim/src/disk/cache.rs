@@ -1,16 +1,73 @@
 //! What a drive keeps of the medium: segments, one of which a read-ahead may still be filling.
 //!
 //! A read-ahead is the medium passing on after a read: how far it has come is a matter of the time since, so it costs
-//! nothing until somebody asks. It ends at its limit, or when the arm is wanted elsewhere.
-//! Source: Ruemmler and Wilkes (1994), on the effects of buffers; Worthington et al. (1995).
+//! nothing until somebody asks. It ends at its limit, until somebody asks for some of it, or when the arm is wanted
+//! elsewhere. A read of which the buffer has
+//! the first part is read from where that ends, and what is read then makes the segment longer: so a stream that another
+//! request interrupted goes on.
+//! Source: Ruemmler and Wilkes (1994), on the effects of buffers; Worthington et al. (1995), on partial hits.
 
+use super::arm::wait;
 use super::geometry::Geometry;
+
+/// A buffer for reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadBuffer {
+    /// Segments; without any nothing is kept.
+    pub segments: usize,
+    /// Blocks of each.
+    pub segment_blocks: u64,
+    /// How far it reads ahead, in blocks; no further than a segment is long.
+    pub read_ahead_blocks: u64,
+    /// Where what was given before comes from when it is asked for again.
+    pub rereads: Rereads,
+}
+
+/// Where what was given before comes from when it is asked for again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rereads {
+    /// The buffer has it still.
+    #[default]
+    Buffer,
+    /// The medium: what was given makes room.
+    Medium,
+}
+
+/// What the buffer has of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// All of it.
+    All {
+        /// When: now, or when the read-ahead has passed over it.
+        ready_ns: u64,
+        /// Whether it was given before.
+        again: bool,
+    },
+    /// So many of its blocks, from the first; the medium has to be asked for the others.
+    Front {
+        /// How many.
+        blocks: u64,
+    },
+    /// Nothing of its beginning.
+    Nothing,
+}
+
+/// Whether the arm is wanted elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arm {
+    /// It may read on for this read.
+    Free,
+    /// Others wait: it reads no further than it would have.
+    Wanted,
+}
 
 /// Blocks in the buffer: from the first to before the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Segment {
     first: u64,
     end: u64,
+    /// Those before it were given to the host.
+    given: u64,
 }
 
 /// A segment that the medium passes on into.
@@ -18,6 +75,8 @@ struct Segment {
 struct Filling {
     /// Its first block that is kept.
     first: u64,
+    /// Those before it were given to the host.
+    given: u64,
     /// Just after which block the read-ahead began.
     from_block: u64,
     /// The same as a stream position.
@@ -28,57 +87,91 @@ struct Filling {
     limit: u64,
 }
 
-/// The buffer for reads.
+/// The buffer for reads, with what is in it.
 #[derive(Clone, Debug)]
 pub struct ReadCache {
     filling: Option<Filling>,
     /// The least recently used first.
     idle: Vec<Segment>,
-    most_segments: usize,
-    segment_blocks: u64,
-    read_ahead_blocks: u64,
+    size: ReadBuffer,
     turn_ns: f64,
 }
 
 impl ReadCache {
-    /// So many segments of so many blocks, reading ahead so far at the most. Without segments nothing is kept.
-    pub fn new(most_segments: usize, segment_blocks: u64, read_ahead_blocks: u64, turn_ns: f64) -> ReadCache {
-        let read_ahead_blocks = read_ahead_blocks.min(segment_blocks);
-        ReadCache { filling: None, idle: Vec::new(), most_segments, segment_blocks, read_ahead_blocks, turn_ns }
+    /// An empty one of a drive that takes so long for a turn.
+    pub fn new(size: ReadBuffer, turn_ns: f64) -> ReadCache {
+        let size = ReadBuffer { read_ahead_blocks: size.read_ahead_blocks.min(size.segment_blocks), ..size };
+        ReadCache { filling: None, idle: Vec::with_capacity(size.segments), size, turn_ns }
     }
 
-    /// When all of these blocks are in the buffer, already or by a read-ahead that will have them; none where the medium
-    /// has to be asked. A read-ahead that has them goes on as far again beyond them.
-    pub fn find(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64) -> Option<u64> {
-        let end = block + count;
-        let (turn_ns, segment_blocks) = (self.turn_ns, self.segment_blocks);
-        let holds = |filling: &&mut Filling| {
-            end <= filling.limit && block >= filling.first_kept(geometry, turn_ns, now_ns, segment_blocks)
-        };
-        if let Some(filling) = self.filling.as_mut().filter(holds) {
-            let at = filling.passes_ns(geometry, turn_ns, end).max(now_ns);
-            if filling.passes_ns(geometry, turn_ns, filling.limit) > now_ns {
-                let limit = (end + self.read_ahead_blocks).min(geometry.blocks());
-                filling.limit = limit.max(filling.limit);
-            }
-            return Some(at);
+    /// What there is of these blocks. What is found counts as given.
+    pub fn find(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64, arm: Arm) -> Found {
+        let found = self.find_ahead(geometry, now_ns, block, count, arm);
+        if found != Found::Nothing {
+            return found;
         }
-        let index = self.idle.iter().position(|segment| segment.first <= block && end <= segment.end)?;
-        let used = self.idle.remove(index);
+        let from = |segment: &Segment| match self.size.rereads {
+            Rereads::Buffer => segment.first,
+            Rereads::Medium => segment.first.max(segment.given),
+        };
+        let Some(index) = self.idle.iter().position(|segment| from(segment) <= block && block < segment.end) else {
+            return Found::Nothing;
+        };
+        let mut used = self.idle.remove(index);
+        let (end, again) = ((block + count).min(used.end), block < used.given);
+        used.given = used.given.max(end);
         self.idle.push(used);
-        Some(now_ns)
+        match end - block {
+            blocks if blocks < count => Found::Front { blocks },
+            _ => Found::All { ready_ns: now_ns, again },
+        }
     }
 
-    /// The arm is wanted: what the read-ahead has got so far is what there is. Gives just after which block the head is.
-    pub fn stop(&mut self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
-        let filling = self.filling.take()?;
-        let end = filling.passed(geometry, self.turn_ns, now_ns);
-        self.add(Segment { first: filling.first.max(end.saturating_sub(self.segment_blocks)), end });
-        Some(end)
+    /// The same of the read-ahead alone. One that has them goes on as far again beyond them.
+    pub fn find_ahead(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64, arm: Arm) -> Found {
+        let (turn_ns, end) = (self.turn_ns, block + count);
+        let Some(filling) = self.filling.as_mut().filter(|filling| filling.first <= block && block <= filling.limit)
+        else {
+            return Found::Nothing;
+        };
+        let passed = filling.passed(geometry, turn_ns, now_ns);
+        let again = block < filling.given;
+        let dropped = again && self.size.rereads == Rereads::Medium;
+        if dropped || block < passed.saturating_sub(self.size.segment_blocks) {
+            return Found::Nothing;
+        }
+        let is_moving = passed < filling.limit;
+        let further = (end + self.size.read_ahead_blocks).min(geometry.blocks());
+        if further > filling.limit && (arm == Arm::Free || is_moving && end <= filling.limit) {
+            if !is_moving {
+                filling.begin_again(geometry, turn_ns, now_ns);
+            }
+            filling.limit = further;
+        }
+        if end <= filling.limit {
+            filling.given = filling.given.max(end);
+            return Found::All { ready_ns: filling.passes_ns(geometry, turn_ns, end).max(now_ns), again };
+        }
+        if passed <= block {
+            return Found::Nothing;
+        }
+        filling.given = filling.given.max(passed);
+        Found::Front { blocks: passed - block }
+    }
+
+    /// Just after which block the head is that reads ahead, or has stayed there since; none where it does not.
+    pub fn head(&self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
+        self.filling.map(|filling| filling.passed(geometry, self.turn_ns, now_ns))
+    }
+
+    /// The arm is wanted and the head is at [`head`](ReadCache::head): what the read-ahead has got so far is what there is.
+    pub fn stop(&mut self, head: u64) {
+        let Some(Filling { first, given, .. }) = self.filling.take() else { return };
+        self.add(Segment { first: first.max(head.saturating_sub(self.size.segment_blocks)), end: head, given });
     }
 
     fn add(&mut self, segment: Segment) {
-        if self.idle.len() == self.most_segments {
+        if self.idle.len() == self.size.segments {
             self.idle.remove(0);
         }
         self.idle.push(segment);
@@ -86,20 +179,23 @@ impl ReadCache {
 
     /// The medium gave these blocks at `now_ns`; goes on reading behind them. Nothing may be filling.
     pub fn keep(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64) {
-        if self.most_segments == 0 {
+        if self.size.segments == 0 {
             return;
         }
         let end = block + count;
         // What continues a segment makes it longer.
         let grown = self.idle.iter().position(|segment| segment.first <= block && block <= segment.end);
         let first = grown.map_or(block, |index| self.idle.remove(index).first);
-        let first = first.max(end.saturating_sub(self.segment_blocks));
-        let limit = (end + self.read_ahead_blocks).min(geometry.blocks());
+        let first = first.max(end.saturating_sub(self.size.segment_blocks));
+        let limit = (end + self.size.read_ahead_blocks).min(geometry.blocks());
         if limit > end {
             let from_turns = geometry.turns_after(end - 1);
-            self.filling = Some(Filling { first, from_block: end, from_turns, from_ns: now_ns, limit });
+            // A zero-latency access ended with blocks from the middle: the last of them are still to come by again.
+            let waiting_ns = wait(now_ns as f64 / self.turn_ns, from_turns) * self.turn_ns;
+            let from_ns = now_ns + waiting_ns as u64;
+            self.filling = Some(Filling { first, given: end, from_block: end, from_turns, from_ns, limit });
         } else {
-            self.add(Segment { first, end });
+            self.add(Segment { first, end, given: end });
         }
     }
 
@@ -110,9 +206,11 @@ impl ReadCache {
 }
 
 impl Filling {
-    /// The first block that is still there: what has passed since pushes out what was read first.
-    fn first_kept(&self, geometry: &Geometry, turn_ns: f64, now_ns: u64, segment_blocks: u64) -> u64 {
-        self.first.max(self.passed(geometry, turn_ns, now_ns).saturating_sub(segment_blocks))
+    /// It came to its limit and stayed on that track: it goes on when what lies beyond comes by again.
+    fn begin_again(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64) {
+        let turns = geometry.place(self.limit).turns;
+        let waiting_ns = wait(now_ns as f64 / turn_ns, turns) * turn_ns;
+        (self.from_block, self.from_turns, self.from_ns) = (self.limit, turns, now_ns + waiting_ns as u64);
     }
 
     /// Before which block the medium has passed.
@@ -121,10 +219,10 @@ impl Filling {
         geometry.blocks_before(turns).clamp(self.from_block, self.limit)
     }
 
-    /// When the block before `end` has passed under the head.
+    /// When the block before `end` has passed under the head; 0 where it had before the read-ahead began.
     fn passes_ns(&self, geometry: &Geometry, turn_ns: f64, end: u64) -> u64 {
         if end <= self.from_block {
-            return self.from_ns;
+            return 0;
         }
         self.from_ns + ((geometry.turns_after(end - 1) - self.from_turns) * turn_ns).round() as u64
     }
@@ -137,7 +235,16 @@ mod tests {
 
     /// Sectors of 1 ms, ten a track with a shift of two; three segments of 20 blocks, 8 ahead.
     fn cache() -> (ReadCache, Geometry) {
-        (ReadCache::new(3, 20, 8, 10e6), slow(false).geometry)
+        let size = ReadBuffer { segments: 3, segment_blocks: 20, read_ahead_blocks: 8, rereads: Rereads::Buffer };
+        (ReadCache::new(size, 10e6), slow(false).geometry)
+    }
+
+    fn all(ready_ns: u64) -> Found {
+        Found::All { ready_ns, again: false }
+    }
+
+    fn stop(cache: &mut ReadCache, disk: &Geometry, now_ns: u64) -> Option<u64> {
+        cache.head(disk, now_ns).inspect(|head| cache.stop(*head))
     }
 
     const MS: u64 = 1_000_000;
@@ -146,14 +253,26 @@ mod tests {
     fn a_read_ahead_is_there_when_the_medium_has_passed() {
         let (mut cache, disk) = cache();
         cache.keep(&disk, 4 * MS, 0, 4);
-        assert_eq!(cache.find(&disk, 4 * MS, 1, 2), Some(4 * MS), "what was read is there");
-        assert_eq!(cache.find(&disk, 5 * MS, 4, 2), Some(6 * MS), "sectors 4 and 5 have passed at 6 ms");
-        assert_eq!(cache.find(&disk, 9 * MS, 6, 2), Some(9 * MS), "and 7 long before 9");
+        let again = Found::All { ready_ns: 4 * MS, again: true };
+        assert_eq!(cache.find(&disk, 4 * MS, 1, 2, Arm::Free), again, "what was read is there");
+        assert_eq!(cache.find(&disk, 5 * MS, 4, 2, Arm::Free), all(6 * MS), "sectors 4 and 5 have passed at 6 ms");
+        assert_eq!(cache.find(&disk, 9 * MS, 6, 2, Arm::Free), all(9 * MS), "and 7 long before 9");
         // The next track begins two sectors later: block 11 has passed at 14 ms.
-        assert_eq!(cache.find(&disk, 9 * MS, 10, 2), Some(14 * MS));
-        assert_eq!(cache.find(&disk, 9 * MS, 30, 2), None);
+        assert_eq!(cache.find(&disk, 9 * MS, 10, 2, Arm::Free), all(14 * MS));
+        assert_eq!(cache.find(&disk, 9 * MS, 30, 2, Arm::Free), Found::Nothing);
         // Asked for up to 12, it goes 8 further: block 19 has passed at 22 ms.
-        assert_eq!(cache.find(&disk, 9 * MS, 18, 2), Some(22 * MS));
+        assert_eq!(cache.find(&disk, 9 * MS, 18, 2, Arm::Free), all(22 * MS));
+    }
+
+    #[test]
+    fn a_read_beyond_the_read_ahead_is_read_on_for_while_the_arm_is_free() {
+        let (mut cache, disk) = cache();
+        cache.keep(&disk, 4 * MS, 0, 4);
+        let mut wanted = cache.clone();
+        assert_eq!(cache.find(&disk, 6 * MS, 4, 12, Arm::Free), all(18 * MS), "up to 16, and the limit was 12");
+        assert_eq!(wanted.find(&disk, 6 * MS, 4, 12, Arm::Wanted), Found::Front { blocks: 2 });
+        assert_eq!(wanted.find(&disk, 6 * MS, 8, 12, Arm::Wanted), Found::Nothing, "its first has not passed");
+        assert_eq!(wanted.find(&disk, 6 * MS, 8, 4, Arm::Wanted), all(14 * MS), "what is read ahead anyway");
     }
 
     #[test]
@@ -162,39 +281,64 @@ mod tests {
         cache.keep(&disk, 4 * MS, 0, 4);
         let mut now = 4 * MS;
         for block in 4..30 {
-            now = cache.find(&disk, now, block, 1).unwrap();
+            let Found::All { ready_ns, again: false } = cache.find(&disk, now, block, 1, Arm::Free) else { panic!() };
+            now = ready_ns;
         }
         // 30 have passed and 20 are kept.
-        assert_eq!((cache.find(&disk, now, 9, 1), cache.find(&disk, now, 10, 1)), (None, Some(now)));
+        assert_eq!(cache.find(&disk, now, 9, 1, Arm::Free), Found::Nothing);
+        assert_eq!(cache.find(&disk, now, 10, 1, Arm::Free), Found::All { ready_ns: now, again: true });
     }
 
     #[test]
-    fn an_interrupted_read_ahead_has_what_had_passed() {
+    fn an_interrupted_read_ahead_has_what_had_passed_and_goes_on_from_there() {
         let (mut cache, disk) = cache();
         cache.keep(&disk, 4 * MS, 0, 4);
-        assert_eq!(cache.stop(&disk, 7 * MS + MS / 2), Some(7));
-        assert_eq!((cache.find(&disk, 8 * MS, 5, 2), cache.find(&disk, 8 * MS, 6, 2)), (Some(8 * MS), None));
-        assert_eq!(cache.stop(&disk, 9 * MS), None, "nothing is filling any more");
+        assert_eq!(stop(&mut cache, &disk, 7 * MS + MS / 2), Some(7));
+        assert_eq!(cache.find(&disk, 8 * MS, 5, 2, Arm::Free), all(8 * MS));
+        assert_eq!(cache.find(&disk, 8 * MS, 6, 4, Arm::Free), Found::Front { blocks: 1 });
+        assert_eq!(cache.head(&disk, 9 * MS), None, "nothing is filling any more");
+        cache.keep(&disk, 20 * MS, 7, 3);
+        let again = Found::All { ready_ns: 20 * MS, again: true };
+        assert_eq!(cache.find(&disk, 20 * MS, 5, 5, Arm::Free), again, "one segment again");
     }
 
     #[test]
-    fn a_read_ahead_that_came_to_its_limit_does_not_go_on() {
+    fn a_read_ahead_that_came_to_its_limit_goes_on_when_it_is_asked_for() {
         let (mut cache, disk) = cache();
         cache.keep(&disk, 4 * MS, 0, 4);
-        assert_eq!(cache.find(&disk, 90 * MS, 10, 2), Some(90 * MS), "its last blocks");
-        assert_eq!(cache.find(&disk, 91 * MS, 12, 2), None);
+        let mut wanted = cache.clone();
+        // It has 12 blocks; the next, sector 2 of a track shifted by 2, comes by at 94 ms.
+        assert_eq!(cache.find(&disk, 91 * MS, 6, 2, Arm::Free), all(91 * MS));
+        assert_eq!(cache.find(&disk, 92 * MS, 8, 5, Arm::Free), all(95 * MS));
+        assert_eq!(cache.find(&disk, 92 * MS, 13, 2, Arm::Free), all(97 * MS));
+        assert_eq!(wanted.find(&disk, 90 * MS, 10, 2, Arm::Wanted), all(90 * MS), "its last blocks");
+        assert_eq!(wanted.find(&disk, 91 * MS, 12, 2, Arm::Wanted), Found::Nothing);
+        assert_eq!(wanted.find(&disk, 91 * MS, 9, 6, Arm::Wanted), Found::Front { blocks: 3 });
     }
 
     #[test]
     fn the_oldest_segment_makes_room() {
         let (mut cache, disk) = cache();
         for number in 0..4 {
-            cache.keep(&disk, number * 100 * MS, number * 100, 4);
-            cache.stop(&disk, number * 100 * MS);
+            cache.keep(&disk, (number * 125 + 4) * MS, number * 100, 4);
+            stop(&mut cache, &disk, (number * 125 + 4) * MS);
         }
-        let found: Vec<bool> = (0..4).map(|number| cache.find(&disk, 900 * MS, number * 100, 4).is_some()).collect();
-        assert_eq!(found, [false, true, true, true]);
+        let mut found = |block| cache.find(&disk, 900 * MS, block, 4, Arm::Free) != Found::Nothing;
+        assert_eq!([0, 100, 200, 300].map(&mut found), [false, true, true, true]);
         cache.forget(203, 1);
-        assert_eq!(cache.find(&disk, 900 * MS, 200, 4), None, "it was written since");
+        assert_eq!(cache.find(&disk, 900 * MS, 200, 4, Arm::Free), Found::Nothing, "it was written since");
+    }
+
+    #[test]
+    fn a_buffer_that_drops_what_it_gave_reads_it_again() {
+        let (mut cache, disk) = cache();
+        cache.size.rereads = Rereads::Medium;
+        cache.keep(&disk, 4 * MS, 0, 4);
+        assert_eq!(cache.find(&disk, 9 * MS, 2, 2, Arm::Free), Found::Nothing);
+        assert_eq!(cache.find(&disk, 9 * MS, 4, 2, Arm::Free), all(9 * MS), "what was read ahead is there once");
+        assert_eq!(cache.find(&disk, 9 * MS, 4, 2, Arm::Free), Found::Nothing);
+        stop(&mut cache, &disk, 9 * MS);
+        assert_eq!(cache.find(&disk, 9 * MS, 5, 2, Arm::Free), Found::Nothing);
+        assert_eq!(cache.find(&disk, 9 * MS, 6, 2, Arm::Free), all(9 * MS));
     }
 }

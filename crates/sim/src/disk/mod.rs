@@ -1,7 +1,7 @@
 //! A disk: commands in, and when what they ask for is in its buffer or on its medium.
 //!
-//! One arm serves the queue in the order of the scheduler. Reads are looked for in the buffer first, and the medium is read
-//! on behind them until the arm is wanted elsewhere. With the write cache on, a write is done when it is in the buffer, and
+//! One arm serves the queue in the order of the scheduler. Reads are looked for in the buffer first, of which the medium
+//! gives what is missing at their end, and the medium is read on behind them until the arm is wanted elsewhere. With the write cache on, a write is done when it is in the buffer, and
 //! what the buffer holds joins the queue; neighbours become one passage over the medium, which is how sequential writes
 //! stream. What moves the bytes between the buffer and the host is not in here: a write comes when the buffer has its
 //! bytes, and of a read it is told between which moments its bytes come.
@@ -17,7 +17,7 @@ pub mod seek;
 
 use crate::device::{Command, Direction, Served};
 use arm::{Mechanics, Position};
-use cache::ReadCache;
+use cache::{Arm, Found, ReadBuffer, ReadCache};
 use scheduler::{Scheduler, Waiting, choose};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,12 +29,8 @@ pub struct Drive {
     pub mechanics: Mechanics,
     /// Order of service.
     pub scheduler: Scheduler,
-    /// Segments of the read buffer; 0 for none.
-    pub segments: usize,
-    /// Blocks of each.
-    pub segment_blocks: u64,
-    /// How far it reads ahead, in blocks.
-    pub read_ahead_blocks: u64,
+    /// The buffer for reads.
+    pub buffer: ReadBuffer,
     /// The drive's own time for a command.
     pub overhead: Overhead,
     /// What the write cache holds at the most; none where it is off.
@@ -44,8 +40,12 @@ pub struct Drive {
 /// The drive's own time for a command, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// A read that the buffer has.
+    /// A read that the buffer has, before its bytes come.
     pub read_hit_ns: u64,
+    /// The same of what was given before.
+    pub read_again_ns: u64,
+    /// What a read that the buffer has takes at the least, bytes and all.
+    pub read_least_ns: u64,
     /// A read of the medium.
     pub read_miss_ns: u64,
     /// A write, whatever becomes of it.
@@ -96,8 +96,7 @@ pub struct Disk {
 impl Disk {
     /// At rest over the outermost cylinder, with an empty buffer.
     pub fn new(drive: Arc<Drive>) -> Disk {
-        let cache =
-            ReadCache::new(drive.segments, drive.segment_blocks, drive.read_ahead_blocks, drive.mechanics.turn_ns);
+        let cache = ReadCache::new(drive.buffer, drive.mechanics.turn_ns);
         Disk {
             drive,
             cache,
@@ -122,23 +121,33 @@ impl Disk {
     }
 
     fn accept_read(&mut self, now_ns: u64, command: Command) {
-        let Drive { mechanics, overhead, .. } = &*self.drive;
         let Command { tag, block, count, .. } = command;
         if self.is_dirty(block, count) {
             // The newest bytes are in the write cache.
-            let at = now_ns + overhead.read_hit_ns;
-            self.served.push_back(Served { tag, begins_ns: at, ready_ns: at, from_buffer: true });
-        } else if let Some(at) = self.cache.find(&mechanics.geometry, now_ns, block, count) {
-            let begins_ns = now_ns + overhead.read_hit_ns;
-            self.serve_from_buffer(tag, begins_ns, at, now_ns);
-        } else {
-            self.enqueue(command);
+            return self.serve_from_buffer(tag, now_ns, now_ns, true);
+        }
+        let arm = if self.queue.is_empty() { Arm::Free } else { Arm::Wanted };
+        let drive = &*self.drive;
+        match self.cache.find(&drive.mechanics.geometry, now_ns, block, count, arm) {
+            Found::All { ready_ns, again } => self.serve_from_buffer(tag, now_ns, ready_ns, again),
+            Found::Front { blocks } => {
+                let begins_ns = now_ns + drive.overhead.read_hit_ns;
+                self.enqueue(Command { block: block + blocks, count: count - blocks, ..command }, Some(begins_ns));
+            }
+            Found::Nothing => self.enqueue(command, None),
         }
     }
 
     /// The buffer has it at `at_ns`. Where that is still to come, the arm has to read on until then.
-    fn serve_from_buffer(&mut self, tag: u32, begins_ns: u64, at_ns: u64, now_ns: u64) {
-        self.served.push_back(Served { tag, begins_ns, ready_ns: at_ns.max(begins_ns), from_buffer: true });
+    fn serve_from_buffer(&mut self, tag: u32, now_ns: u64, at_ns: u64, again: bool) {
+        let Overhead { read_hit_ns, read_again_ns, read_least_ns, .. } = self.drive.overhead;
+        let begins_ns = now_ns + if again { read_again_ns } else { read_hit_ns };
+        let ready_ns = at_ns.max(begins_ns).max(now_ns + read_least_ns);
+        self.served.push_back(Served { tag, begins_ns, ready_ns, from_buffer: true });
+        self.read_on_until(now_ns, at_ns);
+    }
+
+    fn read_on_until(&mut self, now_ns: u64, at_ns: u64) {
         let until_ns = self.busy.map_or(now_ns, |(_, until_ns)| until_ns);
         if at_ns > until_ns {
             self.busy_ns += at_ns - until_ns;
@@ -147,21 +156,45 @@ impl Disk {
     }
 
     fn accept_write(&mut self, at_ns: u64, command: Command) {
+        self.cache.forget(command.block, command.count);
+        let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
+        // Nobody overtakes those that wait for room: a stream would be torn.
+        if !self.parked.is_empty() || !self.is_cached(at_ns, command, room) {
+            self.parked.push_back(command);
+        }
+    }
+
+    /// Takes a write into the write cache: whether there is room for it.
+    fn is_cached(&mut self, at_ns: u64, command: Command, room: WriteCache) -> bool {
         let Command { tag, block, count, .. } = command;
-        self.cache.forget(block, count);
-        let Some(room) = self.drive.write_cache else { return self.enqueue(command) };
         let fits = self.dirty_blocks == 0 || self.dirty_blocks + count <= room.blocks;
         let pieces = self.queue.iter().filter(|one| one.tag == CACHED).count();
         // What continues a piece that waits needs none of its own.
-        let continued = |one: &&mut Waiting| one.tag == CACHED && one.block + one.count == block;
-        let grown = self.queue.iter_mut().find(continued);
-        match grown {
-            Some(waiting) if fits => waiting.count += count,
-            None if fits && pieces < room.pieces => self.enqueue(Command { tag: CACHED, ..command }),
-            _ => return self.parked.push_back(command),
+        let continued = |one: &Waiting| one.tag == CACHED && one.block + one.count == block;
+        match self.queue.iter().position(continued) {
+            Some(index) if fits => self.queue[index].count += count,
+            None if fits && self.write_on(at_ns, block, count, room) => {}
+            None if fits && pieces < room.pieces => self.enqueue(Command { tag: CACHED, ..command }, None),
+            _ => return false,
         }
         self.dirty_blocks += count;
         self.served.push_back(Served { tag, begins_ns: at_ns, ready_ns: at_ns, from_buffer: true });
+        true
+    }
+
+    /// Where the arm is writing just what lies before these blocks, it writes on over them: whether it does. One passage
+    /// takes half of the cache at the most, so that its room comes back in time.
+    fn write_on(&mut self, now_ns: u64, block: u64, count: u64, room: WriteCache) -> bool {
+        let Some((Work::Serve(writing), ends_ns)) = &mut self.busy else { return false };
+        let continues = writing.tag == CACHED && writing.block + writing.count == block && *ends_ns >= now_ns;
+        if !continues || writing.count + count > room.blocks / 2 {
+            return false;
+        }
+        let access = self.drive.mechanics.pass_on(*ends_ns, block, count);
+        writing.count += count;
+        self.busy_ns += access.ends_ns - *ends_ns;
+        (*ends_ns, self.position, self.last_block) = (access.ends_ns, access.position, block + count);
+        true
     }
 
     /// Whether the write cache has all of these blocks in one piece.
@@ -174,40 +207,59 @@ impl Disk {
         self.dirty_blocks > 0 && self.queue.iter().chain(busy).any(holds)
     }
 
-    fn enqueue(&mut self, command: Command) {
+    fn enqueue(&mut self, command: Command, begins_ns: Option<u64>) {
         let Command { tag, direction, block, count } = command;
         let place = self.drive.mechanics.geometry.place(block);
-        self.queue.push(Waiting { tag, block, count, direction, place });
+        self.queue.push(Waiting { tag, block, count, direction, place, begins_ns });
     }
 
     /// Sets the arm to work, if it is free and something waits.
     fn start(&mut self, now_ns: u64) {
-        if self.busy.is_some() || self.queue.is_empty() {
-            return;
+        while self.busy.is_none() && !self.queue.is_empty() {
+            let drive = &*self.drive;
+            let geometry = &drive.mechanics.geometry;
+            let head = self.cache.head(geometry, now_ns);
+            if let Some(end) = head {
+                let place = geometry.place(end.saturating_sub(1));
+                self.position = Position { cylinder: place.cylinder, head: place.head };
+                self.last_block = end;
+            }
+            let chosen = choose(drive.scheduler, &self.queue, &drive.mechanics, self.position, self.last_block, now_ns);
+            let Some(mut waiting) = chosen.map(|index| self.queue.remove(index)) else { return };
+            if waiting.direction == Direction::Read {
+                // More of it may be there than when it came, or be the next that the read-ahead comes to.
+                match self.cache.find(geometry, now_ns, waiting.block, waiting.count, Arm::Free) {
+                    Found::All { ready_ns, .. } => {
+                        self.serve_waiting(&waiting, now_ns, ready_ns);
+                        continue;
+                    }
+                    Found::Front { blocks } => waiting.skip(geometry, now_ns, blocks),
+                    Found::Nothing => {}
+                }
+            }
+            head.into_iter().for_each(|head| self.cache.stop(head));
+            self.move_arm(now_ns, waiting);
         }
-        let drive = Arc::clone(&self.drive);
-        let mechanics = &drive.mechanics;
-        if let Some(end) = self.cache.stop(&mechanics.geometry, now_ns) {
-            let place = mechanics.geometry.place(end.saturating_sub(1));
-            self.position = Position { cylinder: place.cylinder, head: place.head };
-            self.last_block = end;
-        }
-        let chosen = choose(drive.scheduler, &self.queue, mechanics, self.position, self.last_block, now_ns);
-        let Some(waiting) = chosen.map(|index| self.queue.remove(index)) else { return };
-        let overhead_ns = match waiting.direction {
-            Direction::Read => drive.overhead.read_miss_ns,
+    }
+
+    /// The arm serves one.
+    fn move_arm(&mut self, now_ns: u64, waiting: Waiting) {
+        let Drive { mechanics, overhead, .. } = &*self.drive;
+        let Waiting { tag, block, count, direction, place, begins_ns } = waiting;
+        let overhead_ns = match direction {
+            Direction::Read => overhead.read_miss_ns,
             // What continues the medium's passage is at hand.
-            Direction::Write if waiting.tag == CACHED => 0,
-            Direction::Write => drive.overhead.write_ns,
+            Direction::Write if tag == CACHED => 0,
+            Direction::Write => overhead.write_ns,
         };
-        let Waiting { tag, block, count, direction, place } = waiting;
         let access = mechanics.access(self.position, now_ns + overhead_ns, block, &place, count, direction);
         // From now on, whatever part of it is the drive's own time.
         self.busy_ns += access.ends_ns - now_ns;
         (self.position, self.last_block) = (access.position, block + count);
         self.busy = Some((Work::Serve(waiting), access.ends_ns));
         if tag != CACHED {
-            let begins_ns = if direction == Direction::Read { access.begins_ns } else { access.ends_ns };
+            let from_ns = if direction == Direction::Read { access.begins_ns } else { access.ends_ns };
+            let begins_ns = begins_ns.unwrap_or(from_ns);
             self.served.push_back(Served { tag, begins_ns, ready_ns: access.ends_ns, from_buffer: false });
         }
     }
@@ -225,15 +277,21 @@ impl Disk {
             Work::Serve(done) if done.direction == Direction::Read => self.have_read(now_ns, &done),
             Work::Serve(done) if done.tag == CACHED => {
                 self.dirty_blocks -= done.count;
-                // Those that waited for room: as many as there is now, in their order.
-                for _ in 0..self.parked.len() {
-                    let Some(command) = self.parked.pop_front() else { break };
-                    self.accept_write(now_ns, command);
-                }
+                self.unpark(now_ns);
             }
             Work::Serve(_) => {}
         }
         self.start(now_ns);
+    }
+
+    /// Those that waited for room in the write cache get what there is, in their order.
+    fn unpark(&mut self, now_ns: u64) {
+        while let (Some(command), Some(room)) = (self.parked.front().copied(), self.drive.write_cache) {
+            if !self.is_cached(now_ns, command, room) {
+                return;
+            }
+            self.parked.pop_front();
+        }
     }
 
     /// The medium gave what was asked for: reads on, and whoever waits for what comes next waits for that alone.
@@ -243,15 +301,24 @@ impl Disk {
         self.cache.keep(geometry, now_ns, done.block, done.count);
         let mut index = 0;
         while let Some(waiting) = self.queue.get(index).copied() {
-            let is_read = waiting.direction == Direction::Read;
-            match is_read.then(|| self.cache.find(geometry, now_ns, waiting.block, waiting.count)).flatten() {
-                Some(at_ns) => {
-                    self.queue.remove(index);
-                    self.serve_from_buffer(waiting.tag, now_ns, at_ns, now_ns);
-                }
-                None => index += 1,
+            let found = match waiting.direction {
+                Direction::Read => self.cache.find_ahead(geometry, now_ns, waiting.block, waiting.count, Arm::Wanted),
+                Direction::Write => Found::Nothing,
+            };
+            if let Found::All { ready_ns, .. } = found {
+                self.queue.remove(index);
+                self.serve_waiting(&waiting, now_ns, ready_ns);
+            } else {
+                index += 1;
             }
         }
+    }
+
+    /// The buffer came to have what waited for the arm: the drive's own time for it is past.
+    fn serve_waiting(&mut self, waiting: &Waiting, now_ns: u64, ready_ns: u64) {
+        let begins_ns = waiting.begins_ns.unwrap_or(now_ns);
+        self.served.push_back(Served { tag: waiting.tag, begins_ns, ready_ns, from_buffer: true });
+        self.read_on_until(now_ns, ready_ns);
     }
 
     /// What became of a command, in the order in which that was known; none when nothing is new.

@@ -5,7 +5,7 @@
 //! shortest positioning time.
 
 use super::arm::{Mechanics, Position};
-use super::geometry::Place;
+use super::geometry::{Geometry, Place};
 use crate::device::Direction;
 
 /// The order in which waiting requests are served.
@@ -41,6 +41,17 @@ pub struct Waiting {
     pub direction: Direction,
     /// Where its first block lies.
     pub place: Place,
+    /// Since when the bytes before it can go to the host, where the buffer has some that belong to the same read.
+    pub begins_ns: Option<u64>,
+}
+
+impl Waiting {
+    /// The buffer has so many more of its first blocks.
+    pub(super) fn skip(&mut self, geometry: &Geometry, now_ns: u64, blocks: u64) {
+        (self.block, self.count) = (self.block + blocks, self.count - blocks);
+        self.place = geometry.place(self.block);
+        self.begins_ns.get_or_insert(now_ns);
+    }
 }
 
 /// The place in the queue, which is in the order of arrival, of the one to serve next; none of none.
@@ -78,6 +89,7 @@ mod tests {
             count: 1,
             direction: Direction::Read,
             place: drive.geometry.place(*block),
+            begins_ns: None,
         };
         let queue: Vec<_> = blocks.iter().map(waiting).collect();
         let place = drive.geometry.place(from_block);

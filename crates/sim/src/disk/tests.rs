@@ -1,6 +1,7 @@
 //! A whole disk: streams, depth, buffers, and what holds for any workload.
 
 use super::arm::tests::slow;
+use super::cache::Rereads;
 use super::geometry::{Geometry, tests::zone};
 use super::seek::SeekCurve;
 use super::*;
@@ -13,9 +14,7 @@ fn drive(mechanics: Mechanics) -> Drive {
     Drive {
         mechanics,
         scheduler: Scheduler::Fcfs,
-        segments: 3,
-        segment_blocks: 60,
-        read_ahead_blocks: 40,
+        buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, rereads: Rereads::Buffer },
         overhead: Overhead::default(),
         write_cache: None,
     }
@@ -73,8 +72,9 @@ const LOST_ONE_TURN: f64 = 12.0 / 22.0;
 fn read_ahead_streams_and_without_it_every_request_loses_a_turn() {
     let ahead = streamed_share(drive(slow(false)), 1, Direction::Read, 5);
     assert!(ahead > 0.99, "{ahead}");
-    let overhead = Overhead { read_hit_ns: 100_000, read_miss_ns: 100_000, write_ns: 100_000 };
-    let none = Drive { segments: 0, overhead, ..drive(slow(false)) };
+    let overhead = Overhead { read_hit_ns: 100_000, read_miss_ns: 100_000, write_ns: 100_000, ..Overhead::default() };
+    let plain = drive(slow(false));
+    let none = Drive { buffer: ReadBuffer { segments: 0, ..plain.buffer }, overhead, ..plain };
     let lost = streamed_share(none, 1, Direction::Read, 5);
     assert!((lost / LOST_ONE_TURN - 1.0).abs() < 0.02, "{lost}");
 }
@@ -128,7 +128,8 @@ pub(crate) fn larger(scheduler: Scheduler) -> Drive {
         write_settle_ns: 300_000,
         zero_latency: true,
     };
-    Drive { scheduler, segments: 4, segment_blocks: 512, read_ahead_blocks: 256, ..drive(mechanics) }
+    let buffer = ReadBuffer { segments: 4, segment_blocks: 512, read_ahead_blocks: 256, rereads: Rereads::Buffer };
+    Drive { scheduler, buffer, ..drive(mechanics) }
 }
 
 fn random_rate(scheduler: Scheduler, depth: usize) -> f64 {
@@ -149,6 +150,37 @@ fn depth_helps_the_schedulers_in_their_order() {
     assert!(circular > 1.3 * fcfs && sptf > 1.2 * circular, "{fcfs} {circular} {sptf}");
     // 6 ms of seek, half a turn, and 16 blocks: 10.5 ms.
     assert!((one * 10.5e-3 - 1.0).abs() < 0.05, "{one}");
+}
+
+/// When a stream of reads of `count` blocks is done that stops before its `at`th for `pause_ns`, and for a read elsewhere.
+fn interrupted_ns(drive: &Drive, count: u64, at: usize, pause_ns: u64, elsewhere: Option<u64>) -> u64 {
+    let mut disk = Disk::new(Arc::new(drive.clone()));
+    let mut now = 0;
+    let mut serve = |now: u64, command: Command| {
+        disk.accept(now, command);
+        while disk.next_ns().is_some_and(|at| at <= now) {
+            disk.advance(now);
+        }
+        loop {
+            if let Some(served) = disk.answer() {
+                // The arm has its time until the bytes are there.
+                while let Some(next) = disk.next_ns().filter(|next| *next <= served.ready_ns) {
+                    disk.advance(next);
+                }
+                return served.ready_ns;
+            }
+            let next = disk.next_ns().expect("something is under way");
+            disk.advance(next);
+        }
+    };
+    for number in 0..40_usize {
+        if number == at {
+            now += pause_ns;
+            now = elsewhere.map_or(now, |block| serve(now, read(block, 8)));
+        }
+        now = serve(now, read(3000 + number as u64 * count, count));
+    }
+    now
 }
 
 /// A Quantum Atlas 10K of 9.1 GB as DiskSim 4.0 describes it (extracted points, thinned out; shifts and zones merged).
@@ -197,8 +229,9 @@ pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
         write_settle_ns: 487_000,
         zero_latency: true,
     };
-    let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000 };
-    Drive { scheduler, segments: 10, segment_blocks: 374, read_ahead_blocks: 354, overhead, ..drive(mechanics) }
+    let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000, ..Overhead::default() };
+    let buffer = ReadBuffer { segments: 10, segment_blocks: 374, read_ahead_blocks: 354, rereads: Rereads::Buffer };
+    Drive { scheduler, buffer, overhead, ..drive(mechanics) }
 }
 
 #[test]
@@ -218,6 +251,21 @@ fn an_atlas_does_what_disksim_s_does() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A pause costs itself and a turn at the most, and may cost nothing, as the drive reads on meanwhile; a read elsewhere
+    /// costs itself and a way back. What was read ahead is not read again.
+    #[test]
+    fn a_stream_that_was_interrupted_goes_on(
+        count in 1_u64..200, at in 1_usize..40, pause_ns in 0_u64..40_000_000, block in 100_000_u64..11_000_000
+    ) {
+        let drive = larger(Scheduler::CLook);
+        let (turn_ns, full_ns) = (drive.mechanics.turn_ns as u64 + 2, drive.mechanics.seeks.time_ns(7999));
+        let whole = interrupted_ns(&drive, count, 0, 0, None);
+        let paused = interrupted_ns(&drive, count, at, pause_ns, None);
+        prop_assert!(paused >= whole && paused <= whole + pause_ns + turn_ns, "{} {}", whole, paused);
+        let torn = interrupted_ns(&drive, count, at, 0, Some(block));
+        prop_assert!(torn >= whole && torn <= whole + 2 * (full_ns + turn_ns) + turn_ns, "{} {}", whole, torn);
+    }
 
     #[test]
     fn every_request_is_answered_once_and_the_arm_works_no_longer_than_there_is_time(

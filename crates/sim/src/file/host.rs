@@ -1,9 +1,10 @@
 //! The keys of processors and of the operating system.
 
 use super::Said;
-use crate::machine::{Cost, OperatingSystem};
+use crate::machine::{Cost, FileCache, Fill, OperatingSystem};
 use halfpower_model::{Bytes, Nanoseconds};
 use serde::Deserialize;
+use std::str::FromStr;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -29,6 +30,36 @@ pub(super) struct SystemKeys {
     pub(super) direct_write: CostKeys,
     /// The part of it that comes after the bytes, 0 to 1.
     pub(super) completion_share: f64,
+    /// The file cache; none: requests that go through one are refused.
+    pub(super) cache: Option<CacheKeys>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct CacheKeys {
+    /// Processor time of a read that it has: the call, and the copy.
+    pub(super) read: CostKeys,
+    /// Processor time of a write into it.
+    pub(super) write: CostKeys,
+    /// Processor time of a request of its own, beside that of a direct one.
+    #[serde(default)]
+    pub(super) paging: Said<Nanoseconds>,
+    /// The part of memory that it may take, 0 to 1.
+    pub(super) share: f64,
+    /// The part of memory that may be dirty before writers wait, 0 to 1.
+    pub(super) dirty_share: f64,
+    /// How long after a scan for dirty pages began the next may.
+    pub(super) scan: Said<Nanoseconds>,
+    /// page or frame: what a write of a part of it reads first.
+    pub(super) fill: Said<Fill>,
+}
+
+impl FromStr for Fill {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        super::word("fill", &Fill::WORDS, text)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -46,14 +77,43 @@ impl CostKeys {
     }
 }
 
+impl CacheKeys {
+    /// Of a machine with so much memory.
+    fn cache(&self, memory: Bytes) -> FileCache {
+        let part = |share: f64| Bytes((memory.0 as f64 * share) as u64);
+        FileCache {
+            read: self.read.cost(),
+            write: self.write.cost(),
+            paging_ns: self.paging.0.0,
+            capacity: part(self.share),
+            dirty_limit: part(self.dirty_share),
+            scan_ns: self.scan.0.0,
+            fill: self.fill.0,
+        }
+    }
+}
+
 impl SystemKeys {
-    pub(super) fn system(&self) -> OperatingSystem {
+    /// What is wrong with a figure, if one is.
+    pub(super) fn mistake(&self) -> Option<&'static str> {
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        if !is_share(self.completion_share) {
+            return Some("completion-share lies between 0 and 1");
+        }
+        let is_cache = |cache: &CacheKeys| is_share(cache.share) && (0.0..=cache.share).contains(&cache.dirty_share);
+        (!self.cache.as_ref().is_none_or(is_cache))
+            .then_some("the cache's share lies between 0 and 1, and its dirty-share between 0 and that")
+    }
+
+    /// On a machine with so much memory.
+    pub(super) fn system(&self, memory: Bytes) -> OperatingSystem {
         OperatingSystem {
             name: self.name.clone(),
             split: self.split.map(|split| split.0),
             direct_read: self.direct_read.cost(),
             direct_write: self.direct_write.cost(),
             completion_share: self.completion_share,
+            cache: self.cache.map(|cache| cache.cache(memory)),
         }
     }
 }

@@ -106,13 +106,17 @@ impl MachineFile {
             message: message.to_owned(),
         };
         let made_of = keys.volume().map_err(|message| figure(&format!("volume {volume}"), message))?;
-        if self.processor.count == 0 || !(0.0..=1.0).contains(&self.system.completion_share) {
-            return Err(figure("processor", "it needs one, and completion-share lies between 0 and 1"));
+        if self.processor.count == 0 {
+            return Err(figure("processor", "it needs one"));
+        }
+        if let Some(mistake) = self.system.mistake() {
+            return Err(figure("system", mistake));
         }
         let Attached { parts, disks, made } = keys.attach(self, name, volume)?;
-        let mut system = self.system.system();
+        let mut system = self.system.system(self.processor.memory.0);
         if !keys.file_system {
             system.split = None;
+            system.cache = None;
         }
         Ok(Machine {
             name: name.to_owned(),

@@ -1,6 +1,6 @@
 //! The program and the processors: a request is made, costs its time, and is seen done.
 
-use super::{Event, Open, System, direction};
+use super::{Event, Open, Origin, System, direction};
 use halfpower_model::{Request, RequestKind};
 
 impl System<'_> {
@@ -21,20 +21,41 @@ impl System<'_> {
             self.issued += 1;
             self.issued_bytes += u64::from(asked.length);
         }
-        let spent_ns = self.cost_ns(&asked, 1.0 - self.machine.system.completion_share);
-        // A worker is one thread: it makes its requests one after another.
-        let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
-        let done_ns = self.processors.serve(self.now_ns, from_ns, spent_ns);
-        self.worker_free_ns[worker as usize] = done_ns;
-        let request = self.requests.put(Open { worker, asked, issued_ns: self.now_ns, portions_left: 0 });
+        let volume = self.workload.volume_of(worker) as u32;
+        let open = Open { origin: Origin::Program { worker }, volume, asked, issued_ns: self.now_ns, portions_left: 0 };
+        let spent_ns = match &self.cache {
+            Some(cache) => cache.call_ns(asked.kind),
+            None => self.cost_ns(&asked, 1.0 - self.machine.system.completion_share),
+        };
+        let done_ns = self.spend(worker, spent_ns);
+        let request = self.requests.put(open);
         self.at(done_ns, Event::Dispatch { request });
     }
 
+    /// A worker is one thread: what it does takes a processor, one thing after another. Gives when this is done.
+    pub(super) fn spend(&mut self, worker: u32, spent_ns: u64) -> u64 {
+        let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
+        let done_ns = self.processors.serve(self.now_ns, from_ns, spent_ns);
+        self.worker_free_ns[worker as usize] = done_ns;
+        done_ns
+    }
+
+    /// A request's first processor time is spent.
+    pub(super) fn enter(&mut self, request: u32) {
+        let origin = self.requests.all[request as usize].origin;
+        match origin {
+            Origin::Program { worker } if self.cache.is_some() => self.enter_cache(request, worker),
+            _ => self.dispatch(request),
+        }
+    }
+
+    /// A share of the processor time that a request of the disks takes.
     pub(super) fn cost_ns(&self, asked: &Request, share: f64) -> u64 {
         let system = &self.machine.system;
         let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
         let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
-        ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share).round() as u64
+        let paging_ns = self.cache.as_ref().map_or(0, |cache| cache.paging_ns());
+        ((cost.ns(bytes) + driver.ns(bytes) + paging_ns) as f64 * share).round() as u64
     }
 
     /// Its bytes are where they should be: the processor sees to the rest.
@@ -45,7 +66,12 @@ impl System<'_> {
     }
 
     pub(super) fn complete(&mut self, request: u32) {
-        let Open { worker, asked, issued_ns, .. } = self.requests.take(request);
+        let Open { origin, volume, asked, issued_ns, .. } = self.requests.take(request);
+        let worker = match origin {
+            Origin::Program { worker } => worker,
+            Origin::PageIn => return self.paged_in(volume, &asked),
+            Origin::PageOut => return self.paged_out(),
+        };
         if self.marks.begun {
             let took_ns = self.now_ns - issued_ns;
             let kind = direction(asked.kind) as usize;

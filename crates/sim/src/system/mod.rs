@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! program → processor → portions → pieces → queue → command → disk → bytes over all parts at once → processor → program
+//!                     ↘ file cache → processor → portions → … → processor → file cache → program
 //! ```
 //!
 //! Reads give their bytes when the disk has them, writes bring theirs before the disk begins. The bytes of a piece are on
@@ -9,7 +10,10 @@
 //! the pace, while each is busy only for its own part. Time is in whole nanoseconds, and events of the same nanosecond come in the order in which they were made: the
 //! same machine, workload and seed give the same course on every host.
 
+mod file_cache;
 mod host;
+#[cfg(test)]
+mod laws;
 mod outcome;
 mod path;
 #[cfg(test)]
@@ -20,6 +24,7 @@ use crate::controller::Gate;
 use crate::device::{Device, Direction};
 use crate::machine::{Cost, Machine};
 use crate::station::Station;
+use file_cache::Cache;
 use halfpower_model::{Cancel, Histogram, Request, RequestKind, RequestStream, Workload};
 use outcome::Marks;
 pub use outcome::Outcome;
@@ -32,8 +37,12 @@ use std::collections::BinaryHeap;
 enum Event {
     /// A worker issues its next request.
     Issue { worker: u32 },
-    /// A request's processor time is spent: its portions set out.
+    /// A request's processor time is spent: it goes to the cache, or its portions set out.
     Dispatch { request: u32 },
+    /// A request is in the cache, and goes to its disks too.
+    Through { request: u32 },
+    /// The lazy writer may scan.
+    LazyWriter,
     /// A portion is at the controller that makes the volume.
     Launch { portion: u32 },
     /// A piece is at the controller that stores it.
@@ -54,10 +63,23 @@ enum Event {
     Complete { request: u32 },
 }
 
+/// Who made a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// A worker of the program.
+    Program { worker: u32 },
+    /// The file cache, for a read or to fill a page.
+    PageIn,
+    /// The file cache, to write out what is dirty.
+    PageOut,
+}
+
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    worker: u32,
+    origin: Origin,
+    /// Which target.
+    volume: u32,
     asked: Request,
     issued_ns: u64,
     portions_left: u32,
@@ -89,6 +111,8 @@ struct System<'a> {
     streams: Vec<RequestStream<'a>>,
     /// When each worker has issued what it was at.
     worker_free_ns: Vec<u64>,
+    /// The file cache, if requests go through it.
+    cache: Option<Cache>,
     issued: u64,
     issued_bytes: u64,
     outcome: Outcome,
@@ -181,6 +205,7 @@ impl<'a> System<'a> {
             pieces: Slots::default(),
             streams: (0..workload.workers).map(|worker| RequestStream::new(workload, worker, None)).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
+            cache: Cache::of(machine, workload),
             issued: 0,
             issued_bytes: 0,
             outcome: Outcome {
@@ -206,7 +231,9 @@ impl<'a> System<'a> {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Issue { worker } => self.issue(worker),
-            Event::Dispatch { request } => self.dispatch(request),
+            Event::Dispatch { request } => self.enter(request),
+            Event::Through { request } => self.dispatch(request),
+            Event::LazyWriter => self.write_out(),
             Event::Launch { portion } => self.launch(portion),
             Event::Queue { piece } => self.queue(piece),
             Event::Arrive { piece } => self.arrive(piece),

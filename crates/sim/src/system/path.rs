@@ -49,7 +49,7 @@ impl System<'_> {
     pub(super) fn dispatch(&mut self, request: u32) {
         let open = self.requests.all[request as usize];
         let machine = self.machine;
-        let target = self.workload.volume_of(open.worker);
+        let target = open.volume as usize;
         let direction = super::direction(open.asked.kind);
         let most = machine.system.split.map_or(u64::MAX, |split| split.0);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));

@@ -1,0 +1,63 @@
+//! What the studies measured of the host: requests through the file cache, and what they cost.
+
+use super::testbed;
+use super::tests::check;
+use halfpower_model::{Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed, Workload};
+
+/// Through the file cache, over a span that it does not hold.
+fn buffered(target: &str, operation: Operation, pattern: Pattern, kib: u64, depth: u32, span_mib: u64) -> Sample {
+    let (machine, volume) = target.split_once(':').unwrap();
+    // What a cache takes of writes at the beginning is little of a minute.
+    let seconds = if operation == Operation::Read && pattern == Pattern::Sequential { 4 } else { 60 };
+    let workload = Workload {
+        operation,
+        pattern,
+        depth,
+        personality: Personality::IoUring,
+        request_size: Bytes(kib << 10),
+        span: Bytes(span_mib << 20),
+        limits: Limits { duration: Some(Nanoseconds(seconds * 1_000_000_000)), requests: None, bytes: None },
+        ..Workload::default()
+    };
+    testbed(machine, volume).unwrap().unwrap().measure(&workload, &mut (), &Cancel::default()).unwrap()
+}
+
+fn stream(target: &str, operation: Operation, kib: u64) -> Sample {
+    buffered(target, operation, Pattern::Sequential, kib, 1, 2000)
+}
+
+#[test]
+fn a_buffered_stream_runs_at_the_disk_s_speed_but_for_small_writes() {
+    let rate = |target, operation, kib| stream(target, operation, kib).total.bytes_per_s.0 / 1_048_576.0;
+    for kib in [2, 64, 1024] {
+        check("Atlas, reads", rate("win2k-pentium3:atlas-1", Operation::Read, kib), 24.0, 5.0);
+        check("Fireball, reads", rate("win2k-pentium3:fireball-dma", Operation::Read, kib), 19.0, 5.0);
+    }
+    let [small, whole] = [2, 4].map(|kib| rate("win2k-pentium3:atlas-1", Operation::Write, kib));
+    assert!(small < 11.5 && whole > 1.8 * small, "{small} {whole}");
+}
+
+#[test]
+fn buffered_requests_cost_what_table_11_has() {
+    let cost = |operation, kib| {
+        let sample = stream("win2k-pentium3:atlas-1", operation, kib);
+        sample.cpu.upper_us_per_request.unwrap()
+    };
+    for kib in [4, 64, 256] {
+        check("reads", cost(Operation::Read, kib), 12.0 + 6.0 * kib as f64, 5.0);
+    }
+    for kib in [16, 64, 256] {
+        check("writes", cost(Operation::Write, kib), 12.0 + 7.0 * kib as f64, 5.0);
+    }
+    let random = buffered("win2k-pentium3:atlas-1", Operation::Read, Pattern::Random, 8, 1, 16_000);
+    check("random reads", random.cpu.upper_us_per_request.unwrap(), 150.0, 5.0);
+}
+
+#[test]
+fn buffered_random_reads_are_one_deep_as_the_traces_have_them() {
+    for (depth, published) in [(1, 66.63), (32, 66.83)] {
+        let target = "win2k-pentium3:fireball-dma";
+        let sample = buffered(target, Operation::Read, Pattern::Random, 8, depth, 24_000);
+        check(&format!("{depth} deep"), sample.total.requests_per_s, published, 5.0);
+    }
+}

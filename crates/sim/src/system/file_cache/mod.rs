@@ -1,0 +1,307 @@
+//! Requests through the file cache: copies where it has the pages, and its own requests of the disks where it has not.
+//!
+//! A target has one request for reading outstanding, whether somebody waits for it or it reads ahead; all targets together
+//! have one for writing, the lazy writer's (Chung and others, 2000, section 6.1), which scans for what is dirty at times and
+//! whenever a writer waits for room. Both are of 64 KiB at the most. A read
+//! that goes on where the worker's last one ended makes the cache read ahead: to the next 64 KiB behind it, and as far
+//! again as the request is long. A write is done when it is copied. What it writes of a page that is not there, is read
+//! first: that is what makes writes of 2 KiB slow. When too much is dirty, writers wait.
+//!
+//! Each run begins with an empty cache: the studies scrubbed theirs. Copies are work of the program's thread; what the
+//! cache asks of the disks is work of the system's, and costs its own time beside that of a direct request.
+//!
+//! Sources: Riedel, van Ingen and Gray (1997), sections 2 and 5.3; Chung, Gray, Worthington and Horst (2000), sections 6.1
+//! and 6.5. It does not tell apart files of a target, nor does it keep pages by how often they are used.
+
+mod pages;
+#[cfg(test)]
+mod tests;
+
+use super::{Event, Open, Origin, System};
+use crate::machine::{self, Fill, Machine};
+use halfpower_model::{Request, RequestKind, Workload};
+use pages::{FRAME, PAGE, Pages, Run};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A request that waits for pages.
+#[derive(Clone, Debug)]
+struct Waiting {
+    request: u32,
+    worker: u32,
+    /// What it lacks still, as far as it is known: up to two stretches.
+    lacks: [Range<u64>; 2],
+    /// Whether it is a read that goes on where the worker's last one ended: whole frames are read for it.
+    is_stream: bool,
+}
+
+/// Who reads for a target.
+#[derive(Clone, Debug, Default)]
+struct Reader {
+    waiting: VecDeque<Waiting>,
+    is_busy: bool,
+}
+
+/// What a worker's requests show of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// Where its last request ended.
+    end: u64,
+    /// What is to be read ahead.
+    ahead: u64,
+    ahead_end: u64,
+}
+
+/// The file cache at work.
+#[derive(Debug)]
+pub(super) struct Cache {
+    model: machine::FileCache,
+    pages: Pages,
+    readers: Vec<Reader>,
+    streams: Vec<Stream>,
+    /// What the lazy writer is at.
+    writing: Option<Run>,
+    /// When its next scan is to begin, and when it is to be woken.
+    scan_ns: u64,
+    awake_ns: Option<u64>,
+    /// Writes that wait until less is dirty, with their workers.
+    blocked: VecDeque<(u32, u32)>,
+    /// Whether a write is on the medium before it is done.
+    is_through: bool,
+}
+
+impl Cache {
+    /// None where requests go past it, or there is none.
+    pub(super) fn of(machine: &Machine, workload: &Workload) -> Option<Cache> {
+        let model = machine.system.cache.clone().filter(|_| !workload.buffering.is_direct())?;
+        Some(Cache {
+            pages: Pages::new(&model),
+            readers: vec![Reader::default(); workload.volumes() as usize],
+            streams: vec![Stream::default(); workload.workers as usize],
+            writing: None,
+            scan_ns: model.scan_ns,
+            awake_ns: None,
+            blocked: VecDeque::new(),
+            is_through: workload.buffering.is_through(),
+            model,
+        })
+    }
+
+    fn cost(&self, kind: RequestKind) -> machine::Cost {
+        if kind == RequestKind::Write { self.model.write } else { self.model.read }
+    }
+
+    /// Processor time of a call.
+    pub(super) fn call_ns(&self, kind: RequestKind) -> u64 {
+        self.cost(kind).ns(0)
+    }
+
+    /// Processor time of its own requests, beside that of direct ones.
+    pub(super) fn paging_ns(&self) -> u64 {
+        self.model.paging_ns
+    }
+
+    /// Takes note of where a worker is; whether it goes on where it was.
+    fn follow(&mut self, worker: u32, asked: &Request, size: u64) -> bool {
+        let stream = &mut self.streams[worker as usize];
+        let end = asked.offset + u64::from(asked.length);
+        let continues = stream.end == asked.offset && asked.offset > 0;
+        stream.end = end;
+        if asked.kind == RequestKind::Read && continues {
+            stream.ahead = stream.ahead.max(end);
+            stream.ahead_end =
+                (end.next_multiple_of(FRAME) + u64::from(asked.length).next_multiple_of(FRAME)).min(size);
+        } else {
+            (stream.ahead, stream.ahead_end) = (end, end);
+        }
+        continues
+    }
+}
+
+impl Waiting {
+    /// The pages that it waits for now; what came before is there.
+    fn missing(&mut self, volume: u32, pages: &Pages) -> Option<Run> {
+        self.lacks.iter_mut().filter(|lack| !lack.is_empty()).find_map(|lack| {
+            let missing = pages.missing(&Run { volume, bytes: lack.clone() });
+            lack.start = missing.as_ref().map_or(lack.end, |run| run.bytes.start);
+            missing
+        })
+    }
+}
+
+/// What of a request has to be there before it is copied: all of a read; of a write, the pages or frames that it does not
+/// write whole.
+fn needed(asked: &Request, continues: bool, fill: Fill) -> [Range<u64>; 2] {
+    let (start, end) = (asked.offset, asked.offset + u64::from(asked.length));
+    if asked.kind == RequestKind::Read {
+        return [start..end, end..end];
+    }
+    let unit = if fill == Fill::Frame && !continues { FRAME } else { PAGE };
+    let first = start - start % unit..start.next_multiple_of(unit);
+    let last = (end - end % unit).max(first.end)..end.next_multiple_of(unit);
+    [first, last]
+}
+
+impl System<'_> {
+    fn size(&self) -> u64 {
+        self.machine.size().0
+    }
+
+    /// A call has come to the cache.
+    pub(super) fn enter_cache(&mut self, request: u32, worker: u32) {
+        let Open { volume, asked, .. } = self.requests.all[request as usize];
+        let size = self.size();
+        let Some(cache) = &mut self.cache else { return };
+        let continues = cache.follow(worker, &asked, size);
+        let lacks = needed(&asked, continues, cache.model.fill);
+        let mut waiting = Waiting { request, worker, lacks, is_stream: continues && asked.kind == RequestKind::Read };
+        if waiting.missing(volume, &cache.pages).is_some() {
+            cache.readers[volume as usize].waiting.push_back(waiting);
+        } else {
+            self.proceed(request, worker);
+        }
+        self.read_in(volume);
+    }
+
+    /// Asks for what the first that waits lacks, or ahead.
+    fn read_in(&mut self, volume: u32) {
+        let Some(cache) = &mut self.cache else { return };
+        let reader = &mut cache.readers[volume as usize];
+        if reader.is_busy {
+            return;
+        }
+        let wanted = reader.waiting.front_mut().and_then(|waiting| {
+            let mut run = waiting.missing(volume, &cache.pages)?;
+            if waiting.is_stream {
+                run.bytes.end = run.bytes.start / FRAME * FRAME + FRAME;
+            }
+            Some(run)
+        });
+        if let Some(run) = wanted.or_else(|| self.ahead(volume)) {
+            self.page(Origin::PageIn, RequestKind::Read, &run);
+        }
+    }
+
+    /// What to read while nobody waits.
+    fn ahead(&mut self, volume: u32) -> Option<Run> {
+        let cache = self.cache.as_mut()?;
+        let targets = cache.readers.len();
+        let streams = cache.streams.iter_mut().skip(volume as usize).step_by(targets);
+        streams.filter(|stream| stream.ahead < stream.ahead_end).find_map(|stream| {
+            let found = cache.pages.missing(&Run { volume, bytes: stream.ahead..stream.ahead_end });
+            stream.ahead = found.as_ref().map_or(stream.ahead_end, |run| run.bytes.end);
+            found
+        })
+    }
+
+    /// Asks the disks for the cache.
+    fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run) {
+        let end = run.bytes.end.min(self.size());
+        let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
+        let open = Open { origin, volume: run.volume, asked, issued_ns: self.now_ns, portions_left: 0 };
+        if let (Origin::PageIn, Some(cache)) = (origin, &mut self.cache) {
+            cache.readers[run.volume as usize].is_busy = true;
+        }
+        let spent_ns = self.cost_ns(&open.asked, 1.0 - self.machine.system.completion_share);
+        let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        let request = self.requests.put(open);
+        self.at(done_ns, Event::Dispatch { request });
+    }
+
+    pub(super) fn paged_in(&mut self, volume: u32, asked: &Request) {
+        let Some(cache) = &mut self.cache else { return };
+        cache.pages.keep(&Run { volume, bytes: asked.offset..asked.offset + u64::from(asked.length) });
+        let reader = &mut cache.readers[volume as usize];
+        reader.is_busy = false;
+        let mut waiting = std::mem::take(&mut reader.waiting);
+        waiting.retain_mut(|one| {
+            let pages = self.cache.as_ref().map(|cache| &cache.pages);
+            let waits = pages.is_some_and(|pages| one.missing(volume, pages).is_some());
+            if !waits {
+                self.proceed(one.request, one.worker);
+            }
+            waits
+        });
+        if let Some(cache) = &mut self.cache {
+            cache.readers[volume as usize].waiting = waiting;
+        }
+        self.read_in(volume);
+    }
+
+    /// All that a request has to find is there: it is copied, unless it is a write and too much is dirty.
+    fn proceed(&mut self, request: u32, worker: u32) {
+        let asked = self.requests.all[request as usize].asked;
+        let Some(cache) = &mut self.cache else { return };
+        let is_write_behind = asked.kind == RequestKind::Write && !cache.is_through;
+        if is_write_behind && !(cache.blocked.is_empty() && cache.pages.has_room(u64::from(asked.length))) {
+            cache.blocked.push_back((request, worker));
+        } else {
+            self.copy(request, worker);
+        }
+        if is_write_behind {
+            self.write_out();
+        }
+    }
+
+    fn copy(&mut self, request: u32, worker: u32) {
+        let Open { volume, asked, .. } = self.requests.all[request as usize];
+        let Some(cache) = &mut self.cache else { return };
+        let (cost, is_through) = (cache.cost(asked.kind), cache.is_through);
+        let copy_ns = cost.ns(u64::from(asked.length)) - cost.ns(0);
+        let run = Run { volume, bytes: asked.offset..asked.offset + u64::from(asked.length) };
+        match asked.kind {
+            RequestKind::Write if is_through => {
+                cache.pages.keep(&run);
+                let asking_ns = self.cost_ns(&asked, 1.0 - self.machine.system.completion_share);
+                let copied_ns = self.spend(worker, copy_ns + asking_ns);
+                return self.at(copied_ns, Event::Through { request });
+            }
+            RequestKind::Write => cache.pages.write(&run),
+            _ => {}
+        }
+        let copied_ns = self.spend(worker, copy_ns);
+        self.at(copied_ns, Event::Complete { request });
+    }
+
+    /// The lazy writer goes on: with its scan, or with another, which begins when it is time or somebody waits for room.
+    pub(super) fn write_out(&mut self) {
+        let now_ns = self.now_ns;
+        let Some(cache) = &mut self.cache else { return };
+        if cache.writing.is_some() {
+            return;
+        }
+        let mut run = cache.pages.take();
+        if run.is_none() && (now_ns >= cache.scan_ns || !cache.blocked.is_empty()) && cache.pages.scan() {
+            cache.scan_ns = now_ns + cache.model.scan_ns;
+            run = cache.pages.take();
+        }
+        if let Some(run) = run {
+            cache.writing = Some(run.clone());
+            return self.page(Origin::PageOut, RequestKind::Write, &run);
+        }
+        if !cache.pages.is_clean() && cache.awake_ns != Some(cache.scan_ns) {
+            let scan_ns = cache.scan_ns;
+            cache.awake_ns = Some(scan_ns);
+            self.at(scan_ns, Event::LazyWriter);
+        }
+    }
+
+    pub(super) fn paged_out(&mut self) {
+        let Some(cache) = &mut self.cache else { return };
+        if let Some(run) = cache.writing.take() {
+            cache.pages.is_out(&run);
+        }
+        while let Some((request, worker)) = self.unblocked() {
+            self.copy(request, worker);
+        }
+        self.write_out();
+    }
+
+    /// The first writer that waited, once there is room for what it writes.
+    fn unblocked(&mut self) -> Option<(u32, u32)> {
+        let cache = self.cache.as_mut()?;
+        let (request, _) = cache.blocked.front()?;
+        let bytes = u64::from(self.requests.all[*request as usize].asked.length);
+        if cache.pages.has_room(bytes) { cache.blocked.pop_front() } else { None }
+    }
+}

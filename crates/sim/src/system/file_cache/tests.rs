@@ -1,0 +1,172 @@
+//! What goes through the cache: what it costs, what it asks of the disks, and how fast that makes it.
+
+use super::super::tests::{machine, megabytes_per_s, requests, workload};
+use super::super::{Outcome, run};
+use super::PAGE;
+use crate::disk::scheduler::Scheduler;
+use crate::disk::tests::{atlas, larger};
+use crate::machine::{Cost, FileCache, Fill, Machine};
+use crate::volume::Volume;
+use halfpower_model::{Buffering, Bytes, Cancel, Histogram, Limits, Nanoseconds, Operation, Pattern, Workload};
+use proptest::prelude::*;
+
+fn cache(fill: Fill) -> FileCache {
+    FileCache {
+        read: Cost { fixed_us: 12.0, marginal_us_per_kib: 4.0 },
+        write: Cost { fixed_us: 12.0, marginal_us_per_kib: 5.0 },
+        paging_ns: 70_000,
+        capacity: Bytes(64 << 20),
+        dirty_limit: Bytes(16 << 20),
+        scan_ns: 1_000_000_000,
+        fill,
+    }
+}
+
+fn cached(mut machine: Machine, fill: Fill) -> Machine {
+    machine.system.cache = Some(cache(fill));
+    machine
+}
+
+fn one_disk(fill: Fill) -> Machine {
+    cached(machine(atlas(Scheduler::CLook), 1, Volume::Each), fill)
+}
+
+/// Of a span that the cache does not hold.
+fn buffered(operation: Operation, pattern: Pattern, size: u64, depth: u32, machine: &Machine) -> Workload {
+    let span = Bytes((1 << 30) / size * size);
+    Workload { operation, buffering: Buffering::Buffered, span, ..workload(pattern, size, depth, machine) }
+}
+
+fn course(machine: &Machine, workload: &Workload) -> Outcome {
+    run(machine, workload, &Cancel::default())
+}
+
+#[test]
+fn a_stream_of_reads_runs_at_the_disk_s_speed_whatever_its_requests() {
+    let machine = one_disk(Fill::Page);
+    let of = |buffering, size| {
+        let workload = Workload { buffering, ..buffered(Operation::Read, Pattern::Sequential, size, 1, &machine) };
+        megabytes_per_s(&course(&machine, &workload))
+    };
+    let disk = of(Buffering::Direct, 1 << 20);
+    for size in [2 << 10, 4 << 10, 64 << 10, 67 << 10, 1 << 20] {
+        let rate = of(Buffering::Buffered, size);
+        assert!((rate / disk - 1.0).abs() < 0.02, "{size}: {rate} of {disk}");
+    }
+}
+
+#[test]
+fn the_processor_pays_for_calls_copies_and_the_cache_s_own_requests() {
+    let machine = one_disk(Fill::Page);
+    let of = |operation, pattern, size| {
+        let outcome = course(&machine, &buffered(operation, pattern, size, 1, &machine));
+        outcome.processor_ns as f64 / requests(&outcome) as f64 / 1e3
+    };
+    // 64 KiB of the disks': 30 us and 16, and 70.
+    let paging = 116.0 / 64.0;
+    for (size, kib) in [(4 << 10, 4.0), (64 << 10, 64.0), (1 << 20, 1024.0)] {
+        let read = of(Operation::Read, Pattern::Sequential, size);
+        assert!((read / (12.0 + (4.0 + paging) * kib) - 1.0).abs() < 0.01, "{size}: {read}");
+    }
+    let random = of(Operation::Read, Pattern::Random, 8 << 10);
+    assert!((random / (12.0 + 32.0 + 32.0 + 70.0) - 1.0).abs() < 0.02, "{random}");
+}
+
+#[test]
+fn random_reads_are_one_deep_however_deep_they_come() {
+    let machine = one_disk(Fill::Page);
+    let of = |buffering, depth| {
+        let workload = buffered(Operation::Read, Pattern::Random, 8192, depth, &machine);
+        requests(&course(&machine, &Workload { span: Bytes(8 << 30), buffering, ..workload })) as f64
+    };
+    let (one, direct, buffered) = (of(Buffering::Direct, 1), of(Buffering::Direct, 8), of(Buffering::Buffered, 8));
+    assert!((0.97..1.03).contains(&(buffered / one)) && direct > buffered * 1.15, "{one} {direct} {buffered}");
+}
+
+#[test]
+fn a_write_of_part_of_a_page_reads_the_page_first() {
+    let machine = one_disk(Fill::Page);
+    let of = |size| {
+        let limits = Limits { duration: None, requests: None, bytes: Some(Bytes(64 << 20)) };
+        let sequential = buffered(Operation::Write, Pattern::Sequential, size, 1, &machine);
+        course(&machine, &Workload { limits, ..sequential })
+    };
+    let (small, whole) = (of(2 << 10), of(4 << 10));
+    let pages = (64 << 20) / PAGE;
+    assert!((pages..=pages + 1).contains(&small.device[0].0), "{:?}", small.device);
+    assert_eq!(whole.device[0], (0, 0));
+    assert!(small.elapsed_ns > 2 * whole.elapsed_ns);
+}
+
+#[test]
+fn a_random_write_reads_its_frame_where_the_system_does_that() {
+    let [page, frame] = [Fill::Page, Fill::Frame].map(|fill| {
+        let machine = one_disk(fill);
+        let workload =
+            Workload { span: Bytes(8 << 30), ..buffered(Operation::Write, Pattern::Random, 8192, 1, &machine) };
+        course(&machine, &workload)
+    });
+    let writes = requests(&frame);
+    assert_eq!(page.device[0].0, 0);
+    // But for those whose frame is there by chance.
+    let frames = frame.device[0].1 as f64 / (writes * 64 * 1024) as f64;
+    assert!((0.97..=1.01).contains(&frames), "{frames}");
+    assert!(requests(&page) > 3 * writes);
+}
+
+#[test]
+fn random_writes_leave_in_the_order_of_their_place() {
+    let machine = one_disk(Fill::Page);
+    let of = |buffering| {
+        let random = buffered(Operation::Write, Pattern::Random, 8192, 1, &machine);
+        // What the cache takes at the beginning is no matter of the disks.
+        let warmup = Nanoseconds(20_000_000_000);
+        let limits = Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None };
+        requests(&course(&machine, &Workload { span: Bytes(8 << 30), buffering, warmup, limits, ..random })) as f64
+    };
+    let (direct, sorted) = (of(Buffering::Direct), of(Buffering::Buffered));
+    assert!(sorted > 1.15 * direct, "{direct} {sorted}");
+}
+
+#[test]
+fn a_write_through_the_cache_is_on_the_disk_when_it_is_done() {
+    let machine = one_disk(Fill::Page);
+    let of = |buffering| {
+        let workload = buffered(Operation::Write, Pattern::Sequential, 8192, 1, &machine);
+        course(&machine, &Workload { buffering, ..workload })
+    };
+    let (through, direct) = (of(Buffering::Through), of(Buffering::Direct));
+    assert!(through.device[1].0 >= requests(&through));
+    assert!((requests(&through) as f64 / requests(&direct) as f64 - 1.0).abs() < 0.1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn every_request_is_done_once(
+        seed in any::<u64>(), depth in 1_u32..9, workers in 1_u32..4, size_kib in 1_u64..300, disks in 1_usize..4,
+        random in any::<bool>(), writes in 1_u8..100, frame in any::<bool>(), through in any::<bool>()
+    ) {
+        let fill = if frame { Fill::Frame } else { Fill::Page };
+        let machine = cached(machine(larger(Scheduler::CLook), disks, Volume::Each), fill);
+        let pattern = if random { Pattern::Random } else { Pattern::Sequential };
+        let most = 400;
+        let workload = Workload {
+            seed, workers,
+            operation: format!("mix={writes}").parse().unwrap(),
+            buffering: if through { Buffering::Through } else { Buffering::Buffered },
+            limits: Limits { duration: None, requests: Some(most), bytes: None },
+            ..buffered(Operation::Read, pattern, size_kib << 10, depth, &machine)
+        };
+        let outcome = course(&machine, &workload);
+        prop_assert_eq!(requests(&outcome), most);
+        prop_assert_eq!(outcome.bytes.iter().sum::<u64>(), most * (size_kib << 10));
+        for part in &outcome.parts {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
+        }
+        let mean_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / most as f64;
+        let outstanding = most as f64 / outcome.elapsed_ns as f64 * mean_ns;
+        prop_assert!(outstanding <= f64::from(depth * workers) * (1.0 + 1e-9), "{}", outstanding);
+    }
+}
