@@ -54,6 +54,11 @@ impl Buffer {
         self.served.pop_front()
     }
 
+    /// Always: it has no medium.
+    pub fn is_flushed(&self) -> bool {
+        true
+    }
+
     /// How long it has been at work until now, in nanoseconds.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns).min(self.busy_ns)

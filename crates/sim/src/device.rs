@@ -87,6 +87,11 @@ impl Device {
         each_kind!(self, device => device.answer())
     }
 
+    /// Whether all that was written is on its medium.
+    pub fn is_flushed(&self) -> bool {
+        each_kind!(self, device => device.is_flushed())
+    }
+
     /// How long it has been at work until now, in nanoseconds.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         each_kind!(self, device => device.busy_ns(now_ns))

@@ -131,6 +131,23 @@ pub struct OperatingSystem {
     pub completion_share: f64,
     /// The file cache; none: requests that go through one are refused.
     pub cache: Option<FileCache>,
+    /// How it extends a file.
+    pub growth: Growth,
+}
+
+/// How writes that extend a file go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Growth {
+    /// Like others.
+    #[default]
+    Free,
+    /// One after another, with noughts in the gap before a write.
+    Serial,
+}
+
+impl Growth {
+    /// What each is called in a machine file.
+    pub const WORDS: [(&'static str, Growth); 2] = [("free", Growth::Free), ("serial", Growth::Serial)];
 }
 
 /// A file cache.
@@ -223,6 +240,17 @@ pub struct AttachedDisk {
 }
 
 impl Machine {
+    /// The same with its drives' write caches off.
+    pub fn without_write_caches(&self) -> Machine {
+        let mut machine = self.clone();
+        for disk in &mut machine.disks {
+            if let Device::Disk(drive) = &mut disk.device {
+                Arc::make_mut(drive).write_cache = None;
+            }
+        }
+        machine
+    }
+
     /// Bytes of each of its targets.
     pub fn size(&self) -> Bytes {
         let smallest = self.disks.iter().map(|disk| disk.device.size().0).min().unwrap_or(0);

@@ -11,8 +11,8 @@ use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, PartKind, Totals,
 };
 use halfpower_model::{
-    Arrivals, Bytes, BytesPerSecond, Cancel, Durability, Environment, FileState, Histogram, Layout, MeasureError,
-    Observer, Operation, Personality, Progress, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
+    Arrivals, Bytes, BytesPerSecond, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer,
+    Operation, Personality, Progress, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
 };
 use std::sync::Arc;
 
@@ -127,7 +127,9 @@ impl Testbed for Simulated {
             return Ok(sample);
         }
         refuse(&self.machine, workload)?;
-        let outcome = run(&self.machine, workload, cancel);
+        // A write that has to be on the medium is not left in a drive's cache.
+        let through = workload.buffering.is_through().then(|| self.machine.without_write_caches());
+        let outcome = run(through.as_ref().unwrap_or(&self.machine), workload, cancel);
         let sample = record(workload, self.environment.clone(), &outcome);
         if sample.total.requests == 0 && outcome.cancelled {
             return Err(MeasureError::Cancelled);
@@ -155,8 +157,7 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
             "trims and flushes; use reads and writes",
         ),
         (workload.arrivals != Arrivals::Closed || workload.rate.is_some(), "arrivals at a rate; leave --rate out"),
-        (workload.durability != Durability::None, "flushes between writes; leave --durability out"),
-        (workload.file_state != FileState::Written, "files that grow; leave --file-state out"),
+        (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
         (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
         (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
         (
@@ -208,9 +209,12 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         latency_histogram: Histograms {
             read: reads.then(|| read.clone()),
             write: writes.then(|| write.clone()),
+            flush: (outcome.flush.count() > 0).then(|| outcome.flush.clone()),
             ..Histograms::default()
         },
         intervals: outcome.intervals.iter().enumerate().map(interval).collect(),
+        flush_s: outcome.flush_ns.map(|ns| ns as f64 / 1e9),
+        flush: (outcome.flush.count() > 0).then(|| Box::new(totals(&outcome.flush, 0, elapsed_s))),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total),
         block: Some(block(outcome, elapsed_s)),

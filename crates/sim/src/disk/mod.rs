@@ -52,6 +52,18 @@ pub struct Overhead {
     pub write_ns: u64,
 }
 
+impl Overhead {
+    /// What passes before the arm leaves for it.
+    fn before_arm_ns(&self, waiting: &Waiting) -> u64 {
+        match waiting.direction {
+            Direction::Read => self.read_miss_ns,
+            // The command was answered long ago.
+            Direction::Write if waiting.tag == CACHED => 0,
+            Direction::Write => self.write_ns,
+        }
+    }
+}
+
 /// The room of a write cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteCache {
@@ -224,7 +236,8 @@ impl Disk {
                 self.position = Position { cylinder: place.cylinder, head: place.head };
                 self.last_block = end;
             }
-            let chosen = choose(drive.scheduler, &self.queue, &drive.mechanics, self.position, self.last_block, now_ns);
+            let habits = (&drive.mechanics, &drive.overhead);
+            let chosen = choose(drive.scheduler, &self.queue, habits, self.position, self.last_block, now_ns);
             let Some(mut waiting) = chosen.map(|index| self.queue.remove(index)) else { return };
             if waiting.direction == Direction::Read {
                 // More of it may be there than when it came, or be the next that the read-ahead comes to.
@@ -246,13 +259,8 @@ impl Disk {
     fn move_arm(&mut self, now_ns: u64, waiting: Waiting) {
         let Drive { mechanics, overhead, .. } = &*self.drive;
         let Waiting { tag, block, count, direction, place, begins_ns } = waiting;
-        let overhead_ns = match direction {
-            Direction::Read => overhead.read_miss_ns,
-            // What continues the medium's passage is at hand.
-            Direction::Write if tag == CACHED => 0,
-            Direction::Write => overhead.write_ns,
-        };
-        let access = mechanics.access(self.position, now_ns + overhead_ns, block, &place, count, direction);
+        let leaves_ns = now_ns + overhead.before_arm_ns(&waiting);
+        let access = mechanics.access(self.position, leaves_ns, block, &place, count, direction);
         // From now on, whatever part of it is the drive's own time.
         self.busy_ns += access.ends_ns - now_ns;
         (self.position, self.last_block) = (access.position, block + count);
@@ -329,6 +337,11 @@ impl Disk {
     /// Whether nothing waits and nothing is under way; the write cache included.
     pub fn is_idle(&self) -> bool {
         self.busy.is_none() && self.queue.is_empty() && self.parked.is_empty()
+    }
+
+    /// Whether all that was written is on the medium.
+    pub fn is_flushed(&self) -> bool {
+        self.dirty_blocks == 0 && self.parked.is_empty()
     }
 
     /// How long the arm has been at work until now, in nanoseconds; reading ahead counts as far as somebody waited for it.

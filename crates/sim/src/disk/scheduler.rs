@@ -4,6 +4,7 @@
 //! circular scan; Seltzer, Chen and Ousterhout, "Disk scheduling revisited" (1990) and Jacobson and Wilkes (1991) for the
 //! shortest positioning time.
 
+use super::Overhead;
 use super::arm::{Mechanics, Position};
 use super::geometry::{Geometry, Place};
 use crate::device::Direction;
@@ -54,11 +55,12 @@ impl Waiting {
     }
 }
 
-/// The place in the queue, which is in the order of arrival, of the one to serve next; none of none.
+/// The place in the queue, which is in the order of arrival, of the one to serve next; none of none. Before the arm leaves,
+/// the drive takes its own time for a command.
 pub(super) fn choose(
     scheduler: Scheduler,
     queue: &[Waiting],
-    mechanics: &Mechanics,
+    (mechanics, overhead): (&Mechanics, &Overhead),
     from: Position,
     last_block: u64,
     now_ns: u64,
@@ -72,7 +74,10 @@ pub(super) fn choose(
         // Those below come after all above: the distance upwards wraps around.
         Scheduler::CLook => least(&|waiting| waiting.block.wrapping_sub(last_block)),
         Scheduler::Sstf => least(&|waiting| u64::from(waiting.place.cylinder.abs_diff(from.cylinder))),
-        Scheduler::Sptf => least(&|waiting| mechanics.positioning_ns(from, now_ns, &waiting.place, waiting.direction)),
+        Scheduler::Sptf => least(&|waiting| {
+            let leaves_ns = now_ns + overhead.before_arm_ns(waiting);
+            mechanics.positioning_ns(from, leaves_ns, &waiting.place, waiting.direction)
+        }),
     }
 }
 
@@ -94,7 +99,7 @@ mod tests {
         let queue: Vec<_> = blocks.iter().map(waiting).collect();
         let place = drive.geometry.place(from_block);
         let from = Position { cylinder: place.cylinder, head: place.head };
-        let index = choose(scheduler, &queue, &drive, from, from_block, 0).unwrap();
+        let index = choose(scheduler, &queue, (&drive, &Overhead::default()), from, from_block, 0).unwrap();
         blocks[index]
     }
 
@@ -112,6 +117,6 @@ mod tests {
 
     #[test]
     fn nothing_waits_nothing_is_chosen() {
-        assert_eq!(choose(Scheduler::Sptf, &[], &slow(false), Position::default(), 0, 0), None);
+        assert_eq!(choose(Scheduler::Sptf, &[], (&slow(false), &Overhead::default()), Position::default(), 0, 0), None);
     }
 }

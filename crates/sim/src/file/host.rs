@@ -1,7 +1,7 @@
 //! The keys of processors and of the operating system.
 
 use super::Said;
-use crate::machine::{Cost, FileCache, Fill, OperatingSystem};
+use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem};
 use halfpower_model::{Bytes, Nanoseconds};
 use serde::Deserialize;
 use std::str::FromStr;
@@ -32,6 +32,10 @@ pub(super) struct SystemKeys {
     pub(super) completion_share: f64,
     /// The file cache; none: requests that go through one are refused.
     pub(super) cache: Option<CacheKeys>,
+    /// free or serial: whether writes that extend a file go as they come, or one after another, with noughts in the gap
+    /// before a write.
+    #[serde(default)]
+    pub(super) growth: Said<Growth>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -52,6 +56,14 @@ pub(super) struct CacheKeys {
     pub(super) scan: Said<Nanoseconds>,
     /// page or frame: what a write of a part of it reads first.
     pub(super) fill: Said<Fill>,
+}
+
+impl FromStr for Growth {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        super::word("growth", &Growth::WORDS, text)
+    }
 }
 
 impl FromStr for Fill {
@@ -114,6 +126,7 @@ impl SystemKeys {
             direct_write: self.direct_write.cost(),
             completion_share: self.completion_share,
             cache: self.cache.map(|cache| cache.cache(memory)),
+            growth: self.growth.0,
         }
     }
 }

@@ -6,12 +6,13 @@ use halfpower_model::{Request, RequestKind};
 impl System<'_> {
     pub(super) fn is_over(&self) -> bool {
         let limits = &self.workload.limits;
-        limits.requests.is_some_and(|most| self.issued >= most)
+        self.now_ns >= self.ends_ns
+            || limits.requests.is_some_and(|most| self.issued >= most)
             || limits.bytes.is_some_and(|most| self.issued_bytes >= most.0)
     }
 
     pub(super) fn issue(&mut self, worker: u32) {
-        if self.is_over() {
+        if self.is_over() || self.holds(worker) {
             return;
         }
         let mut asked = [Request { offset: 0, length: 0, kind: RequestKind::Read }];
@@ -20,6 +21,10 @@ impl System<'_> {
         if self.marks.begun {
             self.issued += 1;
             self.issued_bytes += u64::from(asked.length);
+        }
+        self.open_requests += 1;
+        if asked.kind == RequestKind::Write {
+            self.flushes.write(worker);
         }
         let volume = self.workload.volume_of(worker) as u32;
         let open = Open { origin: Origin::Program { worker }, volume, asked, issued_ns: self.now_ns, portions_left: 0 };
@@ -42,8 +47,17 @@ impl System<'_> {
 
     /// A request's first processor time is spent.
     pub(super) fn enter(&mut self, request: u32) {
-        let origin = self.requests.all[request as usize].origin;
+        let Open { origin, asked, .. } = self.requests.all[request as usize];
         match origin {
+            Origin::Program { .. } if self.growth.is_some() && asked.kind == RequestKind::Write => self.extend(request),
+            Origin::Program { .. } => self.pass(request),
+            _ => self.dispatch(request),
+        }
+    }
+
+    /// Lets a request of the program go to the cache or to its disks.
+    pub(super) fn pass(&mut self, request: u32) {
+        match self.requests.all[request as usize].origin {
             Origin::Program { worker } if self.cache.is_some() => self.enter_cache(request, worker),
             _ => self.dispatch(request),
         }
@@ -71,7 +85,16 @@ impl System<'_> {
             Origin::Program { worker } => worker,
             Origin::PageIn => return self.paged_in(volume, &asked),
             Origin::PageOut => return self.paged_out(),
+            Origin::Fill { request } => {
+                self.grow(volume, &asked);
+                return self.fill(request);
+            }
         };
+        self.open_requests -= 1;
+        if asked.kind == RequestKind::Write {
+            self.flushes.written(worker);
+            self.extended(volume, &asked);
+        }
         if self.marks.begun {
             let took_ns = self.now_ns - issued_ns;
             let kind = direction(asked.kind) as usize;

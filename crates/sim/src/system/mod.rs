@@ -11,11 +11,15 @@
 //! same machine, workload and seed give the same course on every host.
 
 mod file_cache;
+mod flush;
+mod growth;
 mod host;
 #[cfg(test)]
 mod laws;
 mod outcome;
 mod path;
+#[cfg(test)]
+mod safety_tests;
 #[cfg(test)]
 mod tests;
 
@@ -25,12 +29,15 @@ use crate::device::{Device, Direction};
 use crate::machine::{Cost, Machine};
 use crate::station::Station;
 use file_cache::Cache;
-use halfpower_model::{Cancel, Histogram, Request, RequestKind, RequestStream, Workload};
+use flush::Flushes;
+use growth::Growth;
+use halfpower_model::{Cancel, Histogram, Request, RequestKind, RequestStream, Sharing, Workload};
 use outcome::Marks;
 pub use outcome::Outcome;
 use path::{Moving, Portioned, Seen, Stream};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::AtomicU64;
 
 /// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +79,8 @@ enum Origin {
     PageIn,
     /// The file cache, to write out what is dirty.
     PageOut,
+    /// The file system, to fill the gap before a write.
+    Fill { request: u32 },
 }
 
 /// A request under way.
@@ -113,6 +122,13 @@ struct System<'a> {
     worker_free_ns: Vec<u64>,
     /// The file cache, if requests go through it.
     cache: Option<Cache>,
+    /// The files, if they grow.
+    growth: Option<Growth>,
+    flushes: Flushes,
+    /// Requests of the program that are not done.
+    open_requests: u32,
+    /// When no more are made.
+    ends_ns: u64,
     issued: u64,
     issued_bytes: u64,
     outcome: Outcome,
@@ -153,17 +169,17 @@ const EVENTS_BETWEEN_LOOKS: u32 = 1 << 14;
 
 /// Runs a workload on a machine until its limits, on a virtual clock.
 pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
-    let mut system = System::new(machine, workload);
+    let cursors: Vec<AtomicU64> = (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect();
+    let mut system = System::new(machine, workload, &cursors);
     for worker in 0..workload.workers {
         for _ in 0..workload.depth {
             system.at(0, Event::Issue { worker });
         }
     }
-    let ends_ns = workload.limits.duration.map_or(u64::MAX, |duration| duration.0 + workload.warmup.0);
     let mut until_look = EVENTS_BETWEEN_LOOKS;
     while let Some(Reverse((at_ns, _, event))) = system.events.pop() {
-        if at_ns > ends_ns {
-            system.now_ns = ends_ns;
+        if at_ns > system.ends_ns && !system.flushes.at_end() {
+            system.now_ns = system.ends_ns;
             break;
         }
         system.now_ns = at_ns;
@@ -179,12 +195,20 @@ pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
             }
         }
         system.happen(event);
+        system.see_to_flushes();
+        if system.is_done() {
+            break;
+        }
     }
     system.finish()
 }
 
 impl<'a> System<'a> {
-    fn new(machine: &'a Machine, workload: &'a Workload) -> System<'a> {
+    fn new(machine: &'a Machine, workload: &'a Workload, cursors: &'a [AtomicU64]) -> System<'a> {
+        let stream = |worker| {
+            let cursor = (workload.sharing == Sharing::Cursor).then(|| &cursors[workload.volume_of(worker)]);
+            RequestStream::new(workload, worker, cursor)
+        };
         System {
             machine,
             workload,
@@ -203,9 +227,13 @@ impl<'a> System<'a> {
             requests: Slots::default(),
             portions: Slots::default(),
             pieces: Slots::default(),
-            streams: (0..workload.workers).map(|worker| RequestStream::new(workload, worker, None)).collect(),
+            streams: (0..workload.workers).map(stream).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
             cache: Cache::of(machine, workload),
+            growth: Growth::of(machine, workload),
+            flushes: Flushes::of(workload),
+            open_requests: 0,
+            ends_ns: workload.limits.duration.map_or(u64::MAX, |duration| duration.0 + workload.warmup.0),
             issued: 0,
             issued_bytes: 0,
             outcome: Outcome {
@@ -213,6 +241,8 @@ impl<'a> System<'a> {
                 latency: [Histogram::default(), Histogram::default()],
                 bytes: [0, 0],
                 intervals: Vec::new(),
+                flush: Histogram::default(),
+                flush_ns: None,
                 outstanding_ns: 0,
                 processor_ns: 0,
                 parts: Vec::new(),

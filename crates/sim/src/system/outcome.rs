@@ -18,6 +18,10 @@ pub struct Outcome {
     pub bytes: [u64; 2],
     /// The course: requests and bytes done in each interval.
     pub intervals: Vec<(u64, u64)>,
+    /// How long flushes between writes took.
+    pub flush: Histogram,
+    /// How long the flush at the end took, as part of the measured time.
+    pub flush_ns: Option<u64>,
     /// Time that requests were outstanding, all together.
     pub outstanding_ns: u128,
     /// Processor time.
@@ -72,6 +76,8 @@ impl System<'_> {
         self.outcome.parts = parts.zip(&used).map(used_by).collect();
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
+        self.outcome.flush = self.flushes.took.clone();
+        self.outcome.flush_ns = self.flushes.ended_ns(self.now_ns);
         self.outcome
     }
 }

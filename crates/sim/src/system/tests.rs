@@ -5,7 +5,7 @@ use crate::bus::{Bus, Phases};
 use crate::disk::Drive;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
-use crate::machine::{AttachedDisk, Cost, Device, Made, OperatingSystem, Part};
+use crate::machine::{AttachedDisk, Cost, Device, Growth, Made, OperatingSystem, Part};
 use crate::volume::Volume;
 use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Pattern};
 use std::sync::Arc;
@@ -38,6 +38,7 @@ pub(super) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
             direct_write: cost,
             completion_share: 0.4,
             cache: None,
+            growth: Growth::Serial,
         },
         parts: vec![bus("scsi", 160e6), bus("pci", 133e6)],
         disks: (0..disks)

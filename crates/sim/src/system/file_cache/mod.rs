@@ -101,6 +101,11 @@ impl Cache {
         self.model.paging_ns
     }
 
+    /// Whether nothing in it waits to be written out.
+    pub(super) fn is_clean(&self) -> bool {
+        self.pages.is_clean()
+    }
+
     /// Takes note of where a worker is; whether it goes on where it was.
     fn follow(&mut self, worker: u32, asked: &Request, size: u64) -> bool {
         let stream = &mut self.streams[worker as usize];
@@ -150,10 +155,11 @@ impl System<'_> {
     /// A call has come to the cache.
     pub(super) fn enter_cache(&mut self, request: u32, worker: u32) {
         let Open { volume, asked, .. } = self.requests.all[request as usize];
-        let size = self.size();
+        let (size, valid) = (self.size(), self.valid(volume));
         let Some(cache) = &mut self.cache else { return };
         let continues = cache.follow(worker, &asked, size);
-        let lacks = needed(&asked, continues, cache.model.fill);
+        // Beyond what a file holds there is nothing to read.
+        let lacks = needed(&asked, continues, cache.model.fill).map(|lack| lack.start.min(valid)..lack.end.min(valid));
         let mut waiting = Waiting { request, worker, lacks, is_stream: continues && asked.kind == RequestKind::Read };
         if waiting.missing(volume, &cache.pages).is_some() {
             cache.readers[volume as usize].waiting.push_back(waiting);
@@ -165,19 +171,24 @@ impl System<'_> {
 
     /// Asks for what the first that waits lacks, or ahead.
     fn read_in(&mut self, volume: u32) {
-        let Some(cache) = &mut self.cache else { return };
-        let reader = &mut cache.readers[volume as usize];
-        if reader.is_busy {
-            return;
-        }
-        let wanted = reader.waiting.front_mut().and_then(|waiting| {
-            let mut run = waiting.missing(volume, &cache.pages)?;
-            if waiting.is_stream {
-                run.bytes.end = run.bytes.start / FRAME * FRAME + FRAME;
+        while let Some(cache) = &mut self.cache {
+            let reader = &mut cache.readers[volume as usize];
+            if reader.is_busy {
+                return;
             }
-            Some(run)
-        });
-        if let Some(run) = wanted.or_else(|| self.ahead(volume)) {
+            let Some(waiting) = reader.waiting.front_mut() else { break };
+            let Waiting { request, worker, is_stream, .. } = *waiting;
+            if let Some(mut run) = waiting.missing(volume, &cache.pages) {
+                if is_stream {
+                    run.bytes.end = run.bytes.start / FRAME * FRAME + FRAME;
+                }
+                return self.page(Origin::PageIn, RequestKind::Read, &run);
+            }
+            // A write has brought what it lacked.
+            reader.waiting.pop_front();
+            self.proceed(request, worker);
+        }
+        if let Some(run) = self.ahead(volume) {
             self.page(Origin::PageIn, RequestKind::Read, &run);
         }
     }
@@ -265,13 +276,13 @@ impl System<'_> {
 
     /// The lazy writer goes on: with its scan, or with another, which begins when it is time or somebody waits for room.
     pub(super) fn write_out(&mut self) {
-        let now_ns = self.now_ns;
+        let (now_ns, is_pressed) = (self.now_ns, self.flushes.press());
         let Some(cache) = &mut self.cache else { return };
         if cache.writing.is_some() {
             return;
         }
         let mut run = cache.pages.take();
-        if run.is_none() && (now_ns >= cache.scan_ns || !cache.blocked.is_empty()) && cache.pages.scan() {
+        if run.is_none() && (now_ns >= cache.scan_ns || is_pressed || !cache.blocked.is_empty()) && cache.pages.scan() {
             cache.scan_ns = now_ns + cache.model.scan_ns;
             run = cache.pages.take();
         }
