@@ -41,7 +41,12 @@ impl Axis {
 
 /// Whether two workloads are the same but for the axes.
 pub(crate) fn are_alike(one: &Workload, other: &Workload, axes: &[Axis]) -> bool {
-    (axes.contains(&Axis::Targets) || same_span(one, other)) && bare(one, axes) == bare(other, axes)
+    // Most differ at a glance.
+    let may_be = one.pattern == other.pattern
+        && (one.operation == other.operation || axes.contains(&Axis::Operation))
+        && (one.request_size == other.request_size || axes.contains(&Axis::RequestSize))
+        && (one.depth == other.depth || axes.contains(&Axis::Depth));
+    may_be && (axes.contains(&Axis::Targets) || same_span(one, other)) && bare(one, axes) == bare(other, axes)
 }
 
 /// Whether two spans are the same but for the part that a request size does not divide.
@@ -82,14 +87,17 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
 
 /// Cells in groups of those that are alike, in the order of their first ones.
 pub(crate) fn groups<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, axes: &[Axis]) -> Vec<Vec<&'a Cell<'a>>> {
-    let mut groups: Vec<Vec<&'a Cell<'a>>> = Vec::new();
+    // Each workload is laid bare once.
+    let mut groups: Vec<(Workload, Vec<&'a Cell<'a>>)> = Vec::new();
     for cell in cells {
-        match groups.iter_mut().find(|group| are_alike(group[0].workload, cell.workload, axes)) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
+        let bare = bare(cell.workload, axes);
+        let is_alike = |first: &Cell<'_>| axes.contains(&Axis::Targets) || same_span(first.workload, cell.workload);
+        match groups.iter_mut().find(|(common, group)| is_alike(group[0]) && *common == bare) {
+            Some((_, group)) => group.push(cell),
+            None => groups.push((bare, vec![cell])),
         }
     }
-    groups
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 /// For each of several named workloads what tells it from its namesakes, to be put behind its name: `, cold cache`;

@@ -5,6 +5,7 @@ mod attribution;
 mod block;
 mod cells;
 pub mod comparison;
+mod course;
 mod device;
 mod findings;
 pub mod instrument;
@@ -28,8 +29,10 @@ use serde::Serialize;
 
 pub use attribution::{Attribution, Owner, Sureness, attribute};
 pub use block::BlockLayer;
+pub use course::{WithinRun, within_run};
 pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
+pub use warnings::doubts;
 
 /// A sample as the store keeps it: with its number and its place in the plan.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +80,9 @@ pub struct CellSummary {
     pub bytes_per_s: Estimate,
     /// Mean request rate over the repetitions.
     pub requests_per_s: Estimate,
+    /// How exactly a lone repetition tells the mean of its own run; no verdict rests on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_run: Option<WithinRun>,
     /// Processor time a request, lower bound.
     pub cpu_us_per_request: Option<Estimate>,
     /// Processor time a MB (10^6), lower bound.

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn imported_samples_are_checked_where_they_tell() {
         let mut sample = sample(deep(8, read(4)), 8.0, 8.0);
-        sample.origin = Some(Origin { unknown: ["depth_mean"].into_iter().collect(), ..Origin::default() });
+        sample.origin = Some(Box::new(Origin { unknown: ["depth_mean"].into_iter().collect(), ..Origin::default() }));
         sample.total.requests_per_s = 10_000.0;
         sample.total.latency_ns = Latency { mean: Some(800e3), ..Latency::default() };
         assert_eq!(doubt(&sample), None);

@@ -2,6 +2,7 @@
 
 use crate::CellSummary;
 use crate::cells::Cell;
+use crate::course::within_run;
 use crate::statistics::mean_estimate;
 use crate::words::reach;
 use halfpower_model::sample::Latency;
@@ -26,6 +27,10 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         reach: reach(cell.workload),
         bytes_per_s: measured(Quantity::BytesPerSecond, cell.bytes_per_s()),
         requests_per_s: measured(Quantity::RequestsPerSecond, cell.requests_per_s()),
+        within_run: match &cell.repetitions[..] {
+            [alone] => within_run(alone.sample),
+            _ => None,
+        },
         cpu_us_per_request: mean_estimate(Quantity::MicrosecondsPerRequest, &cell.cpu_us_per_request()),
         cpu_ms_per_mb: mean_estimate(Quantity::MillisecondsPerMegabyte, &cpu_ms_per_mb),
         latency: latency(cell, &histogram),
@@ -33,7 +38,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         pace: None,
         block: crate::block::of(cell),
         parts: crate::parts::of(cell),
-        histogram,
+        histogram: histogram.packed(),
         samples: cell.samples(),
         failed: cell.failed,
     }

@@ -1,7 +1,9 @@
 //! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows, so
-//! does one whose figures contradict [Little's law](crate::littles_law), and one that is known to be of memory by its workload does not: the findings say so of each figure.
+//! does one whose figures contradict [Little's law](crate::littles_law) or whose beginning is a [warm-up](crate::course), and
+//! one that is known to be of memory by its workload does not: the findings say so of each figure.
 
-use crate::{Observed, littles_law, words};
+use crate::{Observed, course, littles_law, words};
+use halfpower_model::Sample;
 use halfpower_model::sample::Warning;
 
 const GENERATOR_BOUND: &str = "generator_bound";
@@ -13,12 +15,10 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
     for observed in samples {
         let mut codes: Vec<&str> = Vec::new();
         let said = &observed.sample.warnings;
-        let unsaid = observed.sample.generator_bound && said.iter().all(|warning| warning.code != GENERATOR_BOUND);
-        let bound = unsaid.then(generator_bound);
-        let doubt = littles_law::doubt(observed.sample);
+        let doubts = doubts(observed.sample);
         let is_of_storage = words::reaches_storage(&observed.sample.workload);
         let told = said.iter().filter(|warning| is_of_storage || warning.code != MEMORY_SPEED);
-        for warning in told.chain(&bound).chain(&doubt) {
+        for warning in told.chain(&doubts) {
             // A sample counts once, however often it says the same.
             if codes.contains(&warning.code.as_str()) {
                 continue;
@@ -32,6 +32,13 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
     }
     collected.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     collected
+}
+
+/// What can be told against a sample's figures beside the warnings that it carries.
+pub fn doubts(sample: &Sample) -> Vec<Warning> {
+    let unsaid = sample.generator_bound && sample.warnings.iter().all(|warning| warning.code != GENERATOR_BOUND);
+    let bound = unsaid.then(generator_bound);
+    [bound, littles_law::doubt(sample), course::doubt(sample)].into_iter().flatten().collect()
 }
 
 fn generator_bound() -> Warning {

@@ -329,6 +329,15 @@ fn a_cold_read_comes_from_the_device() {
     if let Some(block) = &cold.block {
         assert!(block.bytes >= 16 << 20, "{block:?}");
     }
+    let unsaid = WorkloadSpec { bytes: None, duration: Some(Nanoseconds(60_000_000_000)), ..spec(CachePolicy::Cold) };
+    let once = measure(&mut host, &unsaid);
+    assert_eq!(once.total.bytes, 16 << 20, "it ends where it began, as nobody said how much");
+    let codes = |sample: &Sample| sample.warnings.iter().map(|warning| warning.code.clone()).collect::<Vec<_>>();
+    assert!(!codes(&once).iter().any(|code| code == "cache_hits" || code == "memory_speed"), "{:?}", once.warnings);
+    let twice = measure(&mut host, &WorkloadSpec { bytes: Some(Bytes(64 << 20)), ..spec(CachePolicy::Cold) });
+    assert_eq!(twice.total.bytes, 64 << 20);
+    let hits = twice.warnings.iter().find(|warning| warning.code == "cache_hits");
+    assert!(hits.is_some_and(|warning| warning.remedy.contains("--bytes 16MiB")), "{:?}", twice.warnings);
     let warm = measure(&mut host, &spec(CachePolicy::Warm));
     assert!(warm.cached_share_before.is_some_and(|share| share > 0.99), "{:?}", warm.cached_share_before);
 }

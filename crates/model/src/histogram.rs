@@ -130,6 +130,12 @@ impl Histogram {
         })
     }
 
+    /// The same in few bytes, for one that is kept and that nothing more is added to.
+    pub fn packed(self) -> Self {
+        let packed = self.bins().collect();
+        Histogram { packed, laid_out: None, ..self }
+    }
+
     /// How many values.
     pub fn count(&self) -> u64 {
         self.count
@@ -307,7 +313,13 @@ mod tests {
             };
             let mut merged = of(&a);
             merged.merge(&of(&b));
-            prop_assert_eq!(merged, of(&[a, b].concat()));
+            prop_assert_eq!(&merged, &of(&[a.clone(), b].concat()));
+            let mut packed = merged.clone().packed();
+            prop_assert!(packed.laid_out.is_none());
+            prop_assert_eq!(&packed, &merged);
+            packed.merge(&of(&a));
+            merged.merge(&of(&a));
+            prop_assert_eq!(packed, merged);
         }
 
         #[test]

@@ -29,7 +29,7 @@ pub struct Sample {
     /// [`SCHEMA`].
     pub schema: String,
     /// What measured it.
-    pub program: Program,
+    pub program: Shared<Program>,
     /// What was run.
     pub workload: Workload,
     /// What it was run on.
@@ -98,7 +98,7 @@ pub struct Sample {
     pub note: Option<String>,
     /// Where it is from, if another program measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<Box<Origin>>,
 }
 
 /// What measured a sample.
@@ -472,7 +472,7 @@ pub struct Instrument {
     /// Time the loop itself needs a request, storage left out, measured just before; none where not measured.
     pub loop_ns_per_request: Option<f64>,
     /// Options of the personality that the kernel granted.
-    pub obtained: Vec<String>,
+    pub obtained: Shared<Vec<String>>,
     /// Options that were asked for and not granted, each with the reason: `sqpoll: needs ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
@@ -548,7 +548,7 @@ impl Sample {
     pub fn empty(workload: Workload, environment: impl Into<Shared<Environment>>) -> Self {
         Sample {
             schema: SCHEMA.to_owned(),
-            program: Program::this(),
+            program: Program::this().into(),
             workload,
             environment: environment.into(),
             started_at: jiff::Timestamp::UNIX_EPOCH,

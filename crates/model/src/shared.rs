@@ -8,10 +8,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Shared<T>(Arc<T>);
 
+impl<T> Shared<T> {
+    /// Whether both are a part in the same value.
+    pub fn is(&self, other: &Shared<T>) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl<T: PartialEq> Shared<T> {
     /// Gives an equal value of one's own up for a part in another's.
     pub fn share(&mut self, other: &Shared<T>) {
-        if !Arc::ptr_eq(&self.0, &other.0) && self == other {
+        if !self.is(other) && self == other {
             *self = Shared(Arc::clone(&other.0));
         }
     }
@@ -20,7 +27,7 @@ impl<T: PartialEq> Shared<T> {
 /// What is the same is equal without a look.
 impl<T: PartialEq> PartialEq for Shared<T> {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+        self.is(other) || self.0 == other.0
     }
 }
 

@@ -309,6 +309,10 @@ impl WorkloadSpec {
             // Once the file has been written over, it is like any other.
             workload.limits.bytes = Some(Bytes(workload.places() * workload.request_size.0 * workload.volumes()));
         }
+        if workload.reads_a_cold_cache_in_order() && !is_limited {
+            // What comes around is in the cache.
+            workload.limits.bytes = Some(workload.once_over());
+        }
         Ok(workload)
     }
 

@@ -105,7 +105,7 @@ fn a_full_processor_and_a_crowded_one_are_named() {
         brief,
         "the processor: the workers were ready 55 % of their time without having one, pinned to 1: others had it"
     );
-    sample.instrument.obtained = vec!["iopoll".to_owned()];
+    sample.instrument.obtained = vec!["iopoll".to_owned()].into();
     assert_eq!(named(&sample), None, "who polls always uses one");
     sample.workload.workers = 2;
     sample.instrument.obtained.clear();

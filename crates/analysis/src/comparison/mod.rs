@@ -7,25 +7,31 @@
 //! one repetition there is no interval. Then only a ratio further from 1 than [`Figure::plausible_noise`] is called changed:
 //! a rule that was set, not measured, and that a disturbed machine can break.
 
+mod copies;
 mod environment;
 mod figure;
 mod margins;
 mod matching;
 mod noise;
+mod ranks;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
+pub use copies::are_copies;
 pub use environment::Difference;
 pub use figure::Figure;
 pub use margins::Margins;
-pub use noise::{FigureNoise, Noise, against_itself};
+pub use noise::{FigureNoise, Noise, Scatter, against_itself};
+pub use ranks::{Disagreement, RankedBy, Ranks};
 pub use verdict::Outcome;
 
 use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
+use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Sample, Workload};
 use margins::Lookup;
 use matching::{Group, Index, gather};
+use ranks::Pairing;
 use serde::Serialize;
 
 /// What does not keep workloads apart, and so does not name them.
@@ -38,6 +44,8 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// The same in a line.
     pub sentence: String,
+    /// What is wrong with the runs that were named, for whoever named them to add.
+    pub warnings: Vec<Warning>,
     /// What the two were measured on, as far as it differs.
     pub differences: Vec<Difference>,
     /// What both have, in the order of the first group.
@@ -77,6 +85,9 @@ pub struct Change {
     pub standing: Standing,
     /// Whether one repetition a side is all there is.
     pub single: bool,
+    /// What ranks say beside the means; none with fewer than four repetitions a side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
 }
 
 /// What a change means.
@@ -95,6 +106,11 @@ pub enum Standing {
 
 /// Compares the samples of two groups; those that failed are left out.
 pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
+    compare_as(before, after, margins, Pairing::Apart)
+}
+
+/// The same, where the repetitions of the two may be pairs.
+fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairing: Pairing) -> Comparison {
     let (before_cells, after_cells) = (gather(before), gather(after));
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
     let mut names = halfpower_model::workload::names(&all, &NO_PART);
@@ -114,14 +130,14 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
     }
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
     let margins = Lookup::new(margins);
-    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
+    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins, pairing));
     let (outcome, mut sentence) = verdict::of(&cells);
     if cells.is_empty() {
         let apart = matching::apart(&before_cells, &after_cells);
         sentence.extend(apart.map(|apart| format!(" {apart}")));
     }
     let differences = environment::differences(before, after);
-    Comparison { outcome, sentence, differences, cells, only_before, only_after }
+    Comparison { outcome, sentence, warnings: Vec::new(), differences, cells, only_before, only_after }
 }
 
 /// Adds a figure's change to each cell where both sides tell it.
@@ -130,6 +146,7 @@ fn add_changes(
     pairs: &[(&Group<'_>, &Group<'_>)],
     figure: Figure,
     margins: &Lookup<'_>,
+    pairing: Pairing,
 ) {
     let values = |group: &Group<'_>, of_bytes: bool| -> Vec<f64> {
         // All of them or none: a mean over some would be of others than it says.
@@ -148,16 +165,17 @@ fn add_changes(
                 Alone::Beyond if !are_long_enough => Alone::Within,
                 alone => alone,
             };
-            changes.push((place, before, after, contrast, alone));
+            changes.push((place, before, after, contrast, alone, Ranks::of(&old, &new, pairing)));
         }
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3).collect();
-    for ((place, before, after, contrast, alone), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
+    for ((place, before, after, contrast, alone, ranks), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
         let Contrast { ratio, margin, .. } = contrast;
         let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
         let (standing, single) = (standing(figure, verdict), alone != Alone::No);
-        compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, single });
+        compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, single, ranks });
     }
+    ranks::settle(compared.iter_mut().flat_map(|cell| &mut cell.changes).filter(|change| change.figure == figure));
 }
 
 /// Whether a side has one sample only, and then what can be told.

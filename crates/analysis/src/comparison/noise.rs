@@ -8,13 +8,16 @@
 //! Source: Kohavi, Longbotham, Sommerfield and Henne, "Controlled experiments on the web: survey and practical guide",
 //! Data Mining and Knowledge Discovery 18 (2009), for the A/A test.
 
-use super::{Change, Comparison, Figure, Margins, compare};
+use super::ranks::Pairing;
+use super::{Change, Comparison, Figure, Margins, compare_as};
 use crate::Observed;
-use crate::statistics::{Margin, median_estimate};
+use crate::cells::{Cell, gather, is_usable};
+use crate::statistics::{Margin, RandomisedBlocks, median_estimate};
 use halfpower_model::random::derive_seed;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Quantity, Sample};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What a run held against itself comes to.
 #[derive(Clone, Debug, Serialize)]
@@ -23,8 +26,55 @@ pub struct Noise {
     pub sentence: String,
     /// Each figure that has an interval in some workload.
     pub figures: Vec<FigureNoise>,
+    /// Whence the scatter of throughput is; none unless two workloads or more were measured in the same blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter: Option<Scatter>,
     /// The two arms against one another, by the usual margins.
     pub comparison: Comparison,
+}
+
+/// Whence the scatter of throughput is, over all workloads that are in every block: deviations as shares of the figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Scatter {
+    /// Of blocks: the machine as time goes on. Measuring by turns takes it out.
+    pub between_blocks: f64,
+    /// Of a repetition within its block. Only more repetitions take it out.
+    pub within_blocks: f64,
+    /// How many blocks.
+    pub blocks: usize,
+    /// How many workloads.
+    pub workloads: usize,
+}
+
+impl Scatter {
+    /// By the analysis of randomised blocks, of logarithms: workload + block + scatter.
+    fn of(samples: &[Observed<'_>]) -> Option<Scatter> {
+        let cells = gather(samples);
+        let most = cells.iter().map(|cell| cell.repetitions.len()).max()?;
+        let is_whole = |cell: &&Cell<'_>| {
+            cell.bytes_per_s().len() == most && cell.failed == 0 && cell.bytes_per_s().iter().all(|rate| *rate > 0.0)
+        };
+        let logarithms = |cell: &Cell<'_>| cell.bytes_per_s().iter().map(|rate| rate.ln()).collect::<Vec<f64>>();
+        let table: Vec<Vec<f64>> = cells.iter().filter(is_whole).map(logarithms).collect();
+        let blocks = RandomisedBlocks::of(&table)?;
+        let between = blocks.between_blocks();
+        Some(Scatter {
+            between_blocks: between.exp() - 1.0,
+            within_blocks: blocks.deviation.exp() - 1.0,
+            blocks: blocks.blocks.len(),
+            workloads: table.len(),
+        })
+    }
+
+    /// Both in a sentence, and what is to be done about either.
+    pub fn sentence(&self) -> String {
+        let [between, within] =
+            [self.between_blocks, self.within_blocks].map(|share| format!("{} %", significant(share * 100.0)));
+        format!(
+            "Throughput scatters by {between} from block to block, as the machine changes with time, and by {within} within \
+             a block: taking turns takes the first out, more repetitions average out the second."
+        )
+    }
 }
 
 /// By how much a figure of the same differed, over all workloads. A difference of 0.02 is a factor of 1.02 either way.
@@ -51,17 +101,25 @@ pub struct FigureNoise {
 /// A run held against itself; `seed` is the run's. None where no figure has an interval: four repetitions of a
 /// workload are the least.
 pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
-    let (mut first, mut second): (Vec<&Sample>, Vec<&Sample>) = (Vec::new(), Vec::new());
-    for observed in samples {
-        let of_pair = derive_seed(derive_seed(seed, u64::from(observed.cell)), u64::from(observed.block / 2));
-        let arm = if of_pair & 1 == u64::from(observed.block & 1) { &mut first } else { &mut second };
-        arm.push(observed.sample);
+    let mut pairs: BTreeMap<(u32, u32), Vec<&Observed<'_>>> = BTreeMap::new();
+    for observed in samples.iter().filter(|observed| is_usable(observed.sample)) {
+        pairs.entry((observed.cell, observed.block / 2)).or_default().push(observed);
     }
-    let comparison = compare(&first, &second, Margins::Usual);
+    let (mut first, mut second): (Vec<&Sample>, Vec<&Sample>) = (Vec::new(), Vec::new());
+    for ((cell, pair), both) in &pairs {
+        // What has lost its other half pairs nothing.
+        let [one, other] = both[..] else { continue };
+        let drawn = derive_seed(derive_seed(seed, u64::from(*cell)), u64::from(*pair));
+        let is_first = drawn & 1 == u64::from(one.block & 1);
+        let (one, other) = if is_first { (one, other) } else { (other, one) };
+        first.push(one.sample);
+        second.push(other.sample);
+    }
+    let comparison = compare_as(&first, &second, Margins::Usual, Pairing::InOrder);
     let figures: Vec<FigureNoise> =
         Figure::ALL.into_iter().filter_map(|figure| of_figure(&comparison, figure)).collect();
     let sentence = sentence(figures.first()?);
-    Some(Noise { sentence, figures, comparison })
+    Some(Noise { sentence, figures, scatter: Scatter::of(samples), comparison })
 }
 
 /// The least margin that calls a workload equivalent to itself, and not less than the usual one; none without an interval.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
+use halfpower_model::BytesPerSecond;
 use halfpower_model::sample::Parallel;
-use halfpower_model::{BytesPerSecond, Origin};
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
@@ -42,6 +42,20 @@ fn workloads_meet_whatever_their_place_and_seed() {
     let change = comparison.cells[1].change(Figure::Throughput).unwrap();
     assert!((change.ratio.value - 0.6).abs() < 1e-9 && change.ratio.low.unwrap() < 0.6, "{change:?}");
     assert!(comparison.sentence.contains("1.67 times lower"), "{}", comparison.sentence);
+}
+
+#[test]
+fn what_all_that_changed_have_is_said_once() {
+    let cells = |factor: f64| {
+        let rates = [(4, 1e8), (8, 2e8), (16, 3e8), (64, 4e8), (128, 5e8)];
+        let cells = rates.map(|(kib, rate)| (deep(8, write(kib)), close(rate * factor)));
+        run(&cells.each_ref().map(|(workload, rates)| (workload.clone(), &rates[..])))
+    };
+    let sentence = compared(&cells(1.0), &cells(0.25)).sentence;
+    let said = "Regression: sequential write, 8 deep, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB)";
+    assert!(sentence.starts_with(said) && sentence.ends_with("; and 1 more."), "{sentence}");
+    let one = compared(&run(&[(read(4), &close(1e8))]), &run(&[(read(4), &close(5e7))])).sentence;
+    assert_eq!(one, "Regression: sequential read, 4 KiB, 1 deep, direct: throughput 2 times lower.");
 }
 
 #[test]
@@ -148,7 +162,7 @@ fn processor_time_of_few_ticks_decides_nothing_in_one_sample() {
         };
         compared(&make(50.0), &make(100.0)).cells[0].change(Figure::ProcessorCost).unwrap().standing
     };
-    let imported = |sample: &mut Sample| sample.origin = Some(Origin::default());
+    let imported = |sample: &mut Sample| sample.origin = Some(Box::default());
     // 0.05 and 0.1 of the time: of 10 s that is 32 ticks of 1/64 s, of 60 s 192.
     assert_eq!(standing(imported, 10.0), Standing::Undecided);
     assert_eq!(standing(imported, 60.0), Standing::Worse);
@@ -320,4 +334,28 @@ fn what_the_same_differed_by_does_not_matter_there_and_there_alone() {
     assert_eq!(with(64, 0.97e8).1.share(), noise.figures[0].largest_margin);
     assert_eq!(with(64, 0.5e8).0, Standing::Worse);
     assert_eq!(with(16, 0.97e8), (Standing::Worse, Margin::THROUGHPUT), "nobody measured that one");
+}
+
+#[test]
+fn scatter_of_blocks_is_told_from_that_of_repetitions() {
+    let of = |between: f64, within: f64| {
+        let (mut run, mut normal) = (Run::default(), Normal::new(7));
+        let blocks: Vec<f64> = (0..40).map(|_| between * normal.draw()).collect();
+        for kib in [4, 8, 16, 32] {
+            run.add(
+                read(kib),
+                &blocks.iter().map(|block| 1e8 * (block + within * normal.draw()).exp()).collect::<Vec<_>>(),
+            );
+        }
+        against_itself(&run.observed(), 1).unwrap().scatter.unwrap()
+    };
+    let scatter = of(0.1, 0.02);
+    assert!((0.07..0.14).contains(&scatter.between_blocks), "{scatter:?}");
+    assert!((0.015..0.025).contains(&scatter.within_blocks), "{scatter:?}");
+    assert_eq!((scatter.blocks, scatter.workloads), (40, 4));
+    assert!(scatter.sentence().contains("within a block: taking turns"), "{}", scatter.sentence());
+    assert!(of(0.0, 0.1).between_blocks < 0.03, "no blocks that differ");
+    let mut alone = Run::default();
+    alone.add(read(4), &[1e8, 1.01e8, 1.02e8, 0.99e8]);
+    assert_eq!(against_itself(&alone.observed(), 1).unwrap().scatter, None, "one workload has no blocks");
 }

@@ -64,16 +64,23 @@ fn factor(change: &Change) -> f64 {
     change.ratio.value.max(1.0 / change.ratio.value)
 }
 
-/// The changes that tell most, and how many more there are.
+/// The changes that tell most, and how many more there are; what all of their workloads have is said once.
 fn listed(changes: &[(&ComparedCell, &Change)]) -> String {
     const SHOWN: usize = 4;
-    let said = |(cell, change): &(&ComparedCell, &Change)| {
-        format!("{}: {} {}", cell.name, change.figure.name(), words(change))
+    let shown = &changes[..changes.len().min(SHOWN)];
+    let parts: Vec<Vec<&str>> = shown.iter().map(|(cell, _)| cell.name.split(", ").collect()).collect();
+    let is_shared = |part: &&str| parts.iter().all(|parts| parts.contains(part));
+    let shared: Vec<&str> = parts.first().into_iter().flatten().copied().filter(is_shared).collect();
+    let said = |((_, change), parts): (&(&ComparedCell, &Change), &Vec<&str>)| {
+        let own: Vec<&str> = parts.iter().copied().filter(|part| !is_shared(part)).collect();
+        let of = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
+        format!("{} {}{of}", change.figure.name(), words(change))
     };
-    let shown: Vec<String> = changes.iter().take(SHOWN).map(said).collect();
-    let more = changes.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = shown.iter().zip(&parts).map(said).collect();
+    let more = changes.len() - shown.len();
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-    format!("{}{more}", shown.join("; "))
+    let subject = if shared.is_empty() { String::new() } else { format!("{}: ", shared.join(", ")) };
+    format!("{subject}{}{more}", shown.join("; "))
 }
 
 /// `9.2 times lower`, `3.1 % higher`.

@@ -10,6 +10,7 @@
 
 use super::Evidence;
 use crate::cells::Cell;
+use crate::course::{rates, warm_up_of};
 use crate::statistics::{
     Point, change_points, divisive_change_points, estimate, mean, mean_estimate, steady_state, weighted_line,
 };
@@ -54,17 +55,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 impl Levels {
     /// Of a sample's full intervals; none with too few of them.
     fn of(sample: &Sample) -> Option<Levels> {
-        let spacing_s = sample.workload.interval.seconds();
-        let mut from_s = 0.0;
-        let mut rates = Vec::new();
-        for interval in &sample.intervals {
-            let length_s = interval.at_s - from_s;
-            // The last one is cut short where the sample ends.
-            if length_s > 0.5 * spacing_s && length_s > 0.0 {
-                rates.push((from_s, interval.bytes as f64 / length_s));
-            }
-            from_s = interval.at_s;
-        }
+        let rates = rates(sample, |interval| interval.bytes);
         let together = rates.len().div_ceil(INTERVALS_MAX).max(1);
         let rates: Vec<(f64, f64)> = rates
             .chunks(together)
@@ -111,11 +102,22 @@ impl Levels {
     }
 }
 
+/// Whether the rate of a sample changes in a way that is no beginning that settles.
+pub(crate) fn changes_otherwise(sample: &Sample) -> bool {
+    let course = Levels::of(sample).and_then(|levels| levels.course());
+    course.is_some_and(|course| course != Course::Rose)
+}
+
 fn within(cell: &Cell<'_>) -> Option<Finding> {
-    let each: Vec<Levels> = cell.repetitions.iter().filter_map(|observed| Levels::of(observed.sample)).collect();
+    let each: Vec<(&Sample, Levels)> =
+        cell.repetitions.iter().filter_map(|observed| Some((observed.sample, Levels::of(observed.sample)?))).collect();
     let mut courses: Vec<(Course, Vec<&Levels>)> = Vec::new();
-    for levels in &each {
+    for (sample, levels) in &each {
         let Some(course) = levels.course() else { continue };
+        // A rise that settles is a warm-up, and the sample's warnings say so.
+        if course == Course::Rose && warm_up_of(sample).is_some() {
+            continue;
+        }
         match courses.iter_mut().find(|(other, _)| *other == course) {
             Some((_, of)) => of.push(levels),
             None => courses.push((course, vec![levels])),

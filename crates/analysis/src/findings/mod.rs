@@ -33,6 +33,7 @@ use crate::statistics::mean_estimate;
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 
+pub(crate) use drift::changes_otherwise;
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
 

@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn what_another_program_measured_has_no_owner() {
         let mut run = sweep(&[(32, 58e3)], 0.99);
-        run.samples.iter_mut().for_each(|placed| placed.sample.origin = Some(halfpower_model::Origin::default()));
+        run.samples.iter_mut().for_each(|placed| placed.sample.origin = Some(Box::default()));
         assert_eq!(owners(&run), []);
     }
 

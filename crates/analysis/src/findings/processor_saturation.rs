@@ -131,7 +131,7 @@ mod tests {
             findings.iter().any(|finding| finding.code == FindingCode::ProcessorSaturation)
         };
         assert!(codes(&run));
-        run.samples.iter_mut().for_each(|placed| placed.sample.instrument.obtained = vec!["iopoll".to_owned()]);
+        run.samples.iter_mut().for_each(|placed| placed.sample.instrument.obtained = vec!["iopoll".to_owned()].into());
         assert!(!codes(&run));
     }
 

@@ -21,7 +21,7 @@
 //! "Guerrilla Capacity Planning" (2007), chapters 4 to 6; Little, "A proof for the queuing formula L = λW", Operations
 //! Research 9 (1961).
 
-use super::{Match, fitted, off, over};
+use super::{Curve, Match, curve, fitted, off, over};
 use crate::series::Series;
 use crate::statistics::{Equation, Fit, Interval, least_squares};
 use halfpower_model::{Estimate, Quantity, Workload};
@@ -80,6 +80,9 @@ pub struct Concurrency {
     pub matches: Match,
     /// The cells of the series.
     pub cells: Vec<u32>,
+    /// Requests per second against what varies.
+    #[serde(skip)]
+    pub curve: Curve,
 }
 
 /// None with fewer than four depths, or where one has no rate.
@@ -101,6 +104,7 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
     });
     let relative_error = fit.relative_error();
     let (contention, coherency) = shares(law, &fit).unzip();
+    let shallowest = points.iter().map(|(n, _)| *n).fold(deepest, f64::min);
     Some(Concurrency {
         workload: series.workload().clone(),
         subject: series.subject.clone(),
@@ -115,6 +119,7 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
         relative_error,
         matches: Match::of(relative_error),
         cells: series.cells.iter().map(|cell| cell.number).collect(),
+        curve: curve(shallowest, deepest, |n| 1e9 * each * n / time_ns(law, &fit, n)),
     })
 }
 
@@ -189,11 +194,20 @@ fn limit(law: Law, fit: &Fit, each: f64) -> Option<(f64, Option<Interval>)> {
             let of = fit.coefficients[1];
             (of > 0.0).then(|| (a_place / of, over(a_place, fit.interval(1))))
         }
-        Some((contention, coherency)) => {
+        Some(_) => {
             let n = knee(law, fit)?.0.max(1.0);
-            let time_ns = fit.coefficients[0] * (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0));
-            Some((a_place * n / time_ns, None))
+            Some((a_place * n / time_ns(law, fit, n), None))
         }
+    }
+}
+
+/// How long a request takes with n outstanding, as the table above has it.
+fn time_ns(law: Law, fit: &Fit, n: f64) -> f64 {
+    let alone = fit.coefficients[0];
+    match (law, shares(law, fit)) {
+        (Law::Bounded, _) => alone.max(fit.coefficients[1] * n),
+        (_, Some((contention, coherency))) => alone * (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0)),
+        (_, None) => alone + fit.coefficients[1] * (n - 1.0),
     }
 }
 
@@ -214,7 +228,8 @@ impl Load {
 }
 
 impl Law {
-    fn words(self) -> &'static str {
+    /// In words.
+    pub fn words(self) -> &'static str {
         match self {
             Law::Balanced => "a closed network of equal stations",
             Law::Bounded => "a queue in which nobody waits until it is full",
@@ -262,6 +277,11 @@ mod tests {
         analyse(&run.observed()).models.concurrency.remove(0)
     }
 
+    fn follows(curve: &Curve, ends: (f64, f64), rate: impl Fn(f64) -> f64) {
+        assert_eq!((curve[0].0, curve[curve.len() - 1].0.round()), ends);
+        assert!(curve.iter().all(|(n, found)| (found / rate(*n) - 1.0).abs() < 1e-6), "{curve:?}");
+    }
+
     fn close(estimate: Option<Estimate>, truth: f64) -> bool {
         estimate.is_some_and(|estimate| (estimate.value / truth - 1.0).abs() < 1e-6)
     }
@@ -284,6 +304,7 @@ mod tests {
         let model = model(&sweep(&depths.map(|depth| (depth, mean_value_analysis(6, 20e-6, depth)))));
         // A request visits all six, 20 µs each, and each of them serves 50 000 a second.
         assert_eq!((model.law, model.matches), (Law::Balanced, Match::Good));
+        follows(&model.curve, (1.0, 32.0), |n| 50e3 * n / (n + 5.0));
         assert!(close(Some(model.alone), 120e3) && close(model.knee, 6.0) && close(model.limit, 50e3), "{model:?}");
     }
 
@@ -292,6 +313,7 @@ mod tests {
         let rates = [1, 2, 4, 8, 16, 32].map(|depth| (depth, (f64::from(depth) / 100e-6).min(57e3)));
         let model = model(&sweep(&rates));
         assert_eq!((model.law, model.matches), (Law::Bounded, Match::Good));
+        follows(&model.curve, (1.0, 32.0), |n| (n / 100e-6).min(57e3));
         assert!(close(Some(model.alone), 100e3) && close(model.knee, 5.7) && close(model.limit, 57e3), "{model:?}");
         assert_eq!(
             model.sentence(),
@@ -321,6 +343,7 @@ mod tests {
         let law = |n: f64| gamma * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0));
         let model = model(&sweep(&SPEC.map(|(users, _)| (users, law(f64::from(users))))));
         assert_eq!(model.law, Law::UniversalScalability);
+        follows(&model.curve, (1.0, 216.0), law);
         assert!((model.contention.unwrap() - alpha).abs() < 1e-9 && (model.coherency.unwrap() - beta).abs() < 1e-9);
         assert!((model.knee.unwrap().value - 96.5).abs() < 0.05, "{model:?}");
         assert!((model.limit.unwrap().value - 1883.8).abs() < 0.5, "{model:?}");

@@ -24,6 +24,18 @@ pub use service_time::{Piece, ServiceTime};
 /// a rate that had been measured.
 const GOOD: f64 = 0.05;
 
+/// A piece of a model's curve, as points from the least that was measured to the most.
+pub type Curve = Vec<(f64, f64)>;
+
+/// Points of a curve, close enough to look like one.
+const CURVE_POINTS: i32 = 48;
+
+/// A curve from one place to another, its points at equal ratios.
+fn curve(from: f64, to: f64, of: impl Fn(f64) -> f64) -> Curve {
+    let ratio = (to / from).powf(1.0 / f64::from(CURVE_POINTS));
+    (0..=CURVE_POINTS).map(|step| from * ratio.powi(step)).map(|place| (place, of(place))).collect()
+}
+
 /// Every model that the cells of a run carry.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Models {

@@ -12,7 +12,7 @@
 //! in interval estimation", Journal of the Royal Statistical Society B 16 (1954); Schwarz, "Estimating the dimension of a
 //! model", Annals of Statistics 6 (1978).
 
-use super::{Match, fitted, off, over};
+use super::{Curve, Match, curve, fitted, off, over};
 use crate::series::Series;
 use crate::statistics::{Equation, Fit, least_squares};
 use halfpower_model::{Bytes, Estimate, Quantity, Workload};
@@ -37,6 +37,9 @@ pub struct ServiceTime {
     pub matches: Match,
     /// The cells of the series.
     pub cells: Vec<u32>,
+    /// Bytes per second against bytes a request, of each piece.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
 }
 
 /// A line, and the sizes that it is of.
@@ -70,6 +73,11 @@ pub(super) fn fit(series: &Series<'_>) -> Option<ServiceTime> {
         .iter()
         .enumerate()
         .map(|(number, (from, to))| piece(&fit, number, &sizes[*from..*to], &measured, repetitions));
+    let of_piece = |(number, (from, to)): (usize, &(usize, usize))| {
+        let (fixed_ns, ns_per_byte) = (fit.coefficients[2 * number], fit.coefficients[2 * number + 1]);
+        let rate = |bytes: f64| 1e9 * bytes / (fixed_ns + ns_per_byte * bytes);
+        curve(sizes[*from].0 as f64, sizes[*to - 1].0 as f64, rate)
+    };
     let relative_error = fit.relative_error();
     Some(ServiceTime {
         workload: series.workload().clone(),
@@ -78,6 +86,7 @@ pub(super) fn fit(series: &Series<'_>) -> Option<ServiceTime> {
         relative_error,
         matches: Match::of(relative_error),
         cells: series.cells.iter().map(|cell| cell.number).collect(),
+        curves: ends.iter().enumerate().map(of_piece).collect(),
     })
 }
 
@@ -128,6 +137,11 @@ fn piece(fit: &Fit, number: usize, sizes: &[Bytes], measured: &RangeInclusive<f6
 }
 
 impl ServiceTime {
+    /// What it is, in the words of a legend.
+    pub fn law(&self) -> &'static str {
+        if self.pieces.len() > 1 { "two lines of fixed time and rate" } else { "fixed time and rate" }
+    }
+
     /// The model in a sentence.
     pub(crate) fn sentence(&self) -> String {
         let off = off(self.relative_error);
@@ -198,6 +212,17 @@ mod tests {
             "Fitted to all sizes, a request takes 12.5 µs ± 0.1 % and its bytes at 2 GB/s ± 0.1 %: half of that rate at \
              24.4 KiB ± 0.1 % (0.01 % off on average)."
         );
+    }
+
+    #[test]
+    fn the_curve_is_that_of_the_model_over_what_was_measured() {
+        let model = model(&sweep(|size| hockney(size, 12.5e-6, 2e9)));
+        let [curve] = &model.curves[..] else { panic!("{:?}", model.curves) };
+        let ends = (curve[0].0.round(), curve[curve.len() - 1].0.round());
+        assert_eq!(ends, (2048.0, 1_048_576.0));
+        for (bytes, rate) in curve {
+            assert!((rate / (bytes / (12.5e-6 + bytes / 2e9)) - 1.0).abs() < 1e-6, "{bytes}: {rate}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! Source: Fisher, "The Design of Experiments" (1935), chapter 4; Montgomery, "Design and Analysis of Experiments",
 //! 8th edition (2013), section 4.1.
 
-use super::mean::{mean, t_quantile};
+use super::mean::{mean, t_quantile, variance};
 use super::{Interval, estimate};
 use halfpower_model::{Estimate, Quantity};
 
@@ -43,6 +43,13 @@ impl RandomisedBlocks {
         let degrees_of_freedom = (table.len() - 1) * (count - 1);
         let deviation = (squares_left / degrees_of_freedom as f64).sqrt();
         Some(RandomisedBlocks { settings, blocks, deviation, degrees_of_freedom })
+    }
+
+    /// The deviation of blocks from one another, without what the scatter of single figures makes of it; zero where they
+    /// differ by no more than that.
+    pub fn between_blocks(&self) -> f64 {
+        let of_scatter = self.deviation.powi(2) / self.settings.len() as f64;
+        variance(&self.blocks).map_or(0.0, |variance| (variance - of_scatter).max(0.0).sqrt())
     }
 
     /// By how much one setting lies above another; none where there is no such setting.
@@ -82,6 +89,8 @@ mod tests {
             (difference.value - 7.05).abs() < 0.01 && (difference.value - difference.low.unwrap() - 3.33).abs() < 0.01
         );
         assert_eq!(blocks.difference(Quantity::Ratio, 0, 4), None);
+        // The mean square of the batches is 192.25 / 5 = 38.45: (38.45 - 7.33) / 4 = 7.78.
+        assert!((blocks.between_blocks().powi(2) - 7.78).abs() < 0.01, "{}", blocks.between_blocks());
     }
 
     #[test]

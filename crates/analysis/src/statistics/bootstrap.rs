@@ -29,26 +29,44 @@ const SEED: u64 = 1997;
 /// resample has no answer. None without cells, or with fewer than four repetitions of one, or
 /// fifteen of the only one.
 pub fn bootstrap_of_means(cells: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) -> Option<Interval> {
-    bootstrap_interval(cells, |drawn| {
-        let means: Vec<f64> = drawn.iter().filter_map(|values| mean(values)).collect();
+    let mut random = Random::new(SEED);
+    let mut means = vec![0.0; cells.len()];
+    // Of a mean the draws need not be kept.
+    let resample = || {
+        for (mean, values) in means.iter_mut().zip(cells) {
+            let drawn = values.iter().map(|_| values[random.below(values.len() as u64) as usize]);
+            *mean = drawn.sum::<f64>() / values.len() as f64;
+        }
+        figure(&means)
+    };
+    interval(cells, resample, |cells| {
+        let means: Vec<f64> = cells.iter().filter_map(|values| mean(values)).collect();
         figure(&means)
     })
 }
 
 /// The interval of `figure`, a function of the cells' repetitions. For the rest as [`bootstrap_of_means`].
 pub fn bootstrap_interval(cells: &[Vec<f64>], figure: impl Fn(&[Vec<f64>]) -> f64) -> Option<Interval> {
-    let least = if cells.len() == 1 { ALONE_MIN } else { OF_EACH_MIN };
-    let repetitions = cells.iter().map(Vec::len).min().filter(|repetitions| *repetitions >= least)?;
     let mut random = Random::new(SEED);
     let mut drawn = cells.to_vec();
-    let mut figures: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            for (drawn, values) in drawn.iter_mut().zip(cells) {
-                drawn.iter_mut().for_each(|value| *value = values[random.below(values.len() as u64) as usize]);
-            }
-            figure(&drawn)
-        })
-        .collect();
+    let resample = || {
+        for (drawn, values) in drawn.iter_mut().zip(cells) {
+            drawn.iter_mut().for_each(|value| *value = values[random.below(values.len() as u64) as usize]);
+        }
+        figure(&drawn)
+    };
+    interval(cells, resample, &figure)
+}
+
+/// The interval of `figure`, of which `resample` gives one after the other of cells drawn anew.
+fn interval(
+    cells: &[Vec<f64>],
+    mut resample: impl FnMut() -> f64,
+    figure: impl Fn(&[Vec<f64>]) -> f64,
+) -> Option<Interval> {
+    let least = if cells.len() == 1 { ALONE_MIN } else { OF_EACH_MIN };
+    let repetitions = cells.iter().map(Vec::len).min().filter(|repetitions| *repetitions >= least)?;
+    let mut figures: Vec<f64> = (0..RESAMPLES).map(|_| resample()).collect();
     figures.sort_by(f64::total_cmp);
     let bias = bias(&figures, figure(cells));
     let Influence { acceleration, degrees_of_freedom } = Influence::of(cells, &figure);

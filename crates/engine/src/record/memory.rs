@@ -38,19 +38,24 @@ pub(super) fn warning(sample: &Sample) -> Option<Warning> {
     if workload.cache == CachePolicy::Warm {
         return None;
     }
-    let remedy = "use --cache cold, or --buffering direct";
+    let remedy = match workload.cache {
+        CachePolicy::Cold if came_around(sample) => once_over(workload),
+        // It went over the span once at the most: somebody else read it, or the cache was not let go of.
+        CachePolicy::Cold => "use --buffering direct".to_owned(),
+        CachePolicy::Keep | CachePolicy::Warm => "use --cache cold, or --buffering direct".to_owned(),
+    };
     match sample.block.as_ref().and_then(share_of_device(asked)) {
         Some(share) if share < MIN_SHARE => {
             let percent = share * 100.0;
             let message = format!(
                 "the device moved {percent:.0} % of the bytes that were read: this is the speed of memory, not of the storage"
             );
-            Some(Warning::new(CODE, message, remedy))
+            Some(Warning::new(CODE, message, &remedy))
         }
         // What a cold cache leaves unknown has warnings of its own.
         None if workload.cache == CachePolicy::Keep => {
             let message = "nobody knows how much was read from the file cache: this may be the speed of memory";
-            Some(Warning::new(CODE, message, remedy))
+            Some(Warning::new(CODE, message, &remedy))
         }
         _ => None,
     }
@@ -60,9 +65,25 @@ pub(super) fn warning(sample: &Sample) -> Option<Warning> {
 fn reads_for_writes(sample: &Sample) -> Option<f64> {
     let (write, block) = (sample.write.as_ref()?, sample.block.as_ref()?);
     // The device's count has the warm-up in it.
-    let warmed_up = 1.0 + sample.workload.warmup.seconds() / sample.elapsed_s.max(1e-9);
-    let reads = block.read?.requests as f64 / warmed_up;
+    let reads = block.read?.requests as f64 / with_warmup(sample);
     (sample.read.is_none() && write.requests > 0).then_some(reads / write.requests as f64)
+}
+
+/// How many times what was measured the warm-up and the measured part come to, at the same rate.
+fn with_warmup(sample: &Sample) -> f64 {
+    1.0 + sample.workload.warmup.seconds() / sample.elapsed_s.max(1e-9)
+}
+
+/// Whether more was read than the span holds, the warm-up included.
+pub(super) fn came_around(sample: &Sample) -> bool {
+    sample.total.bytes as f64 * with_warmup(sample) > sample.workload.once_over().0 as f64
+}
+
+/// What keeps the requests from coming around.
+pub(super) fn once_over(workload: &Workload) -> String {
+    let said = workload.once_over().exactly();
+    let without_warmup = if workload.warmup.0 > 0 { " without a warm-up" } else { "" };
+    format!("use --bytes {said}{without_warmup}, a larger target, or --buffering direct")
 }
 
 fn share_of_device(asked: u64) -> impl Fn(&Block) -> Option<f64> {
@@ -82,17 +103,21 @@ fn nobody_waits(workload: &Workload) -> bool {
 mod tests {
     use super::*;
     use halfpower_model::sample::{Direction, Totals};
-    use halfpower_model::{Bytes, Operation, TargetFacts};
+    use halfpower_model::{Bytes, Nanoseconds, Operation, TargetFacts};
 
     /// The message on a sample of a million bytes, of which the device moved so many.
     fn told(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
+        warned(workload, device_bytes).map(|warning| warning.message)
+    }
+
+    fn warned(workload: Workload, device_bytes: Option<u64>) -> Option<Warning> {
         let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
         let workload = Workload { personality: Personality::Sync, ..workload };
         let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
         let totals = Totals { requests: 10, bytes: 1_000_000, ..Totals::default() };
         sample.read = sample.workload.operation.reads().then(|| totals.clone());
         sample.write = sample.workload.operation.writes().then(|| totals.clone());
-        sample.total = totals;
+        (sample.total, sample.elapsed_s) = (totals, 1.0);
         sample.block = device_bytes.map(|bytes| Block {
             requests: 1,
             bytes,
@@ -105,7 +130,7 @@ mod tests {
         });
         let warning = warning(&sample)?;
         assert_eq!(warning.code, CODE);
-        Some(warning.message)
+        Some(warning)
     }
 
     fn buffered(operation: Operation) -> Workload {
@@ -144,5 +169,20 @@ mod tests {
         assert_eq!(told(read(CachePolicy::Cold), None), None, "cold_unknown says it");
         assert_eq!(told(read(CachePolicy::Warm), Some(0)), None, "it was asked for");
         assert_eq!(told(Workload { buffering: Buffering::Direct, ..read(CachePolicy::Keep) }, Some(0)), None);
+    }
+
+    #[test]
+    fn the_remedy_is_not_what_was_done_already() {
+        let remedy = |cache, span, warmup_s: u64| {
+            let warmup = Nanoseconds(warmup_s * 1_000_000_000);
+            let read = Workload { cache, span: Bytes(span), warmup, ..buffered(Operation::Read) };
+            warned(read, Some(0)).unwrap().remedy
+        };
+        assert!(remedy(CachePolicy::Keep, 2_000_000, 0).contains("--cache cold"));
+        assert_eq!(remedy(CachePolicy::Cold, 2_000_000, 0), "use --buffering direct", "it did not come around");
+        let around = remedy(CachePolicy::Cold, 1 << 19, 0);
+        assert_eq!(around, "use --bytes 512KiB, a larger target, or --buffering direct");
+        assert!(remedy(CachePolicy::Cold, 999_999, 0).contains("--bytes 999999,"), "to the byte");
+        assert!(remedy(CachePolicy::Cold, 2_000_000, 9).contains(" without a warm-up"), "that came around");
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         dirty: raw.accounted.dirty,
         instrument: Instrument {
             loop_ns_per_request: Some(context.loop_ns_per_request),
-            obtained: raw.granted.obtained.clone(),
+            obtained: raw.granted.obtained.clone().into(),
             refused: raw.granted.refused.clone(),
             would_block: raw
                 .workers

@@ -3,7 +3,7 @@
 use super::{idle, memory};
 use crate::instrument::cpu;
 use halfpower_model::sample::Warning;
-use halfpower_model::{Buffering, CachePolicy, Pattern, Personality, Sample};
+use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
 
 /// Everything that could.
 pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> Vec<Warning> {
@@ -39,13 +39,11 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "the kernel does not say whether the file cache let go of the span".to_owned(),
         "run as a user who may write the target, or use --buffering direct",
     );
-    let buffered_reads = workload.operation.reads() && !workload.buffering.is_direct();
-    let read_twice = workload.pattern == Pattern::Sequential && sample.total.bytes > workload.span.0;
     warn(
-        cold && buffered_reads && read_twice,
+        workload.reads_a_cold_cache_in_order() && memory::came_around(sample),
         "cache_hits",
         "more was read than the span holds, so some of it from the cache".to_owned(),
-        "limit it with --bytes, or use a larger target",
+        &memory::once_over(workload),
     );
     warn(
         hole_share > 0.01 && workload.operation.writes(),

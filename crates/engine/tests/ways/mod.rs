@@ -164,7 +164,7 @@ fn mappings_are_advised_of_the_order() {
     let mut host = host(&path, Access::Read);
     for (pattern, advice) in [(Pattern::Random, "madvise_random"), (Pattern::Sequential, "madvise_sequential")] {
         let spec = WorkloadSpec { pattern: Some(pattern), requests: Some(10), ..buffered(Personality::Mmap) };
-        assert_eq!(measure(&mut host, &spec).instrument.obtained, [advice]);
+        assert_eq!(*measure(&mut host, &spec).instrument.obtained, [advice]);
     }
 }
 
@@ -181,7 +181,7 @@ fn what_would_block_is_counted_and_done() {
         measure(host, &spec)
     };
     let cold = read(&mut host, CachePolicy::Cold);
-    assert_eq!(cold.instrument.obtained, ["nowait"]);
+    assert_eq!(*cold.instrument.obtained, ["nowait"]);
     assert_eq!(cold.total.requests, 100);
     assert!(cold.instrument.would_block.is_some_and(|count| count > 0 && count <= 100), "{:?}", cold.instrument);
     let warm = read(&mut host, CachePolicy::Warm);

@@ -14,7 +14,7 @@ use halfpower_model::{
 };
 use std::path::PathBuf;
 
-/// Reads a small region of each target over and over: the limit of cache, link and bus
+/// Read a small region of each target over and over: the limit of cache, link and bus
 ///
 /// After the first time the devices have the region in their caches, so no medium is involved; whether that is so is
 /// looked at by small reads near and far. Each target is read alone, then the first two at once, the first three, and so

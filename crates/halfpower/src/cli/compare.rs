@@ -4,9 +4,10 @@ use super::{Context, Ending, UsageError, session};
 use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text, write_atomically};
 use crate::store::{RunId, RunKind, Store, StoredSample};
 use clap::Args;
-use halfpower_analysis::comparison::{Margins, Noise, Outcome, compare};
+use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, compare};
 use halfpower_analysis::statistics::Margin;
 use halfpower_model::Sample;
+use halfpower_model::sample::Warning;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -83,14 +84,16 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         return Err(UsageError(format!("run {both} is on both sides; name it once")).into());
     }
     let store = session::open_store(context, true)?;
-    let (before, after) = (load(&store, &arguments.before)?, load(&store, &arguments.after)?);
+    let sides = (load(&store, &arguments.before)?, load(&store, &arguments.after)?);
+    let ((before, after), warnings) = without_copies(sides);
     let noise = arguments.margin_from.map(|run| noise(&store, run)).transpose()?;
     let margins = match (&noise, arguments.threshold) {
         (Some(noise), _) => Margins::Found(noise),
         (None, Some(threshold)) => Margins::Said(threshold),
         (None, None) => Margins::Usual,
     };
-    let comparison = compare(&samples(&before), &samples(&after), margins);
+    let mut comparison = compare(&samples(&before), &samples(&after), margins);
+    comparison.warnings = warnings;
     if context.global.json {
         context.console.print_json(&comparison)?;
     } else {
@@ -125,22 +128,63 @@ fn noise(store: &Store, id: RunId) -> anyhow::Result<Noise> {
     Ok(Analysed::load(store, id)?.noise().ok_or_else(too_few)?.clone())
 }
 
-fn samples(stored: &[StoredSample]) -> Vec<&Sample> {
+/// The runs of a side with their samples.
+type Side = Vec<(RunId, Vec<StoredSample>)>;
+
+fn samples(side: &Side) -> Vec<&Sample> {
+    side.iter().flat_map(|(_, stored)| of_run(stored)).collect()
+}
+
+fn of_run(stored: &[StoredSample]) -> Vec<&Sample> {
     stored.iter().map(|stored| &stored.sample).collect()
 }
 
-/// The samples of one side.
-fn load(store: &Store, runs: &Runs) -> anyhow::Result<Vec<StoredSample>> {
-    let mut samples = Vec::new();
-    for run in &runs.0 {
+fn load(store: &Store, runs: &Runs) -> anyhow::Result<Side> {
+    let load = |run: &RunId| {
         store.run(*run)?;
-        let of_run = store.samples(*run)?;
-        if of_run.is_empty() {
+        let samples = store.samples(*run)?;
+        if samples.is_empty() {
             return Err(UsageError(format!("run {run} has no samples to compare")).into());
         }
-        samples.extend(of_run);
+        Ok((*run, samples))
+    };
+    runs.0.iter().map(load).collect()
+}
+
+/// The sides with each measurement once, and a warning of every run that holds the samples of another.
+fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>) {
+    let mut warnings = Vec::new();
+    let mut once = |side: Side| {
+        let mut kept: Side = Vec::new();
+        for (run, samples) in side {
+            match original(&kept, &samples) {
+                Some(first) => {
+                    let message = format!("run {run} holds the samples of run {first} again, so that they count once");
+                    warnings.push(copy_warning(message, run));
+                }
+                None => kept.push((run, samples)),
+            }
+        }
+        kept
+    };
+    let (before, after) = (once(before), once(after));
+    for (run, samples) in &after {
+        if let Some(first) = original(&before, samples) {
+            let message = format!("run {run} holds the samples of run {first}: they are compared with themselves");
+            warnings.push(copy_warning(message, *run));
+        }
     }
-    Ok(samples)
+    ((before, after), warnings)
+}
+
+/// The run among these that holds the same samples.
+fn original(side: &Side, samples: &[StoredSample]) -> Option<RunId> {
+    let is_copied = |(_, others): &&(RunId, Vec<StoredSample>)| are_copies(&of_run(others), &of_run(samples));
+    side.iter().find(is_copied).map(|(run, _)| *run)
+}
+
+fn copy_warning(message: String, run: RunId) -> Warning {
+    Warning::new("same_samples", message, format!("leave run {run} out, or name the run that was meant"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use halfpower_model::Cancel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -17,6 +19,8 @@ const ERROR: &str = "error: ";
 pub(crate) struct Console {
     colour: bool,
     bar: Option<ProgressBar>,
+    /// Whether anything was printed on standard output.
+    printed: Arc<AtomicBool>,
 }
 
 impl Console {
@@ -26,7 +30,7 @@ impl Console {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let usable = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let bar = (terminal && usable).then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
-        Console { colour: terminal && wanted && usable, bar }
+        Console { colour: terminal && wanted && usable, bar, printed: Arc::default() }
     }
 
     /// Whether standard output takes colour.
@@ -148,10 +152,16 @@ impl Console {
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        self.printed.store(true, Ordering::Relaxed);
         let mut output = std::io::stdout().lock();
         let end = if text.ends_with('\n') { "" } else { "\n" };
         let written = output.write_all(text.as_bytes()).and_then(|()| output.write_all(end.as_bytes()));
         written.and_then(|()| output.flush()).context("cannot write to standard output")
+    }
+
+    /// Whether a result, or a part of one, is on standard output.
+    pub(crate) fn has_printed(&self) -> bool {
+        self.printed.load(Ordering::Relaxed)
     }
 
     /// Prints a JSON document on standard output.

@@ -6,6 +6,7 @@ use crate::harmless::harmless;
 use crate::interchange::import::{Format, Imported, import};
 use crate::store::{NewRun, RunId, RunKind, Store};
 use clap::Args;
+use halfpower_model::sample::Warning;
 use halfpower_model::{Environment, Sample, Workload};
 use std::path::{Path, PathBuf};
 
@@ -40,8 +41,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let mut store = session::open_store(context, true)?;
     let several = read.len() > 1;
     for (file, imported) in read {
-        let (format, warnings) = (imported.format.word(), imported.warnings);
+        let (format, mut warnings) = (imported.format.word(), imported.warnings);
         let count = imported.samples.len();
+        warnings.extend(store.copy_of(&imported.samples)?.map(|run| {
+            let message = format!("run {run} holds the same samples already, so that this is one measurement twice");
+            Warning::new("imported_before", message, "count one of the two only; `halfpower runs rm` takes one away")
+        }));
         let run = keep(context, &mut store, arguments, file, format, imported.samples)?;
         if !context.global.json {
             for warning in &warnings {

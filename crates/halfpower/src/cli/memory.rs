@@ -8,7 +8,7 @@ use halfpower_engine::{NULL_TARGET, environment};
 use halfpower_model::reading::Figures;
 use halfpower_model::{Bytes, Reading, TargetFacts, TargetKind};
 
-/// Measures how fast memory is: read, write and copy by working set and threads, and what a load takes
+/// Measure how fast memory is: read, write and copy by working set and threads, and what a load takes
 ///
 /// Eight tests as in the studies (10 MiB by doubles, by memcpy, from and to a cached file), each less a null test; then
 /// the widest loads and stores of the processor, into the caches and past them, from the innermost cache to memory; then

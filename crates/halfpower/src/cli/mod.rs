@@ -5,6 +5,7 @@ mod compare;
 mod console;
 mod doctor;
 mod export;
+mod failure;
 mod fio_names;
 mod import;
 mod inspect;
@@ -138,26 +139,52 @@ struct Context {
 pub(crate) fn main() -> ExitCode {
     halfpower_engine::Clock::begin_calibration();
     let typed = std::env::args_os().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
+    let console = Console::new();
     let cli = match Cli::try_parse_from(number::with_negatives_bound(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to standard output with status 0, mistakes to standard error with status 2.
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            let status = if error.use_stderr() { 2 } else { 0 };
+            if status != 0 && failure::is_json_asked(std::env::args_os()) {
+                failure::print(&console, &failure::not_understood(&error), status);
+            }
+            return ExitCode::from(status);
         }
     };
-    let console = Console::new();
-    match run(cli, console.clone(), typed) {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::Failed) => ExitCode::FAILURE,
-        Ok(Ending::Interrupted) => ExitCode::from(130),
-        Ok(Ending::Regression) => ExitCode::from(3),
-        Ok(Ending::Undecided) => ExitCode::from(4),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) if error.is::<Reported>() => ExitCode::from(2),
+    let json = cli.global.json;
+    let (status, why) = match run(cli, console.clone(), typed) {
+        Ok(ending) => (ending.status(), ending.why().to_owned()),
+        Err(error) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
         Err(error) => {
-            console.error(&error);
-            ExitCode::from(if is_usage(&error) { 2 } else { 1 })
+            if !error.is::<Reported>() {
+                console.error(&error);
+            }
+            (if is_usage(&error) { 2 } else { 1 }, failure::why(&error))
+        }
+    };
+    if json && status != 0 {
+        failure::print(&console, &why, status);
+    }
+    ExitCode::from(status)
+}
+
+impl Ending {
+    fn status(self) -> u8 {
+        match self {
+            Ending::Done => 0,
+            Ending::Failed => 1,
+            Ending::Regression => 3,
+            Ending::Undecided => 4,
+            Ending::Interrupted => 130,
+        }
+    }
+
+    /// Why a program finds no result where it looks for one.
+    fn why(self) -> &'static str {
+        match self {
+            Ending::Interrupted => "interrupted before there was a result",
+            _ => "standard error says what is wrong",
         }
     }
 }
@@ -194,6 +221,7 @@ pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
 fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.is::<UsageError>()
+            || cause.is::<Reported>()
             || cause.is::<ResolveError>()
             || cause.is::<crate::study::StudyErrors>()
             || cause.is::<crate::plan::PlanError>()

@@ -29,6 +29,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             let known = store.run(arguments.run)?.plan.and_then(|plan| plan.offer);
             let analysed = Analysed::load_at(&store, arguments.run, arguments.price.over(known)?)?;
             session::write_report(&analysed, &arguments.output)?;
+            // The program ends here; to give a hundred thousand samples back one by one is a twentieth of its time.
+            std::mem::forget(analysed);
         }
     }
     if context.global.json {

@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use crate::harmless::harmless;
-use halfpower_analysis::{attribute, busiest_first};
+use halfpower_analysis::{attribute, busiest_first, doubts, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
@@ -59,6 +59,15 @@ pub(super) fn summary(sample: &Sample) -> String {
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
     let rounded = rounded_up(sample).unwrap_or_default();
     line(&mut text, "measured", &format!("{elapsed}{}{rounded}", flush.unwrap_or_default()));
+    if let Some(within) = within_run(sample) {
+        let (half, count, worth) = (within.half_width(), within.intervals, significant(within.independent));
+        let basis = format!("batch means of {count} intervals, which are worth {worth} independent ones");
+        line(
+            &mut text,
+            "this run",
+            &format!("throughput {half} within it, by {basis}; another run may differ by more"),
+        );
+    }
     if let Some(block) = &sample.block {
         line(&mut text, "device", &served(block));
     }
@@ -79,7 +88,7 @@ pub(super) fn summary(sample: &Sample) -> String {
     for refused in &sample.instrument.refused {
         line(&mut text, "unavailable", refused);
     }
-    for warning in &sample.warnings {
+    for warning in sample.warnings.iter().chain(&doubts(sample)) {
         line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
     }
     text
@@ -229,7 +238,7 @@ fn latency(text: &mut String, name: &str, latency: &Latency) {
 mod tests {
     use super::*;
     use halfpower_model::environment::ClockFacts;
-    use halfpower_model::sample::{OpenLoop, Verified};
+    use halfpower_model::sample::{Interval, OpenLoop, Verified};
     use halfpower_model::{Environment, TargetFacts, TargetKind, Workload};
 
     fn target(path: &str, device: &str) -> TargetFacts {
@@ -277,7 +286,7 @@ mod tests {
         sample.workload.operation = halfpower_model::Operation::Write;
         sample.read = Some(Totals { requests: 5, bytes: 5, ..Totals::default() });
         sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() }.into());
-        sample.instrument.obtained = vec!["sqpoll".to_owned()];
+        sample.instrument.obtained = vec!["sqpoll".to_owned()].into();
         let text = summary(&sample);
         for told in ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 req", "sqpoll"]
         {
@@ -313,6 +322,36 @@ mod tests {
         sample.block.as_mut().unwrap().write = None;
         sample.block.as_mut().unwrap().read = None;
         assert!(summary(&sample).contains("1 MiB moved in 8 requests"), "{}", summary(&sample));
+    }
+
+    #[test]
+    fn a_warm_up_is_told_and_else_how_exact_the_run_is_within_itself() {
+        let mut sample = sample(Vec::new());
+        sample.workload.interval = Nanoseconds(10_000_000);
+        let course = |first: u64| -> Vec<Interval> {
+            let interval = |index: u32| Interval {
+                at_s: f64::from(index) / 100.0,
+                requests: 1,
+                bytes: u64::from(index * 7919 % 101) * 1000 + if index <= 60 { first } else { 1_000_000 },
+                latency_p50_ns: None,
+                latency_p99_ns: None,
+            };
+            (1..=300).map(interval).collect()
+        };
+        assert!(!summary(&sample).contains("this run"), "no course, nothing to tell");
+        sample.intervals = course(1_000_000);
+        let steady = summary(&sample);
+        assert!(
+            steady.contains("within it, by batch means of 300 intervals") && !steady.contains("warm-up"),
+            "{steady}"
+        );
+        sample.intervals = course(400_000);
+        let slow = summary(&sample);
+        assert!(
+            slow.contains(" are a warm-up: without them the throughput is 1.1") && slow.contains("--warmup "),
+            "{slow}"
+        );
+        assert!(!slow.contains("this run"), "{slow}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use halfpower_model::Reading;
 use halfpower_model::reading::{Figures, ScrubbedTarget};
 use std::path::PathBuf;
 
-/// Puts files and block devices out of the file cache, so that the next buffered read is cold, and proves it
+/// Put files and block devices out of the file cache, so that the next buffered read is cold, and prove it
 ///
 /// What is dirty is written out, and the kernel is told that the rest will not be needed. What share is in the cache then is
 /// looked up (mincore), before and after each step. Ends with status 1 where a target is not cold: 1 % of it or more is in

@@ -8,7 +8,7 @@ use halfpower_model::reading::Figures;
 use halfpower_model::units::UnitError;
 use halfpower_model::{Bytes, MeasureError, Nanoseconds, Reading, TargetFacts, TargetKind};
 
-/// Shows how idle the machine is, processor by processor
+/// Show how idle the machine is, processor by processor
 ///
 /// A busy loop of the lowest priority runs on every processor; what it does not get, somebody used: programs, the kernel,
 /// interrupts, the hypervisor. `halfpower io --cpu-accounting soaker` measures the cost of I/O the same way; look here first

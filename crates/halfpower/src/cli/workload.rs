@@ -185,7 +185,8 @@ struct How {
     /// State of the file cache before: keep, cold, warm [default: keep]
     ///
     /// keep    as it is
-    /// cold    what the requests go to is put out of it
+    /// cold    what the requests go to is put out of it; sequential reads end
+    ///         after going over it once, unless --bytes or --requests say more
     /// warm    what they go to is read into it
     #[arg(long, value_name = "STATE", verbatim_doc_comment)]
     cache: Option<CachePolicy>,
@@ -275,6 +276,8 @@ struct End {
     #[arg(long, value_name = "TIME", visible_alias = "ramp_time")]
     warmup: Option<Nanoseconds>,
     /// Spacing of the recorded intervals, 10ms or more [default: 1s]
+    ///
+    /// Where there are more than a hundred it is found whether the first are a warm-up, and how exact the run is within itself.
     #[arg(long, value_name = "TIME")]
     interval: Option<Nanoseconds>,
 }

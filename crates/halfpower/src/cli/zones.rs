@@ -22,7 +22,7 @@ const PLACES_MAX: u32 = 4096;
 /// How often what was measured is kept.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// Measures throughput from the first byte of a device or large file to the last, and finds its bands
+/// Measure throughput from the first byte of a device or large file to the last, and find its bands
 ///
 /// One direct read at each of many places, evenly spaced, in random order. Bands are found by change points; the first
 /// and the last of them, and what is lost between, are the outer and the inner tracks of a disk that spins. Everything

@@ -1,6 +1,6 @@
 //! A plan in words: a paragraph before it is run, a table for who asks.
 
-use super::{Plan, TestFileEnd, reads_a_cold_cache_in_order};
+use super::{Plan, TestFileEnd};
 use crate::study::Order;
 use halfpower_model::workload::names;
 use halfpower_model::{Nanoseconds, Workload};
@@ -120,7 +120,7 @@ fn trial(workload: &Workload) -> String {
     }
     parts.extend(workload.limits.duration.map(|duration| duration.to_string()));
     parts.extend(workload.limits.requests.map(|requests| counted(requests as usize, "request")));
-    if reads_a_cold_cache_in_order(workload) {
+    if workload.reads_a_cold_cache_in_order() {
         parts.push("once over".to_owned());
     }
     parts.join(" ")

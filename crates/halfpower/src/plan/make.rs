@@ -1,8 +1,6 @@
 //! From study to plan: every cell resolved against the testbed, or left out with the reason.
 
-use super::{
-    Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, limited, reads_a_cold_cache_in_order,
-};
+use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, limited};
 use crate::study::Study;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Offer, TargetKind, Workload, WorkloadSpec};
@@ -188,8 +186,9 @@ fn leave_out(skipped: &mut Vec<Skipped>, label: &str, reason: String) {
 
 /// A sequential read of a cold cache ends where it began. It has no warm-up, whose reads would not be counted.
 fn bound_cold_reads(cells: &mut [Cell]) {
-    for workload in cells.iter_mut().map(|cell| &mut cell.workload).filter(|w| reads_a_cold_cache_in_order(w)) {
+    for workload in cells.iter_mut().map(|cell| &mut cell.workload).filter(|w| w.reads_a_cold_cache_in_order()) {
+        let once = workload.once_over();
         workload.warmup = Nanoseconds(0);
-        workload.limits.bytes = Some(workload.limits.bytes.unwrap_or(workload.span).min(workload.span));
+        workload.limits.bytes = Some(workload.limits.bytes.map_or(once, |said| said.min(once)));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) use make::{Overrides, PlanError};
 use crate::study::{Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
-use halfpower_model::{Buffering, Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
+use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The name of the stored form.
@@ -222,14 +222,4 @@ impl Plan {
 /// A plan has nothing to fill again.
 fn is_none(bytes: &Bytes) -> bool {
     bytes.0 == 0
-}
-
-/// Whether the workload reads each place at most once from a cache that was emptied: beyond its span it would find
-/// what it just put there.
-fn reads_a_cold_cache_in_order(workload: &Workload) -> bool {
-    use halfpower_model::{CachePolicy, Pattern};
-    workload.cache == CachePolicy::Cold
-        && workload.pattern == Pattern::Sequential
-        && matches!(workload.buffering, Buffering::Buffered | Buffering::Through)
-        && workload.operation.reads()
 }

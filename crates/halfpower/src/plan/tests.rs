@@ -3,8 +3,8 @@ use super::*;
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::{
-    BytesPerSecond, CachePolicy, Channel, Environment, Level, LevelName, Operation, Personality, TargetFacts,
-    TargetKind, WorkloadSpec,
+    Buffering, BytesPerSecond, CachePolicy, Channel, Environment, Level, LevelName, Operation, Personality,
+    TargetFacts, TargetKind, WorkloadSpec,
 };
 use proptest::prelude::*;
 
@@ -95,7 +95,7 @@ fn what_a_control_group_holds_back_is_measured_for_longer() {
     let reads = limited(LevelName::ReadLimit);
     for workload in reads.cells.iter().map(|cell| &cell.workload) {
         let (duration, warmup) = (workload.limits.duration.unwrap().0 / 1_000_000, workload.warmup.0 / 1_000_000);
-        match (workload.operation, reads_a_cold_cache_in_order(workload)) {
+        match (workload.operation, workload.reads_a_cold_cache_in_order()) {
             (Operation::Read, false) => assert_eq!((duration, warmup), (1500, 250), "{workload}"),
             (Operation::Read, true) => assert_eq!((duration, warmup), (1500, 0), "{workload}"),
             _ => assert_eq!((duration, warmup), (80, 0), "{workload}"),

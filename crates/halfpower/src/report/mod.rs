@@ -27,7 +27,7 @@ pub(crate) use stored::Analysed;
 pub(crate) use summary::summary;
 
 use halfpower_analysis::comparison::Noise;
-use halfpower_analysis::{Analysis, Observed};
+use halfpower_analysis::{Analysis, CellSummary, Observed};
 use halfpower_model::sample::Program;
 use halfpower_model::{Environment, Finding, FindingCode, Reach};
 
@@ -92,6 +92,12 @@ impl<'a> ReportInput<'a> {
     /// Samples that failed and stand behind no figure.
     fn failed(&self) -> usize {
         self.samples.iter().filter(|observed| !observed.sample.is_complete()).count()
+    }
+
+    /// Whether any workload has figures with an interval: of a single repetition none has.
+    fn has_intervals(&self) -> bool {
+        let of_cell = |cell: &CellSummary| cell.bytes_per_s.low.or(cell.requests_per_s.low).is_some();
+        self.analysis.cells.iter().any(of_cell)
     }
 
     /// How much stands behind the figures: `85 workloads, 5 to 10 repetitions each, 673 samples, none failed`.

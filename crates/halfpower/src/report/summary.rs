@@ -2,12 +2,12 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
-use super::table::cell_names;
+use super::table::{cell_names, within_run};
 use super::view::unfinished;
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Reach};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach};
 
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
@@ -36,6 +36,9 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     if let Some(noise) = input.noise {
         page.gap();
         page.paragraph("", &[(Style::Strong, &noise.sentence)]);
+        if let Some(scatter) = &noise.scatter {
+            page.paragraph("", &[(Style::Plain, &scatter.sentence())]);
+        }
         page.table(&["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
     }
     page.table(&["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
@@ -45,7 +48,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(&["Workload", "what sets its pace"], &pace(input));
     page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
-    page.table(&["Price", "of accesses and capacity"], &briefs(input, FindingCode::Price));
+    page.table(&["Price", priced(input)], &briefs(input, FindingCode::Price));
     page.table(&["Also seen", ""], &also_seen(input));
     pyramids(&mut page, input);
     page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));
@@ -61,7 +64,9 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
 
 fn heading(page: &mut Page, input: &ReportInput<'_>) {
     page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place(input.environment)))]);
-    let counts = format!("{}: {}; 95 % intervals", input.title, input.counts());
+    let intervals =
+        if input.has_intervals() { "95 % intervals" } else { "no interval of a workload, which takes repetitions" };
+    let counts = format!("{}: {}; {intervals}", input.title, input.counts());
     page.paragraph("", &[(Style::Quiet, &counts)]);
     if let Some(sentence) = unfinished(input.status) {
         page.paragraph("", &[(Style::Caution, &sentence)]);
@@ -87,6 +92,13 @@ fn place(environment: &Environment) -> String {
 /// The findings of a kind whose figures are of the storage: subject and claim.
 fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
     input.findings_of_storage(code).map(|finding| vec![finding.subject.clone(), finding.brief.clone()]).collect()
+}
+
+/// What the prices are of: nothing is said of a capacity that nobody knows.
+fn priced(input: &ReportInput<'_>) -> &'static str {
+    let mut estimates = input.findings(FindingCode::Price).flat_map(|finding| &finding.estimates);
+    let has_capacity = estimates.any(|estimate| estimate.quantity == Quantity::MegabytesPerPrice);
+    if has_capacity { "of accesses and capacity" } else { "of accesses" }
 }
 
 /// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.
@@ -169,7 +181,8 @@ fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     let is_told = |estimate: &Estimate| estimate.repetitions > 0;
     let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| figures(cell).iter().any(is_told));
     let row = |(cell, name): (&CellSummary, String)| {
-        [name].into_iter().chain(figures(cell).into_iter().filter(is_told).map(|figure| figure.to_string())).collect()
+        let words = |figure: Estimate| format!("{figure}{}", within_run(cell, figure.quantity));
+        [name].into_iter().chain(figures(cell).into_iter().filter(is_told).map(words)).collect()
     };
     measured.map(row).collect()
 }

@@ -59,8 +59,8 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
             [
                 name,
                 if cell.failed > 0 { format!("{used} ({} failed)", cell.failed) } else { used.to_string() },
-                figure(Some(cell.bytes_per_s)),
-                requests_per_s(cell),
+                figure(Some(cell.bytes_per_s)) + &within_run(cell, Quantity::BytesPerSecond),
+                requests_per_s(cell) + &within_run(cell, Quantity::RequestsPerSecond),
                 named_above(figure(cell.cpu_us_per_request)),
                 latency_text(latency.p50),
                 latency_text(latency.p99),
@@ -69,6 +69,12 @@ pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
             ]
         }),
     )
+}
+
+/// How exactly a lone repetition tells a figure of its own run: ` (± 2.1 % within the run)`; empty where that is not known.
+pub(super) fn within_run(cell: &CellSummary, quantity: Quantity) -> String {
+    let within = cell.within_run.filter(|within| within.mean.quantity == quantity);
+    within.map(|within| format!(" ({} within the run)", within.half_width())).unwrap_or_default()
 }
 
 /// The lives of requests in the block layer, of the cells that followed theirs; none where no cell did.

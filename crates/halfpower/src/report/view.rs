@@ -17,10 +17,17 @@ pub(super) struct View<'a> {
     run: i64,
     date: String,
     counts: String,
+    /// Whether any workload has more than one repetition to make an interval of.
+    has_intervals: bool,
+    /// Whether a claim has an interval, which a fit may have without repetitions.
+    findings_have_intervals: bool,
+    /// Whether a lone repetition has an interval within its own run.
+    within_run: bool,
     unfinished: Option<String>,
     verdict: Vec<&'a str>,
     key_figures: Vec<KeyFigure>,
     noise: Option<Table>,
+    scatter: Option<String>,
     recommendations: Vec<&'a str>,
     findings: Vec<FindingGroup<'a>>,
     pyramids: Vec<PyramidView<'a>>,
@@ -142,10 +149,18 @@ impl<'a> View<'a> {
             run: input.run,
             date: input.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
             counts: input.counts(),
+            has_intervals: input.has_intervals(),
+            findings_have_intervals: analysis
+                .findings
+                .iter()
+                .flat_map(|finding| &finding.estimates)
+                .any(|estimate| estimate.low.is_some()),
+            within_run: analysis.cells.iter().any(|cell| cell.within_run.is_some()),
             unfinished: unfinished(input.status),
             verdict: verdict(input),
             key_figures: key_figures(input),
             noise: input.noise.map(noise::table),
+            scatter: input.noise.and_then(|noise| Some(noise.scatter?.sentence())),
             recommendations: sentences(input, FindingCode::Recommendation),
             findings: GROUPS.iter().filter_map(|(code, title)| group(input, *code, title)).collect(),
             pyramids: analysis.pyramids.iter().map(pyramid::view).collect(),
@@ -268,8 +283,14 @@ fn ranges(numbers: &[i64]) -> String {
 pub(super) fn chart_view(chart: &Chart) -> Option<ChartView> {
     let svg = chart::svg(chart)?;
     let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
-    let legend =
-        shown.map(|(index, line)| LegendEntry { swatch: chart::swatch(index, line.stroke), label: line.label.clone() });
+    let legend = shown.flat_map(|(index, line)| {
+        let fitted = line.fitted.as_ref().map(|fitted| LegendEntry {
+            swatch: chart::fitted_swatch(index),
+            label: format!("{}, fitted: {}", line.label, fitted.law),
+        });
+        let entry = LegendEntry { swatch: chart::swatch(index, line.stroke), label: line.label.clone() };
+        std::iter::once(entry).chain(fitted)
+    });
     let half = chart.half_of_peak.map(|half| LegendEntry {
         swatch: chart::reference_swatch(),
         label: format!("half of the peak ({})", BytesPerSecond(half)),
@@ -290,7 +311,8 @@ pub(super) fn chart_view(chart: &Chart) -> Option<ChartView> {
 fn description(chart: &Chart) -> String {
     let ends = chart.lines.iter().take(LINES_SHOWN).filter_map(|line| {
         let (first, last) = (line.points.first()?, line.points.last()?);
-        Some(format!("{}: from {} to {}", line.label, first.y.text(), last.y.text()))
+        let fitted = line.fitted.as_ref().map(|fitted| format!(", described by {}", fitted.law)).unwrap_or_default();
+        Some(format!("{}: from {} to {}{fitted}", line.label, first.y.text(), last.y.text()))
     });
     format!("Lines along {}. {}.", chart.x.along(), ends.collect::<Vec<_>>().join("; "))
 }
@@ -314,6 +336,9 @@ fn caption(chart: &Chart) -> String {
     }
     if estimates.iter().any(|estimate| estimate.low.is_some()) {
         caption += " The band, or the bar of a lone point, is the 95 % interval; where none is seen, it is narrower than the line.";
+    }
+    if chart.lines.iter().take(LINES_SHOWN).any(|line| line.fitted.is_some()) {
+        caption += " A thin curve is a model fitted to the points of its colour; nobody measured it.";
     }
     if let Some(beyond) = chart.lines.len().checked_sub(LINES_SHOWN).filter(|beyond| *beyond > 0) {
         caption += &match beyond {

@@ -1,8 +1,9 @@
-//! Imported results: a run with all of its samples, kept whole or not at all.
+//! Imported results: a run with all of its samples, kept whole or not at all, and whether they are there already.
 
 use super::Store;
 use super::error::{During, StoreError};
 use super::run::{NewRun, RunId, RunStatus, json};
+use halfpower_analysis::comparison::are_copies;
 use halfpower_model::Sample;
 
 impl Store {
@@ -40,5 +41,28 @@ impl Store {
             }
         }
         Ok(id)
+    }
+
+    /// The first run that holds the same samples.
+    ///
+    /// # Errors
+    /// When a record is damaged, or they cannot be read.
+    pub(crate) fn copy_of(&self, samples: &[Sample]) -> Result<Option<RunId>, StoreError> {
+        const ACTION: &str = "look for the same samples";
+        let samples: Vec<&Sample> = samples.iter().collect();
+        let began = samples.iter().map(|sample| sample.started_at.to_string()).min();
+        // Reading every record of the store would take long: few runs are as long and began at the same time.
+        let sql =
+            "SELECT run_id FROM samples GROUP BY run_id HAVING count(*) = ? AND min(started_at) = ? ORDER BY run_id";
+        let mut statement = self.connection.prepare(sql).during(ACTION)?;
+        let like = statement.query_map((samples.len() as i64, began), |row| row.get(0).map(RunId)).during(ACTION)?;
+        for run in like {
+            let run = run.during(ACTION)?;
+            let stored = self.samples(run)?;
+            if are_copies(&stored.iter().map(|stored| &stored.sample).collect::<Vec<_>>(), &samples) {
+                return Ok(Some(run));
+            }
+        }
+        Ok(None)
     }
 }

@@ -8,6 +8,7 @@
 //! Whether a run that says `running` still has a process is asked of the operating system, not guessed from process
 //! numbers: its process holds a lock on a file beside the store (`claims`).
 
+mod alike;
 mod claims;
 mod columns;
 mod error;

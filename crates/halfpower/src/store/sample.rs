@@ -1,9 +1,10 @@
 //! Samples: the record of each repetition, as the JSON that `--json` prints.
 
 use super::Store;
+use super::alike::Parser;
 use super::error::{During, StoreError};
 use super::run::{RunId, json};
-use halfpower_model::{Environment, Sample, Shared};
+use halfpower_model::Sample;
 use rusqlite::{ErrorCode, Row};
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -73,15 +74,21 @@ impl Store {
             Ok(batch)
         };
         let mut batch = read()?;
+        let mut parser = Parser::default();
+        // The first one alone, so that all threads share what is like it.
+        if !batch.is_empty() {
+            samples.push(batch.remove(0).parse(run, &mut parser)?);
+        }
         while !batch.is_empty() {
-            let like = samples.last().map(|stored| stored.sample.environment.clone());
             let (parsed, next) = thread::scope(|scope| {
-                let threads = parse(scope, run, &batch, like.as_ref());
+                let threads = parse(scope, run, &batch, &parser);
                 let next = read();
                 (threads.into_iter().map(joined).collect::<Vec<_>>(), next)
             });
             for part in parsed {
-                part?.into_iter().for_each(|stored| keep(&mut samples, stored));
+                let (mut part, parser_after) = part?;
+                samples.append(&mut part);
+                parser = parser_after;
             }
             batch = next?;
         }
@@ -121,15 +128,12 @@ impl Record {
         })
     }
 
-    /// Parses it; an environment that is like the one given is shared with it.
-    fn parse(&self, run: RunId, like: Option<&Shared<Environment>>) -> Result<StoredSample, StoreError> {
-        let mut sample: Sample =
-            serde_json::from_str(&self.text).map_err(|error| damaged(run, self.id, error.into()))?;
+    fn parse(&self, run: RunId, parser: &mut Parser) -> Result<StoredSample, StoreError> {
+        let mut sample = parser.parse(&self.text).map_err(|error| damaged(run, self.id, error.into()))?;
         // Lists are parsed into room for more than they mostly have, which of many samples is a tenth of all memory.
         sample.intervals.shrink_to_fit();
         sample.workers.shrink_to_fit();
         sample.cpu.kernel_threads.shrink_to_fit();
-        like.into_iter().for_each(|like| sample.environment.share(like));
         Ok(StoredSample { id: self.id, cell: self.cell, block: self.block, sample })
     }
 }
@@ -138,30 +142,29 @@ fn damaged(run: RunId, id: i64, source: Box<dyn std::error::Error + Send + Sync>
     StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source }
 }
 
-/// What a thread makes of its part of the records.
-type Parsed = Result<Vec<StoredSample>, StoreError>;
+/// What a thread makes of its part of the records, and what it knows after them.
+type Parsed = Result<(Vec<StoredSample>, Parser), StoreError>;
 
 /// Begins to parse the records on all processors, each thread a part of them.
 fn parse<'scope>(
     scope: &'scope Scope<'scope, '_>,
     run: RunId,
     records: &'scope [Record],
-    like: Option<&'scope Shared<Environment>>,
+    parser: &'scope Parser,
 ) -> Vec<ScopedJoinHandle<'scope, Parsed>> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let part = records.len().div_ceil(threads).max(BATCH_OF_THREAD);
-    let parse = move |part: &[Record]| part.iter().map(|record| record.parse(run, like)).collect();
+    let parse = move |part: &[Record]| {
+        let mut parser = parser.clone();
+        let mut samples = Vec::with_capacity(part.len());
+        for record in part {
+            samples.push(record.parse(run, &mut parser)?);
+        }
+        Ok((samples, parser))
+    };
     records.chunks(part).map(|part| scope.spawn(move || parse(part))).collect()
 }
 
 fn joined(thread: ScopedJoinHandle<'_, Parsed>) -> Parsed {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-}
-
-/// Adds a sample. Most of a run are of one environment; a hundred thousand copies of it would fill the memory.
-fn keep(samples: &mut Vec<StoredSample>, mut stored: StoredSample) {
-    if let Some(before) = samples.last() {
-        stored.sample.environment.share(&before.sample.environment);
-    }
-    samples.push(stored);
 }

@@ -182,6 +182,8 @@ fn runs_that_were_measured_at_once_keep_their_samples_apart() {
         let samples = store.samples(run).unwrap();
         assert!(samples.iter().all(|stored| stored.cell == cell && stored.sample == sample()));
         assert!(samples.iter().map(|stored| stored.block).eq(0..200));
+        let of_first = &samples[0].sample.environment;
+        assert!(samples.iter().all(|stored| stored.sample.environment.is(of_first)), "kept once, whoever parsed it");
     }
 }
 

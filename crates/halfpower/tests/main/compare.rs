@@ -46,6 +46,36 @@ fn the_collapse_of_buffered_writers_is_named_with_where_it_is_not() {
 }
 
 #[test]
+fn a_file_imported_twice_is_one_measurement() {
+    let lab = Lab::new();
+    lab.write("good.txt", iozone(87352.61, 85696.29, 85689.20).as_bytes());
+    lab.write("bad.txt", iozone(9461.15, 79399.89, 48569.16).as_bytes());
+    lab.write("copy.txt", iozone(87352.61, 85696.29, 85689.20).as_bytes());
+    let codes = |document: &serde_json::Value| -> Vec<String> {
+        let warnings = document["warnings"].as_array().unwrap().iter();
+        warnings.map(|warning| warning["code"].as_str().unwrap().to_owned()).collect()
+    };
+    for (name, is_again) in [("good.txt", false), ("bad.txt", false), ("copy.txt", true)] {
+        let imported = lab.json(["import", "--json", name]);
+        assert_eq!(codes(&imported).contains(&"imported_before".to_owned()), is_again, "{name}: {imported}");
+    }
+    assert!(lab.run(["import", "good.txt"]).stderr.contains("run 1 holds the same samples already"));
+    // One sample, whatever it is called: no interval comes of it.
+    let twice = lab.run(["compare", "1,3", "2", "--json", "--report", "twice.html"]);
+    let twice_document: serde_json::Value = serde_json::from_str(&twice.stdout).unwrap();
+    let once: serde_json::Value = serde_json::from_str(&lab.run(["compare", "1", "2", "--json"]).stdout).unwrap();
+    assert_eq!((codes(&once), codes(&twice_document)), (vec![], vec!["same_samples".to_owned()]));
+    assert_eq!(twice_document["cells"], once["cells"]);
+    let page = std::fs::read_to_string(lab.path("twice.html")).unwrap();
+    assert!(page.contains("Run 3 holds the samples of run 1 again"), "{page}");
+    let itself = lab.run(["compare", "1", "3"]).stdout;
+    assert!(
+        itself.contains("Warning: run 3 holds the samples of run 1: they are compared with themselves"),
+        "{itself}"
+    );
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     let lab = Lab::new();
     lab.data_file("file", 64);

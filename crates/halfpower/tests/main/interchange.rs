@@ -43,7 +43,9 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_written_again() {
     assert_eq!(exported.status, Some(0), "{}", exported.stderr);
     let again = lab.json(["import", "--json", "out.jsonl"]);
     assert_eq!((&again["samples"], &again["format"]), (&Value::from(3), &Value::from("halfpower")));
-    assert_eq!(again["warnings"], serde_json::json!([]), "they name lines of the first file");
+    let warnings = again["warnings"].as_array().unwrap();
+    let codes: Vec<&Value> = warnings.iter().map(|warning| &warning["code"]).collect();
+    assert_eq!(codes, ["imported_before"], "the others name lines of the first file");
     let twice = lab.run(["export", &again["run"].to_string(), "--format", "jsonl"]);
     assert_eq!(twice.stdout, std::fs::read_to_string(lab.path("out.jsonl")).unwrap());
     let table = lab.run(["export", &run, "--format", "csv"]);
@@ -133,6 +135,18 @@ fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
         let unknown = lab.run(["import", name]);
         assert_eq!(unknown.status, Some(1));
         assert!(unknown.stderr.contains("--format"), "{}", unknown.stderr);
+    }
+}
+
+#[test]
+fn what_goes_one_way_says_what_comes_back() {
+    let lab = Lab::new();
+    lab.write("a.csv", TRACE.as_bytes());
+    lab.json(["import", "--json", "a.csv"]);
+    lab.write("o.parquet", b"PAR1\x00\x15\x04");
+    assert_eq!(lab.run(["export", "1", "--format", "openmetrics", "--output", "o.metrics"]).status, Some(0));
+    for name in ["o.metrics", "o.parquet"] {
+        lab.refuses(["import", name], 1, "export the run with --format jsonl or csv");
     }
 }
 

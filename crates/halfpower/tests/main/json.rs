@@ -193,3 +193,43 @@ fn a_sample_of_the_file_cache_says_so() {
         assert!(!says("not_direct", &["--request-size=5000", "--buffering=buffered"]));
     }
 }
+
+#[test]
+fn a_failure_is_a_document_too() {
+    let lab = Lab::new();
+    lab.data_file("data", 64);
+    lab.write("none.txt", b"nobody's results\n");
+    lab.write("bad.toml", b"question = 1\n");
+    let cases: [&[&str]; 13] = [
+        &["io", "missing"],
+        &["io", "data", "--request-size=64MiB"],
+        &["io", "data", "--no-such-option"],
+        &["io"],
+        &["run", "missing"],
+        &["study", "run", "no-such-study", "."],
+        &["plan", "bad.toml"],
+        &["import", "none.txt"],
+        &["compare", "1", "1"],
+        &["export", "7", "--output", "o.jsonl"],
+        &["report", "7"],
+        &["runs", "show", "7"],
+        &["inspect", "missing"],
+    ];
+    for arguments in cases {
+        let (ended, plain) = (lab.run(arguments.iter().chain(&["--json"])), lab.run(arguments));
+        let document = serde_json::from_str::<Value>(&ended.stdout);
+        let document = document.unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+        assert_eq!(document["schema"], "halfpower.error/1", "{arguments:?}: {document}");
+        assert_eq!(document["status"], Value::from(plain.status), "{arguments:?}: {document}");
+        assert!(ended.status == plain.status && plain.status.is_some_and(|status| status == 1 || status == 2));
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let (told, said) = (words(document["error"].as_str().unwrap()), words(&ended.stderr));
+        let first = &told[..told.len().min(4)];
+        assert!(said.windows(first.len()).any(|part| part == first), "{arguments:?}: {document} in {}", ended.stderr);
+        assert_eq!(plain.stdout, "", "{arguments:?}: nobody asked for a document");
+    }
+    // What is out stands alone: the list of what is wrong with each study, and not a second document.
+    let ended = lab.run(["study", "check", "bad.toml", "--json"]);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(document[0]["error"].is_string() && ended.status == Some(2), "{document}");
+}

@@ -49,6 +49,19 @@ fn a_studys_price_is_kept_and_replaced() {
 }
 
 #[test]
+fn nothing_is_said_of_a_capacity_that_nobody_knows() {
+    let lab = Lab::new();
+    let heading = |study: &str| {
+        lab.write("priced.toml", study.as_bytes());
+        let text = lab.run(["study", "run", "priced.toml", "--target=place", "--no-report"]).stdout;
+        text.lines().find(|line| line.starts_with("Price")).unwrap().to_owned()
+    };
+    assert!(heading(STUDY).contains("of accesses and capacity"));
+    let unknown = heading(&STUDY.replace("capacity = \"26GB\"\n", ""));
+    assert!(unknown.contains("of accesses") && !unknown.contains("capacity"), "{unknown}");
+}
+
+#[test]
 fn without_a_price_there_is_none_and_a_wrong_one_is_refused() {
     let lab = Lab::new();
     let document = lab.json(["study", "run", "tiny.toml", "--target=place", "--no-report", "--json"]);

@@ -186,13 +186,18 @@ impl Lab {
     }
 }
 
-/// One error line, this status, nothing on standard output.
+/// One error line, this status, nothing on standard output but the document that says the same with `--json`.
 pub(crate) fn assert_refusal(outcome: &Outcome, status: i32, needle: &str, what: &str) {
     let said = &outcome.stderr;
     assert_eq!(outcome.status, Some(status), "{what}: {said}");
     let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error:")).collect();
     assert!(errors.len() == 1 && errors[0].contains(needle), "{what}: wanted one error with {needle:?}: {said}");
-    assert!(!said.contains("panicked") && outcome.stdout.is_empty(), "{what}: {said}{}", outcome.stdout);
+    assert!(!said.contains("panicked") && is_no_result(&outcome.stdout), "{what}: {said}{}", outcome.stdout);
+}
+
+fn is_no_result(stdout: &str) -> bool {
+    let document: Option<Value> = serde_json::from_str(stdout).ok();
+    stdout.is_empty() || document.is_some_and(|document| document["schema"] == "halfpower.error/1")
 }
 
 /// Runs a command to its end.

@@ -20,22 +20,28 @@ impl Packed {
 /// Of buckets in their order; one that comes several times holds the sum. Empty ones are left out.
 impl FromIterator<(usize, u64)> for Packed {
     fn from_iter<I: IntoIterator<Item = (usize, u64)>>(bins: I) -> Self {
-        let mut merged: Vec<(usize, u64)> = Vec::new();
-        for (bucket, count) in bins.into_iter().filter(|(_, count)| *count > 0) {
-            match merged.last_mut().filter(|(last, _)| *last == bucket) {
-                Some((_, sum)) => *sum += count,
-                None => merged.push((bucket, count)),
+        let bins = bins.into_iter().filter(|(_, count)| *count > 0);
+        // Mostly a step of one and a count of one byte or two.
+        let mut bytes = Vec::with_capacity(3 * bins.size_hint().1.unwrap_or_default());
+        let (mut last, mut sum) = (0, 0);
+        let mut before = 0;
+        for (bucket, count) in bins {
+            if bucket != last && sum > 0 {
+                push_bin(&mut bytes, last - before, sum);
+                (before, sum) = (last, 0);
             }
+            (last, sum) = (bucket, sum + count);
         }
-        let mut bytes = Vec::new();
-        let mut last = 0;
-        for (bucket, count) in merged {
-            push(&mut bytes, (bucket - last) as u64);
-            push(&mut bytes, count);
-            last = bucket;
+        if sum > 0 {
+            push_bin(&mut bytes, last - before, sum);
         }
         Packed(bytes.into())
     }
+}
+
+fn push_bin(bytes: &mut Vec<u8>, step: usize, count: u64) {
+    push(bytes, step as u64);
+    push(bytes, count);
 }
 
 fn push(bytes: &mut Vec<u8>, mut number: u64) {

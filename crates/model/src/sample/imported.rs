@@ -72,7 +72,7 @@ impl Sample {
     /// A sample of another program, of which nothing is known yet but where it is from; see [`tell`](Self::tell).
     pub fn imported(workload: Workload, environment: impl Into<Shared<Environment>>, origin: Origin) -> Self {
         let origin = Origin { unknown: UNKNOWN_AT_FIRST.into_iter().collect(), ..origin };
-        Sample { origin: Some(origin), ..Sample::empty(workload, environment) }
+        Sample { origin: Some(origin.into()), ..Sample::empty(workload, environment) }
     }
 
     /// Notes that a field of an imported sample holds what its source says.

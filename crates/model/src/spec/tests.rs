@@ -200,6 +200,34 @@ fn a_file_in_a_state_is_written_once_over() {
 }
 
 #[test]
+fn a_cold_sequential_read_ends_where_it_began() {
+    let cold = WorkloadSpec {
+        cache: Some(CachePolicy::Cold),
+        buffering: Some(Buffering::Buffered),
+        duration: Some(Nanoseconds(1_000_000_000)),
+        ..WorkloadSpec::default()
+    };
+    let limits = |spec: &WorkloadSpec, environment| spec.resolve(&environment).unwrap().limits;
+    let once = limits(&cold, environment());
+    assert_eq!((once.bytes, once.duration), (Some(Bytes(1 << 30)), cold.duration), "whichever comes first");
+    let two = limits(&cold, with_second(1 << 30, Some(Bytes(512))));
+    assert_eq!(two.bytes, Some(Bytes(2 << 30)), "each target once");
+    let shifted = WorkloadSpec { offset: Some(Bytes(1 << 20)), ..cold.clone() };
+    assert_eq!(limits(&shifted, environment()).bytes, Some(Bytes((1 << 30) - (1 << 20))));
+    let said = WorkloadSpec { bytes: Some(Bytes(4 << 30)), ..cold.clone() };
+    assert_eq!(limits(&said, environment()).bytes, said.bytes, "what was said goes");
+    for other in [
+        WorkloadSpec { pattern: Some(Pattern::Random), ..cold.clone() },
+        WorkloadSpec { cache: Some(CachePolicy::Keep), ..cold.clone() },
+        WorkloadSpec { buffering: Some(Buffering::Direct), ..cold.clone() },
+        WorkloadSpec { operation: Some(Operation::Write), ..cold.clone() },
+        WorkloadSpec { rw_flags: "dontcache".parse().ok(), personality: Some(Personality::Vectored), ..cold.clone() },
+    ] {
+        assert_eq!(limits(&other, environment()).bytes, None, "{other:?}");
+    }
+}
+
+#[test]
 fn the_upper_layer_wins() {
     let above = WorkloadSpec { depth: Some(8), ..Default::default() };
     let below = WorkloadSpec { depth: Some(2), workers: Some(3), ..Default::default() };

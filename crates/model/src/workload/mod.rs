@@ -3,6 +3,7 @@
 //! What a person said is a [`WorkloadSpec`](crate::WorkloadSpec); this is what it resolves to on a machine, and what a
 //! sample records. Every value has one text, the same in records, in studies and on the command line.
 
+mod cold;
 mod course;
 mod flags;
 mod names;

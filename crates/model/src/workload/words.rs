@@ -1,5 +1,10 @@
 //! Enums and their words: one table for reading, writing and listing them.
 
+use serde::de::Visitor;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
 /// A word that is none of the choices; the message lists them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}` is not one of {choices}")]
@@ -19,6 +24,10 @@ impl ChoiceError {
 /// The one of these words that was said, else what was said. `-` and `_` inside a word count for nothing, so that
 /// `no-wait`, `no_wait` and `nowait` are one; in front they are none of the word's.
 pub(crate) fn settled<'w>(said: &'w str, words: &[&'w str]) -> &'w str {
+    // Records have them so.
+    if let Some(word) = words.iter().find(|word| **word == said) {
+        return word;
+    }
     let letters = |word: &'w str| word.chars().filter(|letter| !matches!(letter, '-' | '_'));
     let is_said = |word: &&&'w str| letters(word).eq(letters(said));
     let whole = !said.starts_with(['-', '_']) && !said.ends_with(['-', '_']);
@@ -70,13 +79,28 @@ macro_rules! by_text {
 
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                <String as serde::Deserialize>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+                deserializer.deserialize_str($crate::workload::words::Text(std::marker::PhantomData))
             }
         }
     };
 }
 
 pub(crate) use {by_text, words};
+
+/// Reads a type from a text without keeping that: a record has two dozen words.
+pub(crate) struct Text<T>(pub(crate) PhantomData<T>);
+
+impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -219,7 +219,7 @@ proptest! {
         let mut sample = made.sample();
         if !known {
             let origin = Origin { unknown: ["elapsed_s", "cpu.lower", "depth_mean"].into_iter().collect(), ..Origin::default() };
-            sample.origin = Some(origin);
+            sample.origin = Some(origin.into());
         }
         let samples = again(vec![sample.clone(), sample.clone()], Format::Csv, From::Csv).samples;
         prop_assert_eq!(samples[0].tells("elapsed_s"), known);

@@ -19,6 +19,9 @@ pub(crate) enum ImportError {
         "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`)"
     )]
     Unknown { file: String },
+    /// Of a form that is only written.
+    #[error("{file} is {form}, which goes one way; export the run with --format jsonl or csv, and import that")]
+    OneWay { file: String, form: &'static str },
     /// Of its form, and without a result.
     #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
     Empty { file: String, format: &'static str },

@@ -163,7 +163,13 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
     let source = Source { name, text: &text };
     let format = match format.or_else(|| Format::recognise(source)) {
         Some(format) => format,
-        None => return Err(ImportError::Unknown { file: name.to_owned() }),
+        None => {
+            let file = name.to_owned();
+            return Err(match one_way(bytes) {
+                Some(form) => ImportError::OneWay { file, form },
+                None => ImportError::Unknown { file },
+            });
+        }
     };
     let broken = |what| ImportError::Broken { file: name.to_owned(), format: format.word(), what };
     let harvest = format.read(source).map_err(broken)?;
@@ -171,6 +177,16 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
         return Err(ImportError::Empty { file: name.to_owned(), format: format.word() });
     }
     Ok(harvest.finish(format))
+}
+
+/// A form that `export` writes and nothing reads back.
+fn one_way(bytes: &[u8]) -> Option<&'static str> {
+    const BEGIN: [(&[u8], &str); 3] = [
+        (b"PAR1", "Parquet"),
+        (b"# TYPE halfpower_", "OpenMetrics"),
+        (b"#[Histogram log format", "a log of HdrHistogram"),
+    ];
+    BEGIN.into_iter().find(|(begin, _)| bytes.starts_with(begin)).map(|(_, form)| form)
 }
 
 impl Harvest {

@@ -1,8 +1,8 @@
 //! A chart as SVG by `kuva`, to stand inside the report: colours are the page's own, so that it follows the dark, and the
 //! size follows the column.
 
-use super::swatch::{REFERENCE_DASHES, colour, marker};
-use super::{Chart, LINES_SHOWN, Line, Point, Stroke, Value, YAxis};
+use super::swatch::{FITTED_WIDTH, REFERENCE_DASHES, colour, marker};
+use super::{Chart, Curve, LINES_SHOWN, Line, Point, Stroke, Value, YAxis};
 use kuva::backend::svg::SvgBackend;
 use kuva::plot::{BandPlot, LinePlot, ScatterPlot};
 use kuva::prelude::LineStyle;
@@ -52,6 +52,7 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
         let markers = markers.with_y_err_asymmetric(whiskers);
         plots.push(Plot::Scatter(markers.with_size(3.0 + 0.2 * behind)));
     }
+    plots.extend(lines.iter().enumerate().flat_map(|(index, line)| fitted(chart, &scale, index, line)));
     let layout = layout(chart, &scale, lines);
     let drawn = SvgBackend::new().render_scene(&render_multiple(plots, layout));
     Some(embed(&drawn, &chart.id))
@@ -107,6 +108,18 @@ fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot>
     let x = corners(line).map(|(x, _)| chart.x.place(x));
     let (low, high): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
     Some(Plot::Band(BandPlot::new(x, low, high).with_color(colour(index)).with_opacity(0.18)))
+}
+
+/// The curves of a line's model, thin enough to be told from what was measured.
+fn fitted(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Vec<Plot> {
+    let curves = line.fitted.iter().flat_map(|fitted| &fitted.curves);
+    let plot = |curve: &Curve| {
+        let points: Vec<(f64, f64)> =
+            curve.iter().map(|(x, figure)| (chart.x.place(*x), scale.place(*figure))).collect();
+        let line = LinePlot::new().with_data(points).with_color(colour(index));
+        Plot::Line(line.with_stroke_width(FITTED_WIDTH))
+    };
+    curves.map(plot).collect()
 }
 
 fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
@@ -235,7 +248,7 @@ mod tests {
             repetitions: 2,
         };
         let point = Point { x: 4096.0, y: Value::Estimate(estimate) };
-        let lines = [Line { label: String::new(), stroke: Stroke::Solid, points: vec![point] }];
+        let lines = [Line { label: String::new(), stroke: Stroke::Solid, points: vec![point], fitted: None }];
         let scale = Scale::of(YAxis::BytesPerSecond, &lines).unwrap();
         assert!(scale.low == 0.0 && scale.high < 2.0, "{}", scale.high);
         assert_eq!(scale.place(-8e9), 0.0);

@@ -1,7 +1,9 @@
 //! Cells into lines: those that differ only in what runs along the axis belong together.
 
-use super::{Line, Point, Stroke, Value};
+use super::{Fitted, Line, Point, Stroke, Value};
+use crate::report::ReportInput;
 use halfpower_analysis::CellSummary;
+use halfpower_analysis::models::{Load, Match};
 use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, NamedPersonality, Reach};
 
 /// A line of fewer points says less than its table.
@@ -93,17 +95,41 @@ impl Shape {
 }
 
 /// Lines along the request size; none when no line has enough points.
-pub(super) fn by_size(cells: &[&CellSummary], figure: fn(&CellSummary) -> Option<Estimate>) -> Option<Vec<Line>> {
-    lines(cells, Along::RequestSize, |cell| {
-        Some(Point { x: cell.workload.request_size.0 as f64, y: Value::Estimate(figure(cell)?) })
-    })
+pub(super) fn by_size(
+    cells: &[&CellSummary],
+    figure: fn(&CellSummary) -> Option<Estimate>,
+    fitted: impl Fn(&[u32]) -> Option<Fitted>,
+) -> Option<Vec<Line>> {
+    let point =
+        |cell: &CellSummary| Some(Point { x: cell.workload.request_size.0 as f64, y: Value::Estimate(figure(cell)?) });
+    lines(cells, Along::RequestSize, point, fitted)
 }
 
 /// Lines of the request rate along the depth; none when no line has enough points.
-pub(super) fn by_depth(cells: &[&CellSummary]) -> Option<Vec<Line>> {
-    lines(cells, Along::Depth, |cell| {
-        Some(Point { x: f64::from(cell.workload.depth), y: Value::Estimate(cell.requests_per_s) })
-    })
+pub(super) fn by_depth(cells: &[&CellSummary], fitted: impl Fn(&[u32]) -> Option<Fitted>) -> Option<Vec<Line>> {
+    let point =
+        |cell: &CellSummary| Some(Point { x: f64::from(cell.workload.depth), y: Value::Estimate(cell.requests_per_s) });
+    lines(cells, Along::Depth, point, fitted)
+}
+
+/// The line of fixed time and rate that describes cells of several sizes.
+pub(super) fn of_sizes(input: &ReportInput<'_>, cells: &[u32]) -> Option<Fitted> {
+    let models = input.analysis.models.service_times.iter().filter(|model| model.matches == Match::Good);
+    let model = models.into_iter().find(|model| is_all_of(&model.cells, cells))?;
+    Some(Fitted { law: model.law(), curves: model.curves.clone() })
+}
+
+/// The law of queues that describes cells of several depths.
+pub(super) fn of_depths(input: &ReportInput<'_>, cells: &[u32]) -> Option<Fitted> {
+    let models = input.analysis.models.concurrency.iter();
+    let mut models = models.filter(|model| model.load == Load::Depth && model.matches == Match::Good);
+    let model = models.find(|model| is_all_of(&model.cells, cells))?;
+    Some(Fitted { law: model.law.words(), curves: vec![model.curve.clone()] })
+}
+
+/// Whether a model is of just the cells of a line: beside others it would describe a part of it.
+fn is_all_of(of_model: &[u32], of_line: &[u32]) -> bool {
+    of_model.len() == of_line.len() && of_model.iter().all(|cell| of_line.contains(cell))
 }
 
 /// A cell whose samples all failed has no figure.
@@ -117,21 +143,33 @@ fn is_drawable(point: &Point) -> bool {
 
 /// Lines of the cells that have a point, in the order of the plan. A lone point beside real lines is kept: buffered
 /// requests at depth 1 beside direct ones at many depths.
-fn lines(cells: &[&CellSummary], along: Along, point: impl Fn(&CellSummary) -> Option<Point>) -> Option<Vec<Line>> {
+fn lines(
+    cells: &[&CellSummary],
+    along: Along,
+    point: impl Fn(&CellSummary) -> Option<Point>,
+    fitted: impl Fn(&[u32]) -> Option<Fitted>,
+) -> Option<Vec<Line>> {
     let mut of_lines: Vec<Shape> = Vec::new();
+    let mut numbers: Vec<Vec<u32>> = Vec::new();
     let mut lines: Vec<Line> = Vec::new();
     for (cell, own) in cells.iter().zip(shapes(cells, along)) {
         let Some(point) = point(cell).filter(is_drawable) else { continue };
         match of_lines.iter().position(|shape| *shape == own) {
-            Some(index) => lines[index].points.push(point),
+            Some(index) => {
+                lines[index].points.push(point);
+                numbers[index].push(cell.cell);
+            }
             None => {
                 of_lines.push(own);
-                lines.push(Line { label: String::new(), stroke: Stroke::of(cell), points: vec![point] });
+                numbers.push(vec![cell.cell]);
+                let (label, stroke) = (String::new(), Stroke::of(cell));
+                lines.push(Line { label, stroke, points: vec![point], fitted: None });
             }
         }
     }
-    for (line, own) in lines.iter_mut().zip(&of_lines) {
+    for ((line, own), numbers) in lines.iter_mut().zip(&of_lines).zip(&numbers) {
         line.label = own.label(&of_lines);
+        line.fitted = fitted(numbers);
         line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
     lines.iter().any(|line| line.points.len() >= POINTS_NEEDED).then_some(lines)

@@ -11,10 +11,11 @@ mod swatch;
 pub(super) use axis::{XAxis, YAxis};
 pub(super) use bars::{bars, bars_view_box};
 pub(super) use draw::{svg, view_box};
-pub(super) use swatch::{bar_legend, reference_swatch, swatch};
+pub(super) use swatch::{bar_legend, fitted_swatch, reference_swatch, swatch};
 
 use super::ReportInput;
 use halfpower_analysis::CellSummary;
+use halfpower_analysis::models::Curve;
 use halfpower_model::{
     Buffering, BytesPerSecond, Durability, Estimate, FindingCode, Operation, Pattern, Quantity, Reach,
 };
@@ -51,6 +52,17 @@ pub(super) struct Line {
     pub(super) stroke: Stroke,
     /// Its points, by `x`.
     pub(super) points: Vec<Point>,
+    /// The model that describes them, where one does.
+    pub(super) fitted: Option<Fitted>,
+}
+
+/// A model's curve beside what was measured.
+#[derive(Clone, Debug)]
+pub(super) struct Fitted {
+    /// The model, in words.
+    pub(super) law: &'static str,
+    /// Its pieces, in the units of the axes.
+    pub(super) curves: Vec<Curve>,
 }
 
 /// Strokes tell the use of the caches, so that a line is told apart without colour, or what its points have between them.
@@ -136,7 +148,7 @@ pub(super) fn charts(input: &ReportInput<'_>) -> (Vec<Chart>, Vec<&'static str>)
             "Throughput against request size: nothing was measured at three request sizes or more.",
         ),
         (
-            groups.iter().filter_map(rate).collect(),
+            groups.iter().filter_map(|group| rate(input, group)).collect(),
             "Requests per second against depth: no random workload was measured at three depths or more.",
         ),
         (
@@ -184,7 +196,7 @@ fn groups(cells: &[CellSummary]) -> Vec<Group<'_>> {
 
 fn throughput(input: &ReportInput<'_>, group: &Group<'_>) -> Option<Chart> {
     let name = group.name();
-    let lines = by_size(&group.cells, |cell| Some(cell.bytes_per_s))?;
+    let lines = by_size(&group.cells, |cell| Some(cell.bytes_per_s), |cells| lines::of_sizes(input, cells))?;
     let peak = input.findings(FindingCode::Peak).find(|finding| finding.subject.starts_with(&name));
     let peak = peak
         .and_then(|finding| finding.estimates.iter().find(|estimate| estimate.quantity == Quantity::BytesPerSecond));
@@ -206,13 +218,13 @@ fn processor_cost(group: &Group<'_>) -> Option<Chart> {
         point: "the mean processor time a MB of a workload, a lower bound,",
         x: XAxis::RequestSize,
         y: YAxis::ProcessorCost,
-        lines: by_size(&group.cells, |cell| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0))?,
+        lines: by_size(&group.cells, |cell| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0), |_| None)?,
         half_of_peak: None,
     })
 }
 
 /// Without what only reached memory, beside which the storage would be a flat line.
-fn rate(group: &Group<'_>) -> Option<Chart> {
+fn rate(input: &ReportInput<'_>, group: &Group<'_>) -> Option<Chart> {
     (group.pattern == Pattern::Random).then_some(())?;
     let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.reach == Reach::Storage).collect();
     Some(Chart {
@@ -221,7 +233,7 @@ fn rate(group: &Group<'_>) -> Option<Chart> {
         point: "the mean request rate of a workload",
         x: XAxis::Depth,
         y: YAxis::RequestsPerSecond,
-        lines: by_depth(&cells)?,
+        lines: by_depth(&cells, |cells| lines::of_depths(input, cells))?,
         half_of_peak: None,
     })
 }
@@ -236,7 +248,12 @@ fn latency(group: &Group<'_>) -> Option<Chart> {
     let lines: Vec<Line> = cells
         .iter()
         .zip(&shapes)
-        .map(|(cell, own)| Line { label: own.label(&shapes), stroke: Stroke::of(cell), points: percentiles(cell) })
+        .map(|(cell, own)| Line {
+            label: own.label(&shapes),
+            stroke: Stroke::of(cell),
+            points: percentiles(cell),
+            fitted: None,
+        })
         .filter(|line| line.points.len() >= lines::POINTS_NEEDED)
         .collect();
     (!lines.is_empty()).then(|| Chart {

@@ -21,6 +21,9 @@ const MARKERS: [MarkerShape; super::LINES_SHOWN] = [
 /// Of a reference line.
 pub(super) const REFERENCE_DASHES: &str = "3 4";
 
+/// Of a model's curve.
+pub(super) const FITTED_WIDTH: f64 = 0.9;
+
 /// Of the line across a bar.
 pub(super) const HALF_DASHES: &str = "2 2";
 
@@ -69,6 +72,14 @@ pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
         Stroke::Steps => line,
         Stroke::Solid | Stroke::Dashed | Stroke::Dotted => line + &mark,
     })
+}
+
+/// The picture of a model's curve beside the line with this place.
+pub(in crate::report) fn fitted_swatch(index: usize) -> String {
+    let colour = colour(index);
+    picture(&format!(
+        "<path d=\"M0 11C10 3 20 3 34 3\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{FITTED_WIDTH}\"/>"
+    ))
 }
 
 /// The picture of a reference line.

@@ -8,7 +8,7 @@ mod text;
 pub(crate) use page::{ComparisonInput, comparison_html};
 pub(crate) use text::comparison_text;
 
-use halfpower_analysis::comparison::{Change, Difference, Figure, Standing};
+use halfpower_analysis::comparison::{Change, Difference, Disagreement, Figure, Standing};
 use halfpower_model::units::significant;
 
 /// In a word.
@@ -35,6 +35,15 @@ fn basis(change: &Change) -> String {
         _ if change.standing == Standing::Undecided => "one sample".to_owned(),
         _ => format!("one sample, but more than {} times", significant(change.figure.plausible_noise())),
     }
+}
+
+/// Where ranks and means disagree, in words.
+fn disagreement(change: &Change) -> Option<&'static str> {
+    Some(match change.ranks?.disagreement? {
+        Disagreement::OnlyMeans => "the means differ, ranks do not show it: a few repetitions may decide",
+        Disagreement::OnlyRanks => "ranks differ, the means do not show it: a few repetitions far off may hide it",
+        Disagreement::Opposite => "ranks differ the other way: a few repetitions far off decide the means",
+    })
 }
 
 /// A difference as `before → after`.

@@ -1,6 +1,6 @@
 //! The comparison for a terminal.
 
-use super::{arrow, basis, signed, title, word};
+use super::{arrow, basis, disagreement, signed, title, word};
 use crate::report::wrap::{Page, Style};
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 
@@ -8,6 +8,9 @@ use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> String {
     let mut page = Page::new(width, colour);
     page.paragraph("", &[(Style::Strong, &comparison.sentence)]);
+    for warning in &comparison.warnings {
+        page.paragraph("", &[(Style::Plain, format!("Warning: {}; {}.", warning.message, warning.remedy))]);
+    }
     let differences = comparison.differences.iter().map(|difference| vec![difference.fact.clone(), arrow(difference)]);
     let differences: Vec<Vec<String>> = differences.collect();
     page.table(&["Measured on what differs", "before → after"], &differences);
@@ -35,7 +38,8 @@ fn row(cell: &ComparedCell, figure: Figure) -> Option<Vec<String>> {
     Some(vec![cell.name.clone(), change.before.to_string(), change.after.to_string(), changed(change)])
 }
 
-/// `+3.1 %, better (+1.2 to +5)`.
+/// `+3.1 %, better (+1.2 to +5)`, and what ranks say against it.
 fn changed(change: &Change) -> String {
-    format!("{} %, {} ({})", signed(change.ratio.value), word(change.standing), basis(change))
+    let doubt = disagreement(change).map(|words| format!("; {words}")).unwrap_or_default();
+    format!("{} %, {} ({}){doubt}", signed(change.ratio.value), word(change.standing), basis(change))
 }

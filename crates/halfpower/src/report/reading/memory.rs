@@ -38,7 +38,7 @@ fn bandwidth(speed: &MemorySpeed, threads: u32) -> Chart {
             Kernel::Read | Kernel::Write | Kernel::Copy | Kernel::Memcpy => Stroke::Solid,
         };
         let points = cells.map(|cell| point(cell.size_bytes.0 as f64, &cell.bytes_per_s, Quantity::BytesPerSecond));
-        Line { label: kernel.to_string(), stroke, points: points.collect() }
+        Line { label: kernel.to_string(), stroke, points: points.collect(), fitted: None }
     };
     let lines = Kernel::ALL.into_iter().map(line).filter(|line| !line.points.is_empty()).collect();
     Chart {
@@ -61,7 +61,7 @@ fn latency(speed: &MemorySpeed) -> Chart {
         point: "the median time of a load",
         x: XAxis::WorkingSet,
         y: YAxis::Latency,
-        lines: vec![Line { label: "random order, 1 thread".to_owned(), stroke: Stroke::Solid, points }],
+        lines: vec![Line { label: "random order, 1 thread".to_owned(), stroke: Stroke::Solid, points, fitted: None }],
         half_of_peak: None,
     }
 }

@@ -35,7 +35,8 @@ fn chart(zones: &Zones) -> Chart {
     let bands = zones.bands.iter().map(|band| edge(band.from_bytes.0, band));
     let bands = bands.chain(zones.bands.last().map(|band| edge(band.to_bytes.0, band))).collect();
     let lines = [("a read", Stroke::Points, probes), ("the bands", Stroke::Steps, bands)];
-    let line = |(label, stroke, points): (&str, _, Vec<Point>)| Line { label: label.to_owned(), stroke, points };
+    let line =
+        |(label, stroke, points): (&str, _, Vec<Point>)| Line { label: label.to_owned(), stroke, points, fitted: None };
     Chart {
         id: "throughput".to_owned(),
         title: "Throughput from the first byte to the last".to_owned(),

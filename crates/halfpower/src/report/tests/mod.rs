@@ -11,8 +11,10 @@ use super::{Analysed, html, summary};
 use crate::store::RunStatus;
 use crate::study::Study;
 use halfpower_analysis::BlockLayer;
+use halfpower_model::sample::Interval;
 use halfpower_model::{
-    BytesPerSecond, Channel, Estimate, Finding, FindingCode, Level, LevelName, Personality, Quantity, Reach,
+    BytesPerSecond, Channel, Estimate, Finding, FindingCode, Level, LevelName, Nanoseconds, Personality, Quantity,
+    Reach,
 };
 use stored::{PATH, fixed, run};
 
@@ -169,6 +171,39 @@ fn what_else_was_seen_has_a_line_each_and_the_rest_a_count() {
     let page = page(&analysed);
     markup::check_nesting(&page);
     assert!(page.contains("Dips") && page.contains("Caches"));
+}
+
+#[test]
+fn a_run_of_single_repetitions_is_headed_by_no_intervals() {
+    let several = run(&fixed());
+    assert!(
+        lines(&several, 200).contains("95 % intervals") && page(&several).contains("means with 95 % intervals over")
+    );
+    let mut analysed = run(&fixed());
+    let mut seen = Vec::new();
+    analysed.samples.retain(|stored| {
+        !seen.contains(&stored.cell) && stored.sample.is_complete() && {
+            seen.push(stored.cell);
+            true
+        }
+    });
+    let place = analysed.samples.iter().position(|stored| stored.cell == 1).unwrap();
+    let sample = &mut analysed.samples[place].sample;
+    sample.workload.interval = Nanoseconds(10_000_000);
+    let interval = |index: u32| Interval {
+        at_s: f64::from(index) / 100.0,
+        requests: 1,
+        bytes: 1_000_000 + u64::from(index * 7919 % 101) * 1000,
+        latency_p50_ns: None,
+        latency_p99_ns: None,
+    };
+    sample.intervals = (1..=200).map(interval).collect();
+    let analysed = analysed.again();
+    let (summary, page) = (lines(&analysed, 200), page(&analysed));
+    assert!(!summary.contains("95 %") && summary.contains("no interval of a workload"), "{summary}");
+    assert!(!page.contains("means with 95 % intervals over") && page.contains("No workload has"));
+    assert_eq!(page.matches("% within the run)").count(), 1, "of the one that has intervals enough");
+    markup::check_nesting(&page);
 }
 
 #[test]

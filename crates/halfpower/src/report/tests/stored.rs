@@ -150,7 +150,7 @@ fn sample(workload: Workload, environment: &Environment, noise: &mut Random) -> 
     let reads = workload.operation.reads();
     let of = |wanted: bool| wanted.then(|| histogram.clone());
     Sample {
-        program: program(),
+        program: program().into(),
         started_at: "2026-03-01T12:34:56Z".parse().unwrap(),
         elapsed_s: ELAPSED_S,
         read: reads.then(|| total.clone()),

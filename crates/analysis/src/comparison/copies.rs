@@ -1,0 +1,40 @@
+//! The same measurement under two numbers: a file imported twice, or an export taken back. Its samples are no more than it
+//! has: counted twice they would make any interval narrower than it is.
+
+use halfpower_model::Sample;
+
+/// Whether two runs hold the same samples, whatever was written beside what was measured: notes, warnings, where a sample
+/// was read from.
+///
+/// Every sample must have its equal at the same place: a single figure, rounded, may well come twice.
+pub fn are_copies(one: &[&Sample], other: &[&Sample]) -> bool {
+    let is_same = |(one, other): (&&Sample, &&Sample)| {
+        (one.started_at, one.elapsed_s, one.flush_s) == (other.started_at, other.elapsed_s, other.flush_s)
+            && (&one.total, &one.read, &one.write) == (&other.total, &other.read, &other.write)
+            && (&one.workload, &one.cpu) == (&other.workload, &other.cpu)
+            && one.latency_histogram == other.latency_histogram
+    };
+    !one.is_empty() && one.len() == other.len() && one.iter().zip(other).all(is_same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Run, around, read};
+
+    #[test]
+    fn a_run_is_told_from_its_copy_and_from_its_like() {
+        let mut run = Run::default();
+        run.add(read(4), &around(1e9));
+        let samples: Vec<Sample> = run.observed().iter().map(|observed| observed.sample.clone()).collect();
+        let all: Vec<&Sample> = samples.iter().collect();
+        let mut noted = samples.clone();
+        noted[0].note = Some("imported again".to_owned());
+        assert!(are_copies(&all, &noted.iter().collect::<Vec<_>>()));
+        assert!(!are_copies(&all, &all[1..]), "a part of it");
+        assert!(!are_copies(&[], &[]), "nothing was measured");
+        let mut other = samples.clone();
+        other.last_mut().unwrap().elapsed_s += 1e-9;
+        assert!(!are_copies(&all, &other.iter().collect::<Vec<_>>()));
+    }
+}

@@ -1,0 +1,231 @@
+//! The course of one sample: its rate interval by interval, whether its beginning is a warm-up, and how exactly it tells its
+//! own mean.
+//!
+//! A *warm-up* is a beginning that MSER-5 leaves out and without which the mean differs by more than does not matter
+//! ([`Margin::THROUGHPUT`]), and surely: the interval of what follows, by batch means, lies wholly beyond that. What a
+//! workload's own warm-up leaves out is in no interval and so is not told again. Rates that change in other ways (bursts,
+//! throttling, up and down) are no warm-up: `findings::drift` tells them. Nor is a sample judged whose flush counts: its figure is not
+//! the mean of its intervals.
+//!
+//! *Within the run* is by batch means too, and of this run alone: another may find another level, so no verdict rests on it.
+//! Sources: see [`warm_up`], [`series_mean`] and [`effective_size`].
+
+use crate::findings::changes_otherwise;
+use crate::statistics::{Contrast, Margin, Verdict, effective_size, mean, series_mean, warm_up};
+use halfpower_model::sample::{Interval, Warning};
+use halfpower_model::units::significant;
+use halfpower_model::{Estimate, Nanoseconds, Quantity, Sample};
+use serde::Serialize;
+
+/// How exactly a sample tells the mean of its own run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WithinRun {
+    /// The mean rate of its intervals; its interval is within the run, not between runs.
+    pub mean: Estimate,
+    /// How many intervals there are.
+    pub intervals: usize,
+    /// How many independent ones they are worth.
+    pub independent: f64,
+}
+
+/// A beginning that should not count.
+pub(crate) struct WarmUp {
+    /// From the start of the measured part.
+    end_s: f64,
+    /// What follows over all of it.
+    rest: Estimate,
+}
+
+/// The start of each full interval, in seconds, and how much of something went by in it, a second.
+pub(crate) fn rates(sample: &Sample, amount: fn(&Interval) -> u64) -> Vec<(f64, f64)> {
+    let spacing_s = sample.workload.interval.seconds();
+    let mut from_s = 0.0;
+    let mut rates = Vec::new();
+    for interval in &sample.intervals {
+        let length_s = interval.at_s - from_s;
+        // The last one is cut short where the sample ends.
+        if length_s > 0.5 * spacing_s && length_s > 0.0 {
+            rates.push((from_s, amount(interval) as f64 / length_s));
+        }
+        from_s = interval.at_s;
+    }
+    rates
+}
+
+/// Bytes a second, or requests where none has bytes; nothing where the figure is not the mean of its intervals.
+fn course(sample: &Sample) -> Option<(Quantity, Vec<(f64, f64)>)> {
+    if !sample.is_complete() || sample.flush_s.is_some() {
+        return None;
+    }
+    let has_bytes = sample.intervals.iter().any(|interval| interval.bytes > 0);
+    Some(if has_bytes {
+        (Quantity::BytesPerSecond, rates(sample, |interval| interval.bytes))
+    } else {
+        (Quantity::RequestsPerSecond, rates(sample, |interval| interval.requests))
+    })
+}
+
+/// The warm-up of a sample, where it has one that matters.
+pub(crate) fn warm_up_of(sample: &Sample) -> Option<WarmUp> {
+    let (quantity, course) = course(sample)?;
+    let rates: Vec<f64> = course.iter().map(|(_, rate)| *rate).collect();
+    let end = warm_up(&rates).filter(|end| *end > 0)?;
+    let whole = mean(&rates).filter(|whole| *whole > 0.0)?;
+    let rest = series_mean(quantity, &rates[end..])?;
+    let over = |rate: f64| rate / whole;
+    let rest = Estimate {
+        quantity: Quantity::Ratio,
+        value: over(rest.value),
+        low: rest.low.map(over),
+        high: rest.high.map(over),
+        ..rest
+    };
+    let verdict = Contrast { ratio: rest, margin: Margin::THROUGHPUT, p_value: None }.verdict();
+    let matters = matches!(verdict, Verdict::Higher | Verdict::Lower) && !changes_otherwise(sample);
+    matters.then(|| WarmUp { end_s: course[end].0, rest })
+}
+
+/// Says so of a sample that has one.
+pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+    let WarmUp { end_s, rest } = warm_up_of(sample)?;
+    let time = |seconds: f64| Nanoseconds::from_seconds((seconds * 100.0).ceil() / 100.0);
+    let left_out = sample.workload.warmup.seconds();
+    let after = if left_out > 0.0 { " after what was left out" } else { "" };
+    // Of another program the option is not known here.
+    let remedy = match sample.origin {
+        None => format!("leave them out with --warmup {} (`warmup` in a study)", time(left_out + end_s).exactly()),
+        Some(_) => format!("measure again and leave out the first {}", time(left_out + end_s)),
+    };
+    Some(Warning::new(
+        "warm_up",
+        format!("the first {}{after} are a warm-up: without them the throughput is {rest} of the figure", time(end_s)),
+        remedy,
+    ))
+}
+
+/// How exactly a sample tells the mean of its own run; none with too few intervals, or where it did not settle.
+pub fn within_run(sample: &Sample) -> Option<WithinRun> {
+    let (quantity, course) = course(sample)?;
+    let rates: Vec<f64> = course.into_iter().map(|(_, rate)| rate).collect();
+    warm_up(&rates)?;
+    let mean = series_mean(quantity, &rates).filter(|mean| mean.relative_half_width().is_some())?;
+    warm_up_of(sample).is_none().then(|| WithinRun {
+        mean,
+        intervals: rates.len(),
+        independent: effective_size(&rates),
+    })
+}
+
+impl WithinRun {
+    /// `± 2.1 %`, of the mean.
+    pub fn half_width(&self) -> String {
+        let share = self.mean.relative_half_width().unwrap_or(0.0);
+        format!("± {} %", significant((share * 1000.0).ceil().max(1.0) / 10.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Normal, Run, read};
+
+    /// A sample with these megabytes in each hundredth of a second, and 2 % of noise that leans on the interval before.
+    fn sample(seed: u64, megabytes: impl Iterator<Item = f64>) -> Sample {
+        let mut normal = Normal::new(seed);
+        let mut noise = 0.0;
+        let mut sample = crate::support::sample(read(64), 1e9);
+        sample.workload.interval = Nanoseconds(10_000_000);
+        let interval = |(index, level): (u32, f64)| {
+            noise = 0.5 * noise + 0.02 * normal.draw();
+            let bytes = (level * (1.0 + noise) * 1e6) as u64;
+            Interval {
+                at_s: f64::from(index + 1) / 100.0,
+                requests: 1,
+                bytes,
+                latency_p50_ns: None,
+                latency_p99_ns: None,
+            }
+        };
+        sample.intervals = (0..).zip(megabytes).map(interval).collect();
+        sample
+    }
+
+    /// Approaches a level from a share of it.
+    fn approach(first: f64, intervals: u32) -> impl Iterator<Item = f64> {
+        (0..intervals).map(move |index| 10.0 * (1.0 - (1.0 - first) * (-f64::from(index) / 30.0).exp()))
+    }
+
+    fn levels(levels: &[(usize, f64)]) -> Sample {
+        sample(3, levels.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count)))
+    }
+
+    #[test]
+    fn an_approach_is_a_warm_up_and_told_with_what_it_changes() {
+        // The mean of the approach is 1 - 0.7 × 30 / 500 of the level: what follows is 1.04 of the figure.
+        let slow = sample(1, approach(0.3, 500));
+        let told = doubt(&slow).unwrap();
+        assert_eq!(told.code, "warm_up");
+        assert!(
+            told.message.contains("are a warm-up: without them the throughput is 1.04 times ["),
+            "{}",
+            told.message
+        );
+        let rest = warm_up_of(&slow).unwrap().rest;
+        assert!(rest.low.unwrap() > 1.02 && rest.high.unwrap() < 1.07, "{rest:?}");
+        assert!(told.remedy.starts_with("leave them out with --warmup "), "{}", told.remedy);
+        let fast = doubt(&levels(&[(150, 10.9), (250, 10.0)])).unwrap();
+        assert!(fast.message.contains("the throughput is 96."), "a beginning that is too fast: {}", fast.message);
+    }
+
+    #[test]
+    fn the_remedy_has_what_is_left_out_already() {
+        let mut slow = sample(1, approach(0.3, 500));
+        let end_s = warm_up_of(&slow).unwrap().end_s;
+        slow.workload.warmup = Nanoseconds(3_000_000_000);
+        let told = doubt(&slow).unwrap();
+        let time = Nanoseconds::from_seconds((end_s * 100.0 + 300.0).ceil() / 100.0).exactly();
+        assert!(told.message.contains("after what was left out") && told.remedy.contains(&time), "{told:?}");
+        slow.origin = Some(Box::default());
+        assert!(!doubt(&slow).unwrap().remedy.contains("--warmup"), "of another program");
+    }
+
+    #[test]
+    fn steady_samples_and_what_does_not_matter_have_none() {
+        let told = (0..300).filter(|seed| doubt(&sample(*seed, std::iter::repeat_n(10.0, 400))).is_some()).count();
+        assert!(told <= 3, "{told} of 300 steady samples");
+        assert!(doubt(&sample(1, approach(0.9, 500))).is_none(), "half a percent");
+        assert!(doubt(&sample(1, approach(0.3, 99))).is_none(), "too few intervals");
+        let mut flushed = sample(1, approach(0.3, 500));
+        flushed.flush_s = Some(0.1);
+        assert!(doubt(&flushed).is_none() && within_run(&flushed).is_none(), "its figure is of other time");
+    }
+
+    #[test]
+    fn what_drift_tells_is_no_warm_up_and_a_rise_that_settles_is_no_drift() {
+        let told = |sample: Sample| {
+            let mut run = Run::default();
+            run.add(read(64), &[1e9]);
+            run.samples[0].sample = sample;
+            let analysis = crate::analyse(&run.observed());
+            let drifts = analysis.findings.iter().filter(|finding| finding.code == halfpower_model::FindingCode::Drift);
+            let warm_ups = analysis.warnings.iter().filter(|(warning, _)| warning.code == "warm_up");
+            (warm_ups.count(), drifts.count())
+        };
+        assert_eq!(told(levels(&[(100, 10.0), (400, 20.0)])), (1, 0), "a rise that settles");
+        assert_eq!(told(levels(&[(150, 30.0), (350, 10.0)])), (0, 1), "burst credit");
+        assert_eq!(told(levels(&[(350, 10.0), (150, 20.0)])), (0, 1), "still changing in the second half");
+        assert_eq!(told(levels(&[(500, 10.0)])), (0, 0));
+    }
+
+    #[test]
+    fn a_run_tells_how_exact_it_is_within_itself() {
+        let steady = sample(5, std::iter::repeat_n(10.0, 400));
+        let within = within_run(&steady).unwrap();
+        let half = within.mean.relative_half_width().unwrap();
+        // Noise of 0.02 / (1 - 0.5) over √400 is 0.2 %; t of four degrees of freedom is 2.8 times that.
+        assert!((0.001..0.02).contains(&half) && within.intervals == 400, "{within:?}");
+        assert!((60.0..300.0).contains(&within.independent), "a third of 400: {within:?}");
+        assert!(within_run(&sample(5, std::iter::repeat_n(10.0, 99))).is_none(), "too few");
+        assert!(within_run(&sample(1, approach(0.3, 500))).is_none(), "the beginning is a warm-up");
+    }
+}
