@@ -167,6 +167,17 @@ pub struct FileCache {
     pub scan_ns: u64,
     /// What a write of part of a page or frame reads first.
     pub fill: Fill,
+    /// Reads that it does badly; none: none.
+    pub slow_reads: Option<SlowReads>,
+}
+
+/// Reads of more than so many bytes are not read ahead, and each of their pieces waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowReads {
+    /// The longest that are not concerned.
+    pub above: Bytes,
+    /// How long.
+    pub wait_ns: u64,
 }
 
 /// What a write into the cache reads first.

@@ -51,7 +51,8 @@ impl System<'_> {
         let machine = self.machine;
         let target = open.volume as usize;
         let direction = super::direction(open.asked.kind);
-        let most = machine.system.split.map_or(u64::MAX, |split| split.0);
+        let split = machine.system.split.filter(|_| !self.is_raw);
+        let most = split.map_or(u64::MAX, |split| split.0);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
         let mut portions = 0;
         while left > 0 {
