@@ -80,7 +80,7 @@ impl System<'_> {
         let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
         let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
         let paging_ns = self.cache.as_ref().map_or(0, |cache| cache.paging_ns());
-        ((cost.ns(bytes) + driver.ns(bytes) + paging_ns) as f64 * share).round() as u64
+        ((cost.ns(bytes) + driver.ns(bytes) + paging_ns) as f64 * share + 0.5) as u64
     }
 
     /// Its bytes are where they should be: the processor sees to the rest.
