@@ -92,7 +92,7 @@ impl Part {
                     Direction::Read => controller.read_ns_per_byte,
                     Direction::Write => controller.write_ns_per_byte,
                 };
-                (bytes as f64 * per_byte).round() as u64
+                (bytes as f64 * per_byte + 0.5) as u64
             }
         }
     }
@@ -167,6 +167,17 @@ pub struct FileCache {
     pub scan_ns: u64,
     /// What a write of part of a page or frame reads first.
     pub fill: Fill,
+    /// Reads that it does badly; none: none.
+    pub slow_reads: Option<SlowReads>,
+}
+
+/// Reads of more than so many bytes are not read ahead, and each of their pieces waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowReads {
+    /// The longest that are not concerned.
+    pub above: Bytes,
+    /// How long.
+    pub wait_ns: u64,
 }
 
 /// What a write into the cache reads first.
@@ -195,7 +206,7 @@ pub struct Cost {
 impl Cost {
     /// Nanoseconds for a request of so many bytes.
     pub fn ns(self, bytes: u64) -> u64 {
-        ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0).round() as u64
+        ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0 + 0.5) as u64
     }
 }
 

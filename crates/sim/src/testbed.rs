@@ -43,9 +43,12 @@ fn environment(machine: &Machine, path: &str) -> Environment {
     let name = |number: usize| if targets == 1 { path.to_owned() } else { format!("{path}#{}", number + 1) };
     let mut all = machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.name));
     let target = all.next().unwrap_or_else(|| facts(path.to_owned(), ""));
-    let can = [Personality::Sync, Personality::IoUring];
+    let can = [Personality::Sync, Personality::IoUring, Personality::Sg];
     let unavailable = |personality| {
-        (!can.contains(&personality)).then(|| "a simulated machine takes sync, or io_uring for deep queues".to_owned())
+        (!can.contains(&personality)).then(|| {
+            "a simulated machine takes sync, io_uring for deep queues, or sg for commands straight to its disks"
+                .to_owned()
+        })
     };
     Environment {
         host: machine.name.clone(),
@@ -106,7 +109,7 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
             !plain || workload.operation.only().is_none() && workload.operation.has(halfpower_model::RequestKind::Trim),
             "trims and flushes; use reads and writes",
         ),
-        (workload.arrivals != Arrivals::Closed || workload.rate.is_some(), "arrivals at a rate; leave --rate out"),
+        (workload.arrivals != Arrivals::Closed, "arrivals whether anybody is free or not; leave --arrivals out"),
         (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
         (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
         (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),

@@ -35,7 +35,7 @@ fn what_there_is_not_is_told() {
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
-    refused(&[ATLAS, "--rate=100/s"], 1, "leave --rate out");
+    refused(&[ATLAS, "--rate=100/s", "--arrivals=poisson"], 1, "leave --arrivals out");
 }
 
 #[test]
@@ -68,4 +68,37 @@ fn machines_are_held_against_what_was_published() {
         text.stdout
     );
     assert_refusal(&lab.run(["sim", "validate", "--only", "atlas.upper"]), 2, "no published figure is called", "atlas");
+}
+
+#[test]
+fn the_analysis_finds_what_requests_cost_the_processor() {
+    let lab = Lab::new();
+    let sweep = |operation: &str, durability: &str| {
+        format!(
+            "[[sweep]]\nname = \"{operation}\"\noperation = \"{operation}\"\nbuffering = [\"direct\", \"buffered\"]\n\
+             request_size = {{ from = \"4KiB\", to = \"256KiB\", factor = 4 }}\ndurability = \"{durability}\"\nbytes = \"16MiB\"\n"
+        )
+    };
+    let trial = "name = \"sizes\"\n[trial]\nrepetitions = { min = 5, max = 5 }\n";
+    let study = format!("{trial}{}{}", sweep("read", "none"), sweep("write", "flush_at_end"));
+    lab.write("sizes.toml", study.as_bytes());
+    let run = ["study", "run", "sizes.toml", "--target", ATLAS, "--size=1GiB", "--no-report", "--json"];
+    let document = lab.json(run);
+    let findings = document["analysis"]["findings"].as_array().unwrap();
+    // What the machine's file says of direct requests; of buffered ones in all, with what the cache asks of the disk itself.
+    for (subject, fixed, marginal) in [
+        ("sequential read, 1 deep, direct", 32.0, 0.25),
+        ("sequential read, 1 deep, buffered", 12.0, 6.0),
+        ("sequential write, 1 deep, direct", 32.0, 0.25),
+        ("sequential write, 1 deep, buffered", 12.0, 7.0),
+    ] {
+        let is_it = |finding: &&serde_json::Value| {
+            finding["code"] == "processor_cost" && finding["subject"].as_str().unwrap().starts_with(subject)
+        };
+        let finding = findings.iter().find(is_it).unwrap_or_else(|| panic!("{subject}"));
+        for (index, expected) in [fixed, marginal].into_iter().enumerate() {
+            let found = finding["estimates"][index]["value"].as_f64().unwrap();
+            assert!((found / expected - 1.0).abs() < 0.05, "{subject}: {found} of {expected}");
+        }
+    }
 }

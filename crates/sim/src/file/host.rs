@@ -1,7 +1,7 @@
 //! The keys of processors and of the operating system.
 
 use super::Said;
-use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem};
+use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads};
 use halfpower_model::{Bytes, Nanoseconds};
 use serde::Deserialize;
 use std::str::FromStr;
@@ -56,6 +56,17 @@ pub(super) struct CacheKeys {
     pub(super) scan: Said<Nanoseconds>,
     /// page or frame: what a write of a part of it reads first.
     pub(super) fill: Said<Fill>,
+    /// Reads of more than so many bytes are not read ahead, and each of their pieces waits; none: there are none such.
+    pub(super) slow_reads: Option<SlowReadsKeys>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SlowReadsKeys {
+    /// The longest that are not concerned.
+    pub(super) above: Said<Bytes>,
+    /// How long each piece of 64 KiB waits.
+    pub(super) wait: Said<Nanoseconds>,
 }
 
 impl FromStr for Growth {
@@ -101,6 +112,7 @@ impl CacheKeys {
             dirty_limit: part(self.dirty_share),
             scan_ns: self.scan.0.0,
             fill: self.fill.0,
+            slow_reads: self.slow_reads.map(|keys| SlowReads { above: keys.above.0, wait_ns: keys.wait.0.0 }),
         }
     }
 }

@@ -11,6 +11,14 @@ impl System<'_> {
             || limits.bytes.is_some_and(|most| self.issued_bytes >= most.0)
     }
 
+    /// When the rate lets a worker that has room for a request issue it: none of its requests is left out.
+    pub(super) fn may_go_ns(&mut self, worker: u32) -> u64 {
+        let Some((pace, next_ns)) = &mut self.paces[worker as usize] else { return self.now_ns };
+        let at_ns = self.now_ns.max(*next_ns);
+        *next_ns += pace.gap_ns(self.workload.request_size.0 as u32) as u64;
+        at_ns
+    }
+
     pub(super) fn issue(&mut self, worker: u32) {
         if self.is_over() || self.holds(worker) {
             return;
@@ -63,13 +71,16 @@ impl System<'_> {
         }
     }
 
-    /// A share of the processor time that a request of the disks takes.
+    /// A share of the processor time that a request of the disks takes. Commands straight to a disk pass the system by.
     pub(super) fn cost_ns(&self, asked: &Request, share: f64) -> u64 {
+        if self.is_raw {
+            return 0;
+        }
         let system = &self.machine.system;
         let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
         let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
         let paging_ns = self.cache.as_ref().map_or(0, |cache| cache.paging_ns());
-        ((cost.ns(bytes) + driver.ns(bytes) + paging_ns) as f64 * share).round() as u64
+        ((cost.ns(bytes) + driver.ns(bytes) + paging_ns) as f64 * share + 0.5) as u64
     }
 
     /// Its bytes are where they should be: the processor sees to the rest.
@@ -108,6 +119,9 @@ impl System<'_> {
             let (requests, bytes) = &mut self.outcome.intervals[interval];
             (*requests, *bytes) = (*requests + 1, *bytes + u64::from(asked.length));
         }
-        self.issue(worker);
+        match self.may_go_ns(worker) {
+            at_ns if at_ns > self.now_ns => self.at(at_ns, Event::Issue { worker }),
+            _ => self.issue(worker),
+        }
     }
 }

@@ -31,7 +31,8 @@ use crate::station::Station;
 use file_cache::Cache;
 use flush::Flushes;
 use growth::Growth;
-use halfpower_model::{Cancel, Histogram, Request, RequestKind, RequestStream, Sharing, Workload};
+use halfpower_model::arrivals::ArrivalStream;
+use halfpower_model::{Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Sharing, Workload};
 use outcome::Marks;
 pub use outcome::Outcome;
 use path::{Moving, Portioned, Seen, Stream};
@@ -118,8 +119,12 @@ struct System<'a> {
     portions: Slots<Portioned>,
     pieces: Slots<Moving>,
     streams: Vec<RequestStream<'a>>,
+    /// What holds each worker back, where something does, and when its next request may go.
+    paces: Vec<Option<(ArrivalStream, u64)>>,
     /// When each worker has issued what it was at.
     worker_free_ns: Vec<u64>,
+    /// Whether the program's commands go straight to the disks.
+    is_raw: bool,
     /// The file cache, if requests go through it.
     cache: Option<Cache>,
     /// The files, if they grow.
@@ -173,7 +178,8 @@ pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
     let mut system = System::new(machine, workload, &cursors);
     for worker in 0..workload.workers {
         for _ in 0..workload.depth {
-            system.at(0, Event::Issue { worker });
+            let at_ns = system.may_go_ns(worker);
+            system.at(at_ns, Event::Issue { worker });
         }
     }
     let mut until_look = EVENTS_BETWEEN_LOOKS;
@@ -228,7 +234,9 @@ impl<'a> System<'a> {
             portions: Slots::default(),
             pieces: Slots::default(),
             streams: (0..workload.workers).map(stream).collect(),
+            paces: (0..workload.workers).map(|worker| ArrivalStream::new(workload, worker).map(first)).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
+            is_raw: workload.personality == Personality::Sg,
             cache: Cache::of(machine, workload),
             growth: Growth::of(machine, workload),
             flushes: Flushes::of(workload),
@@ -275,6 +283,12 @@ impl<'a> System<'a> {
             Event::Complete { request } => self.complete(request),
         }
     }
+}
+
+/// With when its first request may go.
+fn first(pace: ArrivalStream) -> (ArrivalStream, u64) {
+    let at_ns = pace.next_ns();
+    (pace, at_ns)
 }
 
 /// Which way the bytes go; whatever moves none is taken for a read of none.

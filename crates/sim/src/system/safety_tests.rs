@@ -18,6 +18,7 @@ fn one_disk() -> Machine {
         dirty_limit: Bytes(32 << 20),
         scan_ns: 1_000_000_000,
         fill: Fill::Page,
+        slow_reads: None,
     });
     machine
 }

@@ -7,7 +7,8 @@ use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::machine::{AttachedDisk, Cost, Device, Growth, Made, OperatingSystem, Part};
 use crate::volume::Volume;
-use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Pattern};
+use halfpower_model::workload::Rate;
+use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Pattern, Personality};
 use std::sync::Arc;
 
 pub(super) fn bus(name: &str, bytes_per_s: f64) -> Part {
@@ -141,4 +142,19 @@ fn limits_by_requests_and_bytes_are_exact() {
     assert_eq!(requests(&run(&machine, &limited(Some(1000), None), &Cancel::default())), 1000);
     let outcome = run(&machine, &limited(None, Some(Bytes(8192 * 77))), &Cancel::default());
     assert_eq!((requests(&outcome), outcome.bytes), (77, [8192 * 77, 0]));
+}
+
+#[test]
+fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    let paced = |personality| Workload {
+        rate: Some(Rate::Requests(20)),
+        personality,
+        ..workload(Pattern::Sequential, 262_144, 1, &machine)
+    };
+    let measured = |personality| run(&machine, &paced(personality), &Cancel::default());
+    let (whole, straight) = (measured(Personality::Sync), measured(Personality::Sg));
+    assert_eq!((requests(&whole), requests(&straight)), (400, 400), "20 a second for 20 seconds");
+    assert_eq!((whole.device[0].0, straight.device[0].0), (1600, 400), "nobody cuts a command");
+    assert!(whole.processor_ns > 0 && straight.processor_ns == 0);
 }

@@ -112,7 +112,8 @@ impl Cache {
         let end = asked.offset + u64::from(asked.length);
         let continues = stream.end == asked.offset && asked.offset > 0;
         stream.end = end;
-        if asked.kind == RequestKind::Read && continues {
+        let is_slow = self.model.slow_reads.is_some_and(|slow| u64::from(asked.length) > slow.above.0);
+        if asked.kind == RequestKind::Read && continues && !is_slow {
             stream.ahead = stream.ahead.max(end);
             stream.ahead_end =
                 (end.next_multiple_of(FRAME) + u64::from(asked.length).next_multiple_of(FRAME)).min(size);
@@ -182,14 +183,17 @@ impl System<'_> {
                 if is_stream {
                     run.bytes.end = run.bytes.start / FRAME * FRAME + FRAME;
                 }
-                return self.page(Origin::PageIn, RequestKind::Read, &run);
+                let length = u64::from(self.requests.all[request as usize].asked.length);
+                let wait_ns =
+                    cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait_ns);
+                return self.page(Origin::PageIn, RequestKind::Read, &run, wait_ns);
             }
             // A write has brought what it lacked.
             reader.waiting.pop_front();
             self.proceed(request, worker);
         }
         if let Some(run) = self.ahead(volume) {
-            self.page(Origin::PageIn, RequestKind::Read, &run);
+            self.page(Origin::PageIn, RequestKind::Read, &run, 0);
         }
     }
 
@@ -205,8 +209,8 @@ impl System<'_> {
         })
     }
 
-    /// Asks the disks for the cache.
-    fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run) {
+    /// Asks the disks for the cache, after a wait.
+    fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run, wait_ns: u64) {
         let end = run.bytes.end.min(self.size());
         let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
         let open = Open { origin, volume: run.volume, asked, issued_ns: self.now_ns, portions_left: 0 };
@@ -216,7 +220,7 @@ impl System<'_> {
         let spent_ns = self.cost_ns(&open.asked, 1.0 - self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
         let request = self.requests.put(open);
-        self.at(done_ns, Event::Dispatch { request });
+        self.at(done_ns + wait_ns, Event::Dispatch { request });
     }
 
     pub(super) fn paged_in(&mut self, volume: u32, asked: &Request) {
@@ -288,7 +292,7 @@ impl System<'_> {
         }
         if let Some(run) = run {
             cache.writing = Some(run.clone());
-            return self.page(Origin::PageOut, RequestKind::Write, &run);
+            return self.page(Origin::PageOut, RequestKind::Write, &run, 0);
         }
         if !cache.pages.is_clean() && cache.awake_ns != Some(cache.scan_ns) {
             let scan_ns = cache.scan_ns;

@@ -207,6 +207,7 @@ mod tests {
             dirty_limit: Bytes(dirty_limit),
             scan_ns: 0,
             fill: Fill::Page,
+            slow_reads: None,
         })
     }
 

@@ -19,6 +19,7 @@ fn cache(fill: Fill) -> FileCache {
         dirty_limit: Bytes(16 << 20),
         scan_ns: 1_000_000_000,
         fill,
+        slow_reads: None,
     }
 }
 
