@@ -4,10 +4,11 @@ use super::{Attribution, Owner, Sureness, attribute};
 use crate::support::{buffered, deep, flushed, random, read, sample, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
-use halfpower_model::sample::{Block, Direction, Dirty, Latency, SystemAccount, Totals};
+use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals};
 use halfpower_model::{
     Bytes, BytesPerSecond, CachePolicy, Channel, Level, LevelName, Personality, Rate, Sample, TargetKind, Workload,
 };
+use std::collections::BTreeMap;
 
 /// A sample of 100 MB/s on a machine with plenty to spare: the program and the processor are idle, the device is not.
 fn clean(workload: Workload) -> Sample {
@@ -104,6 +105,15 @@ fn a_full_processor_and_a_crowded_one_are_named() {
         brief,
         "the processor: the workers were ready 55 % of their time without having one, pinned to 1: others had it"
     );
+    // Many requests at once: they sleep while the device does all of them, and then wait for the processor again.
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.05, Some(0.75));
+    assert_eq!(named(&sample), None, "the device had something to do 70 % of the time");
+    sample.block.as_mut().unwrap().busy_fraction = 0.3;
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
+    assert!(of(&sample).reason.ends_with("others had it, and the device had something to do 30 %"));
+    sample.cpu.waited_s = Some(0.45);
+    assert_eq!(named(&sample), None, "it slept half of the time");
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
     sample.instrument.obtained = vec!["iopoll".to_owned()].into();
     assert_eq!(named(&sample), None, "who polls always uses one");
     sample.workload.workers = 2;
@@ -303,4 +313,27 @@ fn a_device_that_is_always_at_work_is_likely() {
     sample.workload.depth = 1;
     sample.workload.request_size = Bytes(1 << 20);
     assert_eq!(named(&sample), None);
+}
+
+#[test]
+fn a_simulated_machine_tells_which_part_is_full() {
+    let with = |parts: &[(&str, PartKind, f64)]| {
+        let part = |(name, kind, busy): &(&str, PartKind, f64)| Part {
+            name: (*name).to_owned(),
+            kind: *kind,
+            busy: *busy,
+            phases: BTreeMap::new(),
+        };
+        of(&Sample { parts: parts.iter().map(part).collect(), ..deep_reads() })
+    };
+    let (bus, disk) = (PartKind::Bus, PartKind::Device);
+    let found = with(&[("pci", bus, 0.97), ("atlas 1", disk, 0.99), ("atlas 2", disk, 0.61)]);
+    assert_eq!((found.owner, found.sureness), (Some(Owner::Bus), Some(Sureness::Sure)));
+    assert_eq!(found.reason, "pci was busy 97 % of the time; the next, atlas, 80 %");
+    let kinds = [PartKind::Processor, bus, PartKind::Controller, disk];
+    let owners = kinds.map(|kind| with(&[("x", kind, 0.95)]).owner);
+    assert_eq!(owners, [Owner::Processor, Owner::Bus, Owner::Controller, Owner::Device].map(Some));
+    let found = with(&[("pci", bus, 0.6), ("atlas 1", disk, 0.85)]);
+    let idle = "every part by itself (the busiest, atlas, 85 % of the time)";
+    assert!(found.owner.is_none() && found.ruled_out.iter().any(|reason| reason == idle), "{found:?}");
 }
