@@ -68,7 +68,7 @@ impl Bus {
             Direction::Read => self.read_ns_per_byte,
             Direction::Write => self.write_ns_per_byte,
         };
-        (bytes as f64 * per_byte).round() as u64
+        (bytes as f64 * per_byte + 0.5) as u64
     }
 }
 

@@ -92,7 +92,7 @@ impl Part {
                     Direction::Read => controller.read_ns_per_byte,
                     Direction::Write => controller.write_ns_per_byte,
                 };
-                (bytes as f64 * per_byte).round() as u64
+                (bytes as f64 * per_byte + 0.5) as u64
             }
         }
     }
@@ -206,7 +206,7 @@ pub struct Cost {
 impl Cost {
     /// Nanoseconds for a request of so many bytes.
     pub fn ns(self, bytes: u64) -> u64 {
-        ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0).round() as u64
+        ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0 + 0.5) as u64
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Access {
     pub ends_ns: u64,
     /// Where the arm is then.
     pub position: Position,
+    /// The stream position just after the last.
+    pub after_turns: f64,
 }
 
 /// Angles nearer than this are the same: what continues a stream waits for nothing.
@@ -76,12 +78,12 @@ impl Mechanics {
     /// Goes on over `count` blocks after an access to those before them that ended at `ends_ns`.
     pub fn pass_on(&self, ends_ns: u64, block: u64, count: u64) -> Access {
         let (place, end) = (self.geometry.place(block), self.geometry.place(block + count.max(1) - 1));
+        let after = end.turns + 1.0 / f64::from(end.sectors);
         let from = ends_ns as f64 / self.turn_ns;
         let begins = from + wait(from, place.turns);
-        let ends = begins + (end.turns + 1.0 / f64::from(end.sectors) - place.turns);
-        let at = |turns: f64| (turns * self.turn_ns).round() as u64;
+        let ends = begins + (after - place.turns);
         let position = Position { cylinder: end.cylinder, head: end.head };
-        Access { begins_ns: at(begins), ends_ns: at(ends), position }
+        Access { begins_ns: self.at_ns(begins), ends_ns: self.at_ns(ends), position, after_turns: after }
     }
 
     /// Passes over `count` blocks from `place` on, which is that of `block`.
@@ -94,8 +96,8 @@ impl Mechanics {
         count: u64,
         direction: Direction,
     ) -> Access {
-        let last = block + count.max(1) - 1;
-        let end = self.geometry.place(last);
+        let further = count.max(1) - 1;
+        let end = place.further(further).unwrap_or_else(|| self.geometry.place(block + further));
         let after = end.turns + 1.0 / f64::from(end.sectors);
         let (moving, waiting) = self.approach(from, now_ns, place, direction);
         let arrives = now_ns as f64 / self.turn_ns + moving;
@@ -114,15 +116,21 @@ impl Mechanics {
             (arrives + waiting, arrives + waiting + (after - place.turns))
         };
         let position = Position { cylinder: end.cylinder, head: end.head };
-        let at = |turns: f64| (turns * self.turn_ns).round() as u64;
-        Access { begins_ns: at(begins), ends_ns: at(ends), position }
+        Access { begins_ns: self.at_ns(begins), ends_ns: self.at_ns(ends), position, after_turns: after }
+    }
+
+    /// The nearest nanosecond.
+    fn at_ns(&self, turns: f64) -> u64 {
+        (turns * self.turn_ns + 0.5) as u64
     }
 }
 
 /// From one angle to another, in turns: from 0 to just below 1.
 pub(super) fn wait(from: f64, to: f64) -> f64 {
     let turns = to - from;
-    let waiting = turns - turns.floor();
+    // As `turns - turns.floor()`, which is a call where there is no instruction for it.
+    let within = turns - turns as i64 as f64;
+    let waiting = if within < 0.0 { within + 1.0 } else { within };
     if waiting > 1.0 - SAME_ANGLE { 0.0 } else { waiting }
 }
 

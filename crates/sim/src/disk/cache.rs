@@ -177,8 +177,9 @@ impl ReadCache {
         self.idle.push(segment);
     }
 
-    /// The medium gave these blocks at `now_ns`; goes on reading behind them. Nothing may be filling.
-    pub fn keep(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64) {
+    /// The medium gave these blocks at `now_ns`, whose last ends at a stream position; goes on reading behind them. Nothing may
+    /// be filling.
+    pub fn keep(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64, from_turns: f64) {
         if self.size.segments == 0 {
             return;
         }
@@ -189,7 +190,6 @@ impl ReadCache {
         let first = first.max(end.saturating_sub(self.size.segment_blocks));
         let limit = (end + self.size.read_ahead_blocks).min(geometry.blocks());
         if limit > end {
-            let from_turns = geometry.turns_after(end - 1);
             // A zero-latency access ended with blocks from the middle: the last of them are still to come by again.
             let waiting_ns = wait(now_ns as f64 / self.turn_ns, from_turns) * self.turn_ns;
             let from_ns = now_ns + waiting_ns as u64;
@@ -224,7 +224,7 @@ impl Filling {
         if end <= self.from_block {
             return 0;
         }
-        self.from_ns + ((geometry.turns_after(end - 1) - self.from_turns) * turn_ns).round() as u64
+        self.from_ns + ((geometry.turns_after(end - 1) - self.from_turns) * turn_ns + 0.5) as u64
     }
 }
 
@@ -243,6 +243,10 @@ mod tests {
         Found::All { ready_ns, again: false }
     }
 
+    fn keep(cache: &mut ReadCache, disk: &Geometry, now_ns: u64, block: u64, count: u64) {
+        cache.keep(disk, now_ns, block, count, disk.turns_after(block + count - 1));
+    }
+
     fn stop(cache: &mut ReadCache, disk: &Geometry, now_ns: u64) -> Option<u64> {
         cache.head(disk, now_ns).inspect(|head| cache.stop(*head))
     }
@@ -252,7 +256,7 @@ mod tests {
     #[test]
     fn a_read_ahead_is_there_when_the_medium_has_passed() {
         let (mut cache, disk) = cache();
-        cache.keep(&disk, 4 * MS, 0, 4);
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
         let again = Found::All { ready_ns: 4 * MS, again: true };
         assert_eq!(cache.find(&disk, 4 * MS, 1, 2, Arm::Free), again, "what was read is there");
         assert_eq!(cache.find(&disk, 5 * MS, 4, 2, Arm::Free), all(6 * MS), "sectors 4 and 5 have passed at 6 ms");
@@ -267,7 +271,7 @@ mod tests {
     #[test]
     fn a_read_beyond_the_read_ahead_is_read_on_for_while_the_arm_is_free() {
         let (mut cache, disk) = cache();
-        cache.keep(&disk, 4 * MS, 0, 4);
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
         let mut wanted = cache.clone();
         assert_eq!(cache.find(&disk, 6 * MS, 4, 12, Arm::Free), all(18 * MS), "up to 16, and the limit was 12");
         assert_eq!(wanted.find(&disk, 6 * MS, 4, 12, Arm::Wanted), Found::Front { blocks: 2 });
@@ -278,7 +282,7 @@ mod tests {
     #[test]
     fn what_was_read_first_is_pushed_out() {
         let (mut cache, disk) = cache();
-        cache.keep(&disk, 4 * MS, 0, 4);
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
         let mut now = 4 * MS;
         for block in 4..30 {
             let Found::All { ready_ns, again: false } = cache.find(&disk, now, block, 1, Arm::Free) else { panic!() };
@@ -292,12 +296,12 @@ mod tests {
     #[test]
     fn an_interrupted_read_ahead_has_what_had_passed_and_goes_on_from_there() {
         let (mut cache, disk) = cache();
-        cache.keep(&disk, 4 * MS, 0, 4);
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
         assert_eq!(stop(&mut cache, &disk, 7 * MS + MS / 2), Some(7));
         assert_eq!(cache.find(&disk, 8 * MS, 5, 2, Arm::Free), all(8 * MS));
         assert_eq!(cache.find(&disk, 8 * MS, 6, 4, Arm::Free), Found::Front { blocks: 1 });
         assert_eq!(cache.head(&disk, 9 * MS), None, "nothing is filling any more");
-        cache.keep(&disk, 20 * MS, 7, 3);
+        keep(&mut cache, &disk, 20 * MS, 7, 3);
         let again = Found::All { ready_ns: 20 * MS, again: true };
         assert_eq!(cache.find(&disk, 20 * MS, 5, 5, Arm::Free), again, "one segment again");
     }
@@ -305,7 +309,7 @@ mod tests {
     #[test]
     fn a_read_ahead_that_came_to_its_limit_goes_on_when_it_is_asked_for() {
         let (mut cache, disk) = cache();
-        cache.keep(&disk, 4 * MS, 0, 4);
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
         let mut wanted = cache.clone();
         // It has 12 blocks; the next, sector 2 of a track shifted by 2, comes by at 94 ms.
         assert_eq!(cache.find(&disk, 91 * MS, 6, 2, Arm::Free), all(91 * MS));
@@ -320,7 +324,7 @@ mod tests {
     fn the_oldest_segment_makes_room() {
         let (mut cache, disk) = cache();
         for number in 0..4 {
-            cache.keep(&disk, (number * 125 + 4) * MS, number * 100, 4);
+            keep(&mut cache, &disk, (number * 125 + 4) * MS, number * 100, 4);
             stop(&mut cache, &disk, (number * 125 + 4) * MS);
         }
         let mut found = |block| cache.find(&disk, 900 * MS, block, 4, Arm::Free) != Found::Nothing;
@@ -333,7 +337,7 @@ mod tests {
     fn a_buffer_that_drops_what_it_gave_reads_it_again() {
         let (mut cache, disk) = cache();
         cache.size.rereads = Rereads::Medium;
-        cache.keep(&disk, 4 * MS, 0, 4);
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
         assert_eq!(cache.find(&disk, 9 * MS, 2, 2, Arm::Free), Found::Nothing);
         assert_eq!(cache.find(&disk, 9 * MS, 4, 2, Arm::Free), all(9 * MS), "what was read ahead is there once");
         assert_eq!(cache.find(&disk, 9 * MS, 4, 2, Arm::Free), Found::Nothing);

@@ -96,6 +96,8 @@ pub struct Disk {
     position: Position,
     /// Just after which block the arm is.
     last_block: u64,
+    /// The same as a stream position, after the last access.
+    last_turns: f64,
     /// Blocks in the write cache that are not on the medium.
     dirty_blocks: u64,
     /// Writes that wait for room in the write cache.
@@ -116,6 +118,7 @@ impl Disk {
             busy: None,
             position: Position::default(),
             last_block: 0,
+            last_turns: 0.0,
             dirty_blocks: 0,
             parked: VecDeque::new(),
             served: VecDeque::new(),
@@ -263,7 +266,7 @@ impl Disk {
         let access = mechanics.access(self.position, leaves_ns, block, &place, count, direction);
         // From now on, whatever part of it is the drive's own time.
         self.busy_ns += access.ends_ns - now_ns;
-        (self.position, self.last_block) = (access.position, block + count);
+        (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);
         self.busy = Some((Work::Serve(waiting), access.ends_ns));
         if tag != CACHED {
             let from_ns = if direction == Direction::Read { access.begins_ns } else { access.ends_ns };
@@ -306,7 +309,7 @@ impl Disk {
     fn have_read(&mut self, now_ns: u64, done: &Waiting) {
         let drive = Arc::clone(&self.drive);
         let geometry = &drive.mechanics.geometry;
-        self.cache.keep(geometry, now_ns, done.block, done.count);
+        self.cache.keep(geometry, now_ns, done.block, done.count, self.last_turns);
         let mut index = 0;
         while let Some(waiting) = self.queue.get(index).copied() {
             let found = match waiting.direction {

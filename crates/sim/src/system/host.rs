@@ -79,7 +79,7 @@ impl System<'_> {
         let system = &self.machine.system;
         let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
         let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
-        ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share).round() as u64
+        ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share + 0.5) as u64
     }
 
     /// Its bytes are where they should be: the processor sees to the rest.

@@ -222,7 +222,10 @@ impl System<'_> {
                 // So that the last bytes do not wait for the slowest part, and none moves before it is there.
                 ready_ns.saturating_sub(slowest_ns(self.machine, near, bytes, direction)).max(begins_ns)
             };
-            self.at(from_ns.max(self.now_ns), Event::Transfer { piece: tag });
+            match from_ns > self.now_ns {
+                true => self.at(from_ns, Event::Transfer { piece: tag }),
+                false => self.transfer(tag),
+            }
         }
         let next_ns = self.devices[disk].next_ns();
         if next_ns != self.expected_ns[disk] {
