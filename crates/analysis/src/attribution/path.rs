@@ -9,12 +9,11 @@
 //! - *File system* and *device*: by what the device's counters say of writes, and by nothing else being full.
 
 use super::facts::{Facts, percent};
+use super::program::{FULL, SPARE};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
 
-const FULL: f64 = 0.9;
-const SPARE: f64 = 0.5;
 /// Time that a throttle's slice gives back where nothing was done before.
 const SLICE_S: f64 = 0.1;
 /// Larger requests may keep a device at work one at a time.

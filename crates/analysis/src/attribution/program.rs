@@ -13,7 +13,7 @@ use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Personality, Quantity, Rate};
 
 /// From this share of its time on a worker wants a processor all the time.
-const FULL: f64 = 0.9;
+pub(super) const FULL: f64 = 0.9;
 /// From this share of its time on a worker waits for others.
 const CROWDED: f64 = 0.3;
 /// Share of the bytes read that the device moved, below which the rest came from memory.
@@ -25,8 +25,10 @@ const BRAKED_AT_ALL: f64 = 0.1;
 /// A part of a block that is not in the file cache is read before it is written; so many of the writes make the device
 /// read from here on.
 const READS_FIRST: f64 = 0.25;
-/// From this share of the time on flushes set the pace.
+/// From this share of the time on flushes set the pace, or those who have the processor.
 const MOST_OF_IT: f64 = 0.5;
+/// A device that has less to do than this could do more.
+pub(super) const SPARE: f64 = 0.5;
 /// The file cache's unit.
 const BLOCK: Bytes = Bytes(4096);
 
@@ -67,17 +69,28 @@ pub(super) fn rate(facts: &Facts<'_>) -> Standing {
 
 /// Workers that were ready and had to wait: somebody else had their processor.
 pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
-    let Some(waiting) = crowded(facts) else { return Standing::Absent };
+    let Some((waiting, sureness)) = crowded(facts) else { return Standing::Absent };
     let share = percent(waiting);
+    let idle = match (sureness, facts.busy) {
+        (Sureness::Likely, Some(busy)) => format!(", and the device had something to do {}", percent(busy)),
+        _ => String::new(),
+    };
+    let pinned = pinned(facts);
     let reason =
-        format!("the workers were ready {share} of their time without having one{}: others had it", pinned(facts));
-    Standing::Named(Owner::Processor, Sureness::Sure, reason)
+        format!("the workers were ready {share} of their time without having one{pinned}: others had it{idle}");
+    Standing::Named(Owner::Processor, sureness, reason)
 }
 
-/// Of the workers' time, what they waited for a processor, where that sets the pace.
-fn crowded(facts: &Facts<'_>) -> Option<f64> {
+/// Of the workers' time, what they waited for a processor, where that sets the pace: they want one all the time, or wait for
+/// it most of the time, while the device has little to do.
+fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
     let (wanting, waiting) = (facts.wanting()?, facts.waiting?);
-    (!facts.polls && wanting >= FULL && waiting >= CROWDED).then_some(waiting)
+    let is_spare = facts.busy.is_some_and(|busy| busy < SPARE);
+    match !facts.polls {
+        true if wanting >= FULL && waiting >= CROWDED => Some((waiting, Sureness::Sure)),
+        true if waiting >= MOST_OF_IT && is_spare => Some((waiting, Sureness::Likely)),
+        _ => None,
+    }
 }
 
 pub(super) fn processor(facts: &Facts<'_>) -> Standing {
@@ -125,7 +138,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
         Some((_, bytes_per_s)) if bytes_per_s < FROM_DEVICE * read.bytes_per_s.0 => {
             let share = bytes_per_s / read.bytes_per_s.0;
             let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
-            let crowd = crowded(facts).map(|share| {
+            let crowd = crowded(facts).map(|(share, _)| {
                 format!(", and the workers waited {} of their time for a processor that others had", percent(share))
             });
             let crowd = crowd.unwrap_or_default();

@@ -104,6 +104,15 @@ fn a_full_processor_and_a_crowded_one_are_named() {
         brief,
         "the processor: the workers were ready 55 % of their time without having one, pinned to 1: others had it"
     );
+    // Many requests at once: they sleep while the device does all of them, and then wait for the processor again.
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.05, Some(0.75));
+    assert_eq!(named(&sample), None, "the device had something to do 70 % of the time");
+    sample.block.as_mut().unwrap().busy_fraction = 0.3;
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
+    assert!(of(&sample).reason.ends_with("others had it, and the device had something to do 30 %"));
+    sample.cpu.waited_s = Some(0.45);
+    assert_eq!(named(&sample), None, "it slept half of the time");
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
     sample.instrument.obtained = vec!["iopoll".to_owned()].into();
     assert_eq!(named(&sample), None, "who polls always uses one");
     sample.workload.workers = 2;
