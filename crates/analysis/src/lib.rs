@@ -11,6 +11,7 @@ mod findings;
 pub mod instrument;
 mod littles_law;
 pub mod models;
+mod parts;
 mod pyramid;
 mod series;
 pub mod statistics;
@@ -29,6 +30,7 @@ use serde::Serialize;
 pub use attribution::{Attribution, Owner, Sureness, attribute};
 pub use block::BlockLayer;
 pub use course::{WithinRun, within_run};
+pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use warnings::doubts;
 
@@ -95,6 +97,9 @@ pub struct CellSummary {
     /// The lives of its requests in the block layer; none where they were not followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockLayer>,
+    /// How busy the parts were, where the machine is simulated; empty for all others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartUse>,
     /// The merged histogram, both operations.
     #[serde(skip)]
     pub histogram: Histogram,

@@ -37,6 +37,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         percentiles: percentiles(&histogram),
         pace: None,
         block: crate::block::of(cell),
+        parts: crate::parts::of(cell),
         histogram: histogram.packed(),
         samples: cell.samples(),
         failed: cell.failed,

@@ -41,5 +41,5 @@ pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
     Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags,
-    Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Settings, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };

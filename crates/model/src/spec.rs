@@ -14,8 +14,8 @@ use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
     Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
-    Limits, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Sharing, Sizes, Verify,
-    Wish, WorkerKind, Workload,
+    Limits, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Settings, Sharing, Sizes,
+    Verify, Wish, WorkerKind, Workload,
 };
 use std::fmt;
 
@@ -123,6 +123,8 @@ spec! {
     processors: u32,
     /// Default: account.
     cpu_accounting: CpuAccounting,
+    /// Default: none.
+    set: Settings,
 }
 
 /// Why what was said cannot be run here. Each message ends with the remedy.
@@ -285,6 +287,7 @@ impl WorkloadSpec {
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
             cpu_accounting: self.cpu_accounting.unwrap_or_default(),
+            set: self.set.clone().unwrap_or_default(),
             unknown: Unknown::default(),
         };
         workload.span = self.resolve_span(environment, &workload)?;
@@ -299,6 +302,7 @@ impl WorkloadSpec {
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
         check_volumes(&workload, environment)?;
+        check_settings(&workload, environment)?;
         way::check(&workload)?;
         let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
         if workload.file_state != FileState::Written && !is_limited {
@@ -385,6 +389,17 @@ impl WorkloadSpec {
         let only_default = self.requests.is_none() && self.bytes.is_none();
         let duration = self.duration.or(only_default.then_some(Nanoseconds(5_000_000_000)));
         Ok(Limits { duration, requests: self.requests, bytes: self.bytes })
+    }
+}
+
+/// Only a simulated machine can be another one for a while.
+fn check_settings(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+    match environment.all_targets().find(|target| target.kind != TargetKind::Simulated) {
+        Some(real) if !workload.set.is_empty() => contradiction(format!(
+            "{} is of a simulated machine, and {} is none; name sim:MACHINE:VOLUME, or leave it out",
+            workload.set, real.path
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The machines that ship with the program.
 
-use crate::file::{MachineError, MachineFile};
+use crate::file::MachineError;
 use crate::testbed::Simulated;
+use halfpower_model::Settings;
 
 /// Name and text of each.
 const MACHINES: [(&str, &str); 2] = [
@@ -25,8 +26,7 @@ pub fn machine_text(name: &str) -> Option<&'static str> {
 /// When the machine has no such volume.
 pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineError>> {
     let text = machine_text(machine)?;
-    let made = MachineFile::parse(machine, text).and_then(|file| file.with_volume(machine, volume));
-    Some(made.map(|made| Simulated::new(made, &format!("sim:{machine}:{volume}"))))
+    Some(Simulated::of_file(machine, text, volume, &Settings::default()))
 }
 
 #[cfg(test)]
@@ -38,6 +38,7 @@ mod paths;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::MachineFile;
     use halfpower_model::{
         Buffering, Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed, Workload,
     };

@@ -3,6 +3,7 @@
 //! What the machine cannot do is refused with the reason. Time is virtual: a record begins at the epoch, so that the same
 //! machine, workload and seed give the same bytes.
 
+use crate::file::{MachineError, MachineFile};
 use crate::machine::Machine;
 use crate::system::{Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
@@ -11,21 +12,64 @@ use halfpower_model::sample::{
 };
 use halfpower_model::{
     Arrivals, Bytes, BytesPerSecond, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer,
-    Operation, Personality, Progress, Sample, TargetFacts, TargetKind, Testbed, Verify, Workload,
+    Operation, Personality, Progress, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
 };
+use std::sync::Arc;
 
 /// A machine with a volume of it.
 #[derive(Clone, Debug)]
 pub struct Simulated {
     machine: Machine,
     environment: Environment,
+    /// To make it again with other settings.
+    file: Arc<Source>,
+}
+
+/// What a machine was made of.
+#[derive(Debug)]
+struct Source {
+    machine: String,
+    text: String,
+    volume: String,
+    settings: Settings,
 }
 
 impl Simulated {
-    /// A machine whose volume is called `path` (`sim:MACHINE:VOLUME`).
-    pub fn new(machine: Machine, path: &str) -> Simulated {
-        let environment = environment(&machine, path);
-        Simulated { machine, environment }
+    /// A volume of a machine file, with settings laid over it. Its target is called `sim:MACHINE:VOLUME`, and the settings
+    /// behind it with a comma before each.
+    ///
+    /// # Errors
+    /// When the file is not one, has no such volume, or a setting cannot be.
+    pub fn of_file(machine: &str, text: &str, volume: &str, settings: &Settings) -> Result<Simulated, MachineError> {
+        let made = MachineFile::with_settings(machine, text, volume, settings)?.with_volume(machine, volume)?;
+        let set = if settings.is_empty() { String::new() } else { format!(",{settings}") };
+        let environment = environment(&made, &format!("sim:{machine}:{volume}{set}"));
+        let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
+        let file = Arc::new(Source { machine, text, volume, settings: settings.clone() });
+        Ok(Simulated { machine: made, environment, file })
+    }
+
+    /// The same with the settings of a workload besides; under the same name.
+    fn set(&self, workload: &Workload) -> Result<Simulated, MeasureError> {
+        let Source { machine, text, volume, settings } = &*self.file;
+        let made = Simulated::of_file(machine, text, volume, &settings.clone().and(&workload.set));
+        let mut made = made.map_err(|error| MeasureError::Unsupported(error.to_string()))?;
+        let (now, before) = (&mut made.environment, &self.environment);
+        if now.targets() != before.targets() || now.target.size_bytes < workload.span {
+            return Err(MeasureError::Unsupported(format!(
+                "with {} there are {} targets of {}, and the workload goes to {} of {}; say a smaller --size, or set it on \
+                 the target",
+                workload.set,
+                now.targets(),
+                now.target.size_bytes,
+                before.targets(),
+                workload.span
+            )));
+        }
+        for (now, before) in now.all_targets_mut().zip(before.all_targets()) {
+            now.path.clone_from(&before.path);
+        }
+        Ok(made)
     }
 }
 
@@ -79,6 +123,12 @@ impl Testbed for Simulated {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError> {
+        if !workload.set.is_empty() {
+            let plain = Workload { set: Settings::default(), ..workload.clone() };
+            let mut sample = self.set(workload)?.measure(&plain, observer, cancel)?;
+            sample.workload = workload.clone();
+            return Ok(sample);
+        }
         refuse(&self.machine, workload)?;
         // A write that has to be on the medium is not left in a drive's cache.
         let through = workload.buffering.is_through().then(|| self.machine.without_write_caches());

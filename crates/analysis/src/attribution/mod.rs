@@ -7,9 +7,10 @@
 //! cannot be told. Little's law is behind the depth: with one request outstanding the rate is one over its latency.
 //!
 //! What it refuses: samples of other programs, whose figures were taken in other ways. Sources of each rule: [`program`] and
-//! [`path`].
+//! [`path`]. A simulated machine tells how busy its parts were ([`parts`]); without that it is judged like a host.
 
 mod facts;
+mod parts;
 mod path;
 mod program;
 #[cfg(test)]
@@ -46,6 +47,8 @@ pub enum Owner {
     SharedLimit,
     /// What controllers are attached by.
     Bus,
+    /// Something between buses that works on requests itself.
+    Controller,
     /// What the device is attached by.
     Link,
     /// Too few requests outstanding: the time of each one sets the pace.
@@ -115,6 +118,7 @@ impl Owner {
             Owner::Flushes => "the flushes",
             Owner::SharedLimit => "something that the targets share",
             Owner::Bus => "the bus",
+            Owner::Controller => "the controller",
             Owner::Link => "the link",
             Owner::Depth => "the depth: too few requests outstanding",
             Owner::FileSystem => "the file system",
@@ -186,8 +190,9 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
 }
 
 /// In the order in which one explains those behind it.
-const SUSPECTS: [fn(&Facts<'_>) -> Standing; 13] = [
+const SUSPECTS: [fn(&Facts<'_>) -> Standing; 14] = [
     program::rate,
+    parts::parts,
     program::generator,
     program::memory,
     program::crowded_processor,

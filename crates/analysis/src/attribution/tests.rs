@@ -4,10 +4,11 @@ use super::{Attribution, Owner, Sureness, attribute};
 use crate::support::{buffered, deep, flushed, random, read, sample, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
-use halfpower_model::sample::{Block, Direction, Dirty, Latency, SystemAccount, Totals};
+use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals};
 use halfpower_model::{
     Bytes, BytesPerSecond, CachePolicy, Channel, Level, LevelName, Personality, Rate, Sample, TargetKind, Workload,
 };
+use std::collections::BTreeMap;
 
 /// A sample of 100 MB/s on a machine with plenty to spare: the program and the processor are idle, the device is not.
 fn clean(workload: Workload) -> Sample {
@@ -312,4 +313,27 @@ fn a_device_that_is_always_at_work_is_likely() {
     sample.workload.depth = 1;
     sample.workload.request_size = Bytes(1 << 20);
     assert_eq!(named(&sample), None);
+}
+
+#[test]
+fn a_simulated_machine_tells_which_part_is_full() {
+    let with = |parts: &[(&str, PartKind, f64)]| {
+        let part = |(name, kind, busy): &(&str, PartKind, f64)| Part {
+            name: (*name).to_owned(),
+            kind: *kind,
+            busy: *busy,
+            phases: BTreeMap::new(),
+        };
+        of(&Sample { parts: parts.iter().map(part).collect(), ..deep_reads() })
+    };
+    let (bus, disk) = (PartKind::Bus, PartKind::Device);
+    let found = with(&[("pci", bus, 0.97), ("atlas 1", disk, 0.99), ("atlas 2", disk, 0.61)]);
+    assert_eq!((found.owner, found.sureness), (Some(Owner::Bus), Some(Sureness::Sure)));
+    assert_eq!(found.reason, "pci was busy 97 % of the time; the next, atlas, 80 %");
+    let kinds = [PartKind::Processor, bus, PartKind::Controller, disk];
+    let owners = kinds.map(|kind| with(&[("x", kind, 0.95)]).owner);
+    assert_eq!(owners, [Owner::Processor, Owner::Bus, Owner::Controller, Owner::Device].map(Some));
+    let found = with(&[("pci", bus, 0.6), ("atlas 1", disk, 0.85)]);
+    let idle = "every part by itself (the busiest, atlas, 85 % of the time)";
+    assert!(found.owner.is_none() && found.ruled_out.iter().any(|reason| reason == idle), "{found:?}");
 }

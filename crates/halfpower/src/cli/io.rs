@@ -2,7 +2,7 @@
 
 use super::note::NoteArgument;
 use super::number::count;
-use super::targets::{OverwriteArgument, PeakArguments};
+use super::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use super::workload::{PLACE, WorkloadArguments};
 use super::{Context, Ending, UsageError, sample_text, session};
 use crate::ground::{self, Contents, KeptTestFile, Opened, Opening, Site, Wish};
@@ -28,6 +28,8 @@ pub(super) struct Arguments {
     overwrite: OverwriteArgument,
     #[command(flatten, next_help_heading = PLACE)]
     peaks: PeakArguments,
+    #[command(flatten, next_help_heading = PLACE)]
+    set: SetArgument,
     /// Keep nothing in the store
     #[arg(long, conflicts_with = "store", help_heading = "Results")]
     no_store: bool,
@@ -102,8 +104,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if let Some(written) = arguments.verify_run {
         return verify(context, arguments, &spec, written);
     }
+    let targets = arguments.set.on(&arguments.targets)?;
     let wish = Wish {
-        targets: arguments.targets.clone(),
+        targets: targets.clone(),
         files: arguments.files,
         layout: spec.layout.unwrap_or_default(),
         size: spec.span,
@@ -114,7 +117,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let mut store = session::open_store(context, !arguments.no_store)?;
     // Before the room is looked at: a test file that was left may be what takes it.
-    ground::offer_removal(&mut store, &arguments.targets, &context.console, &context.cancel)?;
+    ground::offer_removal(&mut store, &targets, &context.console, &context.cancel)?;
     let site = ground::look(&wish)?;
     let workload = spec.resolve(&site.environment())?;
     check_may_write(&site, &workload)?;
@@ -211,7 +214,7 @@ fn begin(
     workload: &Workload,
     arguments: &Arguments,
 ) -> anyhow::Result<RunId> {
-    let target = session::stored_targets(&arguments.targets)?.join(", ");
+    let target = session::stored_targets(&arguments.set.on(&arguments.targets)?)?.join(", ");
     Ok(store.begin_run(&NewRun {
         kind: RunKind::Io,
         name: &workload.to_string(),

@@ -4,7 +4,7 @@ use super::note::NoteArgument;
 use super::number::{any, count};
 use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
-use super::targets::{OverwriteArgument, PeakArguments};
+use super::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use super::{Context, Ending, UsageError};
 use crate::ground::{self, Contents, Site, Wish};
 use crate::plan::{Overrides, Plan, PlanError};
@@ -71,6 +71,8 @@ pub(super) struct PlanArguments {
     #[command(flatten)]
     peaks: PeakArguments,
     #[command(flatten)]
+    pub(super) set: SetArgument,
+    #[command(flatten)]
     price: PriceArguments,
     /// Test files to make in each directory [default: 1]
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
@@ -109,6 +111,7 @@ pub(super) fn carry_out_study(
     targets: &[PathBuf],
     arguments: &CommonArguments,
 ) -> anyhow::Result<Ending> {
+    let targets = &arguments.plan.set.on(targets)?;
     let mut store = if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.no_store)?) };
     if let Some(store) = &mut store {
         // Before the room is looked at: a test file that was left may be what takes it.

@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use crate::harmless::harmless;
-use halfpower_analysis::{attribute, doubts, within_run};
+use halfpower_analysis::{attribute, busiest_first, doubts, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
@@ -50,6 +50,10 @@ pub(super) fn summary(sample: &Sample) -> String {
     if let Some(pace) = attribute(sample) {
         let name = if pace.owner.is_some() { "pace set by" } else { "pace" };
         line(&mut text, name, &format!("{}.{}", pace.brief(), pace.further()));
+    }
+    if !sample.parts.is_empty() {
+        let parts = sample.parts.iter().map(|part| (part.name.as_str(), part.busy));
+        line(&mut text, "busy", &busiest_first(parts).join(", "));
     }
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));
     let elapsed = Nanoseconds::from_seconds(sample.elapsed_s);
@@ -112,7 +116,8 @@ fn processor(sample: &Sample) -> Option<String> {
     let share = |part_s: f64| significant(part_s * 1e6 / sample.total.requests.max(1) as f64);
     let (user, system) = (share(sample.cpu.lower.user_s), share(sample.cpu.lower.system_s));
     let clocks = sample.cpu.clocks_per_byte.map(|clocks| format!(", {} clocks a byte", significant(clocks)));
-    let upper = sample.cpu.upper_us_per_request.map(|upper| {
+    // A simulated machine knows it all, and has no bounds.
+    let upper = sample.cpu.upper_us_per_request.filter(|upper| *upper > cost).map(|upper| {
         let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);
         let error = error_s * 1e6 / sample.total.requests.max(1) as f64;
         format!(", at most {} ± {}", significant(upper), significant_error(error, upper))

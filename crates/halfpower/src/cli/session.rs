@@ -1,7 +1,7 @@
 //! A run from the command line to its report: shared by `run`, `study run` and `study resume`.
 
 use super::{Context, Ending};
-use crate::ground::{Contents, KeptTestFile, Opened, Opening, SIMULATED, Site};
+use crate::ground::{Contents, KeptTestFile, Opened, Opening, Site, is_simulated};
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
@@ -209,9 +209,7 @@ fn kilobytes(bytes: usize) -> String {
 /// When the current directory is gone.
 pub(super) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
     let absolute = |path: &PathBuf| {
-        let is_no_path =
-            path.as_os_str() == NULL_TARGET || path.to_str().is_some_and(|name| name.starts_with(SIMULATED));
-        if is_no_path { Ok(path.clone()) } else { std::path::absolute(path) }
+        if path.as_os_str() == NULL_TARGET || is_simulated(path) { Ok(path.clone()) } else { std::path::absolute(path) }
     };
     targets.iter().map(|path| Ok(absolute(path)?.to_string_lossy().into_owned())).collect()
 }

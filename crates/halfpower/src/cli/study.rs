@@ -171,7 +171,8 @@ fn resume(
     plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
     let targets = if plan.targets.is_empty() { std::slice::from_ref(&stored.target) } else { plan.targets.as_slice() };
     let targets: Vec<PathBuf> = targets.iter().map(PathBuf::from).collect();
-    if let Some(gone) = targets.iter().find(|path| path.as_os_str() != NULL_TARGET && !path.exists()) {
+    let is_file = |path: &&PathBuf| path.as_os_str() != NULL_TARGET && !ground::is_simulated(path);
+    if let Some(gone) = targets.iter().filter(is_file).find(|path| !path.exists()) {
         return Err(UsageError(format!(
             "{}, where run {id} was begun, is not there any more; bring it back, or start again with `{}`",
             gone.display(),

@@ -1,9 +1,9 @@
 //! What is measured, and what of it may be lost: shared by every command that takes targets.
 
 use super::UsageError;
-use crate::ground::Overwrite;
+use crate::ground::{Overwrite, is_simulated};
 use clap::Args;
-use halfpower_model::{GivenPeak, LevelName};
+use halfpower_model::{GivenPeak, LevelName, Settings};
 use std::path::PathBuf;
 
 /// Stands for `--overwrite` without a name: no argument of a program can hold it.
@@ -38,6 +38,39 @@ impl PeakArguments {
             Some((_, twice)) => Err(UsageError(format!("--pap names {twice} twice; give one peak of each level"))),
             None => Ok(&self.given),
         }
+    }
+}
+
+/// What is different from a simulated machine's file.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct SetArgument {
+    /// Another value for a key of a simulated machine: disks=4 of its volume, pci.rate=533MB/s of a part; repeated for several
+    ///
+    /// The target's name has it after a comma, sim:MACHINE:VOLUME,disks=4, and can be written so.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Settings>,
+}
+
+impl SetArgument {
+    /// The targets, the simulated ones with these settings.
+    ///
+    /// # Errors
+    /// When none of them is simulated.
+    pub(super) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
+        let settings = self.set.iter().fold(Settings::default(), Settings::and);
+        if settings.is_empty() {
+            return Ok(targets.to_vec());
+        }
+        if !targets.iter().any(|target| is_simulated(target)) {
+            let message =
+                format!("--set {settings} is of a simulated machine; name sim:MACHINE:VOLUME, or leave it out");
+            return Err(UsageError(message));
+        }
+        let set = |target: &PathBuf| match is_simulated(target) {
+            true => PathBuf::from(format!("{},{settings}", target.display())),
+            false => target.clone(),
+        };
+        Ok(targets.iter().map(set).collect())
     }
 }
 

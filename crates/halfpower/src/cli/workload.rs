@@ -346,6 +346,8 @@ impl WorkloadArguments {
             cpus: how.cpus.map(|list| list.0),
             processors: how.processors,
             cpu_accounting: how.cpu_accounting,
+            // The target has it.
+            set: None,
             duration: end.duration,
             requests: end.requests,
             bytes: end.bytes,

@@ -18,10 +18,11 @@ pub(crate) use test_file::KeptTestFile;
 
 use crate::cli::UsageError;
 use crate::store::TestFile;
+use anyhow::Context as _;
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, TargetFacts, TargetKind};
-use halfpower_sim::shipped;
+use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, Settings, TargetFacts, TargetKind};
+use halfpower_sim::{Simulated, shipped};
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.
@@ -32,7 +33,12 @@ const DEFAULT_TEST_FILE: Bytes = Bytes(1 << 30);
 const MOST_TARGETS: usize = 1024;
 
 /// How the name of a simulated volume begins: `sim:MACHINE:VOLUME`.
-pub(crate) const SIMULATED: &str = "sim:";
+const SIMULATED: &str = "sim:";
+
+/// Whether a target is a volume of a simulated machine.
+pub(crate) fn is_simulated(target: &Path) -> bool {
+    target.to_str().is_some_and(|name| name.starts_with(SIMULATED))
+}
 
 /// What the user said about the targets.
 #[derive(Clone, Debug, Default)]
@@ -55,20 +61,33 @@ pub(crate) struct Wish {
     pub(crate) held: Vec<TestFile>,
 }
 
-/// A volume of a machine that ships, `MACHINE:VOLUME`.
+/// A volume of a machine that ships or of a machine's file, `MACHINE:VOLUME`, and settings behind it, `,KEY=VALUE`.
 fn simulated_site(name: &str) -> anyhow::Result<Site> {
     let known = || shipped::machines().collect::<Vec<_>>().join(", ");
-    let Some((machine, volume)) = name.rsplit_once(':') else {
+    let (volume, settings) = match name.split_once(',') {
+        Some((volume, settings)) => (volume, settings.parse().map_err(|error| UsageError(format!("{error}")))?),
+        None => (name, Settings::default()),
+    };
+    let Some((machine, volume)) = volume.rsplit_once(':') else {
         let message = format!(
             "{SIMULATED}{name} names no volume; write {SIMULATED}MACHINE:VOLUME, with a machine of {}",
             known()
         );
         return Err(UsageError(message).into());
     };
-    match shipped::testbed(machine, volume) {
-        Some(made) => Ok(Site::simulated(made.map_err(|error| UsageError(error.to_string()))?)),
-        None => Err(UsageError(format!("no simulated machine is called {machine}; there are {}", known())).into()),
-    }
+    let text = match shipped::machine_text(machine) {
+        Some(text) => text.to_owned(),
+        None if machine.contains('/') => {
+            std::fs::read_to_string(machine).with_context(|| format!("cannot read the machine {machine}"))?
+        }
+        None => {
+            let message =
+                format!("no simulated machine is called {machine}; there are {}, or a file: ./own.toml", known());
+            return Err(UsageError(message).into());
+        }
+    };
+    let made = Simulated::of_file(machine, &text, volume, &settings);
+    Ok(Site::simulated(made.map_err(|error| UsageError(crate::cli::causes(&error)))?))
 }
 
 /// Looks at what the user named.

@@ -2,7 +2,7 @@
 
 use super::chart::Chart;
 use halfpower_analysis::models::{Concurrency, Law, Models};
-use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed};
+use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
@@ -93,6 +93,17 @@ pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
         Some([name, followed, queued, at_device, split, merged, requeued, amplification, figure(block.busy)])
     });
     let table = Table::new(head, rows);
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// How busy the parts of a simulated machine were, cell by cell; none where no cell tells.
+pub(super) fn of_parts(cells: &[CellSummary]) -> Option<Table> {
+    let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
+        let parts = cell.parts.iter().map(|part| (part.name.as_str(), part.busy.value));
+        let mut told = busiest_first(parts).into_iter();
+        Some([name, told.next()?, told.collect::<Vec<_>>().join(", ")])
+    });
+    let table = Table::new(["workload", "busiest", "the others"], rows);
     (!table.rows.is_empty()).then_some(table)
 }
 

@@ -37,6 +37,7 @@ pub(super) struct View<'a> {
     costs: Option<Table>,
     models: Option<Table>,
     block_layer: Option<Table>,
+    parts: Option<Table>,
     samples: Table,
     /// How many samples are not in that table.
     samples_left_out: usize,
@@ -169,6 +170,7 @@ impl<'a> View<'a> {
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
             models: table::of_models(&analysis.models),
             block_layer: table::of_block_layer(&analysis.cells),
+            parts: table::of_parts(&analysis.cells),
             samples: table::of_samples(&input.samples[..samples_shown]),
             samples_left_out: input.samples.len() - samples_shown,
             warnings: warnings

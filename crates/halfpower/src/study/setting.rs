@@ -125,6 +125,7 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "cpus", form: Form::Processors },
     Key { name: "processors", form: Form::Count(4096, |number| said!(processors: number as u32)) },
     listed!("cpu_accounting", cpu_accounting: CpuAccounting),
+    shown!("set", set: ["disks=4", "pci.rate=533MB/s,disks=4"]),
 ];
 
 impl Key {

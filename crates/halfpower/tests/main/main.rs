@@ -26,3 +26,4 @@ mod survey;
 mod targets;
 mod throttled;
 mod verify;
+mod what_if;

@@ -50,27 +50,6 @@ fn machines_are_listed_and_shown() {
 }
 
 #[test]
-fn machines_are_held_against_what_was_published() {
-    let lab = Lab::new();
-    let document = lab.json(["sim", "validate", "--only", "fireball-dma.random.write", "atlas.outer", "--json"]);
-    let figures = document["figures"].as_array().unwrap();
-    assert_eq!((figures.len(), &document["enough"]), (7, &true.into()), "{document}");
-    let outer = &figures[0];
-    let simulated = outer["simulated"].as_f64().unwrap();
-    assert!((22.8..=25.2).contains(&simulated), "{outer}");
-    let error = outer["error"].as_f64().unwrap();
-    assert!((error - (simulated / 24.0 - 1.0) * 100.0).abs() < 1e-9 && outer["pass"] == true, "{outer}");
-    // Nobody can give a kernel's fault: left out, and nothing is left to hold a machine against.
-    let text = lab.run(["sim", "validate", "--only", "parallel-writers"]);
-    assert!(
-        text.stdout.contains("left out") && text.stdout.contains("nothing can be held against them: 12."),
-        "{}",
-        text.stdout
-    );
-    assert_refusal(&lab.run(["sim", "validate", "--only", "atlas.upper"]), 2, "no published figure is called", "atlas");
-}
-
-#[test]
 fn the_analysis_finds_what_requests_cost_the_processor() {
     let lab = Lab::new();
     let sweep = |operation: &str, durability: &str| {

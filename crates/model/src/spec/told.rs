@@ -13,6 +13,8 @@ impl WorkloadSpec {
             "warmup" => Some("warmup_s"),
             "interval" => Some("interval_s"),
             "duration" | "requests" | "bytes" => unlimited.then_some("limits"),
+            // Nobody else has simulated machines.
+            "set" => None,
             other => Some(other),
         });
         Workload {
@@ -53,6 +55,7 @@ impl WorkloadSpec {
             cpus: self.cpus.clone().unwrap_or_default(),
             processors: self.processors,
             cpu_accounting: self.cpu_accounting.unwrap_or_default(),
+            set: self.set.clone().unwrap_or_default(),
             unknown: unsaid.chain(targets.is_none().then_some("targets")).collect(),
         }
     }

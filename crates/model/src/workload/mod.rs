@@ -11,6 +11,7 @@ mod operation;
 mod pattern;
 mod plugin;
 mod ring;
+mod settings;
 mod way;
 pub(crate) mod words;
 
@@ -21,6 +22,7 @@ pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
+pub use settings::Settings;
 pub use way::{
     Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, Layout, MirrorReads, Personality, WorkerKind,
 };
@@ -149,6 +151,9 @@ pub struct Workload {
     /// How processor time is accounted for.
     #[serde(default, deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
+    /// Settings of the machine, where it is simulated: laid over those of the target.
+    #[serde(default, skip_serializing_if = "Settings::is_empty", deserialize_with = "null_as_default")]
+    pub set: Settings,
     /// Fields that the source of an imported record does not tell.
     #[serde(default, skip_serializing_if = "Unknown::is_empty")]
     pub unknown: Unknown,
@@ -201,6 +206,7 @@ impl Default for Workload {
             cpus: Vec::new(),
             processors: None,
             cpu_accounting: CpuAccounting::Account,
+            set: Settings::default(),
             unknown: Unknown::default(),
         }
     }

@@ -63,6 +63,7 @@ settings!(SETTINGS,
     "cpus": cpus => list,
     "processors": processors => or_none,
     "cpu_accounting": cpu_accounting => text,
+    "set": set => text,
 );
 
 // How many targets there are follows from which; a plan gives cells limits of its own and takes a warm-up away, and a size is cut to whole requests, so that these say
@@ -85,7 +86,7 @@ const _: fn(Workload) = |workload| {
         submit_batch: _, wait_batch: _, workers: _, worker_kind: _, buffering: _, personality: _, plugin: _, ring: _,
         rw_flags: _, layout: _, among: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
         cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, block_phases: _, cpus: _,
-        processors: _, cpu_accounting: _, unknown: _,
+        processors: _, cpu_accounting: _, set: _, unknown: _,
     } = workload;
 };
 
@@ -265,6 +266,7 @@ mod tests {
             cpus: vec![1],
             processors: Some(1),
             cpu_accounting: "soaker".parse().unwrap(),
+            set: "disks=4".parse().unwrap(),
             ..workload()
         };
         for setting in SETTINGS.iter().chain(LIMITS) {

@@ -14,6 +14,16 @@ pub enum MachineError {
         /// With line and column.
         message: String,
     },
+    /// A setting that cannot be.
+    #[error("machine {machine} with {setting}: {message}")]
+    Setting {
+        /// The machine's name.
+        machine: String,
+        /// As said.
+        setting: String,
+        /// What is wrong, and what there is.
+        message: String,
+    },
     /// There is no such volume.
     #[error("machine {machine} has no volume {volume:?}; it has {}", known.join(", "))]
     NoVolume {

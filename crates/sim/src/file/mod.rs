@@ -8,6 +8,7 @@ mod controller;
 mod drive;
 mod error;
 mod host;
+mod settings;
 mod volume;
 
 pub use error::MachineError;
@@ -16,6 +17,7 @@ use crate::machine::{Machine, Part};
 use bus::BusKeys;
 use controller::ControllerKeys;
 use drive::DriveKeys;
+use halfpower_model::Settings;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -59,6 +61,28 @@ impl MachineFile {
     /// With line and column, when it is not TOML, has a key that nobody knows, or lacks one.
     pub fn parse(name: &str, text: &str) -> Result<MachineFile, MachineError> {
         toml::from_str(text).map_err(|error| MachineError::File { name: name.to_owned(), message: error.to_string() })
+    }
+
+    /// The same with settings in it, for a volume of it.
+    ///
+    /// # Errors
+    /// As without; and when a setting names what there is not, or cannot be.
+    pub fn with_settings(
+        name: &str,
+        text: &str,
+        volume: &str,
+        settings: &Settings,
+    ) -> Result<MachineFile, MachineError> {
+        let file = MachineFile::parse(name, text)?;
+        if settings.is_empty() || !file.volume.contains_key(volume) {
+            return Ok(file);
+        }
+        let table = settings::table(name, text, volume, settings)?;
+        table.try_into().map_err(|error: toml::de::Error| MachineError::Setting {
+            machine: name.to_owned(),
+            setting: settings.to_string(),
+            message: error.to_string().trim_end().replace('\n', " "),
+        })
     }
 
     /// Its volumes: name and description.

@@ -50,6 +50,7 @@ pub(crate) fn options(workload: &Workload) -> Vec<String> {
         cpus,
         processors,
         cpu_accounting,
+        set,
     } = workload;
     let plain = Workload::default();
     let mut said = Said(Vec::new());
@@ -87,6 +88,7 @@ pub(crate) fn options(workload: &Workload) -> Vec<String> {
     said.maybe("--processors", *processors);
     said.flag(*block_phases != plain.block_phases, "--block-phases");
     said.unless(&plain.cpu_accounting, "--cpu-accounting", cpu_accounting);
+    set.0.iter().for_each(|(key, value)| said.option("--set", format!("{key}={value}")));
     said.maybe("--duration", duration.map(Nanoseconds::exactly));
     said.maybe("--requests", *requests);
     said.maybe("--bytes", bytes.map(Bytes::exactly));

@@ -69,6 +69,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
             "fio checks what one job has written, and no mix",
         ),
         (workload.cpu_accounting == CpuAccounting::Soaker, "fio has no soaker"),
+        (!workload.set.is_empty(), "fio has no simulated machines"),
         (workload.processors.is_some(), "fio binds jobs to processors, and not itself to a number of them"),
         (
             [workload.limits.duration, Some(workload.warmup)].iter().flatten().any(|time| !time.0.is_multiple_of(1000)),
@@ -159,6 +160,7 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
         cpus,
         processors: _,
         cpu_accounting: _,
+        set: _,
     } = workload;
     let mut settings = directions(workload);
     settings.extend(places(workload, workers));

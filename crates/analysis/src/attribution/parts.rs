@@ -1,0 +1,29 @@
+//! The parts of a simulated machine, which tells how busy each was: the truth, which no host has.
+
+use super::facts::{Facts, percent};
+use super::{Owner, Standing, Sureness};
+use crate::parts::{grouped, mean_of};
+use halfpower_model::sample::PartKind;
+
+/// A part that is busy so much of the time sets the pace; disks of a volume by their mean.
+const FULL: f64 = 0.9;
+
+pub(super) fn parts(facts: &Facts<'_>) -> Standing {
+    let parts = &facts.sample.parts;
+    let groups = grouped(parts.iter().map(|part| (part.name.as_str(), part.busy)));
+    let mut told = groups.iter().map(|(name, shares)| (*name, mean_of(shares)));
+    let Some((name, busy)) = told.next() else { return Standing::Absent };
+    let share = percent(busy);
+    if busy < FULL {
+        return Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time)"));
+    }
+    let next = told.next().map(|(name, busy)| format!("; the next, {name}, {}", percent(busy))).unwrap_or_default();
+    let kind = parts.iter().find(|part| part.name.starts_with(name)).map(|part| part.kind);
+    let owner = match kind {
+        Some(PartKind::Processor) => Owner::Processor,
+        Some(PartKind::Bus) => Owner::Bus,
+        Some(PartKind::Controller) => Owner::Controller,
+        Some(PartKind::Device) | None => Owner::Device,
+    };
+    Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{next}"))
+}

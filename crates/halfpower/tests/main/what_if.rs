@@ -1,0 +1,106 @@
+//! What a simulated machine tells that no host does: how busy its parts were, whether it is true, and what if it were another.
+
+use crate::support::{Lab, assert_refusal};
+
+#[test]
+fn machines_are_held_against_what_was_published() {
+    let lab = Lab::new();
+    let document = lab.json(["sim", "validate", "--only", "fireball-dma.random.write", "atlas.outer", "--json"]);
+    let figures = document["figures"].as_array().unwrap();
+    assert_eq!((figures.len(), &document["enough"]), (7, &true.into()), "{document}");
+    let outer = &figures[0];
+    let simulated = outer["simulated"].as_f64().unwrap();
+    assert!((22.8..=25.2).contains(&simulated), "{outer}");
+    let error = outer["error"].as_f64().unwrap();
+    assert!((error - (simulated / 24.0 - 1.0) * 100.0).abs() < 1e-9 && outer["pass"] == true, "{outer}");
+    // Nobody can give a kernel's fault: left out, and nothing is left to hold a machine against.
+    let text = lab.run(["sim", "validate", "--only", "parallel-writers"]);
+    assert!(
+        text.stdout.contains("left out") && text.stdout.contains("nothing can be held against them: 12."),
+        "{}",
+        text.stdout
+    );
+    assert_refusal(&lab.run(["sim", "validate", "--only", "atlas.upper"]), 2, "no published figure is called", "atlas");
+}
+
+#[test]
+fn how_busy_the_parts_were_is_told() {
+    let lab = Lab::new();
+    let io = ["io", "sim:win2k-pentium3:atlas-4", "--request-size=1MiB", "--depth=8", "--buffering=direct"];
+    let told = lab.run([&io[..], &["--duration=2s"]].concat()).stdout;
+    assert!(
+        told.contains("pace set by the controller: aic-7899 was busy 100 %") && told.contains("4 × atlas-10k"),
+        "{told}"
+    );
+    assert!(!told.contains("at most"), "it knows its processors' time: {told}");
+    lab.json(["report", "1", "--json", "--output=page.html"]);
+    let report = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(
+        report.contains("Parts of the simulated machine") && report.contains("<td>aic-7899 100 %</td>"),
+        "{report}"
+    );
+}
+
+/// Rates of a stripe by disks, each set in its own way.
+#[test]
+fn a_machine_can_be_another_one_for_a_run() {
+    let lab = Lab::new();
+    let atlas = "sim:win2k-pentium3:atlas-3";
+    let io = |target: &str, set: &[&str]| {
+        let workload =
+            ["--request-size=1MiB", "--depth=8", "--buffering=direct", "--duration=5s", "--size=1GiB", "--json"];
+        lab.json([&["io", target][..], &workload, set].concat())
+    };
+    let rate = |sample: &serde_json::Value| sample["total"]["bytes_per_s"].as_f64().unwrap();
+    let plain = io(atlas, &[]);
+    let wide = io(atlas, &["--set", "pci.rate=533MB/s", "--set=disks=6", "--set", "scsi.rate=640MB/s"]);
+    assert!(rate(&wide) > 1.6 * rate(&plain), "{} {}", rate(&plain), rate(&wide));
+    let path = "sim:win2k-pentium3:atlas-3,pci.rate=533MB/s,disks=6,scsi.rate=640MB/s";
+    assert_eq!(wide["environment"]["target"]["path"], path);
+    let named = io(path, &[]);
+    assert_eq!(rate(&named), rate(&wide), "the name is the setting");
+    let slow = io(atlas, &["--set", "bus.pci.rate=10MB/s"]);
+    assert!(rate(&slow) < 10.1e6, "{}", rate(&slow));
+    let told = lab.run(["compare", "1", "2"]);
+    assert!(told.stdout.contains("pci.rate=533MB/s"), "{}{}", told.stdout, told.stderr);
+    let refused = |set: &str, needle| {
+        assert_refusal(&lab.run(["io", atlas, "--set", set]), 2, needle, set);
+    };
+    refused("pcie.rate=1GB/s", "no part is called pcie; there are processor, system, ");
+    refused("pci.rte=1GB/s", "unknown field `rte`, expected one of");
+    refused("pci.rate=fast", "pci.rate=fast");
+    refused("disks=0", "too few disks");
+    refused("disks", "like disks=4");
+    assert_refusal(&lab.run(["io", "null:", "--set", "disks=4"]), 2, "is of a simulated machine", "null");
+}
+
+const WHAT_IF: &str = r#"
+name = "what-if"
+[trial]
+repetitions = 2
+[[sweep]]
+name = "disks"
+request_size = "1MiB"
+depth = 8
+size = "1GiB"
+duration = "2s"
+set = ["disks=1", "disks=2", "disks=4,pci.rate=533MB/s"]
+"#;
+
+#[test]
+fn a_study_sweeps_over_a_setting() {
+    let lab = Lab::new();
+    let study = lab.write("what-if.toml", WHAT_IF.as_bytes());
+    let run = |target: &str| lab.run(["study", "run", study.to_str().unwrap(), "--target", target, "--report=r.html"]);
+    let outcome = run("sim:win2k-pentium3:atlas-2");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let document = lab.json(["runs", "show", "1", "--json"]);
+    let cells = document["analysis"]["cells"].as_array().unwrap();
+    let rates: Vec<f64> = cells.iter().map(|cell| cell["bytes_per_s"]["value"].as_f64().unwrap() / 1e6).collect();
+    assert!(rates[1] > 1.9 * rates[0] && rates[2] > 1.9 * rates[1], "{rates:?}");
+    assert_eq!(cells[2]["workload"]["set"], "disks=4,pci.rate=533MB/s");
+    let report = std::fs::read_to_string(lab.path("r.html")).unwrap();
+    assert!(report.contains("set disks=4,pci.rate=533MB") && report.contains("4 × atlas-10k"));
+    // A host cannot be another one.
+    assert_refusal(&run("null:"), 2, "is of a simulated machine", "null");
+}

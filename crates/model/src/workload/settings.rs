@@ -1,0 +1,85 @@
+//! Settings of a simulated machine that are said beside its file: `pci.rate=533MB/s`.
+//!
+//! What a key means is for the machine to know; here it is a key and a text.
+
+use super::ChoiceError;
+use super::words::by_text;
+use std::fmt;
+use std::str::FromStr;
+
+const FORMS: &str = "KEY=VALUE or several with commas between, like disks=4 or pci.rate=533MB/s,disks=4";
+
+/// Settings of a simulated machine, in the order in which they were said: one that comes later counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Settings(pub Vec<(String, String)>);
+
+impl Settings {
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// These, and then others.
+    #[must_use]
+    pub fn and(mut self, others: &Settings) -> Settings {
+        self.0.extend(others.0.iter().cloned());
+        self
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (key, value)) in self.0.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            write!(f, "{comma}{key}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+fn is_key(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !text.is_empty() && text.chars().all(is_part)
+}
+
+impl FromStr for Settings {
+    type Err = ChoiceError;
+
+    /// A comma that no key follows belongs to the value.
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        let wrong = || ChoiceError::new(text, FORMS);
+        let mut settings: Vec<(String, String)> = Vec::new();
+        for piece in text.split(',') {
+            match (piece.split_once('='), settings.last_mut()) {
+                (Some((key, value)), _) if is_key(key) => settings.push((key.to_owned(), value.to_owned())),
+                (_, Some((_, value))) => *value = format!("{value},{piece}"),
+                (_, None) => return Err(wrong()),
+            }
+        }
+        if settings.iter().any(|(_, value)| value.is_empty() || value.contains(char::is_control)) {
+            return Err(wrong());
+        }
+        Ok(Settings(settings))
+    }
+}
+
+by_text!(Settings);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_as_they_are_written() {
+        for text in ["disks=4", "pci.rate=533MB/s,disks=4", "atlas-10k.seek=[[1, 1.2], [9, 3]],processor.count=1"] {
+            let settings: Settings = text.parse().unwrap();
+            assert_eq!(settings.to_string(), text);
+        }
+        let two: Settings = "a.b=[1, 2],c=3".parse().unwrap();
+        assert_eq!(two.0, [("a.b".to_owned(), "[1, 2]".to_owned()), ("c".to_owned(), "3".to_owned())]);
+        for wrong in ["", "disks", "=4", "disks=", "a b=3"] {
+            let error = wrong.parse::<Settings>().unwrap_err().to_string();
+            assert!(error.contains("pci.rate=533MB/s"), "{wrong}: {error}");
+        }
+    }
+}
