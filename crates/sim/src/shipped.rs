@@ -34,6 +34,8 @@ pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineE
 mod host;
 
 #[cfg(test)]
+mod drives;
+#[cfg(test)]
 mod paths;
 
 #[cfg(test)]
