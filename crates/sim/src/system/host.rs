@@ -58,7 +58,7 @@ impl System<'_> {
     pub(super) fn enter(&mut self, request: u32) {
         let Open { origin, asked, .. } = self.requests.all[request as usize];
         match origin {
-            Origin::Program { .. } if self.share.is_some() => self.to_server(request),
+            Origin::Program { .. } if self.share.is_some() => self.call_server(request),
             Origin::Program { .. } if self.growth.is_some() && asked.kind == RequestKind::Write => self.extend(request),
             Origin::Program { .. } => self.pass(request),
             _ => self.dispatch(request),

@@ -58,7 +58,7 @@ impl<'a> Share<'a> {
 
 impl System<'_> {
     /// A request leaves the client, if its window lets it.
-    pub(super) fn to_server(&mut self, request: u32) {
+    pub(super) fn call_server(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
         let Some(share) = &mut self.share else { return };
         if asked.kind == RequestKind::Write {
