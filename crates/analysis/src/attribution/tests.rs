@@ -187,6 +187,15 @@ fn writes_that_make_the_device_read_say_why() {
         Some(Owner::ReadBeforeWrite),
         "the reads may have been asked for"
     );
+    // Large whole blocks, and as many small reads of another program.
+    let mut whole = clean(buffered(write(1024)));
+    whole.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() });
+    let (requests, bytes) = (whole.total.requests, whole.total.bytes);
+    let reads = |bytes| Some(Direction { requests, bytes, amplification: None });
+    whole.block.as_mut().unwrap().read = reads(requests * 4096);
+    assert_eq!(named(&whole), None);
+    whole.block.as_mut().unwrap().read = reads(bytes);
+    assert_eq!(named(&whole), Some((Owner::ReadBeforeWrite, Sureness::Likely)), "a larger unit below is read whole");
 }
 
 /// With a control group's limit on reads.

@@ -29,9 +29,15 @@ pub(super) fn interrupts() -> io::Result<Cancel> {
     for signal in ENDING {
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
-    // A file that grows past `ulimit -f` is then an error of the write, not the end of the program.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     Ok(Cancel::from_flag(flag))
+}
+
+/// Makes a file that grows past `ulimit -f` an error of the write, not the end of the program.
+///
+/// # Errors
+/// As [`interrupts`].
+pub(super) fn outgrow_no_limit() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 fn watch_for_a_second() -> io::Result<()> {

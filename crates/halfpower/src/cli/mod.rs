@@ -190,7 +190,11 @@ impl Ending {
 }
 
 fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
-    let context = Context { global: cli.global, console, cancel: interrupts::interrupts()?, typed };
+    interrupts::outgrow_no_limit()?;
+    // Who waits for a pipe to be written leaves nothing behind, and sees no flag.
+    let waits = matches!(cli.command, Command::Import(_));
+    let cancel = if waits { Cancel::default() } else { interrupts::interrupts()? };
+    let context = Context { global: cli.global, console, cancel, typed };
     match cli.command {
         Command::Run(arguments) => run::run(&context, &arguments),
         Command::Study(arguments) => study::run(&context, &arguments),
