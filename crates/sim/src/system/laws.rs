@@ -8,7 +8,7 @@
 
 use super::tests::{bus, machine, megabytes_per_s, requests};
 use super::*;
-use crate::disk::cache::{ReadBuffer, Rereads};
+use crate::disk::cache::ReadBuffer;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::larger;
 use crate::disk::{Drive, Overhead, WriteCache};
@@ -24,7 +24,7 @@ fn any_drive() -> impl Strategy<Value = Drive> {
     let cache = proptest::option::of((16_u64..2048, 1_usize..12));
     (0..Scheduler::WORDS.len(), 1_usize..8, 8_u64..1024, 0_u64..1024, 0_u64..600_000, cache).prop_map(
         |(which, segments, segment_blocks, read_ahead_blocks, own_ns, cache)| Drive {
-            buffer: ReadBuffer { segments, segment_blocks, read_ahead_blocks, rereads: Rereads::Buffer },
+            buffer: ReadBuffer { segments, segment_blocks, read_ahead_blocks, again_blocks: u64::MAX },
             overhead: Overhead {
                 read_hit_ns: own_ns / 2,
                 read_again_ns: own_ns,
