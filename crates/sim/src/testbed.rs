@@ -35,13 +35,15 @@ struct Source {
 }
 
 impl Simulated {
-    /// A volume of a machine file, with settings laid over it. Its target is called `sim:MACHINE:VOLUME`, and the settings
+    /// A volume of a machine file, with settings laid over it, of which `volume` is another one. Its target is called `sim:MACHINE:VOLUME`, and the settings
     /// behind it with a comma before each.
     ///
     /// # Errors
     /// When the file is not one, has no such volume, or a setting cannot be.
     pub fn of_file(machine: &str, text: &str, volume: &str, settings: &Settings) -> Result<Simulated, MachineError> {
-        let made = MachineFile::with_settings(machine, text, volume, settings)?.with_volume(machine, volume)?;
+        let (other, of_parts) = settings.without("volume");
+        let used = other.unwrap_or(volume);
+        let made = MachineFile::with_settings(machine, text, used, &of_parts)?.with_volume(machine, used)?;
         let set = if settings.is_empty() { String::new() } else { format!(",{settings}") };
         let environment = environment(&made, &format!("sim:{machine}:{volume}{set}"));
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
