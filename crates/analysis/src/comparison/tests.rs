@@ -303,7 +303,7 @@ fn the_same_twice_tells_the_noise_of_each_workload() {
     assert!(throughput.largest_of.contains("64 KiB") && throughput.largest_difference > 0.001, "{throughput:?}");
     // Quiet as it is, the first keeps the usual margin. The second's reaches half a width of t(8) = 2.306 × √(2 × 0.05²/5)
     // = 7.3 % at least, give or take what ten draws tell of a scatter.
-    assert!(throughput.largest_margin > 0.03 && throughput.largest_margin < 0.3, "{throughput:?}");
+    assert!((0.03..0.25).contains(&throughput.largest_margin.unwrap()), "{throughput:?}");
     let arms: Vec<u32> = noise.comparison.cells.iter().map(|cell| cell.changes[0].before.repetitions).collect();
     assert_eq!(arms, [5, 5], "as many in either arm");
     assert!(against_itself(&run(&[(read(4), &[1e8, 1e8])]).observed(), 1).is_none(), "one a side has no interval");
@@ -327,13 +327,44 @@ fn what_the_same_differed_by_does_not_matter_there_and_there_alone() {
     let with = |kib: u64, after: f64| {
         let (before, after) = (run(&[(read(kib), &close(1e8))]), run(&[(read(kib), &close(after))]));
         let compared = compare(&samples(&before), &samples(&after), Margins::Found(&noise));
-        (compared.cells[0].changes[0].standing, compared.cells[0].changes[0].margin)
+        let change = &compared.cells[0].changes[0];
+        (change.standing, change.doubt, change.margin)
     };
-    assert_eq!(with(4, 0.97e8), (Standing::Worse, Margin::THROUGHPUT));
-    assert_eq!(with(64, 0.97e8).0, Standing::Equivalent);
-    assert_eq!(with(64, 0.97e8).1.share(), noise.figures[0].largest_margin);
+    let usual = Some(Margin::THROUGHPUT);
+    assert_eq!(with(4, 0.97e8), (Standing::Worse, None, usual));
+    // At the edge of what usually does not matter.
+    assert_eq!(with(64, 0.98e8).0, Standing::Equivalent);
+    assert_eq!(with(64, 0.98e8).2.map(Margin::share), noise.figures[0].largest_margin);
+    assert_eq!(with(64, 0.97e8).0, Standing::Undecided, "beyond it, so a change or noise");
+    assert_eq!(with(64, 0.97e8).1, Some(Doubt::NoiseMayExplain));
     assert_eq!(with(64, 0.5e8).0, Standing::Worse);
-    assert_eq!(with(16, 0.97e8), (Standing::Worse, Margin::THROUGHPUT), "nobody measured that one");
+    assert_eq!(with(16, 0.97e8), (Standing::Worse, None, usual), "nobody measured that one");
+}
+
+#[test]
+fn what_differs_from_itself_by_more_than_a_quarter_gives_no_margin() {
+    let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.4)]).observed(), 1).unwrap();
+    let found = &noise.figures[0];
+    assert_eq!((found.workloads, found.without_margin, found.largest_margin), (2, 1, Some(0.02)), "{found:?}");
+    let of = |small: f64, large: f64| run(&[(read(4), &close(small)), (read(64), &close(large))]);
+    let with = |after: f64| {
+        let (before, after) = (of(1e8, 1e8), of(1e8, after));
+        compare(&samples(&before), &samples(&after), Margins::Found(&noise))
+    };
+    // Four times slower was equivalent, and the same is no better known.
+    for after in [1e8, 0.8e8, 0.6e8] {
+        let comparison = with(after);
+        let change = comparison.cells[1].change(Figure::Throughput).unwrap();
+        let told = (change.standing, change.doubt, change.margin);
+        assert_eq!(told, (Standing::Undecided, Some(Doubt::TooNoisy), None), "{after}");
+        assert_eq!((standing_of(&comparison, 0), comparison.outcome), (Standing::Equivalent, Outcome::Undecided));
+        let margins = comparison.found_margins.unwrap();
+        assert_eq!(margins.largest, Some(Margin::THROUGHPUT));
+        assert!(margins.without.len() == 1 && margins.without[0].contains("64 KiB"), "{margins:?}");
+        assert!(margins.sentence.contains("up to 2 %") && margins.sentence.contains("1 of 2 figures have no margin"));
+    }
+    assert_eq!(standing_of(&with(1e6), 1), Standing::Worse, "no noise explains a hundredth");
+    assert!(compared(&of(1e8, 1e8), &of(1e8, 1e8)).found_margins.is_none());
 }
 
 #[test]

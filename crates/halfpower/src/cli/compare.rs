@@ -39,7 +39,8 @@ pub(super) struct Arguments {
     /// What does not matter, of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
-    /// A run made with `run --aa`: what it found of a workload does not matter, where that is more than the default
+    /// A run made with `run --aa`: what it found of a workload does not matter, where that is more than the default. Above
+    /// 25% it tells nothing: of those only what changed by more than that noise is decided
     #[arg(long, value_name = "RUN", conflicts_with = "threshold")]
     margin_from: Option<RunId>,
     /// Write a page here too, with a forest plot; an earlier report of that name is replaced

@@ -114,6 +114,27 @@ fn a_plot_has_no_more_rows_than_can_be_read_and_all_that_changed() {
 }
 
 #[test]
+fn what_has_no_margin_is_said_to_have_none() {
+    let mut analysed = run(&fixed());
+    analysed.run.kind = RunKind::Aa;
+    let before = samples(&analysed);
+    for (place, stored) in analysed.samples.iter_mut().enumerate() {
+        stored.sample.total.bytes_per_s.0 *= if place % 3 == 0 { 0.3 } else { 1.0 };
+    }
+    let analysed = analysed.again();
+    assert!(lines(&analysed, 200).contains("too noisy to tell"), "{}", lines(&analysed, 200));
+    let margins = Margins::Found(analysed.noise().unwrap());
+    let comparison = compare(&before.iter().collect::<Vec<_>>(), &before.iter().collect::<Vec<_>>(), margins);
+    let text = comparison_text(&comparison, false, 1000);
+    let page = html(&comparison);
+    markup::check_nesting(&page);
+    for said in [&text, &page] {
+        assert!(said.contains("have no margin") && said.contains("the same differs by too much to tell"), "{said}");
+    }
+    assert!(page.contains("<td>cannot tell</td>"));
+}
+
+#[test]
 fn a_run_held_against_itself_says_first_what_the_same_differed_by() {
     let mut analysed = run(&fixed());
     assert!(!page(&analysed).contains(">Noise<") && !lines(&analysed, 100).contains("Noise"), "nobody asked");
