@@ -180,12 +180,13 @@ fn add_changes(
         }
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3.0).collect();
+    let looked_at = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
     for ((place, before, after, (contrast, held), alone, ranks), verdict) in
         changes.into_iter().zip(verdicts(&contrasts))
     {
         let (ratio, margin) = (contrast.ratio, held.margin());
         let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
-        let (verdict, doubt) = doubt::judged(figure, held, &contrast, verdict);
+        let (verdict, doubt) = doubt::judged(figure, held, &contrast, verdict, looked_at);
         let (standing, single) = (standing(figure, verdict), alone != Alone::No);
         compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, doubt, single, ranks });
     }

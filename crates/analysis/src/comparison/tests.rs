@@ -284,6 +284,32 @@ fn of_a_thousand_cells_each_meets_its_own() {
     assert!(ratios.into_iter().all(|ratio| (ratio - 1.0).abs() < 1e-9));
 }
 
+#[test]
+fn what_only_the_number_of_workloads_leaves_undecided_says_so() {
+    // Just over the line alone; sixty beside it that did not change.
+    let cells = |first: f64, others: u64| {
+        let mut made = run(&[(read(4), &around(first))]);
+        (1..=others).for_each(|place| {
+            made.add(Workload { offset: halfpower_model::Bytes(place << 20), ..read(4) }, &around(1e8));
+        });
+        made
+    };
+    let of = |others| compared(&cells(1e8, others), &cells(1.045e8, others));
+    let told = |comparison: &Comparison| {
+        let change = comparison.cells[0].change(Figure::Throughput).unwrap();
+        (change.standing, change.doubt)
+    };
+    assert_eq!(told(&of(0)), (Standing::Better, None));
+    let among = of(60);
+    assert_eq!(told(&among), (Standing::Undecided, Some(Doubt::OneOfMany { workloads: 61 })));
+    assert!(
+        among.sentence.contains("1 of them would be changes alone, and are not sure enough among 61"),
+        "{}",
+        among.sentence
+    );
+    assert_eq!(among.cells[1].changes[0].doubt, None);
+}
+
 /// A run that measures the same twice, by a scatter for each workload; ten blocks.
 fn twice(scatters: &[(u64, f64)]) -> Run {
     let mut normal = Normal::new(7);

@@ -61,9 +61,16 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
 }
 
 /// What keeps some of the undecided from being more, in a few words.
-fn doubts(doubts: impl Iterator<Item = Doubt> + Clone) -> String {
-    let noisy = doubts.clone().filter(|doubt| matches!(doubt, Doubt::NoiseMayExplain | Doubt::TooNoisy)).count();
-    if noisy == 0 { String::new() } else { format!("; {noisy} of them no further apart than the same may be") }
+fn doubts(doubts: impl Iterator<Item = Doubt>) -> String {
+    let (many, noisy): (Vec<Doubt>, Vec<Doubt>) = doubts.partition(|doubt| matches!(doubt, Doubt::OneOfMany { .. }));
+    let mut said = String::new();
+    if let Some(Doubt::OneOfMany { workloads }) = many.first() {
+        said += &format!("; {} of them would be changes alone, and are not sure enough among {workloads}", many.len());
+    }
+    if !noisy.is_empty() {
+        said += &format!("; {} of them no further apart than the same may be", noisy.len());
+    }
+    said
 }
 
 /// How many times the larger is the smaller.

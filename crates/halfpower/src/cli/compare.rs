@@ -26,7 +26,8 @@ Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 ///
 /// Workloads are matched by all that is of their nature. A change is called one where its 95 % interval lies beyond what
 /// does not matter, and equivalent where it lies within: 2 % of throughput and of processor time, 5 % of the 99th percentile
-/// of latency. One sample has no interval: there only a factor of 1.5 (of 4 in the percentile) is called a change.
+/// of latency. Of many workloads some would lie beyond by chance: there a change must be surer, and what is one alone may be
+/// undecided, which its row says. One sample has no interval: there only a factor of 1.5 (of 4 in the percentile) is called a change.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {

@@ -33,10 +33,11 @@ fn basis(change: &Change) -> String {
     format!("{}{doubt}", interval(change))
 }
 
-fn in_doubt(doubt: Doubt) -> &'static str {
+fn in_doubt(doubt: Doubt) -> String {
     match doubt {
-        Doubt::NoiseMayExplain => "the same may differ as far",
-        Doubt::TooNoisy => "the same differs by too much to tell",
+        Doubt::OneOfMany { workloads } => format!("one of {workloads} looked at"),
+        Doubt::NoiseMayExplain => "the same may differ as far".to_owned(),
+        Doubt::TooNoisy => "the same differs by too much to tell".to_owned(),
     }
 }
 

@@ -63,6 +63,26 @@ fn an_interval_without_bounds_is_not_told_as_one_sample() {
 }
 
 #[test]
+fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
+    let sample = samples(&run(&fixed())).swap_remove(0);
+    let many = |factor: f64| -> Vec<Sample> {
+        let of = |(place, share): (u64, f64)| {
+            let mut sample = sample.clone();
+            sample.workload.offset = Bytes(place << 20);
+            sample.total.bytes_per_s.0 = 1e9 * share * if place == 0 { factor } else { 1.0 };
+            sample
+        };
+        let shares = [0.98, 0.99, 1.0, 1.01, 1.02];
+        (0..61).flat_map(|place| shares.map(|share| (place, share))).map(of).collect()
+    };
+    let said = "; one of 61 looked at)";
+    let comparison = compared(&many(1.0), &many(1.045));
+    let text = comparison_text(&comparison, false, 400);
+    assert_eq!(text.matches(said).count(), 1, "{text}");
+    assert!(html(&comparison).contains(said));
+}
+
+#[test]
 fn where_ranks_disagree_with_the_means_the_workload_says_so() {
     let sample = samples(&run(&fixed())).swap_remove(0);
     let of = |rates: &[f64]| -> Vec<Sample> {
