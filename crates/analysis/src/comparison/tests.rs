@@ -270,6 +270,22 @@ fn what_the_two_were_measured_on_is_told_where_it_differs() {
 }
 
 #[test]
+fn the_drawn_name_of_a_test_file_is_no_difference_and_its_place_is() {
+    let at = |path: &str| {
+        let mut made = run(&[(read(4), &close(1e8))]);
+        made.samples.iter_mut().for_each(|placed| placed.sample.environment.target.path = path.to_owned());
+        made
+    };
+    let differ = |one: &str, other: &str| compared(&at(one), &at(other)).differences;
+    assert_eq!(differ("./halfpower-dacb0123456789ab.test", "./halfpower-e2680123456789ab.test"), []);
+    let [moved] = &differ("/a/halfpower-dacb0123456789ab.test", "/b/halfpower-dacb0123456789ab.test")[..] else {
+        panic!("two places")
+    };
+    assert_eq!((moved.fact.as_str(), &moved.after[0][..]), ("target.path", "/b/halfpower-….test"));
+    assert_eq!(differ("./halfpower-one.test", "./halfpower-two.test").len(), 1, "somebody named those");
+}
+
+#[test]
 fn of_a_thousand_cells_each_meets_its_own() {
     let many = |rate: f64| {
         let mut made = Run::default();
