@@ -37,7 +37,8 @@ pub(super) struct Arguments {
     /// Numbers of the runs after
     #[arg(value_name = "AFTER")]
     after: Runs,
-    /// What does not matter, of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]
+    /// What does not matter, of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]. A factor, the same
+    /// either way: 50% is from 1/1.5, which is −33.3%, to 1.5, which is +50%
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
     /// A run made with `run --aa`: what it found of a workload does not matter, where that is more than the default. Above

@@ -46,7 +46,10 @@ fn interval(change: &Change) -> String {
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
         _ if !change.single => "they scatter too much for an interval".to_owned(),
         _ if change.standing == Standing::Undecided => "one sample".to_owned(),
-        _ => format!("one sample, but more than {} times", significant(change.figure.plausible_noise())),
+        _ => {
+            let margin = change.margin.map_or(1.0, |margin| margin.ends().1);
+            format!("one sample, but more than {} times", significant(change.figure.plausible_noise().max(margin)))
+        }
     }
 }
 

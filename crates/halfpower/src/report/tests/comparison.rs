@@ -5,6 +5,7 @@ use super::{lines, markup, page};
 use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
 use crate::store::RunKind;
 use halfpower_analysis::comparison::{Comparison, Figure, Margins, compare};
+use halfpower_analysis::statistics::Margin;
 use halfpower_model::{Bytes, Sample};
 
 fn samples(analysed: &Analysed) -> Vec<Sample> {
@@ -60,6 +61,11 @@ fn an_interval_without_bounds_is_not_told_as_one_sample() {
     assert!(several.contains("undecided (they scatter too much for an interval)"), "{several}");
     let single = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7])), false, 200);
     assert!(single.contains("undecided (one sample)"), "{single}");
+    let (old, new) = (of(&[9e7]), of(&[4e7]));
+    let margins = Margins::Said(Margin::new(0.95).unwrap());
+    let wide = compare(&old.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), margins);
+    let wide = comparison_text(&wide, false, 200);
+    assert!(wide.contains("worse (one sample, but more than 1.95 times)"), "{wide}");
 }
 
 #[test]
