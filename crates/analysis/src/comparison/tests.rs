@@ -206,6 +206,10 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
         apart(both),
         "Undecided: no workload is in both. The nearest two are apart in depth, and in ring, which one side does not tell."
     );
+    assert!(
+        apart(|workload| workload.warmup = halfpower_model::Nanoseconds(1_000_000_000))
+            .ends_with("are apart in warm-up.")
+    );
     // Nobody told the seed and the limits: these are no part of what a workload is.
     let seed = |workload: &mut Workload| workload.unknown = ["seed", "limits", "interval_s"].into_iter().collect();
     assert!(!apart(seed).contains("no workload is in both"), "{}", apart(seed));
