@@ -2,7 +2,7 @@
 //!
 //! A command takes the bus, selects the device, says who speaks, and brings its own bytes. A transfer takes it again for
 //! each burst, says whose bytes come, moves them at the bus's rate for their direction, and ends with a status: small bursts
-//! waste more of it. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
+//! waste more of it, and so do several devices: one that finds it taken is commanded again. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
 //! occupy. It does not model single cycles, and no priorities: who comes first has it first.
 //! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
 //! I/O on Windows NT 4.0" (1997), table 4.
@@ -23,6 +23,9 @@ pub struct Bus {
     pub phases: Phases,
     /// Bytes after which it is given up and taken again; none: a transfer is one burst.
     pub burst: Option<Bytes>,
+    /// A device that has its buffer's bytes within so many nanoseconds keeps it for the time that it needs itself; others, and
+    /// all where there is none, give it up until then.
+    pub stay_ns: Option<u64>,
     /// Nanoseconds from one end to the other.
     pub latency_ns: u64,
     /// Whether a processor moves the bytes.
@@ -32,15 +35,15 @@ pub struct Bus {
 /// What a bus spends beside bytes, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// To take it: a command, and each burst.
+    /// To take it: a command, each burst, and before a command again.
     pub arbitration_ns: u64,
-    /// To have the device answer: a command.
+    /// To have the device answer: a command, also again.
     pub selection_ns: u64,
-    /// To say who speaks: a command.
+    /// To say who speaks: a command, also again.
     pub message_out_ns: u64,
-    /// The command's own bytes.
+    /// The command's own bytes, also again.
     pub command_ns: u64,
-    /// To say whose bytes come, and that they end: each burst.
+    /// To say whose bytes come, and that they end: each burst, and before a command again.
     pub message_in_ns: u64,
     /// How it went: once a transfer.
     pub status_ns: u64,
@@ -57,6 +60,14 @@ impl Bus {
     pub fn transfer_ns(&self, bytes: u64, direction: Direction) -> u64 {
         let each_ns = self.phases.arbitration_ns + self.phases.message_in_ns;
         self.bursts(bytes) * each_ns + self.bytes_ns(bytes, direction) + self.phases.status_ns
+    }
+
+    /// How much longer a transfer has it that found it taken; nothing where nobody is told whose bytes come.
+    pub fn again_ns(&self) -> u64 {
+        if self.phases.message_in_ns == 0 {
+            return 0;
+        }
+        self.command_ns() + self.phases.arbitration_ns + self.phases.message_in_ns
     }
 
     fn bursts(&self, bytes: u64) -> u64 {
@@ -78,15 +89,25 @@ pub struct Tally {
     commands: u64,
     transfers: u64,
     bursts: u64,
+    again: u64,
     bytes_ns: [u64; 2],
-    held_ns: u64,
+    kept_ns: u64,
 }
 
 impl Tally {
-    /// A command, whose selection the device held up so long.
-    pub fn command(&mut self, held_ns: u64) {
+    /// A command.
+    pub fn command(&mut self) {
         self.commands += 1;
-        self.held_ns += held_ns;
+    }
+
+    /// A device that was selected kept it so long.
+    pub fn kept(&mut self, ns: u64) {
+        self.kept_ns += ns;
+    }
+
+    /// A transfer found it taken.
+    pub fn again(&mut self) {
+        self.again += 1;
     }
 
     /// A transfer.
@@ -100,11 +121,11 @@ impl Tally {
     pub fn phases(&self, bus: &Bus) -> [(&'static str, u64); 8] {
         let Phases { arbitration_ns, selection_ns, message_out_ns, command_ns, message_in_ns, status_ns } = bus.phases;
         [
-            ("arbitration", (self.commands + self.bursts) * arbitration_ns),
-            ("selection", self.commands * selection_ns + self.held_ns),
-            ("message out", self.commands * message_out_ns),
-            ("command", self.commands * command_ns),
-            ("message in", self.bursts * message_in_ns),
+            ("arbitration", (self.commands + self.bursts + 2 * self.again) * arbitration_ns),
+            ("selection", (self.commands + self.again) * selection_ns + self.kept_ns),
+            ("message out", (self.commands + self.again) * message_out_ns),
+            ("command", (self.commands + self.again) * command_ns),
+            ("message in", (self.bursts + self.again) * message_in_ns),
             ("data in", self.bytes_ns[Direction::Read as usize]),
             ("data out", self.bytes_ns[Direction::Write as usize]),
             ("status", self.transfers * status_ns),
@@ -130,6 +151,7 @@ mod tests {
                 status_ns: 32_000,
             },
             burst: Some(Bytes(4096)),
+            stay_ns: None,
             latency_ns: 0,
             programmed: false,
         }
@@ -143,12 +165,14 @@ mod tests {
         assert_eq!(bus.transfer_ns(9000, Direction::Read), 3 * 17_000 + 225_000 + 32_000);
         assert_eq!(bus.transfer_ns(4096, Direction::Write), 17_000 + 204_800 + 32_000);
         let mut tally = Tally::default();
-        tally.command(500);
+        tally.command();
+        tally.kept(500);
+        tally.again();
         tally.transfer(&bus, 9000, Direction::Read);
         let phases = tally.phases(&bus);
         let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
-        assert_eq!(all, bus.command_ns() + 500 + bus.transfer_ns(9000, Direction::Read));
-        assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_500)));
+        assert_eq!(all, bus.command_ns() + 500 + bus.again_ns() + bus.transfer_ns(9000, Direction::Read));
+        assert_eq!((phases[0], phases[1]), (("arbitration", 6_000), ("selection", 4_500)));
     }
 
     #[test]

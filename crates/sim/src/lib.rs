@@ -12,5 +12,6 @@ pub mod station;
 pub mod system;
 mod testbed;
 pub mod volume;
+pub mod way;
 
 pub use testbed::Simulated;

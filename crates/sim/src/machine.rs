@@ -157,13 +157,13 @@ pub struct FileCache {
     pub read: Cost,
     /// Of a write.
     pub write: Cost,
-    /// Processor time of a request of its own, beside that of a direct one: the fault, the pages, the mapping.
+    /// Processor time of a request of its own, beside that of a direct one: for pages and mappings, which nobody waits for.
     pub paging_ns: u64,
     /// What it holds.
     pub capacity: Bytes,
     /// How much of it may be dirty before writers wait.
     pub dirty_limit: Bytes,
-    /// How long after a scan for dirty pages began the next may.
+    /// How long after a scan for dirty pages the next begins, unless a writer waits for room.
     pub scan_ns: u64,
     /// What a write of part of a page or frame reads first.
     pub fill: Fill,

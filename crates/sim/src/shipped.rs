@@ -5,8 +5,9 @@ use crate::testbed::Simulated;
 use halfpower_model::Settings;
 
 /// Name and text of each.
-const MACHINES: [(&str, &str); 2] = [
+const MACHINES: [(&str, &str); 3] = [
     ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
+    ("win2k-pentium2", include_str!("../../../machines/win2k-pentium2.toml")),
     ("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml")),
 ];
 
@@ -32,6 +33,8 @@ pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineE
 #[cfg(test)]
 mod host;
 
+#[cfg(test)]
+mod drives;
 #[cfg(test)]
 mod paths;
 

@@ -60,6 +60,23 @@ impl Station {
         ends_ns
     }
 
+    /// Whether the only server is taken at a moment.
+    pub fn is_taken(&self, at_ns: u64) -> bool {
+        self.booked.iter().any(|(begins_ns, ends_ns)| *begins_ns <= at_ns && at_ns < *ends_ns)
+    }
+
+    /// Keeps the only server, if it is free at `now_ns`, until `until_ns` or whatever was booked before; gives how long.
+    pub fn keep(&mut self, now_ns: u64, until_ns: u64) -> u64 {
+        let place = self.booked.iter().take_while(|(_, ends_ns)| *ends_ns <= now_ns).count();
+        let next_ns = self.booked.get(place).map_or(u64::MAX, |(begins_ns, _)| *begins_ns);
+        let kept_ns = until_ns.min(next_ns).saturating_sub(now_ns);
+        if kept_ns > 0 {
+            self.booked.insert(place, (now_ns, now_ns + kept_ns));
+            self.busy_ns += kept_ns;
+        }
+        kept_ns
+    }
+
     /// How long its servers have been at work together until a moment, which is not before the last booking was made.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let ahead = |(begins_ns, ends_ns): &(u64, u64)| ends_ns.saturating_sub(now_ns.max(*begins_ns));
@@ -87,6 +104,15 @@ mod tests {
         assert_eq!([bus.serve(0, 0, 60), bus.serve(0, 0, 40), bus.serve(0, 0, 1)], [60, 100, 111]);
         assert_eq!(bus.serve(30, 30, 0), 30, "nothing waits for nothing");
         assert_eq!((bus.busy_ns(50), bus.busy_ns(111)), (50, 111));
+    }
+
+    #[test]
+    fn a_free_server_is_kept_until_what_was_booked() {
+        let mut bus = Station::new(1);
+        bus.serve(0, 50, 10);
+        assert!(bus.is_taken(50) && !bus.is_taken(49) && !bus.is_taken(60));
+        assert_eq!([bus.keep(20, 90), bus.keep(55, 90), bus.keep(70, 80)], [30, 0, 10]);
+        assert_eq!((bus.busy_ns(55), bus.busy_ns(90)), (35, 50));
     }
 
     #[test]

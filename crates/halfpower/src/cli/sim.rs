@@ -4,6 +4,7 @@ use super::{Context, Ending, UsageError, validate};
 use clap::{Args, Subcommand};
 use halfpower_sim::file::MachineFile;
 use halfpower_sim::shipped::{machine_text, machines};
+use halfpower_sim::way::{Stop, way};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -21,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower sim list
   halfpower sim show win2k-pentium3
+  halfpower sim show win2k-pentium3:fireball-raid0-2
   halfpower sim validate --only atlas-2 fireball-dma
   halfpower io sim:win2k-pentium3:atlas-1 --pattern random --request-size 8KiB \\
       --depth 8 --buffering direct --duration 60s";
@@ -29,9 +31,9 @@ Examples:
 enum Action {
     /// Every machine with its volumes
     List,
-    /// A machine's file, with the source of its figures
+    /// A machine's file, with the source of its figures; or the parts of a volume's way, from its disks to memory
     Show {
-        /// Which
+        /// Which; MACHINE:VOLUME for a volume's way
         machine: String,
     },
     /// Every figure of the papers beside the simulated one; exit status 1 when under 95 % are within their tolerance
@@ -88,14 +90,52 @@ fn list(context: &Context) -> anyhow::Result<Ending> {
 }
 
 fn show(context: &Context, machine: &str) -> anyhow::Result<Ending> {
+    let machine = machine.strip_prefix("sim:").unwrap_or(machine);
+    let (machine, volume) =
+        machine.split_once(':').map_or((machine, None), |(machine, volume)| (machine, Some(volume)));
     let Some(text) = machine_text(machine) else {
         let known = machines().collect::<Vec<_>>().join(", ");
         return Err(UsageError(format!("no simulated machine is called {machine}; there are {known}")).into());
     };
+    if let Some(volume) = volume {
+        return show_way(context, machine, text, volume);
+    }
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "machine": machine, "text": text }))?;
     } else {
         context.console.print(text)?;
     }
+    Ok(Ending::Done)
+}
+
+/// A part of a volume's way as `--json` prints it.
+#[derive(Serialize)]
+struct ShownStop {
+    parts: Vec<String>,
+    does: String,
+    makes: Option<String>,
+}
+
+fn show_way(context: &Context, machine: &str, text: &str, volume: &str) -> anyhow::Result<Ending> {
+    let file = MachineFile::parse(machine, text)?;
+    let made = file.with_volume(machine, volume).map_err(|error| UsageError(error.to_string()))?;
+    let shown = |Stop { names, does, makes }: Stop| ShownStop { parts: names, does, makes };
+    let way: Vec<ShownStop> = way(&made).into_iter().map(shown).collect();
+    let target = format!("sim:{machine}:{volume}");
+    let description = file.volumes().find(|(name, _)| *name == volume).map_or("", |(_, description)| description);
+    if context.global.json {
+        context.console.print_json(&serde_json::json!({ "target": target, "description": description, "way": way }))?;
+        return Ok(Ending::Done);
+    }
+    let mut text = format!("{target}: {description}\nFrom its disks to memory:\n");
+    for (number, ShownStop { parts, does, makes }) in way.iter().enumerate() {
+        let names = match &parts[..] {
+            [first, .., last] if parts.len() > 2 => format!("{first} to {last}"),
+            few => few.join(", "),
+        };
+        let _ = writeln!(text, "  {}  {names}: {does}", number + 1);
+        makes.iter().for_each(|makes| drop(writeln!(text, "     makes {makes}")));
+    }
+    context.console.print(&text)?;
     Ok(Ending::Done)
 }

@@ -47,6 +47,11 @@ fn machines_are_listed_and_shown() {
     assert!(targets.clone().any(|target| target == ATLAS), "{:?}", targets.collect::<Vec<_>>());
     let text = lab.json(["sim", "show", "win2k-pentium3", "--json"])["text"].as_str().unwrap().to_owned();
     assert!(text.contains("[drive.atlas-10k]"));
+    let shown = lab.json(["sim", "show", ATLAS, "--json"]);
+    let parts: Vec<_> =
+        shown["way"].as_array().unwrap().iter().map(|stop| stop["parts"][0].as_str().unwrap()).collect();
+    assert_eq!(parts, ["atlas-10k", "scsi", "aic-7899", "pci", "processors"]);
+    assert_refusal(&lab.run(["sim", "show", "win2k-pentium3:atlas-9"]), 2, "no volume", "atlas-9");
 }
 
 #[test]

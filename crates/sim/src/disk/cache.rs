@@ -19,18 +19,8 @@ pub struct ReadBuffer {
     pub segment_blocks: u64,
     /// How far it reads ahead, in blocks; no further than a segment is long.
     pub read_ahead_blocks: u64,
-    /// Where what was given before comes from when it is asked for again.
-    pub rereads: Rereads,
-}
-
-/// Where what was given before comes from when it is asked for again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rereads {
-    /// The buffer has it still.
-    #[default]
-    Buffer,
-    /// The medium: what was given makes room.
-    Medium,
+    /// The longest read, in blocks, that it gives again; what is longer is read anew.
+    pub again_blocks: u64,
 }
 
 /// What the buffer has of a read.
@@ -110,13 +100,9 @@ impl ReadCache {
         if found != Found::Nothing {
             return found;
         }
-        let from = |segment: &Segment| match self.size.rereads {
-            Rereads::Buffer => segment.first,
-            Rereads::Medium => segment.first.max(segment.given),
-        };
-        let Some(index) = self.idle.iter().position(|segment| from(segment) <= block && block < segment.end) else {
-            return Found::Nothing;
-        };
+        let anew = count > self.size.again_blocks;
+        let has = |segment: &Segment| segment.first <= block && block < segment.end && !(anew && block < segment.given);
+        let Some(index) = self.idle.iter().position(has) else { return Found::Nothing };
         let mut used = self.idle.remove(index);
         let (end, again) = ((block + count).min(used.end), block < used.given);
         used.given = used.given.max(end);
@@ -136,8 +122,8 @@ impl ReadCache {
         };
         let passed = filling.passed(geometry, turn_ns, now_ns);
         let again = block < filling.given;
-        let dropped = again && self.size.rereads == Rereads::Medium;
-        if dropped || block < passed.saturating_sub(self.size.segment_blocks) {
+        let anew = again && count > self.size.again_blocks;
+        if anew || block < passed.saturating_sub(self.size.segment_blocks) {
             return Found::Nothing;
         }
         let is_moving = passed < filling.limit;
@@ -235,7 +221,7 @@ mod tests {
 
     /// Sectors of 1 ms, ten a track with a shift of two; three segments of 20 blocks, 8 ahead.
     fn cache() -> (ReadCache, Geometry) {
-        let size = ReadBuffer { segments: 3, segment_blocks: 20, read_ahead_blocks: 8, rereads: Rereads::Buffer };
+        let size = ReadBuffer { segments: 3, segment_blocks: 20, read_ahead_blocks: 8, again_blocks: 20 };
         (ReadCache::new(size, 10e6), slow(false).geometry)
     }
 
@@ -334,9 +320,9 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_drops_what_it_gave_reads_it_again() {
+    fn a_buffer_that_gives_nothing_twice_reads_it_anew() {
         let (mut cache, disk) = cache();
-        cache.size.rereads = Rereads::Medium;
+        cache.size.again_blocks = 0;
         keep(&mut cache, &disk, 4 * MS, 0, 4);
         assert_eq!(cache.find(&disk, 9 * MS, 2, 2, Arm::Free), Found::Nothing);
         assert_eq!(cache.find(&disk, 9 * MS, 4, 2, Arm::Free), all(9 * MS), "what was read ahead is there once");

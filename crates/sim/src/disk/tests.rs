@@ -1,7 +1,6 @@
 //! A whole disk: streams, depth, buffers, and what holds for any workload.
 
 use super::arm::tests::slow;
-use super::cache::Rereads;
 use super::geometry::{Geometry, tests::zone};
 use super::seek::SeekCurve;
 use super::*;
@@ -14,7 +13,7 @@ fn drive(mechanics: Mechanics) -> Drive {
     Drive {
         mechanics,
         scheduler: Scheduler::Fcfs,
-        buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, rereads: Rereads::Buffer },
+        buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, again_blocks: u64::MAX },
         overhead: Overhead::default(),
         write_cache: None,
     }
@@ -128,7 +127,7 @@ pub(crate) fn larger(scheduler: Scheduler) -> Drive {
         write_settle_ns: 300_000,
         zero_latency: true,
     };
-    let buffer = ReadBuffer { segments: 4, segment_blocks: 512, read_ahead_blocks: 256, rereads: Rereads::Buffer };
+    let buffer = ReadBuffer { segments: 4, segment_blocks: 512, read_ahead_blocks: 256, again_blocks: u64::MAX };
     Drive { scheduler, buffer, ..drive(mechanics) }
 }
 
@@ -230,7 +229,7 @@ pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
         zero_latency: true,
     };
     let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000, ..Overhead::default() };
-    let buffer = ReadBuffer { segments: 10, segment_blocks: 374, read_ahead_blocks: 354, rereads: Rereads::Buffer };
+    let buffer = ReadBuffer { segments: 10, segment_blocks: 374, read_ahead_blocks: 354, again_blocks: u64::MAX };
     Drive { scheduler, buffer, overhead, ..drive(mechanics) }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct BusKeys {
     pub(super) status: Said<Nanoseconds>,
     /// Bytes after which it is given up and taken again; none: a transfer is one burst.
     pub(super) burst: Option<Said<Bytes>>,
+    /// A device that has its buffer's bytes within so long keeps the bus for the time that it needs itself; none: never.
+    pub(super) stay: Option<Said<Nanoseconds>>,
     /// From one end to the other.
     #[serde(default)]
     pub(super) latency: Said<Nanoseconds>,
@@ -66,6 +68,7 @@ impl BusKeys {
                 status_ns: self.status.0.0,
             },
             burst: self.burst.map(|burst| burst.0),
+            stay_ns: self.stay.map(|stay| stay.0.0),
             latency_ns: self.latency.0.0,
             programmed: self.programmed,
         })

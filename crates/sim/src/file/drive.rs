@@ -2,7 +2,7 @@
 
 use super::{MachineError, Said};
 use crate::disk::arm::Mechanics;
-use crate::disk::cache::{ReadBuffer, Rereads};
+use crate::disk::cache::ReadBuffer;
 use crate::disk::geometry::{BLOCK_BYTES, Geometry, Zone};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::seek::{SeekCurve, SeekError};
@@ -40,8 +40,10 @@ pub(super) struct DriveKeys {
     /// The drive's time for a read that its buffer has, before the bytes come.
     #[serde(default)]
     pub(super) read_hit: Said<Nanoseconds>,
-    /// The same for what was given before, or `medium`: it is read anew. As `read-hit` where it is not said.
-    pub(super) read_again: Option<Said<Again>>,
+    /// The same for what was given before; as `read-hit` where it is not said.
+    pub(super) read_again: Option<Said<Nanoseconds>>,
+    /// The longest read that the buffer gives again: what is longer is read anew. Where it is not said, all that it has.
+    pub(super) read_again_most: Option<Said<Bytes>>,
     /// What a read that the buffer has takes at the least, with its bytes.
     #[serde(default)]
     pub(super) read_least: Said<Nanoseconds>,
@@ -70,23 +72,6 @@ pub(super) struct WriteCacheKeys {
     pub(super) size: Said<Bytes>,
     /// Separate pieces of the medium.
     pub(super) pieces: usize,
-}
-
-/// What a drive does when it is asked again for what it gave.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Again {
-    /// It takes so long for it.
-    Buffer(Nanoseconds),
-    /// It reads it anew.
-    Medium,
-}
-
-impl FromStr for Again {
-    type Err = <Nanoseconds as FromStr>::Err;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "medium" { Ok(Again::Medium) } else { text.parse().map(Again::Buffer) }
-    }
 }
 
 impl FromStr for Scheduler {
@@ -143,11 +128,6 @@ impl DriveKeys {
             write_settle_ns: self.write_settle.0.0,
             zero_latency: self.zero_latency,
         };
-        let (rereads, read_again_ns) = match self.read_again {
-            Some(Said(Again::Medium)) => (Rereads::Medium, 0),
-            Some(Said(Again::Buffer(time))) => (Rereads::Buffer, time.0),
-            None => (Rereads::Buffer, self.read_hit.0.0),
-        };
         Ok(Drive {
             mechanics,
             scheduler: self.scheduler.0,
@@ -155,11 +135,11 @@ impl DriveKeys {
                 segments: self.segments,
                 segment_blocks: self.segment.0.0 / BLOCK_BYTES,
                 read_ahead_blocks: self.read_ahead.0.0 / BLOCK_BYTES,
-                rereads,
+                again_blocks: self.read_again_most.map_or(u64::MAX, |most| most.0.0 / BLOCK_BYTES),
             },
             overhead: Overhead {
                 read_hit_ns: self.read_hit.0.0,
-                read_again_ns,
+                read_again_ns: self.read_again.unwrap_or(self.read_hit).0.0,
                 read_least_ns: self.read_least.0.0,
                 read_miss_ns: self.read_miss.0.0,
                 write_ns: self.write.0.0,

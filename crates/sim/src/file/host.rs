@@ -45,14 +45,14 @@ pub(super) struct CacheKeys {
     pub(super) read: CostKeys,
     /// Processor time of a write into it.
     pub(super) write: CostKeys,
-    /// Processor time of a request of its own, beside that of a direct one.
+    /// Processor time of a request of its own, beside that of a direct one; nobody waits for it.
     #[serde(default)]
     pub(super) paging: Said<Nanoseconds>,
     /// The part of memory that it may take, 0 to 1.
     pub(super) share: f64,
     /// The part of memory that may be dirty before writers wait, 0 to 1.
     pub(super) dirty_share: f64,
-    /// How long after a scan for dirty pages began the next may.
+    /// How long after a scan for dirty pages the next begins, unless a writer waits for room.
     pub(super) scan: Said<Nanoseconds>,
     /// page or frame: what a write of a part of it reads first.
     pub(super) fill: Said<Fill>,

@@ -34,6 +34,9 @@ pub struct MachineFile {
     pub description: String,
     processor: ProcessorKeys,
     system: SystemKeys,
+    /// Others that some volumes are under.
+    #[serde(default)]
+    other_system: BTreeMap<String, SystemKeys>,
     #[serde(default)]
     bus: BTreeMap<String, BusKeys>,
     #[serde(default)]
@@ -109,11 +112,17 @@ impl MachineFile {
         if self.processor.count == 0 {
             return Err(figure("processor", "it needs one"));
         }
-        if let Some(mistake) = self.system.mistake() {
+        let system = match &keys.system {
+            Some(system) => {
+                self.other_system.get(system).ok_or_else(|| self.missing(name, volume, "other-system", system))?
+            }
+            None => &self.system,
+        };
+        if let Some(mistake) = system.mistake() {
             return Err(figure("system", mistake));
         }
         let Attached { parts, disks, made } = keys.attach(self, name, volume)?;
-        let mut system = self.system.system(self.processor.memory.0);
+        let mut system = system.system(self.processor.memory.0);
         if !keys.file_system {
             system.split = None;
             system.cache = None;

@@ -37,6 +37,8 @@ pub(super) struct VolumeKeys {
     /// Where the volume's first byte lies in its first chunk.
     #[serde(default)]
     pub(super) offset: Said<Bytes>,
+    /// Which of the other systems it is under; none: the machine's own.
+    pub(super) system: Option<String>,
     /// False: without a file system, which would cut large requests.
     #[serde(default = "yes")]
     pub(super) file_system: bool,

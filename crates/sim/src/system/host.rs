@@ -79,8 +79,7 @@ impl System<'_> {
         let system = &self.machine.system;
         let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
         let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
-        let paging_ns = self.cache.as_ref().map_or(0, |cache| cache.paging_ns());
-        ((cost.ns(bytes) + driver.ns(bytes) + paging_ns) as f64 * share + 0.5) as u64
+        ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share + 0.5) as u64
     }
 
     /// Its bytes are where they should be: the processor sees to the rest.
@@ -88,6 +87,9 @@ impl System<'_> {
         let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
         self.at(done_ns, Event::Complete { request });
+        if let Some(cache) = &self.cache {
+            self.processors.serve(self.now_ns, done_ns, cache.paging_ns());
+        }
     }
 
     pub(super) fn complete(&mut self, request: u32) {

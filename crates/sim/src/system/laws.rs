@@ -8,12 +8,13 @@
 
 use super::tests::{bus, machine, megabytes_per_s, requests};
 use super::*;
-use crate::disk::cache::{ReadBuffer, Rereads};
+use crate::controller::{Controller, Forwarding, Order, Queue};
+use crate::disk::cache::ReadBuffer;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::larger;
 use crate::disk::{Drive, Overhead, WriteCache};
-use crate::machine::{Cost, Device, Part};
-use crate::volume::Volume;
+use crate::machine::{Cost, Device, Made, Part};
+use crate::volume::{Reader, Volume};
 use halfpower_model::{Bytes, Limits, Operation, Pattern};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -24,7 +25,7 @@ fn any_drive() -> impl Strategy<Value = Drive> {
     let cache = proptest::option::of((16_u64..2048, 1_usize..12));
     (0..Scheduler::WORDS.len(), 1_usize..8, 8_u64..1024, 0_u64..1024, 0_u64..600_000, cache).prop_map(
         |(which, segments, segment_blocks, read_ahead_blocks, own_ns, cache)| Drive {
-            buffer: ReadBuffer { segments, segment_blocks, read_ahead_blocks, rereads: Rereads::Buffer },
+            buffer: ReadBuffer { segments, segment_blocks, read_ahead_blocks, again_blocks: u64::MAX },
             overhead: Overhead {
                 read_hit_ns: own_ns / 2,
                 read_again_ns: own_ns,
@@ -71,6 +72,50 @@ fn any_workload(requests: u64) -> impl Strategy<Value = Workload> {
     )
 }
 
+/// Three to five disks of one volume of any kind, behind a controller that may store bytes, queue commands and make the volume.
+fn any_array() -> impl Strategy<Value = Machine> {
+    let volume = prop_oneof![
+        Just(Volume::Each),
+        Just(Volume::Stripe { chunk: Bytes(32_768) }),
+        Just(Volume::Raid5 { chunk: Bytes(16_384) }),
+        (0..Reader::WORDS.len(), any::<bool>()).prop_map(|(which, in_turn)| Volume::Mirror {
+            reader: Reader::WORDS[which].1,
+            in_turn_from: in_turn.then_some(Bytes(131_072)),
+        }),
+    ];
+    let queue = proptest::option::of((1_u32..5, 0..Order::WORDS.len()));
+    (any_drive(), 3_usize..6, volume, any::<(bool, bool)>(), queue, 0_u64..64).prop_map(
+        |(drive, disks, volume, (stores, makes), queue, offset)| {
+            let mut machine = machine(drive, disks, volume);
+            let forwarding = if stores { Forwarding::Stored } else { Forwarding::Through };
+            machine.parts.push(Part::Controller(Controller {
+                name: "card".to_owned(),
+                request_ns: 50_000,
+                read_ns_per_byte: 15.0,
+                write_ns_per_byte: 25.0,
+                forwarding,
+                queue: None,
+                driver_read: Cost::default(),
+                driver_write: Cost::default(),
+            }));
+            machine.offset = Bytes(offset * 512);
+            let is_made_there = stores && makes && volume != Volume::Each;
+            for disk in &mut machine.disks {
+                disk.queue = queue.map(|(outstanding, which)| Queue { outstanding, order: Order::WORDS[which].1 });
+                (disk.near, disk.far) = match (stores, is_made_there) {
+                    (true, true) => (vec![0], Vec::new()),
+                    (true, false) => (vec![0], vec![2, 1]),
+                    _ => (vec![0, 2, 1], Vec::new()),
+                };
+            }
+            if is_made_there {
+                machine.made = Made::InController(vec![2, 1]);
+            }
+            machine
+        },
+    )
+}
+
 fn rate(machine: &Machine, workload: &Workload) -> f64 {
     megabytes_per_s(&run(machine, workload, &Cancel::default()))
 }
@@ -97,6 +142,33 @@ proptest! {
         prop_assert!(outstanding <= f64::from(workload.depth * workload.workers) * (1.0 + 1e-9), "{}", outstanding);
         let counted = outcome.outstanding_ns as f64 / outcome.elapsed_ns as f64;
         prop_assert!((outstanding / counted - 1.0).abs() < 1e-6, "{} {}", outstanding, counted);
+    }
+
+    #[test]
+    fn any_array_does_what_it_is_asked_and_a_mirror_or_raid5_what_that_takes(
+        machine in any_array(), workload in any_workload(300)
+    ) {
+        let span = workload.span.0.min(machine.size().0 / workload.request_size.0 * workload.request_size.0);
+        let workload = Workload { span: Bytes(span), ..workload };
+        let outcome = run(&machine, &workload, &Cancel::default());
+        let bytes = 300 * workload.request_size.0;
+        let writes = workload.operation == Operation::Write;
+        prop_assert_eq!(requests(&outcome), 300);
+        prop_assert_eq!(outcome.bytes[usize::from(writes)], bytes);
+        let moved = outcome.device[usize::from(writes)].1;
+        let disks = machine.disks.len() as u64;
+        match machine.volume {
+            Volume::Mirror { .. } if writes => prop_assert!(moved >= bytes * disks, "{} of {}", moved, bytes),
+            // Whole rows have a chunk of parity to all others, parts of one as much parity again at the most.
+            Volume::Raid5 { .. } if writes => {
+                prop_assert!(moved >= bytes + bytes / (disks - 1), "{} of {}", moved, bytes);
+                prop_assert!(outcome.device[0].1 <= moved, "{:?}", outcome.device);
+            }
+            _ => prop_assert!(moved >= bytes, "{} of {}", moved, bytes),
+        }
+        for part in &outcome.parts {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! portion goes over the parts between it and memory as a whole, and pieces only below it.
 
 use super::{Event, System};
+use crate::bus::Bus;
 use crate::device::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::machine::{Made, Part};
@@ -147,7 +148,7 @@ impl System<'_> {
             let part = &self.machine.parts[*number];
             ready_ns = self.stations[*number].serve(self.now_ns, ready_ns, part.command_ns()) + part.latency_ns();
             if self.marks.begun {
-                self.tallies[*number].command(0);
+                self.tallies[*number].command();
             }
         }
         if direction == Direction::Write {
@@ -163,24 +164,31 @@ impl System<'_> {
         let (mut done_ns, mut latency_ns) = (from_ns, 0);
         for number in parts {
             let part = &machine.parts[*number];
-            let took_ns = match part {
-                Part::Bus(bus) => bus.transfer_ns(bytes, direction),
+            let through_ns = match part {
+                Part::Bus(bus) => self.move_on_bus(*number, bus, bytes, direction, from_ns),
                 // It is held until its slowest neighbour is done.
-                Part::Controller(_) => slowest_ns,
+                Part::Controller(_) => self.stations[*number].serve(self.now_ns, from_ns, slowest_ns),
             };
-            let through_ns = self.stations[*number].serve(self.now_ns, from_ns, took_ns);
-            if let Part::Bus(bus) = part {
-                if bus.programmed {
-                    self.processors.serve(self.now_ns, through_ns - took_ns, took_ns);
-                }
-                if self.marks.begun {
-                    self.tallies[*number].transfer(bus, bytes, direction);
-                }
-            }
             latency_ns += part.latency_ns();
             done_ns = done_ns.max(through_ns);
         }
         done_ns + latency_ns
+    }
+
+    fn move_on_bus(&mut self, number: usize, bus: &Bus, bytes: u64, direction: Direction, from_ns: u64) -> u64 {
+        let is_taken = bus.again_ns() > 0 && self.stations[number].is_taken(from_ns);
+        let took_ns = bus.transfer_ns(bytes, direction) + if is_taken { bus.again_ns() } else { 0 };
+        let through_ns = self.stations[number].serve(self.now_ns, from_ns, took_ns);
+        if bus.programmed {
+            self.processors.serve(self.now_ns, through_ns - took_ns, took_ns);
+        }
+        if self.marks.begun {
+            self.tallies[number].transfer(bus, bytes, direction);
+            if is_taken {
+                self.tallies[number].again();
+            }
+        }
+        through_ns
     }
 
     pub(super) fn arrive(&mut self, number: u32) {
@@ -208,7 +216,7 @@ impl System<'_> {
 
     /// Takes what a disk has to say, and when it will have more.
     pub(super) fn hear(&mut self, disk: usize) {
-        while let Some(Served { tag, begins_ns, ready_ns, .. }) = self.devices[disk].answer() {
+        while let Some(Served { tag, begins_ns, ready_ns, from_buffer }) = self.devices[disk].answer() {
             let Piece { direction, bytes, .. } = self.pieces.all[tag as usize].piece;
             if direction == Direction::Write {
                 self.at(ready_ns.max(self.now_ns), Event::Done { piece: tag });
@@ -222,6 +230,10 @@ impl System<'_> {
                 // So that the last bytes do not wait for the slowest part, and none moves before it is there.
                 ready_ns.saturating_sub(slowest_ns(self.machine, near, bytes, direction)).max(begins_ns)
             };
+            let from_ns = from_ns.max(self.now_ns);
+            if from_buffer {
+                self.stay(near, begins_ns, from_ns);
+            }
             match from_ns > self.now_ns {
                 true => self.at(from_ns, Event::Transfer { piece: tag }),
                 false => self.transfer(tag),
@@ -231,6 +243,18 @@ impl System<'_> {
         if next_ns != self.expected_ns[disk] {
             self.expected_ns[disk] = next_ns;
             next_ns.into_iter().for_each(|at_ns| self.at(at_ns, Event::Disk { disk: disk as u32 }));
+        }
+    }
+
+    /// A device that will soon have its bytes stays on its bus while it is busy with the command itself.
+    fn stay(&mut self, near: &[usize], begins_ns: u64, from_ns: u64) {
+        let Some(nearest) = near.first() else { return };
+        let Part::Bus(Bus { stay_ns: Some(most_ns), .. }) = &self.machine.parts[*nearest] else { return };
+        if from_ns - self.now_ns <= *most_ns {
+            let kept_ns = self.stations[*nearest].keep(self.now_ns, begins_ns);
+            if self.marks.begun {
+                self.tallies[*nearest].kept(kept_ns);
+            }
         }
     }
 

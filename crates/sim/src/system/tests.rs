@@ -18,6 +18,7 @@ pub(super) fn bus(name: &str, bytes_per_s: f64) -> Part {
         write_ns_per_byte: 1e9 / bytes_per_s,
         phases: Phases { command_ns: 10_000, status_ns: 5_000, ..Phases::default() },
         burst: None,
+        stay_ns: None,
         latency_ns: 0,
         programmed: false,
     })

@@ -1,8 +1,8 @@
 //! Requests through the file cache: copies where it has the pages, and its own requests of the disks where it has not.
 //!
 //! A target has one request for reading outstanding, whether somebody waits for it or it reads ahead; all targets together
-//! have one for writing, the lazy writer's (Chung and others, 2000, section 6.1), which scans for what is dirty at times and
-//! whenever a writer waits for room. Both are of 64 KiB at the most. A read
+//! have one for writing, the lazy writer's (Chung and others, 2000, section 6.1), which scans for what is dirty a second after
+//! its last scan, and whenever a writer waits for room. While it scans, writes that have to read first wait. Both are of 64 KiB at the most. A read
 //! that goes on where the worker's last one ended makes the cache read ahead: to the next 64 KiB behind it, and as far
 //! again as the request is long. A write is done when it is copied. What it writes of a page that is not there, is read
 //! first: that is what makes writes of 2 KiB slow. When too much is dirty, writers wait.
@@ -101,6 +101,11 @@ impl Cache {
         self.model.paging_ns
     }
 
+    /// Whether the lazy writer is at work.
+    fn is_scanning(&self) -> bool {
+        self.writing.is_some() || self.pages.is_scanning()
+    }
+
     /// Whether nothing in it waits to be written out.
     pub(super) fn is_clean(&self) -> bool {
         self.pages.is_clean()
@@ -180,10 +185,14 @@ impl System<'_> {
             let Some(waiting) = reader.waiting.front_mut() else { break };
             let Waiting { request, worker, is_stream, .. } = *waiting;
             if let Some(mut run) = waiting.missing(volume, &cache.pages) {
+                let asked = &self.requests.all[request as usize].asked;
+                if asked.kind == RequestKind::Write && cache.is_scanning() {
+                    return;
+                }
                 if is_stream {
                     run.bytes.end = run.bytes.start / FRAME * FRAME + FRAME;
                 }
-                let length = u64::from(self.requests.all[request as usize].asked.length);
+                let length = u64::from(asked.length);
                 let wait_ns =
                     cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait_ns);
                 return self.page(Origin::PageIn, RequestKind::Read, &run, wait_ns);
@@ -287,7 +296,6 @@ impl System<'_> {
         }
         let mut run = cache.pages.take();
         if run.is_none() && (now_ns >= cache.scan_ns || is_pressed || !cache.blocked.is_empty()) && cache.pages.scan() {
-            cache.scan_ns = now_ns + cache.model.scan_ns;
             run = cache.pages.take();
         }
         if let Some(run) = run {
@@ -301,10 +309,23 @@ impl System<'_> {
         }
     }
 
+    /// A scan is over: the next begins a while later, and writes that have to read first may.
+    fn scanned(&mut self) {
+        let now_ns = self.now_ns;
+        let Some(cache) = &mut self.cache else { return };
+        cache.scan_ns = now_ns + cache.model.scan_ns;
+        for volume in 0..cache.readers.len() as u32 {
+            self.read_in(volume);
+        }
+    }
+
     pub(super) fn paged_out(&mut self) {
         let Some(cache) = &mut self.cache else { return };
         if let Some(run) = cache.writing.take() {
             cache.pages.is_out(&run);
+        }
+        if !cache.is_scanning() {
+            self.scanned();
         }
         while let Some((request, worker)) = self.unblocked() {
             self.copy(request, worker);

@@ -158,6 +158,11 @@ impl Pages {
         !self.due.is_empty()
     }
 
+    /// Whether a scan is not over.
+    pub(super) fn is_scanning(&self) -> bool {
+        !self.due.is_empty()
+    }
+
     /// Takes what goes out next in this scan: dirty pages that lie side by side in one frame.
     pub(super) fn take(&mut self) -> Option<Run> {
         let key = *self.due.range(self.last..).next().or_else(|| self.due.first())?;

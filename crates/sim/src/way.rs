@@ -1,0 +1,210 @@
+//! The way of a volume's bytes, told part by part: from the disks to memory, in the order in which a read passes.
+//!
+//! It tells what the parts are and do; how busy they are is in a sample.
+
+use crate::bus::Bus;
+use crate::controller::{Controller, Forwarding, Order, Queue};
+use crate::device::Direction;
+use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part};
+use crate::volume::{Reader, Volume};
+use halfpower_model::units::significant;
+use halfpower_model::{BytesPerSecond, Nanoseconds};
+
+/// A part of the way, or several that are alike side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// Their names: as in the machine's file, or in a sample where there are several.
+    pub names: Vec<String>,
+    /// What each does, in words.
+    pub does: String,
+    /// What it makes of the disks, in words; none where that is done elsewhere.
+    pub makes: Option<String>,
+}
+
+/// The way of a machine's volume, the disks first.
+pub fn way(machine: &Machine) -> Vec<Stop> {
+    let mut stops = vec![disks(machine)];
+    let leg = |disk: &AttachedDisk| [&disk.near[..], &disk.far[..]].concat();
+    let legs: Vec<Vec<usize>> = machine.disks.iter().map(leg).collect();
+    let above: &[usize] = if let Made::InController(parts) = &machine.made { parts } else { &[] };
+    let levels = legs.first().map_or(0, Vec::len);
+    for level in 0..levels {
+        let mut numbers: Vec<usize> = legs.iter().map(|leg| leg[level]).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        stops.push(stop(machine, &numbers));
+    }
+    let maker = stops.len();
+    stops.extend(above.iter().map(|number| stop(machine, &[*number])));
+    stops.push(host(machine));
+    let at = if above.is_empty() { stops.len() - 1 } else { maker };
+    stops[at].makes = volume(machine);
+    stops
+}
+
+fn disks(machine: &Machine) -> Stop {
+    let number = machine.disks.len();
+    let named =
+        |(index, name): (usize, &String)| if number == 1 { name.clone() } else { format!("{name} {}", index + 1) };
+    let names = machine.disks.iter().map(|disk| &disk.name).enumerate().map(named).collect();
+    let does = machine.disks.first().map_or_else(String::new, |disk| {
+        let size = disk.device.size();
+        match &disk.device {
+            Device::Disk(drive) => {
+                let turns = 60e9 / drive.mechanics.turn_ns;
+                let cache = if drive.write_cache.is_some() { "write cache on" } else { "write cache off" };
+                format!("disk of {size}, {turns:.0} turns a minute, {cache}")
+            }
+            Device::Buffer(_) => format!("disk of {size} that answers from its buffer"),
+        }
+    });
+    Stop { names, does, makes: None }
+}
+
+fn stop(machine: &Machine, numbers: &[usize]) -> Stop {
+    let names = numbers.iter().map(|number| machine.parts[*number].name().to_owned()).collect();
+    let does = numbers.first().map_or_else(String::new, |number| match &machine.parts[*number] {
+        Part::Bus(one) => bus(one),
+        Part::Controller(one) => controller(one),
+    });
+    Stop { names, does, makes: None }
+}
+
+fn bus(bus: &Bus) -> String {
+    let mut words = vec![format!("bus, {}", rates(bus.read_ns_per_byte, bus.write_ns_per_byte))];
+    for (of, ns) in [("command", bus.command_ns()), ("transfer", bus.transfer_ns(0, Direction::Read))] {
+        if ns > 0 {
+            let also = if of == "transfer" { " beside its bytes" } else { "" };
+            words.push(format!("a {of} {}{also}", Nanoseconds(ns)));
+        }
+    }
+    words.extend(bus.burst.map(|burst| format!("taken again after {burst}")));
+    if bus.latency_ns > 0 {
+        words.push(format!("{} from end to end", Nanoseconds(bus.latency_ns)));
+    }
+    if bus.programmed {
+        words.push("a processor moves the bytes".to_owned());
+    }
+    words.join(", ")
+}
+
+fn controller(controller: &Controller) -> String {
+    let mut words = vec![String::from(match controller.forwarding {
+        Forwarding::Through => "controller, bytes go through",
+        Forwarding::Stored => "controller, has all bytes of a piece before they go on",
+    })];
+    if controller.request_ns > 0 {
+        words.push(format!("a command {}", Nanoseconds(controller.request_ns)));
+    }
+    if controller.read_ns_per_byte > 0.0 || controller.write_ns_per_byte > 0.0 {
+        words.push(rates(controller.read_ns_per_byte, controller.write_ns_per_byte));
+    }
+    words.extend(controller.queue.map(|Queue { outstanding, order }| {
+        let order = match order {
+            Order::Fcfs => "the others as they came",
+            Order::CLook => "reads next by C-LOOK",
+            Order::FScan => "reads next by FSCAN",
+        };
+        let commands = if outstanding == 1 { "one command".to_owned() } else { format!("{outstanding} commands") };
+        format!("{commands} at a disk at a time, {order}")
+    }));
+    words.join(", ")
+}
+
+/// One where reads and writes are alike; none said of what is no slower than its neighbours.
+fn rates(read_ns_per_byte: f64, write_ns_per_byte: f64) -> String {
+    let rate = |per_byte: f64| BytesPerSecond(1e9 / per_byte);
+    match (read_ns_per_byte > 0.0, write_ns_per_byte > 0.0) {
+        (true, true) if read_ns_per_byte == write_ns_per_byte => rate(read_ns_per_byte).to_string(),
+        (true, true) => format!("reads {}, writes {}", rate(read_ns_per_byte), rate(write_ns_per_byte)),
+        (true, false) => format!("reads {}", rate(read_ns_per_byte)),
+        (false, true) => format!("writes {}", rate(write_ns_per_byte)),
+        (false, false) => String::new(),
+    }
+}
+
+fn host(machine: &Machine) -> Stop {
+    let system = &machine.system;
+    let cost = |cost: Cost, direction| {
+        let driver = machine.driver_cost(direction);
+        let fixed_us = significant(cost.fixed_us + driver.fixed_us);
+        format!("{fixed_us} µs and {} µs a KiB", significant(cost.marginal_us_per_kib + driver.marginal_us_per_kib))
+    };
+    let (read, write) = (cost(system.direct_read, Direction::Read), cost(system.direct_write, Direction::Write));
+    let costs = if read == write {
+        format!("a direct request {read}")
+    } else {
+        format!("a direct read {read}, a write {write}")
+    };
+    let cut = system.split.map_or_else(String::new, |split| format!(", requests cut at {split}"));
+    let count = machine.processors;
+    let processors =
+        if count == 1 { machine.processor_model.clone() } else { format!("{count} × {}", machine.processor_model) };
+    Stop {
+        names: vec!["processors".to_owned()],
+        does: format!("{processors}; {}: {costs}{cut}", system.name),
+        makes: None,
+    }
+}
+
+/// What is made of the disks, and where its first byte lies; none of single disks.
+fn volume(machine: &Machine) -> Option<String> {
+    let made = match machine.volume {
+        Volume::Each => return None,
+        Volume::Stripe { chunk } => format!("a stripe, chunk {chunk}"),
+        Volume::Raid5 { chunk } => format!("a RAID5, chunk {chunk}"),
+        Volume::Mirror { reader, in_turn_from } => {
+            let reader = match reader {
+                Reader::RoundRobin => "disks read in turn",
+                Reader::ShorterQueue => "the disk with the fewest commands reads",
+                Reader::Nearest => "the disk whose last address is nearest reads",
+            };
+            let turns = in_turn_from.map(|least| format!(", streams from {least} outstanding on in turn"));
+            format!("a mirror, {reader}{}", turns.unwrap_or_default())
+        }
+    };
+    let offset = machine.offset;
+    Some(if offset.0 == 0 { made } else { format!("{made}; its first byte at {offset}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::MachineFile;
+    use crate::shipped::machine_text;
+
+    fn told(machine: &str, volume: &str) -> Vec<String> {
+        let file = MachineFile::parse(machine, machine_text(machine).unwrap()).unwrap();
+        let stops = way(&file.with_volume(machine, volume).unwrap());
+        let told = |stop: &Stop| {
+            let makes = stop.makes.as_ref().map_or_else(String::new, |makes| format!(" makes {makes}"));
+            format!("{}: {}{makes}", stop.names.join(", "), stop.does)
+        };
+        stops.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_stripe_made_by_a_card_is_told_where_it_is_made() {
+        let way = told("win2k-pentium3", "fireball-raid0-2");
+        let begins = [
+            "fireball-lct08 1, fireball-lct08 2: disk of ",
+            "ata 1, ata 2: bus, reads ",
+            "3ware-5400: ",
+            "pci: ",
+            "processors: ",
+        ];
+        assert_eq!(way.len(), begins.len(), "{way:#?}");
+        for (line, begin) in way.iter().zip(begins) {
+            assert!(line.starts_with(begin), "{line}");
+        }
+        assert!(way[2].ends_with(" makes a stripe, chunk 64 KiB; its first byte at 31.5 KiB"), "{}", way[2]);
+    }
+
+    #[test]
+    fn strings_stand_side_by_side_and_a_system_makes_its_stripe() {
+        let way = told("nt4-pentium-pro", "uw-stripe-6-two-buses");
+        assert!(way[1].starts_with("ultra-wide 1, ultra-wide 2: bus, 35.3 MB/s, a command "), "{}", way[1]);
+        assert!(way[2].starts_with("aha-2940uw 1, aha-2940uw 2: "), "{}", way[2]);
+        assert!(way[4].ends_with(" makes a stripe, chunk 64 KiB"), "{}", way[4]);
+    }
+}
