@@ -34,7 +34,7 @@ pub(super) fn table(noise: &Noise) -> Table {
 }
 
 /// For the terminal: the difference, and the margin that it implies.
-pub(super) fn rows(noise: &Noise) -> Vec<Vec<String>> {
+pub(super) fn rows(noise: &Noise) -> Vec<[String; 3]> {
     let row = |found: &FigureNoise| {
         let (half, most) = (percent(found.median_difference), percent(found.largest_difference));
         let margins = found.median_margin.zip(found.largest_margin);
@@ -44,7 +44,7 @@ pub(super) fn rows(noise: &Noise) -> Vec<Vec<String>> {
             0 => String::new(),
             without => format!("; {without} too noisy to tell"),
         };
-        vec![
+        [
             found.figure.name().to_owned(),
             format!("{half} in half of {}, {most} at most", found.workloads),
             format!("{margins}{without}"),
