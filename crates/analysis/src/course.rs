@@ -8,10 +8,10 @@
 //! the mean of its intervals.
 //!
 //! *Within the run* is by batch means too, and of this run alone: another may find another level, so no verdict rests on it.
-//! Sources: see [`warm_up`], [`series_mean`] and [`effective_size`].
+//! Sources: see [`warm_up`], [`series_mean`] and [`worth_by_batches`].
 
 use crate::findings::changes_otherwise;
-use crate::statistics::{Contrast, Margin, Verdict, effective_size, mean, series_mean, warm_up};
+use crate::statistics::{Contrast, Margin, Verdict, mean, series_mean, warm_up, worth_by_batches};
 use halfpower_model::sample::{Interval, Warning};
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Nanoseconds, Quantity, Sample};
@@ -24,7 +24,7 @@ pub struct WithinRun {
     pub mean: Estimate,
     /// How many intervals there are.
     pub intervals: usize,
-    /// How many independent ones they are worth.
+    /// How many independent ones they are worth, as far as the parts that the interval is of tell.
     pub independent: f64,
 }
 
@@ -112,7 +112,7 @@ pub fn within_run(sample: &Sample) -> Option<WithinRun> {
     warm_up_of(sample).is_none().then(|| WithinRun {
         mean,
         intervals: rates.len(),
-        independent: effective_size(&rates),
+        independent: worth_by_batches(&rates),
     })
 }
 

@@ -2,9 +2,15 @@
 //! the same with the same found there.
 
 use super::matching::Index;
-use super::{Figure, Noise};
+use super::{ComparedCell, Figure, Noise};
 use crate::statistics::Margin;
 use halfpower_model::Workload;
+use halfpower_model::units::significant;
+use serde::Serialize;
+
+/// The most that the same may differ by and still give a margin: with a wider one nearly everything is equivalent. A rule that
+/// was set.
+pub(super) const FOUND_MAX: f64 = 0.25;
 
 /// The margins that a comparison is held against.
 #[derive(Clone, Copy, Debug)]
@@ -13,9 +19,76 @@ pub enum Margins<'a> {
     Usual,
     /// One for every figure.
     Said(Margin),
-    /// What the same differed by on this machine, workload by workload, and never less than usual. What was not
-    /// measured there has the usual margin.
+    /// What the same differed by on this machine, workload by workload, never less than usual, and none where it
+    /// is more than a quarter. What was not measured there has the usual margin.
     Found(&'a Noise),
+}
+
+/// What a figure of a workload is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Held {
+    /// What usually does not matter, or what was said.
+    Margin(Margin),
+    /// What the same differed by, which is more than usual.
+    Noise(Margin),
+    /// No margin: the same differed by this much, or without bounds. A change still has to lie beyond it.
+    TooNoisy(Option<Margin>),
+}
+
+impl Held {
+    /// What does not matter; none where nobody can tell.
+    pub(super) fn margin(self) -> Option<Margin> {
+        match self {
+            Held::Margin(margin) | Held::Noise(margin) => Some(margin),
+            Held::TooNoisy(_) => None,
+        }
+    }
+
+    /// What a change must lie beyond.
+    pub(super) fn least(self, figure: Figure) -> Margin {
+        match self {
+            Held::Margin(margin) | Held::Noise(margin) | Held::TooNoisy(Some(margin)) => margin,
+            Held::TooNoisy(None) => figure.usual_margin(),
+        }
+    }
+}
+
+/// What a comparison took from one of the same with the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FoundMargins {
+    /// All of it in a line.
+    pub sentence: String,
+    /// The largest margin that a figure was held against; none where none had one.
+    pub largest: Option<Margin>,
+    /// Figures of workloads that have no margin, since the same differed by too much there.
+    pub without: Vec<String>,
+}
+
+impl FoundMargins {
+    pub(super) fn of(cells: &[ComparedCell]) -> FoundMargins {
+        const NAMED: usize = 4;
+        let all = || {
+            let changes = cells.iter().flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)));
+            changes.map(|(cell, change)| (change.margin, format!("{} of {}", change.figure.name(), cell.name)))
+        };
+        let with = all().filter_map(|(margin, name)| Some((margin?, name)));
+        let largest = with.max_by(|one, other| one.0.share().total_cmp(&other.0.share()));
+        let without: Vec<String> = all().filter(|(margin, _)| margin.is_none()).map(|(_, name)| name).collect();
+        let percent = |share: f64| format!("{} %", significant(share * 100.0));
+        let mut sentence = largest.as_ref().map_or_else(String::new, |(margin, name)| {
+            format!("By what the same differed by, up to {} does not matter ({name}).", percent(margin.share()))
+        });
+        if !without.is_empty() {
+            let more = without.len().saturating_sub(NAMED);
+            let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+            let named = without[..without.len().min(NAMED)].join("; ");
+            let (limit, count, figures) = (percent(FOUND_MAX), without.len(), all().count());
+            sentence += &format!(
+                " {count} of {figures} figures have no margin, since the same may differ by more than {limit} there, and can                  only be told where they changed by more than that noise: {named}{more}."
+            );
+        }
+        FoundMargins { sentence: sentence.trim_start().to_owned(), largest: largest.map(|(margin, _)| margin), without }
+    }
 }
 
 /// Margins, ready to be looked up.
@@ -34,15 +107,20 @@ impl<'a> Lookup<'a> {
     }
 
     /// Of a figure of a workload.
-    pub(super) fn of(&self, figure: Figure, workload: &Workload) -> Margin {
+    pub(super) fn of(&self, figure: Figure, workload: &Workload) -> Held {
         match self.margins {
-            Margins::Usual => figure.usual_margin(),
-            Margins::Said(margin) => margin,
+            Margins::Usual => Held::Margin(figure.usual_margin()),
+            Margins::Said(margin) => Held::Margin(margin),
             Margins::Found(noise) => {
                 let cell = self.index.find(workload).map(|place| &noise.comparison.cells[place]);
                 let change = cell.and_then(|cell| cell.change(figure));
-                change.and_then(super::noise::margin_of).unwrap_or(figure.usual_margin())
+                change.map_or(Held::Margin(figure.usual_margin()), super::noise::held)
             }
         }
+    }
+
+    /// Whether they are those of a comparison of the same with the same.
+    pub(super) fn are_found(&self) -> bool {
+        matches!(self.margins, Margins::Found(_))
     }
 }

@@ -37,6 +37,12 @@ pub(super) struct Group<'a> {
     pub(super) samples: Vec<&'a Sample>,
 }
 
+/// A field's name in words, without its unit.
+fn words_of(field: &str) -> String {
+    let name = field.strip_suffix("_s").unwrap_or(field);
+    if name == "warmup" { "warm-up".to_owned() } else { name.replace('_', " ") }
+}
+
 /// What parts the two that are most alike of groups of which none meet, as a sentence. Looked for among the first of each.
 pub(super) fn apart(before: &[Group<'_>], after: &[Group<'_>]) -> Option<String> {
     const LOOKED_AT: usize = 64;
@@ -50,7 +56,7 @@ pub(super) fn apart(before: &[Group<'_>], after: &[Group<'_>]) -> Option<String>
     let keys = pairs.min_by_key(|(told, untold)| (told.len() + untold.len(), told.len()))?;
     let listed = |keys: &[String]| {
         let more = keys.len().saturating_sub(NAMED);
-        let mut words: Vec<String> = keys.iter().take(NAMED).map(|key| key.replace('_', " ")).collect();
+        let mut words: Vec<String> = keys.iter().take(NAMED).map(|key| words_of(key)).collect();
         words.extend((more > 0).then(|| format!("{more} more")));
         let last = words.pop()?;
         Some(if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) })

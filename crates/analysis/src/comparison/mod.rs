@@ -8,6 +8,7 @@
 //! a rule that was set, not measured, and that a disturbed machine can break.
 
 mod copies;
+mod doubt;
 mod environment;
 mod figure;
 mod margins;
@@ -19,9 +20,10 @@ mod tests;
 mod verdict;
 
 pub use copies::are_copies;
+pub use doubt::Doubt;
 pub use environment::Difference;
 pub use figure::Figure;
-pub use margins::Margins;
+pub use margins::{FoundMargins, Margins};
 pub use noise::{FigureNoise, Noise, Scatter, against_itself};
 pub use ranks::{Disagreement, RankedBy, Ranks};
 pub use verdict::Outcome;
@@ -46,6 +48,9 @@ pub struct Comparison {
     pub sentence: String,
     /// What is wrong with the runs that were named, for whoever named them to add.
     pub warnings: Vec<Warning>,
+    /// What was taken from a comparison of the same with the same; none where nobody named one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_margins: Option<FoundMargins>,
     /// What the two were measured on, as far as it differs.
     pub differences: Vec<Difference>,
     /// What both have, in the order of the first group.
@@ -79,10 +84,13 @@ pub struct Change {
     /// The second over the first; without an interval of one sample, and where the repetitions before scatter so much that
     /// it has no bounds.
     pub ratio: Estimate,
-    /// The change that does not matter.
-    pub margin: Margin,
+    /// The change that does not matter; none where the same differs by so much that nobody can tell.
+    pub margin: Option<Margin>,
     /// What that means.
     pub standing: Standing,
+    /// Why it is undecided, where the interval alone does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
     /// Whether one repetition a side is all there is.
     pub single: bool,
     /// What ranks say beside the means; none with fewer than four repetitions a side.
@@ -137,7 +145,9 @@ fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairi
         sentence.extend(apart.map(|apart| format!(" {apart}")));
     }
     let differences = environment::differences(before, after);
-    Comparison { outcome, sentence, warnings: Vec::new(), differences, cells, only_before, only_after }
+    let found_margins = margins.are_found().then(|| FoundMargins::of(&cells));
+    let warnings = Vec::new();
+    Comparison { outcome, sentence, warnings, found_margins, differences, cells, only_before, only_after }
 }
 
 /// Adds a figure's change to each cell where both sides tell it.
@@ -157,7 +167,8 @@ fn add_changes(
     for (place, (before, after)) in pairs.iter().enumerate() {
         let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let (old, new) = (values(before, of_bytes), values(after, of_bytes));
-        let (quantity, margin) = (figure.quantity(of_bytes), margins.of(figure, before.workload));
+        let (quantity, held) = (figure.quantity(of_bytes), margins.of(figure, before.workload));
+        let margin = held.least(figure);
         let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
         if let Some(((before, after), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
@@ -165,15 +176,19 @@ fn add_changes(
                 Alone::Beyond if !are_long_enough => Alone::Within,
                 alone => alone,
             };
-            changes.push((place, before, after, contrast, alone, Ranks::of(&old, &new, pairing)));
+            changes.push((place, before, after, (contrast, held), alone, Ranks::of(&old, &new, pairing)));
         }
     }
-    let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3).collect();
-    for ((place, before, after, contrast, alone, ranks), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
-        let Contrast { ratio, margin, .. } = contrast;
+    let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3.0).collect();
+    let looked_at = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
+    for ((place, before, after, (contrast, held), alone, ranks), verdict) in
+        changes.into_iter().zip(verdicts(&contrasts))
+    {
+        let (ratio, margin) = (contrast.ratio, held.margin());
         let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
+        let (verdict, doubt) = doubt::judged(figure, held, &contrast, verdict, looked_at);
         let (standing, single) = (standing(figure, verdict), alone != Alone::No);
-        compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, single, ranks });
+        compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, doubt, single, ranks });
     }
     ranks::settle(compared.iter_mut().flat_map(|cell| &mut cell.changes).filter(|change| change.figure == figure));
 }

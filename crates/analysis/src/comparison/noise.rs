@@ -8,6 +8,7 @@
 //! Source: Kohavi, Longbotham, Sommerfield and Henne, "Controlled experiments on the web: survey and practical guide",
 //! Data Mining and Knowledge Discovery 18 (2009), for the A/A test.
 
+use super::margins::{FOUND_MAX, Held};
 use super::ranks::Pairing;
 use super::{Change, Comparison, Figure, Margins, compare_as};
 use crate::Observed;
@@ -92,10 +93,12 @@ pub struct FigureNoise {
     pub largest_of: String,
     /// Workloads that the usual margin calls changed, though nothing was.
     pub called_changed: usize,
-    /// Half of the margins that it implies, a workload each, are less.
-    pub median_margin: f64,
-    /// The largest: with it none would be more than equivalent.
-    pub largest_margin: f64,
+    /// Half of the margins that it implies, a workload each, are less; none where no workload has one.
+    pub median_margin: Option<f64>,
+    /// The largest of them.
+    pub largest_margin: Option<f64>,
+    /// Workloads that have no margin, since the same may differ by more than a quarter there.
+    pub without_margin: usize,
 }
 
 /// A run held against itself; `seed` is the run's. None where no figure has an interval: four repetitions of a
@@ -122,28 +125,36 @@ pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
     Some(Noise { sentence, figures, scatter: Scatter::of(samples), comparison })
 }
 
-/// The least margin that calls a workload equivalent to itself, and not less than the usual one; none without an interval.
-pub(super) fn margin_of(change: &Change) -> Option<Margin> {
-    let found = Margin::of_the_same(&[change.ratio])?;
-    Some(if found > change.figure.usual_margin() { found } else { change.figure.usual_margin() })
+/// What a workload's changes are held against by this: the least margin that calls it equivalent to itself, and not less
+/// than the usual one. The usual one too where one repetition a side tells nothing.
+pub(super) fn held(change: &Change) -> Held {
+    let usual = change.figure.usual_margin();
+    match Margin::of_the_same(&[change.ratio]) {
+        None if change.single => Held::Margin(usual),
+        Some(found) if found <= usual => Held::Margin(usual),
+        Some(found) if found.share() <= FOUND_MAX => Held::Noise(found),
+        found => Held::TooNoisy(found),
+    }
 }
 
 fn of_figure(comparison: &Comparison, figure: Figure) -> Option<FigureNoise> {
     let changes = || comparison.cells.iter().filter_map(move |cell| Some((cell, cell.change(figure)?)));
-    let with_margin = || changes().filter_map(|(cell, change)| Some((cell, change, margin_of(change)?.share())));
-    let differences: Vec<f64> = with_margin().map(|(_, change, _)| difference(change.ratio)).collect();
-    let margins: Vec<f64> = with_margin().map(|(_, _, margin)| margin).collect();
-    let (furthest, change, _) =
-        with_margin().max_by(|one, other| difference(one.1.ratio).total_cmp(&difference(other.1.ratio)))?;
+    let with_interval = || changes().filter(|(_, change)| change.ratio.low.is_some() && change.ratio.high.is_some());
+    let differences: Vec<f64> = with_interval().map(|(_, change)| difference(change.ratio)).collect();
+    let measured = || changes().filter(|(_, change)| !change.single).map(|(_, change)| held(change).margin());
+    let margins: Vec<f64> = measured().flatten().map(Margin::share).collect();
+    let (furthest, change) =
+        with_interval().max_by(|one, other| difference(one.1.ratio).total_cmp(&difference(other.1.ratio)))?;
     Some(FigureNoise {
         figure,
         workloads: differences.len(),
         median_difference: median(&differences)?,
         largest_difference: difference(change.ratio),
         largest_of: furthest.name.clone(),
-        called_changed: with_margin().filter(|(_, change, _)| change.standing.is_change()).count(),
-        median_margin: median(&margins)?,
-        largest_margin: margins.iter().copied().fold(0.0, f64::max),
+        called_changed: with_interval().filter(|(_, change)| change.standing.is_change()).count(),
+        median_margin: median(&margins),
+        largest_margin: margins.into_iter().max_by(f64::total_cmp),
+        without_margin: measured().filter(Option::is_none).count(),
     })
 }
 

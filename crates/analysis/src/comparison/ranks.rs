@@ -56,7 +56,7 @@ pub enum RankedBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Disagreement {
-    /// The means differ, and ranks do not tell it.
+    /// The means differ, and ranks do not tell it: p is above 5 %, and the interval of δ holds 0.
     OnlyMeans,
     /// The ranks differ, and the means do not tell it.
     OnlyRanks,
@@ -87,14 +87,14 @@ impl Ranks {
 
     fn disagreement(&self, standing: Standing, ratio: Estimate) -> Option<Disagreement> {
         let is_told = self.p_value <= TOLD;
-        // Of so few repetitions that lie wholly apart, ranks say all that they can.
-        let is_apart = self.delta.value.abs() >= 1.0;
+        // Where its interval leaves 0 out ranks show it, though few repetitions or many workloads keep p above the line.
+        let holds_zero = self.delta.low.zip(self.delta.high).is_some_and(|(low, high)| low <= 0.0 && 0.0 <= high);
         let leaves_one_open = ratio.low.is_none_or(|low| low <= 1.0) && ratio.high.is_none_or(|high| high >= 1.0);
         match standing {
             Standing::Better | Standing::Worse if is_told => {
                 ((self.shift.value > 1.0) != (ratio.value > 1.0)).then_some(Disagreement::Opposite)
             }
-            Standing::Better | Standing::Worse => (!is_apart).then_some(Disagreement::OnlyMeans),
+            Standing::Better | Standing::Worse => holds_zero.then_some(Disagreement::OnlyMeans),
             Standing::Undecided => (is_told && leaves_one_open).then_some(Disagreement::OnlyRanks),
             Standing::Equivalent => None,
         }
@@ -189,12 +189,13 @@ mod tests {
             repetitions: 5,
         };
         let ranks = |p_value: f64, delta: f64, shift: f64| {
-            let [delta, shift] = [delta, shift].map(|value| ratio(value, value, value));
+            let [delta, shift] = [ratio(delta, delta - 0.3, delta + 0.3), ratio(shift, shift, shift)];
             Ranks { test: RankedBy::MannWhitney, delta, shift, p_value, disagreement: None }
         };
         let higher = ratio(1.2, 1.1, 1.3);
         let said = |ranks: Ranks, standing| ranks.disagreement(standing, higher);
-        assert_eq!(said(ranks(0.2, 0.5, 1.1), Standing::Better), Some(Disagreement::OnlyMeans));
+        assert_eq!(said(ranks(0.2, 0.2, 1.1), Standing::Better), Some(Disagreement::OnlyMeans));
+        assert_eq!(said(ranks(0.052, 0.6, 1.1), Standing::Better), None, "δ leaves 0 out, whatever the adjusted p");
         assert_eq!(said(ranks(0.06, 1.0, 1.1), Standing::Better), None, "wholly apart, and too few to tell more");
         assert_eq!(said(ranks(0.01, 0.9, 1.1), Standing::Better), None);
         assert_eq!(said(ranks(0.01, -0.9, 0.9), Standing::Worse), Some(Disagreement::Opposite));

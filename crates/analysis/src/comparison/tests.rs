@@ -206,6 +206,10 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
         apart(both),
         "Undecided: no workload is in both. The nearest two are apart in depth, and in ring, which one side does not tell."
     );
+    assert!(
+        apart(|workload| workload.warmup = halfpower_model::Nanoseconds(1_000_000_000))
+            .ends_with("are apart in warm-up.")
+    );
     // Nobody told the seed and the limits: these are no part of what a workload is.
     let seed = |workload: &mut Workload| workload.unknown = ["seed", "limits", "interval_s"].into_iter().collect();
     assert!(!apart(seed).contains("no workload is in both"), "{}", apart(seed));
@@ -270,6 +274,22 @@ fn what_the_two_were_measured_on_is_told_where_it_differs() {
 }
 
 #[test]
+fn the_drawn_name_of_a_test_file_is_no_difference_and_its_place_is() {
+    let at = |path: &str| {
+        let mut made = run(&[(read(4), &close(1e8))]);
+        made.samples.iter_mut().for_each(|placed| placed.sample.environment.target.path = path.to_owned());
+        made
+    };
+    let differ = |one: &str, other: &str| compared(&at(one), &at(other)).differences;
+    assert_eq!(differ("./halfpower-dacb0123456789ab.test", "./halfpower-e2680123456789ab.test"), []);
+    let [moved] = &differ("/a/halfpower-dacb0123456789ab.test", "/b/halfpower-dacb0123456789ab.test")[..] else {
+        panic!("two places")
+    };
+    assert_eq!((moved.fact.as_str(), &moved.after[0][..]), ("target.path", "/b/halfpower-….test"));
+    assert_eq!(differ("./halfpower-one.test", "./halfpower-two.test").len(), 1, "somebody named those");
+}
+
+#[test]
 fn of_a_thousand_cells_each_meets_its_own() {
     let many = |rate: f64| {
         let mut made = Run::default();
@@ -282,6 +302,32 @@ fn of_a_thousand_cells_each_meets_its_own() {
     assert_eq!((comparison.cells.len(), comparison.only_after.len()), (1000, 0));
     let ratios = comparison.cells.iter().map(|cell| cell.changes[0].ratio.value);
     assert!(ratios.into_iter().all(|ratio| (ratio - 1.0).abs() < 1e-9));
+}
+
+#[test]
+fn what_only_the_number_of_workloads_leaves_undecided_says_so() {
+    // Just over the line alone; sixty beside it that did not change.
+    let cells = |first: f64, others: u64| {
+        let mut made = run(&[(read(4), &around(first))]);
+        (1..=others).for_each(|place| {
+            made.add(Workload { offset: halfpower_model::Bytes(place << 20), ..read(4) }, &around(1e8));
+        });
+        made
+    };
+    let of = |others| compared(&cells(1e8, others), &cells(1.045e8, others));
+    let told = |comparison: &Comparison| {
+        let change = comparison.cells[0].change(Figure::Throughput).unwrap();
+        (change.standing, change.doubt)
+    };
+    assert_eq!(told(&of(0)), (Standing::Better, None));
+    let among = of(60);
+    assert_eq!(told(&among), (Standing::Undecided, Some(Doubt::OneOfMany { workloads: 61 })));
+    assert!(
+        among.sentence.contains("1 of them would be changes alone, and are not sure enough among 61"),
+        "{}",
+        among.sentence
+    );
+    assert_eq!(among.cells[1].changes[0].doubt, None);
 }
 
 /// A run that measures the same twice, by a scatter for each workload; ten blocks.
@@ -303,7 +349,7 @@ fn the_same_twice_tells_the_noise_of_each_workload() {
     assert!(throughput.largest_of.contains("64 KiB") && throughput.largest_difference > 0.001, "{throughput:?}");
     // Quiet as it is, the first keeps the usual margin. The second's reaches half a width of t(8) = 2.306 × √(2 × 0.05²/5)
     // = 7.3 % at least, give or take what ten draws tell of a scatter.
-    assert!(throughput.largest_margin > 0.03 && throughput.largest_margin < 0.3, "{throughput:?}");
+    assert!((0.03..0.25).contains(&throughput.largest_margin.unwrap()), "{throughput:?}");
     let arms: Vec<u32> = noise.comparison.cells.iter().map(|cell| cell.changes[0].before.repetitions).collect();
     assert_eq!(arms, [5, 5], "as many in either arm");
     assert!(against_itself(&run(&[(read(4), &[1e8, 1e8])]).observed(), 1).is_none(), "one a side has no interval");
@@ -327,13 +373,44 @@ fn what_the_same_differed_by_does_not_matter_there_and_there_alone() {
     let with = |kib: u64, after: f64| {
         let (before, after) = (run(&[(read(kib), &close(1e8))]), run(&[(read(kib), &close(after))]));
         let compared = compare(&samples(&before), &samples(&after), Margins::Found(&noise));
-        (compared.cells[0].changes[0].standing, compared.cells[0].changes[0].margin)
+        let change = &compared.cells[0].changes[0];
+        (change.standing, change.doubt, change.margin)
     };
-    assert_eq!(with(4, 0.97e8), (Standing::Worse, Margin::THROUGHPUT));
-    assert_eq!(with(64, 0.97e8).0, Standing::Equivalent);
-    assert_eq!(with(64, 0.97e8).1.share(), noise.figures[0].largest_margin);
+    let usual = Some(Margin::THROUGHPUT);
+    assert_eq!(with(4, 0.97e8), (Standing::Worse, None, usual));
+    // At the edge of what usually does not matter.
+    assert_eq!(with(64, 0.98e8).0, Standing::Equivalent);
+    assert_eq!(with(64, 0.98e8).2.map(Margin::share), noise.figures[0].largest_margin);
+    assert_eq!(with(64, 0.97e8).0, Standing::Undecided, "beyond it, so a change or noise");
+    assert_eq!(with(64, 0.97e8).1, Some(Doubt::NoiseMayExplain));
     assert_eq!(with(64, 0.5e8).0, Standing::Worse);
-    assert_eq!(with(16, 0.97e8), (Standing::Worse, Margin::THROUGHPUT), "nobody measured that one");
+    assert_eq!(with(16, 0.97e8), (Standing::Worse, None, usual), "nobody measured that one");
+}
+
+#[test]
+fn what_differs_from_itself_by_more_than_a_quarter_gives_no_margin() {
+    let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.4)]).observed(), 1).unwrap();
+    let found = &noise.figures[0];
+    assert_eq!((found.workloads, found.without_margin, found.largest_margin), (2, 1, Some(0.02)), "{found:?}");
+    let of = |small: f64, large: f64| run(&[(read(4), &close(small)), (read(64), &close(large))]);
+    let with = |after: f64| {
+        let (before, after) = (of(1e8, 1e8), of(1e8, after));
+        compare(&samples(&before), &samples(&after), Margins::Found(&noise))
+    };
+    // Four times slower was equivalent, and the same is no better known.
+    for after in [1e8, 0.8e8, 0.6e8] {
+        let comparison = with(after);
+        let change = comparison.cells[1].change(Figure::Throughput).unwrap();
+        let told = (change.standing, change.doubt, change.margin);
+        assert_eq!(told, (Standing::Undecided, Some(Doubt::TooNoisy), None), "{after}");
+        assert_eq!((standing_of(&comparison, 0), comparison.outcome), (Standing::Equivalent, Outcome::Undecided));
+        let margins = comparison.found_margins.unwrap();
+        assert_eq!(margins.largest, Some(Margin::THROUGHPUT));
+        assert!(margins.without.len() == 1 && margins.without[0].contains("64 KiB"), "{margins:?}");
+        assert!(margins.sentence.contains("up to 2 %") && margins.sentence.contains("1 of 2 figures have no margin"));
+    }
+    assert_eq!(standing_of(&with(1e6), 1), Standing::Worse, "no noise explains a hundredth");
+    assert!(compared(&of(1e8, 1e8), &of(1e8, 1e8)).found_margins.is_none());
 }
 
 #[test]

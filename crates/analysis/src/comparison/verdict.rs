@@ -1,6 +1,6 @@
 //! What a comparison comes to as a whole.
 
-use super::{Change, ComparedCell, Figure, Standing};
+use super::{Change, ComparedCell, Doubt, Figure, Standing};
 use halfpower_model::Workload;
 use halfpower_model::units::significant;
 use serde::Serialize;
@@ -51,12 +51,26 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
         let why = if single { "one sample" } else { "the repetitions scatter too much, or are too few" };
         let found = if better.is_empty() { String::new() } else { format!(" Better: {}.", listed(&better)) };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
-        return (Outcome::Undecided, format!("Undecided: {why}, at {of}.{found}"));
+        let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
+        return (Outcome::Undecided, format!("Undecided: {why}, at {of}{doubts}.{found}"));
     }
     if !better.is_empty() {
         return (Outcome::Improved, format!("Improved: {}.", listed(&better)));
     }
     (Outcome::Equivalent, format!("Equivalent: no throughput of {throughputs} changed by more than matters."))
+}
+
+/// What keeps some of the undecided from being more, in a few words.
+fn doubts(doubts: impl Iterator<Item = Doubt>) -> String {
+    let (many, noisy): (Vec<Doubt>, Vec<Doubt>) = doubts.partition(|doubt| matches!(doubt, Doubt::OneOfMany { .. }));
+    let mut said = String::new();
+    if let Some(Doubt::OneOfMany { workloads }) = many.first() {
+        said += &format!("; {} of them would be changes alone, and are not sure enough among {workloads}", many.len());
+    }
+    if !noisy.is_empty() {
+        said += &format!("; {} of them no further apart than the same may be", noisy.len());
+    }
+    said
 }
 
 /// How many times the larger is the smaller.

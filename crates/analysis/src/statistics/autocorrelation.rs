@@ -16,6 +16,7 @@
 //! (1979), and Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30 (1982), for
 //! few batches.
 
+use super::mean::variance;
 use super::{estimate, mean, mean_interval};
 use halfpower_model::{Estimate, Quantity};
 
@@ -46,6 +47,21 @@ pub fn effective_size(values: &[f64]) -> f64 {
     count / time.max(1.0)
 }
 
+/// How many independent values would tell the mean as well as the five batches do, and never more than [`effective_size`]: that
+/// sum ends at the first pair below zero, and does not see longer waves behind it.
+pub fn worth_by_batches(values: &[f64]) -> f64 {
+    let by_batches = variance(values).zip(variance(&batch_means(values)));
+    let by_batches = by_batches.map_or(f64::INFINITY, |(single, batch)| BATCHES as f64 * single / batch);
+    effective_size(values).min(by_batches)
+}
+
+/// The means of five equal parts.
+fn batch_means(values: &[f64]) -> Vec<f64> {
+    let batch = (values.len() / BATCHES).max(1);
+    // What is left over is at the beginning, where a series is the least settled.
+    values[values.len().saturating_sub(batch * BATCHES)..].chunks(batch).filter_map(mean).collect()
+}
+
 /// The covariance of the series with itself a number of values later; none where that is all of it.
 fn autocovariance(values: &[f64]) -> impl Fn(usize) -> Option<f64> {
     let mean = mean(values).unwrap_or(0.0);
@@ -60,12 +76,7 @@ fn autocovariance(values: &[f64]) -> impl Fn(usize) -> Option<f64> {
 /// of nothing. `repetitions` is one: it is one run.
 pub fn series_mean(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
     let enough = values.len() >= VALUES_MIN && effective_size(values) >= TIMES_MIN;
-    let interval = enough.then(|| {
-        let batch = values.len() / BATCHES;
-        // What is left over is at the beginning, where a series is the least settled.
-        let means: Vec<f64> = values[values.len() - batch * BATCHES..].chunks(batch).filter_map(mean).collect();
-        mean_interval(&means)
-    });
+    let interval = enough.then(|| mean_interval(&batch_means(values)));
     let mean = mean(values)?;
     // The few left over may lie beyond where nothing scatters.
     Some(estimate(quantity, mean, interval.flatten().map(|interval| interval.with(mean)), 1))
@@ -97,6 +108,19 @@ mod tests {
         // 1 -1 1 -1: 4, -3 → 1; 2, -1 → 1; the time 2 × 2 / 4 - 1 = 0 counts as 1.
         assert_eq!(effective_size(&[1.0, -1.0, 1.0, -1.0]), 4.0);
         assert_eq!((effective_size(&[]), effective_size(&[3.0; 9])), (0.0, 1.0));
+    }
+
+    #[test]
+    fn what_swings_back_at_once_is_worth_no_more_than_its_batches_tell() {
+        // Two values later the swing has turned, which ends the sum at its second pair; the level steps up from batch to batch.
+        let level = |place: usize| (place / 60) as f64 * 0.3;
+        let values: Vec<f64> = (0..300).map(|place| level(place) + [1.0, 0.0, -1.0, 0.0][place % 4]).collect();
+        assert!(effective_size(&values) > 100.0, "{}", effective_size(&values));
+        // The five levels 0, 0.3, … 1.2: variance 0.225; of all values 300/299 of 0.5 + 0.18.
+        let worth = worth_by_batches(&values);
+        assert!((worth - 5.0 * (0.68 * 300.0 / 299.0) / 0.225).abs() < 1e-9, "{worth}");
+        let settled: Vec<f64> = (0..300).map(|place| if place % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert_eq!(worth_by_batches(&settled), 300.0, "batches that do not differ say nothing against it");
     }
 
     #[test]

@@ -39,7 +39,7 @@ mod steady_state;
 mod stopping;
 mod warm_up;
 
-pub use autocorrelation::{effective_size, series_mean};
+pub use autocorrelation::{effective_size, series_mean, worth_by_batches};
 pub use blocks::RandomisedBlocks;
 pub use bootstrap::{bootstrap_interval, bootstrap_of_means};
 pub use change_points::change_points;

@@ -30,7 +30,8 @@ pub(super) fn logarithms(blocks: &[(f64, f64)]) -> Option<Vec<f64>> {
     blocks.iter().map(|(above, below)| (*above > 0.0 && *below > 0.0).then(|| (above / below).ln())).collect()
 }
 
-/// The ratio of the mean of one sample to that of another. None where either is empty or the mean below is not above
+/// The ratio of the mean of one sample to that of another, of figures that cannot be negative, so that the interval is cut at
+/// zero. None where either is empty or the mean below is not above
 /// zero; no interval with a single value on a side, or where zero is among what the mean below may be.
 pub fn ratio_of_means(above: &[f64], below: &[f64]) -> Option<Estimate> {
     let value = mean(above)? / mean(below).filter(|mean| *mean > 0.0)?;
@@ -76,7 +77,8 @@ impl Fieller {
             return None;
         }
         let root = (half.powi(2) - square * constant).max(0.0).sqrt();
-        Some(Interval { low: (half - root) / square, high: (half + root) / square })
+        // Neither mean can be below zero, so no true ratio is: what is cut off holds none.
+        Some(Interval { low: ((half - root) / square).max(0.0), high: (half + root) / square })
     }
 
     /// The chance of means as high as these or higher if the true ratio is this one.
@@ -114,6 +116,14 @@ mod tests {
         let root = (40_000.0_f64 - 97.341_176 * 389.364_703).sqrt();
         assert!((estimate.low.unwrap() - (200.0 - root) / 97.341_176).abs() < 1e-5, "{estimate:?}");
         assert!((estimate.high.unwrap() - (200.0 + root) / 97.341_176).abs() < 1e-5, "{estimate:?}");
+    }
+
+    #[test]
+    fn no_ratio_is_below_zero() {
+        // Latencies of which one of five is fifty times the others: the mean is not surely above zero.
+        let wide = ratio_of_means(&[1.0, 1.0, 1.0, 1.0, 50.0], &[8.0, 9.0, 10.0, 11.0, 12.0]).unwrap();
+        assert_eq!(wide.low, Some(0.0));
+        assert!(wide.high.unwrap() > wide.value, "{wide:?}");
     }
 
     #[test]

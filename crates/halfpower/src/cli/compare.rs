@@ -26,7 +26,8 @@ Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 ///
 /// Workloads are matched by all that is of their nature. A change is called one where its 95 % interval lies beyond what
 /// does not matter, and equivalent where it lies within: 2 % of throughput and of processor time, 5 % of the 99th percentile
-/// of latency. One sample has no interval: there only a factor of 1.5 (of 4 in the percentile) is called a change.
+/// of latency. Of many workloads some would lie beyond by chance: there a change must be surer, and what is one alone may be
+/// undecided, which its row says. One sample has no interval: there only a factor of 1.5 (of 4 in the percentile) is called a change.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -36,10 +37,12 @@ pub(super) struct Arguments {
     /// Numbers of the runs after
     #[arg(value_name = "AFTER")]
     after: Runs,
-    /// What does not matter, of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]
+    /// What does not matter, of every figure, like 5% [default: 2% of throughput and cost, 5% of p99]. A factor, the same
+    /// either way: 50% is from 1/1.5, which is −33.3%, to 1.5, which is +50%
     #[arg(long, value_name = "SHARE", value_parser = threshold)]
     threshold: Option<Margin>,
-    /// A run made with `run --aa`: what it found of a workload does not matter, where that is more than the default
+    /// A run made with `run --aa`: what it found of a workload does not matter, where that is more than the default. Above
+    /// 25% it tells nothing: of those only what changed by more than that noise is decided
     #[arg(long, value_name = "RUN", conflicts_with = "threshold")]
     margin_from: Option<RunId>,
     /// Write a page here too, with a forest plot; an earlier report of that name is replaced

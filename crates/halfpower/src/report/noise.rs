@@ -14,6 +14,7 @@ pub(super) fn table(noise: &Noise) -> Table {
         "called changed",
         "margin of half",
         "largest margin",
+        "too noisy for one",
         "differed most",
     ];
     let row = |found: &FigureNoise| {
@@ -23,8 +24,9 @@ pub(super) fn table(noise: &Noise) -> Table {
             percent(found.median_difference),
             percent(found.largest_difference),
             found.called_changed.to_string(),
-            percent(found.median_margin),
-            percent(found.largest_margin),
+            found.median_margin.map_or_else(cannot_tell, percent),
+            found.largest_margin.map_or_else(cannot_tell, percent),
+            found.without_margin.to_string(),
             found.largest_of.clone(),
         ]
     };
@@ -35,14 +37,25 @@ pub(super) fn table(noise: &Noise) -> Table {
 pub(super) fn rows(noise: &Noise) -> Vec<[String; 3]> {
     let row = |found: &FigureNoise| {
         let (half, most) = (percent(found.median_difference), percent(found.largest_difference));
-        let (half_margin, most_margin) = (percent(found.median_margin), percent(found.largest_margin));
+        let margins = found.median_margin.zip(found.largest_margin);
+        let margins = margins
+            .map_or_else(cannot_tell, |(half, most)| format!("{} in half, {} at most", percent(half), percent(most)));
+        let without = match found.without_margin {
+            0 => String::new(),
+            without => format!("; {without} too noisy to tell"),
+        };
         [
             found.figure.name().to_owned(),
             format!("{half} in half of {}, {most} at most", found.workloads),
-            format!("{half_margin} in half, {most_margin} at most"),
+            format!("{margins}{without}"),
         ]
     };
     noise.figures.iter().map(row).collect()
+}
+
+/// Where the same differs by so much that it gives no margin.
+fn cannot_tell() -> String {
+    "cannot tell".to_owned()
 }
 
 fn percent(share: f64) -> String {

@@ -133,6 +133,8 @@ fn what_the_same_differs_by_is_measured_and_can_be_compared_by() {
     let margins =
         document["cells"].as_array().unwrap().iter().map(|cell| cell["changes"][0]["margin"].as_f64().unwrap());
     assert_eq!(margins.fold(0.0, f64::max), margin, "the workloads are those that were measured");
+    assert!(document["found_margins"]["largest"].as_f64().unwrap() >= margin, "{document}");
     let page = std::fs::read_to_string(lab.path("change.html")).unwrap();
     assert!(page.contains("Run 3 against run 2") && page.contains("<rect class=\"margin\""));
+    assert!(page.contains("By what the same differed by, up to"), "{page}");
 }

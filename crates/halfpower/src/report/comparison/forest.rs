@@ -52,8 +52,8 @@ struct Row {
     point: f64,
     /// The ends of the interval; one that lies beyond the axis is at its end.
     interval: Option<(f64, f64)>,
-    /// The band of what does not matter: its left end and its width.
-    margin: (f64, f64),
+    /// The band of what does not matter: its left end and its width; none where nobody can tell.
+    margin: Option<(f64, f64)>,
     change: String,
     basis: String,
 }
@@ -88,15 +88,17 @@ fn shown<'a>(changes: &[(&'a ComparedCell, &'a Change)]) -> Vec<(&'a ComparedCel
 }
 
 fn row(axis: &Axis, cell: &ComparedCell, change: &Change) -> Row {
-    let (least, most) = change.margin.ends();
+    let band = |(least, most): (f64, f64)| {
+        let left = axis.place(least);
+        (left, hundredths(axis.place(most) - left))
+    };
     let interval = change.ratio.low.zip(change.ratio.high);
-    let left = axis.place(least);
     Row {
         name: cell.name.clone(),
         standing: word(change.standing),
         point: axis.place(change.ratio.value),
         interval: interval.map(|(low, high)| (axis.place(low), axis.place(high))),
-        margin: (left, hundredths(axis.place(most) - left)),
+        margin: change.margin.map(|margin| band(margin.ends())),
         change: format!("{} %", signed(change.ratio.value)),
         basis: basis(change),
     }
@@ -115,7 +117,8 @@ impl Axis {
         let (mut points, mut ends) = (0.0_f64, 0.0_f64);
         let mut count = 0;
         for change in changes {
-            points = points.max(away(change.ratio.value)).max(away(change.margin.ends().1));
+            points =
+                points.max(away(change.ratio.value)).max(change.margin.map_or(0.0, |margin| away(margin.ends().1)));
             let interval = [change.ratio.low, change.ratio.high].into_iter().flatten();
             ends = interval.map(away).fold(ends, f64::max);
             count += 1;

@@ -8,7 +8,7 @@ mod text;
 pub(crate) use page::{ComparisonInput, comparison_html};
 pub(crate) use text::comparison_text;
 
-use halfpower_analysis::comparison::{Change, Difference, Disagreement, Figure, Standing};
+use halfpower_analysis::comparison::{Change, Difference, Disagreement, Doubt, Figure, Standing};
 use halfpower_model::units::significant;
 
 /// In a word.
@@ -27,13 +27,29 @@ fn signed(ratio: f64) -> String {
     format!("{}{}", if share < 0.0 { "−" } else { "+" }, significant(share.abs()))
 }
 
-/// What the verdict rests on: `+1.2 to +5`.
+/// What the verdict rests on: `+1.2 to +5`, and what else keeps it undecided.
 fn basis(change: &Change) -> String {
+    let doubt = change.doubt.map(|doubt| format!("; {}", in_doubt(doubt))).unwrap_or_default();
+    format!("{}{doubt}", interval(change))
+}
+
+fn in_doubt(doubt: Doubt) -> String {
+    match doubt {
+        Doubt::OneOfMany { workloads } => format!("one of {workloads} looked at"),
+        Doubt::NoiseMayExplain => "the same may differ as far".to_owned(),
+        Doubt::TooNoisy => "the same differs by too much to tell".to_owned(),
+    }
+}
+
+fn interval(change: &Change) -> String {
     match (change.ratio.low, change.ratio.high) {
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
         _ if !change.single => "they scatter too much for an interval".to_owned(),
         _ if change.standing == Standing::Undecided => "one sample".to_owned(),
-        _ => format!("one sample, but more than {} times", significant(change.figure.plausible_noise())),
+        _ => {
+            let margin = change.margin.map_or(1.0, |margin| margin.ends().1);
+            format!("one sample, but more than {} times", significant(change.figure.plausible_noise().max(margin)))
+        }
     }
 }
 

@@ -31,6 +31,8 @@ struct View<'a> {
     verdict: [&'a str; 1],
     unfinished: Option<String>,
     warnings: &'a [Warning],
+    /// What was taken from a comparison of the same with the same.
+    margins: Option<&'a str>,
     differences: Table,
     figures: Vec<FigureView>,
     only: Vec<Only<'a>>,
@@ -72,6 +74,7 @@ pub(crate) fn comparison_html(input: &ComparisonInput<'_>) -> Result<String> {
         verdict: [&comparison.sentence],
         unfinished: None,
         warnings: &comparison.warnings,
+        margins: comparison.found_margins.as_ref().map(|margins| margins.sentence.as_str()),
         differences: Table::new(["fact", "before → after"], differences),
         figures: Figure::ALL.into_iter().filter_map(|figure| figure_view(comparison, figure)).collect(),
         only: only
@@ -108,7 +111,10 @@ fn table(cells: &[ComparedCell], figure: Figure) -> Table {
             change.after.repetitions.to_string(),
             format!("{} %", signed(change.ratio.value)),
             basis(change),
-            format!("{} %", significant(change.margin.share() * 100.0)),
+            change.margin.map_or_else(
+                || "cannot tell".to_owned(),
+                |margin| format!("{} %", significant(margin.share() * 100.0)),
+            ),
             word(change.standing).to_owned(),
         ])
     };

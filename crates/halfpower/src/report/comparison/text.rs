@@ -11,6 +11,9 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
     for warning in &comparison.warnings {
         page.paragraph("", &[(Style::Plain, format!("Warning: {}; {}.", warning.message, warning.remedy))]);
     }
+    if let Some(margins) = &comparison.found_margins {
+        page.paragraph("", &[(Style::Plain, &margins.sentence)]);
+    }
     let differences = comparison.differences.iter().map(|difference| [difference.fact.clone(), arrow(difference)]);
     let differences: Vec<[String; 2]> = differences.collect();
     page.table(["Measured on what differs", "before → after"], &differences);

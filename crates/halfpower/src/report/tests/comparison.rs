@@ -5,6 +5,7 @@ use super::{lines, markup, page};
 use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
 use crate::store::RunKind;
 use halfpower_analysis::comparison::{Comparison, Figure, Margins, compare};
+use halfpower_analysis::statistics::Margin;
 use halfpower_model::{Bytes, Sample};
 
 fn samples(analysed: &Analysed) -> Vec<Sample> {
@@ -60,6 +61,31 @@ fn an_interval_without_bounds_is_not_told_as_one_sample() {
     assert!(several.contains("undecided (they scatter too much for an interval)"), "{several}");
     let single = comparison_text(&compared(&of(&[1e7, 9e7]), &of(&[2e7])), false, 200);
     assert!(single.contains("undecided (one sample)"), "{single}");
+    let (old, new) = (of(&[9e7]), of(&[4e7]));
+    let margins = Margins::Said(Margin::new(0.95).unwrap());
+    let wide = compare(&old.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>(), margins);
+    let wide = comparison_text(&wide, false, 200);
+    assert!(wide.contains("worse (one sample, but more than 1.95 times)"), "{wide}");
+}
+
+#[test]
+fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
+    let sample = samples(&run(&fixed())).swap_remove(0);
+    let many = |factor: f64| -> Vec<Sample> {
+        let of = |(place, share): (u64, f64)| {
+            let mut sample = sample.clone();
+            sample.workload.offset = Bytes(place << 20);
+            sample.total.bytes_per_s.0 = 1e9 * share * if place == 0 { factor } else { 1.0 };
+            sample
+        };
+        let shares = [0.98, 0.99, 1.0, 1.01, 1.02];
+        (0..61).flat_map(|place| shares.map(|share| (place, share))).map(of).collect()
+    };
+    let said = "; one of 61 looked at)";
+    let comparison = compared(&many(1.0), &many(1.045));
+    let text = comparison_text(&comparison, false, 400);
+    assert_eq!(text.matches(said).count(), 1, "{text}");
+    assert!(html(&comparison).contains(said));
 }
 
 #[test]
@@ -111,6 +137,27 @@ fn a_plot_has_no_more_rows_than_can_be_read_and_all_that_changed() {
     assert_eq!(throughput.matches("<svg class=\"forest worse\"").count(), 1);
     let rows = throughput.split("<tbody>").nth(1).unwrap().matches("<tr>").count();
     assert_eq!(rows, comparison.cells.iter().filter(|cell| cell.change(Figure::Throughput).is_some()).count());
+}
+
+#[test]
+fn what_has_no_margin_is_said_to_have_none() {
+    let mut analysed = run(&fixed());
+    analysed.run.kind = RunKind::Aa;
+    let before = samples(&analysed);
+    for (place, stored) in analysed.samples.iter_mut().enumerate() {
+        stored.sample.total.bytes_per_s.0 *= if place % 3 == 0 { 0.3 } else { 1.0 };
+    }
+    let analysed = analysed.again();
+    assert!(lines(&analysed, 200).contains("too noisy to tell"), "{}", lines(&analysed, 200));
+    let margins = Margins::Found(analysed.noise().unwrap());
+    let comparison = compare(&before.iter().collect::<Vec<_>>(), &before.iter().collect::<Vec<_>>(), margins);
+    let text = comparison_text(&comparison, false, 1000);
+    let page = html(&comparison);
+    markup::check_nesting(&page);
+    for said in [&text, &page] {
+        assert!(said.contains("have no margin") && said.contains("the same differs by too much to tell"), "{said}");
+    }
+    assert!(page.contains("<td>cannot tell</td>"));
 }
 
 #[test]
