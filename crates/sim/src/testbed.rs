@@ -12,7 +12,8 @@ use halfpower_model::sample::{
 };
 use halfpower_model::{
     Arrivals, Bytes, BytesPerSecond, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer,
-    Operation, Personality, Progress, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
+    Operation, Personality, Progress, RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify,
+    Workload,
 };
 use std::sync::Arc;
 
@@ -155,10 +156,10 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
     let refusals = [
         (
             !workload.buffering.is_direct() && machine.system.cache.is_none(),
-            "buffered requests, as its file has no [system.cache]; say --buffering direct",
+            "buffered requests, which pass no file cache here; say --buffering direct",
         ),
         (
-            !plain || workload.operation.only().is_none() && workload.operation.has(halfpower_model::RequestKind::Trim),
+            !plain || workload.operation.only().is_none() && workload.operation.has(RequestKind::Trim),
             "trims and flushes; use reads and writes",
         ),
         (workload.arrivals != Arrivals::Closed, "arrivals whether anybody is free or not; leave --arrivals out"),
