@@ -460,7 +460,8 @@ fn check_together(workload: &Workload, environment: &Environment) -> Result<(), 
     let null = environment.target.kind == TargetKind::Null;
     let device = environment.all_targets().any(|target| target.kind == TargetKind::BlockDevice);
     let passthrough = workload.personality.is_passthrough();
-    let all_devices = environment.all_targets().all(|target| target.kind == TargetKind::BlockDevice);
+    let is_disk = |kind| matches!(kind, TargetKind::BlockDevice | TargetKind::Simulated);
+    let all_devices = environment.all_targets().all(|target| is_disk(target.kind));
     let (_, on_one_target) = workload.position(0);
     let ordered = workload.pattern.is_ordered();
     let rules = [
