@@ -37,6 +37,45 @@ pub struct Machine {
     pub offset: Bytes,
     /// Where the volume is made.
     pub made: Made,
+    /// What lies between it and the program, where it is another machine's or goes through the network's layers.
+    pub share: Option<Share>,
+}
+
+/// A network share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Processor time of the client for a read and for a write.
+    pub client: [Cost; 2],
+    /// Of the server, beside what a request of its disks costs.
+    pub server: [Cost; 2],
+    /// The server's processors; none: they are the client's, and the share is local.
+    pub server_processors: Option<u32>,
+    /// The parts between the two memories, by number, the server's first.
+    pub wire: Vec<usize>,
+    /// How many writes may be under way.
+    pub write_window: u32,
+    /// How writes go that are too large; none: like others.
+    pub large_writes: Option<LargeWrites>,
+}
+
+impl Share {
+    /// Whether a request goes the way of large writes.
+    pub fn is_large(&self, kind: halfpower_model::RequestKind, bytes: u64) -> bool {
+        kind == halfpower_model::RequestKind::Write && self.large_writes.is_some_and(|large| bytes > large.above.0)
+    }
+}
+
+/// Writes of a share that are too large: one at a time, in units, each done before the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargeWrites {
+    /// The longest that are not concerned.
+    pub above: Bytes,
+    /// Bytes of a unit.
+    pub unit: Bytes,
+    /// Before a unit.
+    pub wait_ns: u64,
+    /// Before what is less than a unit.
+    pub part_wait_ns: u64,
 }
 
 /// Where a volume is made of its disks.

@@ -12,7 +12,8 @@ use halfpower_model::sample::{
 };
 use halfpower_model::{
     Arrivals, Bytes, BytesPerSecond, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer,
-    Operation, Personality, Progress, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
+    Operation, Personality, Progress, RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify,
+    Workload,
 };
 use std::sync::Arc;
 
@@ -35,13 +36,15 @@ struct Source {
 }
 
 impl Simulated {
-    /// A volume of a machine file, with settings laid over it. Its target is called `sim:MACHINE:VOLUME`, and the settings
+    /// A volume of a machine file, with settings laid over it, of which `volume` is another one. Its target is called `sim:MACHINE:VOLUME`, and the settings
     /// behind it with a comma before each.
     ///
     /// # Errors
     /// When the file is not one, has no such volume, or a setting cannot be.
     pub fn of_file(machine: &str, text: &str, volume: &str, settings: &Settings) -> Result<Simulated, MachineError> {
-        let made = MachineFile::with_settings(machine, text, volume, settings)?.with_volume(machine, volume)?;
+        let (other, of_parts) = settings.without("volume");
+        let used = other.unwrap_or(volume);
+        let made = MachineFile::with_settings(machine, text, used, &of_parts)?.with_volume(machine, used)?;
         let set = if settings.is_empty() { String::new() } else { format!(",{settings}") };
         let environment = environment(&made, &format!("sim:{machine}:{volume}{set}"));
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
@@ -153,10 +156,10 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
     let refusals = [
         (
             !workload.buffering.is_direct() && machine.system.cache.is_none(),
-            "buffered requests, as its file has no [system.cache]; say --buffering direct",
+            "buffered requests, which pass no file cache here; say --buffering direct",
         ),
         (
-            !plain || workload.operation.only().is_none() && workload.operation.has(halfpower_model::RequestKind::Trim),
+            !plain || workload.operation.only().is_none() && workload.operation.has(RequestKind::Trim),
             "trims and flushes; use reads and writes",
         ),
         (workload.arrivals != Arrivals::Closed, "arrivals whether anybody is free or not; leave --arrivals out"),

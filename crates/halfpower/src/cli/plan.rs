@@ -54,7 +54,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         // Whoever runs the script loads them.
         arguments.plugins.check(study.plugins())?;
     }
-    let targets = arguments.plan.set.on(&arguments.target.targets)?;
+    let (study, targets) = arguments.target.of(study);
+    let targets = arguments.plan.set.on(&targets)?;
     let prepared = prepare(&study, &targets, &arguments.plan)?;
     let plan = &prepared.plan;
     let emission = Emission { plan, site: &prepared.site, typed: &context.typed, note: note::in_environment() };

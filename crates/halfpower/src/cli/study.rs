@@ -80,7 +80,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::Run(arguments) => {
             let study = load(&arguments.study)?;
             arguments.plugins.check(study.plugins())?;
-            carry_out_study(context, &study, RunKind::Study, &arguments.target.targets, &arguments.common)
+            let (study, targets) = arguments.target.of(study);
+            carry_out_study(context, &study, RunKind::Study, &targets, &arguments.common)
         }
         Action::Resume { run, report, overwrite, plugins } => resume(context, *run, report, overwrite, plugins),
     }

@@ -2,9 +2,10 @@
 
 use super::UsageError;
 use crate::ground::{Overwrite, is_simulated};
+use crate::study::Study;
 use clap::Args;
 use halfpower_model::{GivenPeak, LevelName, Settings};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Stands for `--overwrite` without a name: no argument of a program can hold it.
 const NO_NAME: &str = "\0";
@@ -12,9 +13,22 @@ const NO_NAME: &str = "\0";
 /// What a study is carried out on.
 #[derive(Clone, Debug, Args)]
 pub(super) struct TargetArgument {
-    /// A directory, a file or a block device; repeated for several
-    #[arg(long = "target", value_name = "PATH", default_value = ".")]
-    pub(super) targets: Vec<PathBuf>,
+    /// A directory, a file or a block device; repeated for several [default: what the study names, else .]
+    #[arg(long = "target", value_name = "PATH")]
+    targets: Vec<PathBuf>,
+}
+
+impl TargetArgument {
+    /// The study and its targets. One of a simulated machine that goes to another target has each workload once, whatever the
+    /// machine would be set to.
+    pub(super) fn of(&self, study: Study) -> (Study, Vec<PathBuf>) {
+        let named =
+            if self.targets.is_empty() { study.path.iter().map(PathBuf::from).collect() } else { self.targets.clone() };
+        let targets = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
+        let is_moved = study.path.as_ref().is_some_and(|path| is_simulated(Path::new(path)));
+        let is_real = !targets.iter().any(|target| is_simulated(target));
+        (if is_moved && is_real { study.without_settings() } else { study }, targets)
+    }
 }
 
 /// What the levels below a target advertise, where the kernel does not tell.

@@ -26,6 +26,7 @@ pub(crate) use reading::{ReadingInput, reading_html};
 pub(crate) use stored::Analysed;
 pub(crate) use summary::summary;
 
+use crate::study::published::beside::PaperFigure;
 use halfpower_analysis::comparison::Noise;
 use halfpower_analysis::{Analysis, CellSummary, Observed};
 use halfpower_model::sample::Program;
@@ -60,6 +61,8 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) skipped: &'a [(String, String)],
     /// The plan in a paragraph.
     pub(crate) plan: &'a str,
+    /// The plan as figures of a paper; empty where it is none.
+    pub(crate) paper_figures: &'a [PaperFigure],
     /// Every sample, in the order they were taken.
     pub(crate) samples: &'a [Observed<'a>],
 }

@@ -4,6 +4,8 @@ use super::{ReportInput, RunStatus as Course};
 use crate::harmless::harmless;
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
+use crate::study::published::beside::paper_figures;
+use crate::study::published::figures;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
 use halfpower_model::Offer;
@@ -78,6 +80,7 @@ impl Analysed {
         };
         let paragraph = plan.map_or_else(|| self.imported().unwrap_or_default(), Plan::describe);
         let samples = observed(&self.samples);
+        let figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &self.run.target, &figures()));
         show(&ReportInput {
             title: &self.run.name,
             question: self.run.question.as_deref(),
@@ -92,6 +95,7 @@ impl Analysed {
             noise: self.noise.as_ref(),
             skipped: &skipped,
             plan: &paragraph,
+            paper_figures: &figures,
             samples: &samples,
         })
     }

@@ -1,6 +1,7 @@
 //! The tables of the report: figures with their units, one place for each.
 
 use super::chart::Chart;
+use crate::study::published::beside::PaperFigure;
 use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;
@@ -104,6 +105,29 @@ pub(super) fn of_parts(cells: &[CellSummary]) -> Option<Table> {
         Some([name, told.next()?, told.collect::<Vec<_>>().join(", ")])
     });
     let table = Table::new(["workload", "busiest", "the others"], rows);
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// What a paper prints beside what was measured, where it prints something; none where it does of nothing.
+pub(super) fn of_paper(figures: &[PaperFigure], cells: &[CellSummary]) -> Option<Table> {
+    let names = cell_names(cells);
+    let rows = figures.iter().flat_map(|figure| figure.cells.iter().map(move |cell| (figure, cell)));
+    let rows = rows.filter_map(|(figure, own)| {
+        let printed = own.printed.as_ref()?;
+        let (summary, name) = cells.iter().zip(&names).find(|(summary, _)| summary.cell == own.cell)?;
+        let (measured, text) = match summary.workload.pattern.is_ordered() {
+            true => {
+                let rate = summary.bytes_per_s.value;
+                (rate, format!("{} MB/s (2^20)", significant(rate / 1_048_576.0)))
+            }
+            false => {
+                (summary.requests_per_s.value, format!("{} requests/s", significant(summary.requests_per_s.value)))
+            }
+        };
+        let off = format!("{:+.1} %", (measured / printed.rate - 1.0) * 100.0);
+        Some([figure.label.clone(), name.clone(), printed.text.clone(), text, off, printed.place.clone()])
+    });
+    let table = Table::new(["figure", "workload", "the paper", "here", "off by", "where"], rows);
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -309,7 +333,8 @@ fn program_text(program: &Program) -> String {
     format!("halfpower {}{commit}{features}", program.version)
 }
 
-fn figure(estimate: Option<Estimate>) -> String {
+/// An estimate, or that nobody measured it.
+pub(super) fn figure(estimate: Option<Estimate>) -> String {
     let measured = estimate.filter(|estimate| estimate.repetitions > 0);
     measured.map_or_else(|| NO_FIGURE.to_owned(), |estimate| estimate.to_string())
 }

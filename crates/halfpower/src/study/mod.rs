@@ -27,6 +27,8 @@ const BUILTINS: &[(&str, &str)] = &[
     ("survey-thorough", include_str!("../../../../studies/survey-thorough.toml")),
     ("targets", include_str!("../../../../studies/targets.toml")),
     ("cached-read-cost", include_str!("../../../../studies/cached-read-cost.toml")),
+    ("nt4", include_str!("../../../../studies/nt4.toml")),
+    ("win2000", include_str!("../../../../studies/win2000.toml")),
 ];
 
 /// A study as it was written.
@@ -36,6 +38,8 @@ pub(crate) struct Study {
     pub name: String,
     /// What it is to find out.
     pub question: Option<String>,
+    /// What it goes to where nobody names a target; none: here.
+    pub path: Option<String>,
     /// Size of the test file to make where the target is a directory; none: whoever makes it chooses.
     pub test_file: Option<Bytes>,
     /// What levels below the target advertise, where the kernel does not tell.
@@ -131,6 +135,18 @@ impl Study {
         let repetitions = &mut self.trial.repetitions;
         (repetitions.min, repetitions.max) = (repetitions.min.saturating_mul(2), repetitions.max.saturating_mul(2));
         self.trial.time_limit = self.trial.time_limit.map(|limit| Nanoseconds(limit.0.saturating_mul(2)));
+        self
+    }
+
+    /// The same for a machine that cannot be another one: workloads that differ in its settings alone are one.
+    #[must_use]
+    pub(crate) fn without_settings(mut self) -> Study {
+        let mut seen = std::collections::HashSet::new();
+        for sweep in &mut self.sweeps {
+            sweep.cells.iter_mut().for_each(|cell| cell.set = None);
+            sweep.cells.retain(|cell| seen.insert(cell.clone()));
+        }
+        self.sweeps.retain(|sweep| !sweep.cells.is_empty());
         self
     }
 

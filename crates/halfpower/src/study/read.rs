@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 /// Longest text that is read at all.
 const MOST_TEXT: usize = 1 << 20;
 const STUDY: &[&str] = &["name", "question", "target", "trial", "workload", "sweep"];
-const TARGET: &[&str] = &["size", "pap", "price", "capacity"];
+const TARGET: &[&str] = &["path", "size", "pap", "price", "capacity"];
 /// Levels that may be given; a limit is set, not advertised.
 const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
 const TRIAL: &[&str] =
@@ -43,6 +43,7 @@ pub(super) fn study(file: &str, text: &str) -> Result<Study, StudyErrors> {
     }
     let target = table_at(&keys, "target", TARGET, &mut diagnostics).unwrap_or_default();
     let test_file = target.get("size").and_then(|size| size.read(&mut diagnostics, |v| value::size(v, LARGEST)));
+    let path = target.get("path").and_then(|path| path.read(&mut diagnostics, value::text));
     let peaks = table_at(&target, "pap", LEVELS, &mut diagnostics).unwrap_or_default();
     let peaks: Vec<GivenPeak> = peaks.iter().filter_map(|(level, rate)| peak(level, rate, &mut diagnostics)).collect();
     let offer = offer(&target, &mut diagnostics);
@@ -53,6 +54,7 @@ pub(super) fn study(file: &str, text: &str) -> Result<Study, StudyErrors> {
         Some(name) if diagnostics.is_empty() => Ok(Study {
             name,
             question,
+            path,
             test_file: test_file.map(Bytes),
             peaks,
             offer,

@@ -104,3 +104,35 @@ fn a_study_sweeps_over_a_setting() {
     // A host cannot be another one.
     assert_refusal(&run("null:"), 2, "is of a simulated machine", "null");
 }
+
+#[test]
+fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
+    let lab = Lab::new();
+    let outcome = lab.run(["study", "run", "nt4", "--report=nt4.html"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let report = std::fs::read_to_string(lab.path("nt4.html")).unwrap();
+    let beside = report.split("<h2>Beside the paper</h2>").nth(1).unwrap().split("</table>").next().unwrap();
+    // The Barracuda's 8.5 MB/s of 2^20.
+    let row = beside.split("<tr>").find(|row| row.contains("set volume=barracuda-uw") && row.contains("<td>8.5 MB"));
+    assert!(row.is_some_and(|row| row.contains("section 3, figure 3")), "{beside}");
+    assert!(report.contains("Figure 3: one disk, Fast-Wide and Ultra-Wide (barracuda-uw, sequential read)"));
+    assert!(report.contains(">the paper</"), "its points are a line of their own");
+}
+
+#[test]
+fn a_paper_s_study_goes_to_a_real_target_as_well() {
+    let lab = Lab::new();
+    let place = lab.place();
+    let target = ["--target", place.to_str().unwrap(), "--size=64MiB"];
+    let plan = lab.json([&["plan", "win2000", "--json"][..], &target].concat());
+    let cells = plan["cells"].as_array().unwrap();
+    let mut workloads: Vec<String> = cells.iter().map(|cell| cell["workload"].to_string()).collect();
+    assert!(workloads.len() > 40 && workloads.iter().all(|workload| !workload.contains("volume=")));
+    workloads.sort_unstable();
+    let all = workloads.len();
+    // A volume is no difference there; seeds are.
+    workloads.dedup();
+    assert_eq!(workloads.len(), all);
+    let simulated = lab.json(["plan", "win2000", "--json"]);
+    assert!(simulated["cells"].as_array().unwrap().len() > 2 * all);
+}

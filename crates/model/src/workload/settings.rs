@@ -1,6 +1,7 @@
 //! Settings of a simulated machine that are said beside its file: `pci.rate=533MB/s`.
 //!
-//! What a key means is for the machine to know; here it is a key and a text.
+//! What a key means is for the machine to know; here it is a key and a text. One is of no part: `volume` names another volume
+//! of the machine.
 
 use super::ChoiceError;
 use super::words::by_text;
@@ -17,6 +18,12 @@ impl Settings {
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The last value of a key, and the settings without that key.
+    pub fn without(&self, key: &str) -> (Option<&str>, Settings) {
+        let value = self.0.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
+        (value, Settings(self.0.iter().filter(|(known, _)| known != key).cloned().collect()))
     }
 
     /// These, and then others.

@@ -9,11 +9,12 @@ mod drive;
 mod error;
 mod host;
 mod settings;
+mod share;
 mod volume;
 
 pub use error::MachineError;
 
-use crate::machine::{Machine, Part};
+use crate::machine::{Machine, Part, Share};
 use bus::BusKeys;
 use controller::ControllerKeys;
 use drive::DriveKeys;
@@ -21,6 +22,7 @@ use halfpower_model::Settings;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use share::ShareKeys;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -43,6 +45,8 @@ pub struct MachineFile {
     controller: BTreeMap<String, ControllerKeys>,
     #[serde(default)]
     drive: BTreeMap<String, DriveKeys>,
+    #[serde(default)]
+    share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,
 }
 
@@ -121,10 +125,13 @@ impl MachineFile {
         if let Some(mistake) = system.mistake() {
             return Err(figure("system", mistake));
         }
-        let Attached { parts, disks, made } = keys.attach(self, name, volume)?;
+        let Attached { mut parts, disks, made } = keys.attach(self, name, volume)?;
+        let share = keys.share.as_ref().map(|share| self.share(name, volume, share, &mut parts)).transpose()?;
         let mut system = system.system(self.processor.memory.0);
         if !keys.file_system {
             system.split = None;
+        }
+        if !keys.file_system || share.is_some() {
             system.cache = None;
         }
         Ok(Machine {
@@ -139,7 +146,26 @@ impl MachineFile {
             volume: made_of,
             offset: keys.offset.0,
             made,
+            share,
         })
+    }
+
+    /// A share by its name; the buses of its wire that no disk is on join the parts.
+    fn share(&self, machine: &str, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, MachineError> {
+        let keys = self.share.get(name).ok_or_else(|| self.missing(machine, volume, "share", name))?;
+        if let Some(message) = keys.mistake() {
+            let (machine, part, message) = (machine.to_owned(), format!("share {name}"), message.to_owned());
+            return Err(MachineError::Figure { machine, part, message });
+        }
+        let mut wire = Vec::new();
+        for named in &keys.wire {
+            let known = parts.iter().position(|part| part.name() == named);
+            wire.push(known.unwrap_or(parts.len()));
+            if known.is_none() {
+                parts.push(self.part(machine, volume, named)?);
+            }
+        }
+        Ok(keys.share(wire))
     }
 
     /// A bus or a controller by its name.

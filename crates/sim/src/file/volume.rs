@@ -39,6 +39,8 @@ pub(super) struct VolumeKeys {
     pub(super) offset: Said<Bytes>,
     /// Which of the other systems it is under; none: the machine's own.
     pub(super) system: Option<String>,
+    /// Which share it is reached by; none: it is local.
+    pub(super) share: Option<String>,
     /// False: without a file system, which would cut large requests.
     #[serde(default = "yes")]
     pub(super) file_system: bool,

@@ -3,7 +3,8 @@
 use super::testbed;
 use super::tests::check;
 use halfpower_model::{
-    Bytes, Cancel, Durability, Limits, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed, Workload,
+    Buffering, Bytes, Cancel, Durability, Limits, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed,
+    Workload,
 };
 
 /// Through the file cache, over a span that it does not hold.
@@ -107,5 +108,38 @@ fn buffered_random_reads_are_one_deep_as_the_traces_have_them() {
         let target = "win2k-pentium3:fireball-dma";
         let sample = buffered(target, Operation::Read, Pattern::Random, 8, depth, 24_000);
         check(&format!("{depth} deep"), sample.total.requests_per_s, published, 5.0);
+    }
+}
+
+#[test]
+fn shares_are_as_figures_36_to_38_have_them() {
+    let of = |volume: &str, operation, kib, depth| {
+        let direct = |workload| Workload { buffering: Buffering::Direct, ..workload };
+        measure(&format!("win2k-pentium3:{volume}"), operation, Pattern::Sequential, kib, depth, 1000, direct)
+    };
+    let rate = |volume, operation, kib, depth| of(volume, operation, kib, depth).total.bytes_per_s.0 / 1_048_576.0;
+    let cost = |volume, kib| of(volume, Operation::Write, kib, 1).cpu.upper_us_per_request.unwrap();
+    for (volume, fixed) in [("unc-atlas", 454.0), ("mapped-atlas", 563.0)] {
+        check(volume, rate(volume, Operation::Write, 16, 2), 22.5, 5.0);
+        check(volume, rate(volume, Operation::Write, 32, 2), 2.1, 5.0);
+        check(volume, rate(volume, Operation::Write, 128, 2), 5.75, 5.0);
+        let (small, large) = (cost(volume, 2), cost(volume, 16));
+        check("fixed cost", small - (large - small) / 7.0, fixed, 5.0);
+        check("cost of 64 KiB", cost(volume, 64), 27e3 / 16.0, 10.0);
+    }
+    check("gigabit, reads", rate("mapped-gigabit", Operation::Read, 32, 4), 37.5, 5.0);
+    check("gigabit, writes", rate("mapped-gigabit", Operation::Write, 16, 4), 15.0, 5.0);
+}
+
+#[test]
+fn memory_is_as_fast_as_table_6_has_it() {
+    for (operation, published) in [(Operation::Read, 975.0), (Operation::Write, 550.0)] {
+        let direct = |workload| Workload {
+            buffering: Buffering::Direct,
+            limits: Limits { duration: Some(Nanoseconds(100_000_000)), requests: None, bytes: None },
+            ..workload
+        };
+        let sample = measure("win2k-pentium3:memory", operation, Pattern::Sequential, 64, 1, 8, direct);
+        check("memory", sample.total.bytes_per_s.0 / 1_048_576.0, published, 2.0);
     }
 }

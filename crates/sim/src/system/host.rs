@@ -36,9 +36,10 @@ impl System<'_> {
         }
         let volume = self.workload.volume_of(worker) as u32;
         let open = Open { origin: Origin::Program { worker }, volume, asked, issued_ns: self.now_ns, portions_left: 0 };
-        let spent_ns = match &self.cache {
-            Some(cache) => cache.call_ns(asked.kind),
-            None => self.cost_ns(&asked, 1.0 - self.machine.system.completion_share),
+        let spent_ns = match (&self.cache, &self.share) {
+            (Some(cache), _) => cache.call_ns(asked.kind),
+            (None, Some(share)) => share.client_ns(&asked),
+            (None, None) => self.cost_ns(&asked, 1.0 - self.machine.system.completion_share),
         };
         let done_ns = self.spend(worker, spent_ns);
         let request = self.requests.put(open);
@@ -57,6 +58,7 @@ impl System<'_> {
     pub(super) fn enter(&mut self, request: u32) {
         let Open { origin, asked, .. } = self.requests.all[request as usize];
         match origin {
+            Origin::Program { .. } if self.share.is_some() => self.call_server(request),
             Origin::Program { .. } if self.growth.is_some() && asked.kind == RequestKind::Write => self.extend(request),
             Origin::Program { .. } => self.pass(request),
             _ => self.dispatch(request),
@@ -84,6 +86,9 @@ impl System<'_> {
 
     /// Its bytes are where they should be: the processor sees to the rest.
     pub(super) fn finish_request(&mut self, request: u32) {
+        if self.share.is_some() && matches!(self.requests.all[request as usize].origin, Origin::Program { .. }) {
+            return self.served(request);
+        }
         let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
         self.at(done_ns, Event::Complete { request });
@@ -98,6 +103,7 @@ impl System<'_> {
             Origin::Program { worker } => worker,
             Origin::PageIn => return self.paged_in(volume, &asked),
             Origin::PageOut => return self.paged_out(),
+            Origin::Unit { request } => return self.next_unit(request, asked.offset + u64::from(asked.length)),
             Origin::Fill { request } => {
                 self.grow(volume, &asked);
                 return self.fill(request);
@@ -107,6 +113,7 @@ impl System<'_> {
         if asked.kind == RequestKind::Write {
             self.flushes.written(worker);
             self.extended(volume, &asked);
+            self.leave_window();
         }
         if self.marks.begun {
             let took_ns = self.now_ns - issued_ns;

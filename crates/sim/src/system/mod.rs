@@ -20,6 +20,7 @@ mod outcome;
 mod path;
 #[cfg(test)]
 mod safety_tests;
+mod share;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ use halfpower_model::{Cancel, Histogram, Personality, Request, RequestKind, Requ
 use outcome::Marks;
 pub use outcome::Outcome;
 use path::{Moving, Portioned, Seen, Stream};
+use share::Share;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::AtomicU64;
@@ -67,6 +69,12 @@ enum Event {
     Finish { piece: u32 },
     /// A portion's are.
     Portion { portion: u32 },
+    /// A request is at the server of its share.
+    AtServer { request: u32 },
+    /// The server's processors have seen to it.
+    Serve { request: u32 },
+    /// It is on its way back.
+    Answer { request: u32 },
     /// The program sees its request done.
     Complete { request: u32 },
 }
@@ -82,6 +90,8 @@ enum Origin {
     PageOut,
     /// The file system, to fill the gap before a write.
     Fill { request: u32 },
+    /// The server of a share, for a unit of a large write.
+    Unit { request: u32 },
 }
 
 /// A request under way.
@@ -127,6 +137,8 @@ struct System<'a> {
     is_raw: bool,
     /// The file cache, if requests go through it.
     cache: Option<Cache>,
+    /// The share, if the volume is one.
+    share: Option<Share<'a>>,
     /// The files, if they grow.
     growth: Option<Growth>,
     flushes: Flushes,
@@ -238,6 +250,7 @@ impl<'a> System<'a> {
             worker_free_ns: vec![0; workload.workers as usize],
             is_raw: workload.personality == Personality::Sg,
             cache: Cache::of(machine, workload),
+            share: Share::of(machine),
             growth: Growth::of(machine, workload),
             flushes: Flushes::of(workload),
             open_requests: 0,
@@ -280,6 +293,9 @@ impl<'a> System<'a> {
             Event::Done { piece } => self.done(piece),
             Event::Finish { piece } => self.finish_piece(piece),
             Event::Portion { portion } => self.finish_portion(portion),
+            Event::AtServer { request } => self.at_server(request),
+            Event::Serve { request } => self.serve(request),
+            Event::Answer { request } => self.answer(request),
             Event::Complete { request } => self.complete(request),
         }
     }

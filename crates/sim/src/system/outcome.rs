@@ -47,7 +47,8 @@ impl System<'_> {
         let stations = std::iter::once(&self.processors).chain(&self.stations);
         let stations = stations.map(|station| station.busy_ns(self.now_ns));
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
-        stations.chain(arms).collect()
+        let server = self.share.as_ref().and_then(|share| share.server_busy_ns(self.now_ns));
+        stations.chain(arms).chain(server).collect()
     }
 
     /// The measured part begins.
@@ -67,7 +68,11 @@ impl System<'_> {
         let disks = self.machine.disks.iter().enumerate();
         let disks = disks
             .map(|(index, disk)| part(PartKind::Device, format!("{} {}", disk.name, index + 1), 1.0, BTreeMap::new()));
-        let parts = std::iter::once(processors).chain(between).chain(disks);
+        let server = self.machine.share.as_ref().and_then(|share| share.server_processors);
+        let server = server.map(|count| {
+            part(PartKind::Processor, "server's processors".to_owned(), f64::from(count), BTreeMap::new())
+        });
+        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
             let busy = *used as f64 / whole_ns / servers;

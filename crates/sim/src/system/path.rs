@@ -142,7 +142,7 @@ impl System<'_> {
 
     /// Sends a command away from memory, over parts of which the nearest to the disk is first, and the bytes of a write behind
     /// it; gives when all of it is there.
-    fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
+    pub(super) fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
         let mut ready_ns = from_ns;
         for number in parts.iter().rev() {
             let part = &self.machine.parts[*number];
@@ -158,7 +158,7 @@ impl System<'_> {
     }
 
     /// Books all parts for bytes that are on them at once; gives when the last of them is through.
-    fn move_bytes(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
+    pub(super) fn move_bytes(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
         let machine = self.machine;
         let slowest_ns = slowest_ns(machine, parts, bytes, direction);
         let (mut done_ns, mut latency_ns) = (from_ns, 0);

@@ -55,6 +55,7 @@ pub(super) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
         volume,
         offset: Bytes(0),
         made: Made::InSoftware,
+        share: None,
     }
 }
 

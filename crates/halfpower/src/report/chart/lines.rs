@@ -133,7 +133,7 @@ fn is_all_of(of_model: &[u32], of_line: &[u32]) -> bool {
 }
 
 /// A cell whose samples all failed has no figure.
-fn is_drawable(point: &Point) -> bool {
+pub(super) fn is_drawable(point: &Point) -> bool {
     let measured = match point.y {
         Value::Estimate(estimate) => estimate.repetitions > 0,
         Value::LatencyNs(_) | Value::Once(_) => true,

@@ -5,6 +5,7 @@
 mod axis;
 mod bars;
 mod draw;
+mod figures;
 mod lines;
 mod swatch;
 
@@ -141,6 +142,10 @@ impl Stroke {
 
 /// The charts of a report, and a sentence for each kind that cannot be shown.
 pub(super) fn charts(input: &ReportInput<'_>) -> (Vec<Chart>, Vec<&'static str>) {
+    if !input.paper_figures.is_empty() {
+        // Lines of every volume in one chart would be read by nobody.
+        return (figures::figures(input), Vec::new());
+    }
     let groups = groups(&input.analysis.cells);
     let kinds: [(Vec<Chart>, &'static str); 4] = [
         (

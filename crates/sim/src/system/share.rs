@@ -1,0 +1,227 @@
+//! A volume of another machine, or of this one by way of the network's layers.
+//!
+//! ```text
+//! program → client's processors → wire → server's processors → disks → server's processors → wire → client's processors
+//! ```
+//!
+//! The bytes of a request are on all parts of the wire at once, the server's bus among them, which its disks use as well: so
+//! that bus carries them twice. Where the share is local there is no wire, and both ends are the same processors. Writes of more than
+//! a limit go one at a time, in units each of which is done before the next is asked for, after a wait: so they fall off a cliff. The
+//! study blames buffering and serialisation and does not say which, so the waits are fitted. The share keeps nothing in a cache.
+//!
+//! Source: Chung, Gray, Worthington and Horst (2000), section 7.
+
+use super::{Event, Open, Origin, System, direction};
+use crate::machine::{self, Machine};
+use crate::station::Station;
+use halfpower_model::{Request, RequestKind};
+use std::collections::VecDeque;
+
+/// A share at work.
+#[derive(Debug)]
+pub(super) struct Share<'a> {
+    model: &'a machine::Share,
+    /// The server's, where they are not the client's.
+    server: Option<Station>,
+    /// Writes that are under way, and those that wait for them.
+    writes: u32,
+    waiting: VecDeque<u32>,
+}
+
+impl<'a> Share<'a> {
+    pub(super) fn of(machine: &'a Machine) -> Option<Share<'a>> {
+        let model = machine.share.as_ref()?;
+        let server = model.server_processors.map(Station::new);
+        Some(Share { model, server, writes: 0, waiting: VecDeque::new() })
+    }
+
+    /// Processor time of one end for one half of a request, there or back.
+    fn half_ns(costs: [machine::Cost; 2], asked: &Request) -> u64 {
+        costs[direction(asked.kind) as usize].ns(u64::from(asked.length)) / 2
+    }
+
+    /// Of the client.
+    pub(super) fn client_ns(&self, asked: &Request) -> u64 {
+        Share::half_ns(self.model.client, asked)
+    }
+
+    /// How many writes may be under way.
+    fn window(&self, asked: &Request) -> u32 {
+        if self.model.is_large(asked.kind, u64::from(asked.length)) { 1 } else { self.model.write_window }
+    }
+
+    /// What the server's own processors were busy until a moment.
+    pub(super) fn server_busy_ns(&self, now_ns: u64) -> Option<u64> {
+        self.server.as_ref().map(|server| server.busy_ns(now_ns))
+    }
+}
+
+impl System<'_> {
+    /// A request leaves the client, if its window lets it.
+    pub(super) fn call_server(&mut self, request: u32) {
+        let asked = self.requests.all[request as usize].asked;
+        let Some(share) = &mut self.share else { return };
+        if asked.kind == RequestKind::Write {
+            if share.writes >= share.window(&asked) {
+                return share.waiting.push_back(request);
+            }
+            share.writes += 1;
+        }
+        self.over(request);
+    }
+
+    fn over(&mut self, request: u32) {
+        let asked = self.requests.all[request as usize].asked;
+        let Some(share) = &self.share else { return };
+        let (wire, now_ns) = (&share.model.wire, self.now_ns);
+        let there_ns = self.send(wire, u64::from(asked.length), direction(asked.kind), now_ns);
+        self.at(there_ns, Event::AtServer { request });
+    }
+
+    /// A request is at the server, whose processors see to it before its disks do.
+    pub(super) fn at_server(&mut self, request: u32) {
+        let asked = self.requests.all[request as usize].asked;
+        let share_of_system = 1.0 - self.machine.system.completion_share;
+        let done_ns = self.on_server(&asked, share_of_system);
+        self.at(done_ns, Event::Serve { request });
+    }
+
+    fn on_server(&mut self, asked: &Request, share_of_system: f64) -> u64 {
+        let system_ns = self.cost_ns(asked, share_of_system);
+        let now_ns = self.now_ns;
+        let Some(share) = &mut self.share else { return now_ns };
+        let spent_ns = Share::half_ns(share.model.server, asked) + system_ns;
+        share.server.as_mut().unwrap_or(&mut self.processors).serve(now_ns, now_ns, spent_ns)
+    }
+
+    /// The server's disks are asked: at once, or a unit at a time.
+    pub(super) fn serve(&mut self, request: u32) {
+        let asked = self.requests.all[request as usize].asked;
+        let is_large = |share: &Share<'_>| share.model.is_large(asked.kind, u64::from(asked.length));
+        if self.share.as_ref().is_some_and(is_large) {
+            self.next_unit(request, asked.offset)
+        } else {
+            self.dispatch(request)
+        }
+    }
+
+    /// The unit of a large write that begins at `offset`.
+    pub(super) fn next_unit(&mut self, request: u32, offset: u64) {
+        let Open { volume, asked, .. } = self.requests.all[request as usize];
+        let end = asked.offset + u64::from(asked.length);
+        let Some(large) = self.share.as_ref().and_then(|share| share.model.large_writes) else { return };
+        if offset >= end {
+            return self.finish_request(request);
+        }
+        let length = (end - offset).min(large.unit.0);
+        let wait_ns = if length < large.unit.0 { large.part_wait_ns } else { large.wait_ns };
+        let unit = Request { offset, length: length as u32, kind: asked.kind };
+        let origin = Origin::Unit { request };
+        let number = self.requests.put(Open { origin, volume, asked: unit, issued_ns: self.now_ns, portions_left: 0 });
+        self.at(self.now_ns + wait_ns, Event::Dispatch { request: number });
+    }
+
+    /// The server's disks have done a request: its processors, and the way back.
+    pub(super) fn served(&mut self, request: u32) {
+        let asked = self.requests.all[request as usize].asked;
+        let done_ns = self.on_server(&asked, self.machine.system.completion_share);
+        self.at(done_ns, Event::Answer { request });
+    }
+
+    pub(super) fn answer(&mut self, request: u32) {
+        let asked = self.requests.all[request as usize].asked;
+        let Some(share) = &self.share else { return };
+        let (wire, client_ns) = (&share.model.wire, share.client_ns(&asked));
+        let bytes = if asked.kind == RequestKind::Write { 0 } else { u64::from(asked.length) };
+        let back_ns = self.move_bytes(wire, bytes, direction(asked.kind), self.now_ns);
+        let done_ns = self.processors.serve(self.now_ns, back_ns, client_ns);
+        self.at(done_ns, Event::Complete { request });
+    }
+
+    /// A write is done: the next may go.
+    pub(super) fn leave_window(&mut self) {
+        let Some(share) = &mut self.share else { return };
+        share.writes -= 1;
+        let Some(next) = share.waiting.pop_front() else { return };
+        share.writes += 1;
+        self.over(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{bus, machine, requests, workload};
+    use super::super::{Outcome, run};
+    use super::*;
+    use crate::disk::scheduler::Scheduler;
+    use crate::disk::tests::larger;
+    use crate::machine::{Cost, LargeWrites};
+    use crate::volume::Volume;
+    use halfpower_model::{Bytes, Cancel, Limits, Operation, Pattern, Workload};
+
+    const COST: Cost = Cost { fixed_us: 100.0, marginal_us_per_kib: 4.0 };
+
+    fn shared(server_processors: Option<u32>, wire: Vec<usize>) -> Machine {
+        let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
+        machine.parts.push(bus("ethernet", 125e6));
+        machine.share = Some(machine::Share {
+            client: [COST; 2],
+            server: [COST; 2],
+            server_processors,
+            wire,
+            write_window: 2,
+            large_writes: Some(LargeWrites {
+                above: Bytes(16 << 10),
+                unit: Bytes(64 << 10),
+                wait_ns: 8_000_000,
+                part_wait_ns: 13_000_000,
+            }),
+        });
+        machine
+    }
+
+    fn course(machine: &Machine, operation: Operation, kib: u64, depth: u32, workers: u32) -> Outcome {
+        let limits = Limits { duration: None, requests: Some(300), bytes: None };
+        let sequential = workload(Pattern::Sequential, kib << 10, depth, machine);
+        run(machine, &Workload { operation, workers, limits, ..sequential }, &Cancel::default())
+    }
+
+    #[test]
+    fn both_ends_cost_their_processors() {
+        let us = |machine: &Machine| {
+            let outcome = course(machine, Operation::Read, 8, 1, 1);
+            outcome.processor_ns as f64 / 1e3 / requests(&outcome) as f64
+        };
+        // 132 us at each end, and 32 of the server's direct request.
+        assert!((us(&shared(None, Vec::new())) / 296.0 - 1.0).abs() < 0.01);
+        assert!((us(&shared(Some(2), vec![1, 2])) / 132.0 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_server_s_bus_carries_every_byte_twice() {
+        let outcome = course(&shared(Some(2), vec![1, 2]), Operation::Read, 64, 8, 1);
+        let busy = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().busy;
+        assert!((busy("pci") / busy("ethernet") / (2.0 * 125.0 / 133.0) - 1.0).abs() < 0.05);
+        assert!(busy("server's processors") > 0.0);
+    }
+
+    #[test]
+    fn large_writes_go_one_at_a_time_in_units() {
+        let machine = shared(None, Vec::new());
+        let of = |kib, depth| course(&machine, Operation::Write, kib, depth, 1);
+        let ms = |outcome: &Outcome| outcome.elapsed_ns as f64 / 1e6 / requests(outcome) as f64;
+        let [small, part, unit, units] = [16, 32, 64, 128].map(|kib| ms(&of(kib, 2)));
+        assert!(small < 2.0 && part > 13.0 && (8.0..18.0).contains(&unit), "{small} {part} {unit}");
+        assert!((units / unit - 2.0).abs() < 0.15 && (ms(&of(128, 1)) / units - 1.0).abs() < 0.05, "{units}");
+    }
+
+    #[test]
+    fn every_request_is_done_once() {
+        for (operation, kib, workers) in
+            [(Operation::Write, 150, 3), (Operation::Write, 4, 3), (Operation::Read, 150, 2)]
+        {
+            let outcome = course(&shared(Some(1), vec![1, 2]), operation, kib, 3, workers);
+            assert_eq!((requests(&outcome), outcome.bytes.iter().sum::<u64>()), (300, 300 * (kib << 10)));
+        }
+    }
+}
