@@ -24,6 +24,8 @@ pub struct Command {
     pub block: u64,
     /// How many, at least one.
     pub count: u64,
+    /// When the device was told of it: of a write, before its bytes came.
+    pub told_ns: u64,
 }
 
 /// What became of a command.

@@ -27,6 +27,8 @@ const BRAKED_AT_ALL: f64 = 0.1;
 const READS_FIRST: f64 = 0.25;
 /// From this share of the time on flushes set the pace, or those who have the processor.
 const MOST_OF_IT: f64 = 0.5;
+/// Flushes that take less than this do not matter.
+const FLUSHED_AT_ALL: f64 = 0.25;
 /// A device that has less to do than this could do more.
 pub(super) const SPARE: f64 = 0.5;
 /// The file cache's unit.
@@ -102,9 +104,9 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     let Some(wanting) = facts.wanting() else {
         return Standing::Open("nobody measured the workers' processor time".to_owned());
     };
-    let share = percent(wanting.min(1.0));
+    let share = of_their_time(facts, wanting);
     if wanting >= FULL {
-        let reason = format!("the workers ran, or waited for one, {share} of their time{}", pinned(facts));
+        let reason = format!("the workers ran, or waited for one, {share}{}", pinned(facts));
         return Standing::Named(Owner::Processor, Sureness::Sure, reason);
     }
     let kernel_s = facts.sample.cpu.system.and_then(|account| account.kernel_threads_s).unwrap_or(0.0);
@@ -112,7 +114,12 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     if kernel > FROM_DEVICE {
         return Standing::Open(format!("the kernel's own threads used {} of a processor", percent(kernel)));
     }
-    Standing::RuledOut(format!("the processor (the workers wanted it {share} of their time)"))
+    match wanting >= MOST_OF_IT {
+        // What they want it for is told already.
+        true if copies_into_memory(facts) => Standing::Absent,
+        true => Standing::Open(format!("the workers wanted a processor {share}")),
+        false => Standing::RuledOut(format!("the processor (the workers wanted it {share})")),
+    }
 }
 
 /// `, pinned to processor 1`; empty where they are not.
@@ -130,7 +137,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
     if is_asked_for && crowded(facts).is_some() {
         return Standing::Absent;
     }
-    if facts.writes_into_memory() && facts.workload.personality != Personality::Mmap {
+    if copies_into_memory(facts) {
         return writes_into_memory(facts);
     }
     let Some(read) = facts.asked(false) else { return Standing::Absent };
@@ -154,19 +161,35 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
     }
 }
 
+/// Whether what is written is copied into the file cache by the kernel.
+fn copies_into_memory(facts: &Facts<'_>) -> bool {
+    let is_moved = !facts.is_null() && facts.sample.total.bytes > 0;
+    is_moved && facts.writes_into_memory() && facts.workload.personality != Personality::Mmap
+}
+
+/// `88 % of their time`, and of what that is where it could be mistaken for the time of the requests alone.
+fn of_their_time(facts: &Facts<'_>, share: f64) -> String {
+    let end = if facts.at_end > 0.0 { ", the flush at the end included" } else { "" };
+    format!("{} of their time{end}", percent(share.min(1.0)))
+}
+
 /// Copying into the file cache is all a writer does until the kernel makes it wait.
 fn writes_into_memory(facts: &Facts<'_>) -> Standing {
     match facts.wanting() {
         Some(wanting) if wanting >= FULL => {
             let reason = format!(
-                "the writes end in the file cache, and the workers ran {} of their time",
-                percent(facts.running.unwrap_or(0.0).min(1.0))
+                "the writes end in the file cache, and the workers ran {}",
+                of_their_time(facts, facts.running.unwrap_or(0.0))
             );
             Standing::Named(Owner::Memory, Sureness::Likely, reason)
         }
+        Some(wanting) if wanting >= MOST_OF_IT => Standing::Open(format!(
+            "copying into the file cache may be it: the workers wanted a processor {}",
+            of_their_time(facts, wanting)
+        )),
         Some(wanting) => Standing::RuledOut(format!(
-            "copying into the file cache (the workers wanted a processor {} of their time)",
-            percent(wanting)
+            "copying into the file cache (the workers wanted a processor {})",
+            of_their_time(facts, wanting)
         )),
         None => Standing::Absent,
     }
@@ -240,8 +263,11 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
     }
     let share = between.unwrap_or(0.0) + at_end.unwrap_or(0.0);
     let time = percent(share.min(1.0));
-    if share < MOST_OF_IT {
+    if share < FLUSHED_AT_ALL {
         return Standing::RuledOut(format!("flushes ({time} of the time)"));
+    }
+    if share < MOST_OF_IT {
+        return Standing::Open(format!("flushes took {time} of the time"));
     }
     let busy = facts.busy.map(|busy| format!(", and the device had something to do {} of the time", percent(busy)));
     let reason = match between {

@@ -9,7 +9,7 @@ use super::{Evidence, highest};
 use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
 use crate::series::Series;
-use crate::statistics::mean_estimate;
+use crate::statistics::{mean_estimate, ratio_of_means};
 use crate::words::{caching, depth, kind, reach, reaches_storage, sentence};
 use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
@@ -17,6 +17,8 @@ use std::cmp::Reverse;
 /// A choice among fewer is none.
 const CELLS_MIN: usize = 3;
 const SHARE_OF_BEST: f64 = 0.9;
+/// Of a claim that repetitions would have to support.
+const TOO_FEW: &str = ", by too few repetitions for an interval";
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -74,7 +76,8 @@ fn smallest_of_the_good(
     distinction: &str,
     most_of: &str,
 ) -> Option<Finding> {
-    let best = highest(candidates, Cell::mean_bytes_per_s)?.mean_bytes_per_s();
+    let highest = highest(candidates, Cell::mean_bytes_per_s)?;
+    let best = highest.mean_bytes_per_s();
     let is_good = |cell: &&Cell<'_>| cell.mean_bytes_per_s() >= SHARE_OF_BEST * best;
     let choice = candidates
         .iter()
@@ -90,6 +93,7 @@ fn smallest_of_the_good(
         .collect();
     let least = if !larger.is_empty() && larger.into_iter().all(is_good) { "at least " } else { "" };
     let share = estimate.value / best;
+    let doubt = if share < 1.0 { doubt_of_share(choice, highest) } else { "" };
     let most = if share < 1.0 { format!("{:.0} % of the most", 100.0 * share) } else { "the most measured".to_owned() };
     let named: Vec<_> = candidates.iter().map(|cell| (words(cell.workload), cell.workload)).collect();
     let among = candidates.iter().position(|cell| cell.number == choice.number).unwrap_or_default();
@@ -99,18 +103,34 @@ fn smallest_of_the_good(
         code: FindingCode::Recommendation,
         subject,
         reach: reach(workload),
-        sentence: sentence(&format!("{verb} with {how}: {estimate}, {most}{most_of}")),
+        sentence: sentence(&format!("{verb} with {how}: {estimate}, {most}{most_of}{doubt}")),
         brief: how,
         estimates: vec![estimate],
         samples: choice.samples(),
     })
 }
 
+/// Whether the share of the highest is known well enough to choose by it: to half the width that makes a cell good.
+fn doubt_of_share(choice: &Cell<'_>, highest: &Cell<'_>) -> &'static str {
+    if [choice, highest].iter().any(|cell| cell.bytes_per_s().len() < 2) {
+        return TOO_FEW;
+    }
+    let interval =
+        ratio_of_means(choice.bytes_per_s(), highest.bytes_per_s()).and_then(|share| share.high.zip(share.low));
+    let is_known = interval.is_some_and(|(high, low)| (high - low) / 2.0 <= 1.0 - SHARE_OF_BEST);
+    if is_known { "" } else { ", uncertain" }
+}
+
 fn random_depth(series: &Series<'_>) -> Option<Finding> {
     let Knee { cell, rate, best, still_growing } = knee(series)?;
     let workload = cell.workload;
+    let depth_known = depth_estimate(series, workload.depth);
+    let doubt = if depth_known.repetitions < 2 { TOO_FEW } else { "" };
     let (least, beyond) = if still_growing {
-        ("at least ", format!(", {}", growth(depth_estimate(series, workload.depth))))
+        ("at least ", format!(", {}{doubt}", growth(depth_known)))
+    } else if depth_known.repetitions < 2 {
+        // A bound would need an interval.
+        ("", format!("; deeper added {:.0} %{doubt}", (100.0 * (best / rate.value - 1.0)).ceil()))
     } else {
         ("", format!("; deeper adds at most {:.0} %", (100.0 * (best / rate.value - 1.0)).ceil()))
     };
@@ -153,6 +173,36 @@ mod tests {
             "Read with at least 32 KiB requests, 4 deep, direct: 1.5 GB/s ± 2 %, 94 % of the most."
         );
         assert_eq!((findings.len(), findings[0].samples.as_slice()), (1, [115, 116, 117, 118, 119].as_slice()));
+    }
+
+    #[test]
+    fn a_share_of_figures_that_scatter_is_uncertain() {
+        let said = |small: &[f64], large: &[f64]| {
+            let mut run = Run::default();
+            run.add(read(4), &[1e8; 5]);
+            run.add(read(32), small);
+            run.add(read(64), large);
+            recommendations(&run)[0].sentence.clone()
+        };
+        let scattered = said(&[3e8, 6e8, 6e8, 6e8, 9e8], &[4e8, 6.5e8, 6.5e8, 6.5e8, 9e8]);
+        assert!(scattered.ends_with("92 % of the most, uncertain."), "{scattered}");
+        let alone = said(&[15e8], &[16e8]);
+        assert!(alone.ends_with("94 % of the most, by too few repetitions for an interval."), "{alone}");
+    }
+
+    #[test]
+    fn depths_of_one_sample_each_bound_nothing() {
+        let said = |rates: [f64; 3]| {
+            let mut run = Run::default();
+            for (depth, rate) in [1, 8, 16].into_iter().zip(rates) {
+                run.add(deep(depth, random(read(4))), &[rate * 4096.0]);
+            }
+            recommendations(&run)[0].sentence.clone()
+        };
+        let full = said([10e3, 57e3, 58e3]);
+        assert!(full.ends_with("; deeper added 2 %, by too few repetitions for an interval."), "{full}");
+        let growing = said([10e3, 57e3, 98e3]);
+        assert!(growing.ends_with(", still growing, by too few repetitions for an interval."), "{growing}");
     }
 
     #[test]

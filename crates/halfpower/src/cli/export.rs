@@ -45,8 +45,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         context.console.warning(&format!("left out: {reason}"));
     }
     if left_out.len() == samples.len() {
-        context.console.message("No sample is left, so nothing was written.");
-        return Ok(Ending::Failed);
+        let more = if left_out.len() > 1 { format!(", and {} more", left_out.len() - 1) } else { String::new() };
+        anyhow::bail!("no sample is left, so nothing was written: {}{more}", left_out[0]);
     }
     let written = samples.len() - left_out.len();
     if let Some(path) = &arguments.output {

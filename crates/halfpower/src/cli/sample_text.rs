@@ -153,13 +153,22 @@ fn served(block: &Block) -> String {
     let moved: Vec<String> = moved.into_iter().flatten().collect();
     let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved.join(", ") };
     let (busy, merged) = (significant(block.busy_fraction * 100.0), block.merges);
-    // Reads that nobody asked for: those of blocks that are written in part, and what the file system looks up.
-    let unasked = block.read.filter(|read| read.amplification.is_none() && read.requests > 0);
-    let reads = match unasked.filter(|_| block.write.is_some_and(|write| write.amplification.is_some())) {
-        Some(read) => format!(" ({} of them reads of {})", read.requests, Bytes(read.bytes)),
-        None => String::new(),
+    // A direction that nobody asked for: reads of blocks that are written in part, what the file system keeps, others.
+    let unasked = |direction: Option<Direction>, of: Option<Direction>| {
+        let is_asked = of.is_some_and(|of| of.amplification.is_some());
+        direction.filter(|direction| is_asked && direction.amplification.is_none() && direction.requests > 0)
     };
-    format!("{moved} in {} requests{reads}, {merged} merged, busy {busy} %", block.requests)
+    let (reads, writes) = (unasked(block.read, block.write), unasked(block.write, block.read));
+    let besides = match (reads, writes) {
+        (Some(read), _) => Some((read, "read", "the writes")),
+        (None, Some(write)) => Some((write, "wrote", "the reads")),
+        (None, None) => None,
+    };
+    let requests = block.requests.saturating_sub(besides.map_or(0, |(besides, ..)| besides.requests));
+    let besides = besides.map(|(Direction { requests, bytes, .. }, did, these)| {
+        format!("; meanwhile it {did} {} in {requests} requests, for others or for {these}", Bytes(bytes))
+    });
+    format!("{moved} in {requests} requests, {merged} merged, busy {busy} %{}", besides.unwrap_or_default())
 }
 
 /// Where requests spent their time in the block layer, and what was done to them.
@@ -313,15 +322,22 @@ mod tests {
         assert!(text.contains("device      2.5 times the bytes read in 8 requests, 3 merged, busy 25 %"), "{text}");
         let block = sample.block.as_mut().unwrap();
         block.read = Some(Direction { amplification: None, ..read });
-        block.write = Some(Direction { requests: 0, bytes: 0, amplification: Some(0.0) });
+        block.requests = 12;
+        block.write = Some(Direction { requests: 4, bytes: 4 << 20, amplification: Some(1.25) });
+        let text = summary(&sample);
         assert!(
-            summary(&sample).contains("0 times the bytes written in 8 requests (8 of them reads of 1 MiB), 3 merged"),
-            "{}",
-            summary(&sample)
+            text.contains(
+                "1.25 times the bytes written in 4 requests, 3 merged, busy 25 %; meanwhile it read 1 MiB in 8 requests, for \
+                 others or for the writes"
+            ),
+            "{text}"
         );
+        let block = sample.block.as_mut().unwrap();
+        (block.read, block.write) = (block.write, block.read);
+        assert!(summary(&sample).contains("; meanwhile it wrote 1 MiB in 8 requests, for others or for the reads"));
         sample.block.as_mut().unwrap().write = None;
         sample.block.as_mut().unwrap().read = None;
-        assert!(summary(&sample).contains("1 MiB moved in 8 requests"), "{}", summary(&sample));
+        assert!(summary(&sample).contains("1 MiB moved in 12 requests"), "{}", summary(&sample));
     }
 
     #[test]

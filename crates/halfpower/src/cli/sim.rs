@@ -134,7 +134,9 @@ fn show_way(context: &Context, machine: &str, text: &str, volume: &str) -> anyho
             few => few.join(", "),
         };
         let _ = writeln!(text, "  {}  {names}: {does}", number + 1);
-        makes.iter().for_each(|makes| drop(writeln!(text, "     makes {makes}")));
+        if let Some(makes) = makes {
+            let _ = writeln!(text, "     makes {makes}");
+        }
     }
     context.console.print(&text)?;
     Ok(Ending::Done)

@@ -32,11 +32,11 @@ pub(super) fn table(noise: &Noise) -> Table {
 }
 
 /// For the terminal: the difference, and the margin that it implies.
-pub(super) fn rows(noise: &Noise) -> Vec<Vec<String>> {
+pub(super) fn rows(noise: &Noise) -> Vec<[String; 3]> {
     let row = |found: &FigureNoise| {
         let (half, most) = (percent(found.median_difference), percent(found.largest_difference));
         let (half_margin, most_margin) = (percent(found.median_margin), percent(found.largest_margin));
-        vec![
+        [
             found.figure.name().to_owned(),
             format!("{half} in half of {}, {most} at most", found.workloads),
             format!("{half_margin} in half, {most_margin} at most"),

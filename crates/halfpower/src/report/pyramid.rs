@@ -117,10 +117,10 @@ fn standing(standing: Standing) -> &'static str {
 /// A row for each level of which a peak is known, or that something else measured: its peak, then what it gave to each kind
 /// of request. Of the others the best requests say no more than their peak does. None where all that is known is what came
 /// through them all.
-pub(super) fn brief_rows(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
+pub(super) fn brief_table(pyramids: &[Pyramid]) -> Option<Table> {
     let all = || pyramids.iter().flat_map(|pyramid| &pyramid.levels);
     if !all().any(|level| tells(level) && level.level != Stage::FileCache) {
-        return Vec::new();
+        return None;
     }
     let mut stages: Vec<Stage> = all().filter(|level| tells(level)).map(|level| level.level).collect();
     stages.sort_unstable();
@@ -135,15 +135,16 @@ pub(super) fn brief_rows(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
         let real = levels.iter().map(|level| level.as_ref().map_or_else(|| NO_FIGURE.to_owned(), brief));
         [stage.name().to_owned(), peak].into_iter().chain(real).collect()
     };
-    stages.iter().map(row).collect()
+    let head = ["Pyramid", "PAP"].into_iter().chain(pyramids.iter().map(name)).map(str::to_owned);
+    Some(Table { head: head.collect(), rows: stages.iter().map(row).collect() })
 }
 
 /// The bottleneck of reads, of writes, or of both where the same is said of them.
-pub(super) fn bottlenecks(pyramids: &[Pyramid]) -> Vec<Vec<String>> {
+pub(super) fn bottlenecks(pyramids: &[Pyramid]) -> Vec<[String; 2]> {
     let said = pyramids.chunk_by(|one, other| one.brief == other.brief);
     said.map(|alike| {
         let names: Vec<&str> = alike.iter().map(name).collect();
-        vec![names.join(" and "), alike[0].brief.clone()]
+        [names.join(" and "), alike[0].brief.clone()]
     })
     .collect()
 }

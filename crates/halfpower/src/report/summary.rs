@@ -2,7 +2,7 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
-use super::table::{cell_names, within_run};
+use super::table::{cell_names, figure, within_run};
 use super::view::unfinished;
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
@@ -39,23 +39,23 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
         if let Some(scatter) = &noise.scatter {
             page.paragraph("", &[(Style::Plain, &scatter.sentence())]);
         }
-        page.table(&["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
+        page.table(["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
     }
-    page.table(&["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
+    page.table(["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
-    page.table(&head, &sequential(input));
-    page.table(&["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
-    page.table(&["Workload", "what sets its pace"], &pace(input));
-    page.table(&["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
-    page.table(&["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
-    page.table(&["Price", priced(input)], &briefs(input, FindingCode::Price));
-    page.table(&["Also seen", ""], &also_seen(input));
+    page.table(head, &sequential(input));
+    page.table(["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
+    page.table(["Workload", "what sets its pace"], &pace(input));
+    page.table(["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
+    page.table(["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
+    page.table(["Price", priced(input)], &briefs(input, FindingCode::Price));
+    page.table(["Also seen", ""], &also_seen(input));
     pyramids(&mut page, input);
-    page.table(&["Block layer", "the lives of its requests"], &longest_queued(input));
+    page.table(["Block layer", "the lives of its requests"], &longest_queued(input));
     let is_also =
         |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
     if input.analysis.findings.iter().all(is_also) {
-        page.table(&["Workload", "throughput", "rate"], &cells(input));
+        page.table(["Workload", "throughput", "rate"], &cells(input));
     }
     recommendation(&mut page, input);
     close(&mut page, input);
@@ -90,8 +90,8 @@ fn place(environment: &Environment) -> String {
 }
 
 /// The findings of a kind whose figures are of the storage: subject and claim.
-fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<Vec<String>> {
-    input.findings_of_storage(code).map(|finding| vec![finding.subject.clone(), finding.brief.clone()]).collect()
+fn briefs(input: &ReportInput<'_>, code: FindingCode) -> Vec<[String; 2]> {
+    input.findings_of_storage(code).map(|finding| [finding.subject.clone(), finding.brief.clone()]).collect()
 }
 
 /// What the prices are of: nothing is said of a capacity that nobody knows.
@@ -102,14 +102,14 @@ fn priced(input: &ReportInput<'_>) -> &'static str {
 }
 
 /// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.
-fn pace(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+fn pace(input: &ReportInput<'_>) -> Vec<[String; 2]> {
     let is_alone = input.analysis.cells.len() == 1;
-    let row = |finding: &Finding| vec![finding.subject.clone(), finding.brief.clone()];
+    let row = |finding: &Finding| [finding.subject.clone(), finding.brief.clone()];
     input.findings(FindingCode::Owner).filter(|_| is_alone).map(row).collect()
 }
 
 /// What else is told of the storage, and where a cache stood in for it: a line each, and how many more there are.
-fn also_seen(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+fn also_seen(input: &ReportInput<'_>) -> Vec<[String; 2]> {
     let matters = |finding: &&Finding| {
         let is_of_memory = finding.reach == Reach::Memory && finding.code == FindingCode::Dip;
         let is_news = !["undecided", "no difference"].iter().any(|word| finding.brief.starts_with(word));
@@ -121,17 +121,17 @@ fn also_seen(input: &ReportInput<'_>) -> Vec<Vec<String>> {
             .filter(matters)
             .map(move |finding| (*name, format!("{}: {}", finding.subject, finding.brief)))
     });
-    let mut rows: Vec<Vec<String>> = all.map(|(name, words)| vec![name.to_owned(), words]).collect();
+    let mut rows: Vec<[String; 2]> = all.map(|(name, words)| [name.to_owned(), words]).collect();
     let more = rows.len().saturating_sub(ALSO_SHOWN);
     rows.truncate(ALSO_SHOWN);
     if more > 0 {
-        rows.push(vec![format!("and {more} more"), "in the report".to_owned()]);
+        rows.push([format!("and {more} more"), "in the report".to_owned()]);
     }
     rows
 }
 
 /// Half-power size and processor cost of every sequential series.
-fn sequential(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+fn sequential(input: &ReportInput<'_>) -> Vec<[String; 3]> {
     let of = |code: FindingCode| input.findings(code).collect::<Vec<_>>();
     let (half_power, costs) = (of(FindingCode::HalfPower), of(FindingCode::ProcessorCost));
     let mut subjects: Vec<&str> = Vec::new();
@@ -145,23 +145,21 @@ fn sequential(input: &ReportInput<'_>) -> Vec<Vec<String>> {
         finding.map_or_else(|| NO_FIGURE.to_owned(), |finding| finding.brief.clone())
     };
     let short = |subject: &str| subject.trim_start_matches("sequential ").to_owned();
-    let row = |subject: &&str| vec![short(subject), brief(&half_power, subject), brief(&costs, subject)];
+    let row = |subject: &&str| [short(subject), brief(&half_power, subject), brief(&costs, subject)];
     subjects.iter().map(row).collect()
 }
 
 /// Peak against real performance from memory to device, and the bottleneck of each kind of request.
 fn pyramids(page: &mut Page, input: &ReportInput<'_>) {
     let pyramids = &input.analysis.pyramids;
-    let head: Vec<&str> = ["Pyramid", "PAP"].into_iter().chain(pyramids.iter().map(pyramid::name)).collect();
-    let rows = pyramid::brief_rows(pyramids);
-    page.table(&head, &rows);
-    if !rows.is_empty() {
-        page.table(&["Bottleneck", "level"], &pyramid::bottlenecks(pyramids));
+    if let Some(table) = pyramid::brief_table(pyramids) {
+        page.table_of(&table);
+        page.table(["Bottleneck", "level"], &pyramid::bottlenecks(pyramids));
     }
 }
 
 /// Of the workloads whose requests were followed, the one whose spent the largest share of their lives queued.
-fn longest_queued(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+fn longest_queued(input: &ReportInput<'_>) -> Vec<[String; 2]> {
     let cells = &input.analysis.cells;
     let followed = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
         let block = cell.block.as_ref()?;
@@ -169,20 +167,21 @@ fn longest_queued(input: &ReportInput<'_>) -> Vec<Vec<String>> {
     });
     let most = followed.max_by(|(_, one, ..), (_, other, ..)| one.value.total_cmp(&other.value));
     let words = |(name, queued, at_device, busy): (String, Estimate, Estimate, Estimate)| {
-        vec![name, format!("{queued} queued, {at_device} at the device, which was busy {busy}")]
+        [name, format!("{queued} queued, {at_device} at the device, which was busy {busy}")]
     };
     most.map(words).into_iter().collect()
 }
 
 /// What each workload gave: all there is where no claim can be made.
-fn cells(input: &ReportInput<'_>) -> Vec<Vec<String>> {
+fn cells(input: &ReportInput<'_>) -> Vec<[String; 3]> {
     let cells = &input.analysis.cells;
     let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
     let is_told = |estimate: &Estimate| estimate.repetitions > 0;
     let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| figures(cell).iter().any(is_told));
     let row = |(cell, name): (&CellSummary, String)| {
-        let words = |figure: Estimate| format!("{figure}{}", within_run(cell, figure.quantity));
-        [name].into_iter().chain(figures(cell).into_iter().filter(is_told).map(words)).collect()
+        let words = |estimate: Estimate| figure(Some(estimate)) + &within_run(cell, estimate.quantity);
+        let [throughput, rate] = figures(cell).map(words);
+        [name, throughput, rate]
     };
     measured.map(row).collect()
 }
@@ -201,7 +200,7 @@ fn recommendation(page: &mut Page, input: &ReportInput<'_>) {
 fn close(page: &mut Page, input: &ReportInput<'_>) {
     let pyramids = &input.analysis.pyramids;
     // One that could not be told, and has no pyramid above it.
-    let unknown = if pyramid::brief_rows(pyramids).is_empty() { pyramid::bottlenecks(pyramids) } else { Vec::new() };
+    let unknown = if pyramid::brief_table(pyramids).is_none() { pyramid::bottlenecks(pyramids) } else { Vec::new() };
     if !(unknown.is_empty() && input.skipped.is_empty() && input.analysis.warnings.is_empty()) {
         page.gap();
     }

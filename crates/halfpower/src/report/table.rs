@@ -333,7 +333,8 @@ fn program_text(program: &Program) -> String {
     format!("halfpower {}{commit}{features}", program.version)
 }
 
-fn figure(estimate: Option<Estimate>) -> String {
+/// An estimate, or that nobody measured it.
+pub(super) fn figure(estimate: Option<Estimate>) -> String {
     let measured = estimate.filter(|estimate| estimate.repetitions > 0);
     measured.map_or_else(|| NO_FIGURE.to_owned(), |estimate| estimate.to_string())
 }

@@ -1,5 +1,6 @@
 //! Lines for a terminal: words with a style, broken so that none is longer than the width.
 
+use super::table::Table;
 use crate::harmless::harmless;
 
 /// How a word looks where there is colour.
@@ -63,7 +64,19 @@ impl Page {
     /// A table after an empty line, nothing without rows. The first column names the row. In the others, what comes
     /// before a bracket is what counts. Where the columns do not fit, those others go below the name; a second and last
     /// one is broken instead while it has room.
-    pub(super) fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
+    pub(super) fn table<const COLUMNS: usize>(&mut self, head: [&str; COLUMNS], rows: &[[String; COLUMNS]]) {
+        let rows: Vec<&[String]> = rows.iter().map(|row| &row[..]).collect();
+        self.columns(&head, &rows);
+    }
+
+    /// The same of a table whose columns are as many as there are things to tell of, and whose rows are as wide.
+    pub(super) fn table_of(&mut self, table: &Table) {
+        let head: Vec<&str> = table.head.iter().map(String::as_str).collect();
+        let rows: Vec<&[String]> = table.rows.iter().map(|row| &row[..]).collect();
+        self.columns(&head, &rows);
+    }
+
+    fn columns(&mut self, head: &[&str], rows: &[&[String]]) {
         if rows.is_empty() {
             return;
         }
@@ -92,7 +105,7 @@ impl Page {
     }
 
     /// A table too narrow for its columns.
-    fn stack(&mut self, head: &[&str], rows: &[Vec<String>]) {
+    fn stack(&mut self, head: &[&str], rows: &[&[String]]) {
         let others = format!("({})", head[1..].join(" · "));
         self.paragraph("", &[(Style::Plain, head[0]), (Style::Quiet, &others)]);
         for row in rows {
@@ -204,10 +217,10 @@ mod tests {
     #[test]
     fn a_table_has_columns_where_they_fit() {
         let rows = [["read", "3 GB/s (1 MiB)", "5 µs"], ["write", "none", "10 µs"]];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let rows = rows.map(|row| row.map(str::to_owned));
         let table = |width| {
             let mut page = Page::new(width, false);
-            page.table(&["Peak", "figure", "cost"], &rows);
+            page.table(["Peak", "figure", "cost"], &rows);
             page.finish()
         };
         assert_eq!(

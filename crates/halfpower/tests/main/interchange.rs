@@ -74,8 +74,10 @@ fn a_run_is_written_for_other_programs_too() {
     assert_eq!(none.status, Some(1));
     assert!(none.stderr.contains("left out: sample 1: it failed, or its latencies"), "{}", none.stderr);
     assert!(none.stderr.contains("nothing was written") && none.stdout.is_empty(), "{}", none.stderr);
-    let none = lab.run(["export", &run, "--format", "hdr", "--output", "none.hdr"]);
+    let none = lab.run(["export", &run, "--format", "hdr", "--output", "none.hdr", "--json"]);
     assert_eq!((none.status, lab.path("none.hdr").exists()), (Some(1), false));
+    let document: Value = serde_json::from_str(&none.stdout).unwrap();
+    assert!(document["error"].as_str().unwrap().contains("it failed, or its latencies"), "{document}");
 
     std::fs::create_dir(lab.path("out")).unwrap();
     let files = lab.run(["export", &run, "--format", "fio", "--output", "out"]);

@@ -49,6 +49,17 @@ pub struct Access {
     pub after_turns: f64,
 }
 
+impl Access {
+    /// The same so many turns later that it does not end before a moment.
+    pub fn not_before(self, moment_ns: u64, turn_ns: f64) -> Access {
+        if self.ends_ns >= moment_ns {
+            return self;
+        }
+        let later_ns = (((moment_ns - self.ends_ns) as f64 / turn_ns).ceil() * turn_ns + 0.5) as u64;
+        Access { begins_ns: self.begins_ns + later_ns, ends_ns: self.ends_ns + later_ns, ..self }
+    }
+}
+
 /// Angles nearer than this are the same: what continues a stream waits for nothing.
 const SAME_ANGLE: f64 = 1e-6;
 

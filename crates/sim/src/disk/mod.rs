@@ -105,6 +105,8 @@ pub struct Disk {
     served: VecDeque<Served>,
     /// How long the arm was at work.
     busy_ns: u64,
+    /// Since when it is free, while it is.
+    free_ns: u64,
 }
 
 impl Disk {
@@ -123,6 +125,7 @@ impl Disk {
             parked: VecDeque::new(),
             served: VecDeque::new(),
             busy_ns: 0,
+            free_ns: 0,
         }
     }
 
@@ -223,9 +226,9 @@ impl Disk {
     }
 
     fn enqueue(&mut self, command: Command, begins_ns: Option<u64>) {
-        let Command { tag, direction, block, count } = command;
+        let Command { tag, direction, block, count, told_ns } = command;
         let place = self.drive.mechanics.geometry.place(block);
-        self.queue.push(Waiting { tag, block, count, direction, place, begins_ns });
+        self.queue.push(Waiting { tag, block, count, direction, place, begins_ns, told_ns });
     }
 
     /// Sets the arm to work, if it is free and something waits.
@@ -261,9 +264,13 @@ impl Disk {
     /// The arm serves one.
     fn move_arm(&mut self, now_ns: u64, waiting: Waiting) {
         let Drive { mechanics, overhead, .. } = &*self.drive;
-        let Waiting { tag, block, count, direction, place, begins_ns } = waiting;
-        let leaves_ns = now_ns + overhead.before_arm_ns(&waiting);
+        let Waiting { tag, block, count, direction, place, begins_ns, told_ns } = waiting;
+        // For a write that goes to the medium the arm leaves while the bytes come, which a bus brings faster than they pass.
+        let is_early = direction == Direction::Write && tag != CACHED;
+        let from_ns = if is_early { told_ns.max(self.free_ns).min(now_ns) } else { now_ns };
+        let leaves_ns = from_ns + overhead.before_arm_ns(&waiting);
         let access = mechanics.access(self.position, leaves_ns, block, &place, count, direction);
+        let access = access.not_before(now_ns, mechanics.turn_ns);
         // From now on, whatever part of it is the drive's own time.
         self.busy_ns += access.ends_ns - now_ns;
         (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);
@@ -283,6 +290,7 @@ impl Disk {
     /// The arm has done what it was at until now: [`next_ns`](Disk::next_ns).
     pub fn advance(&mut self, now_ns: u64) {
         let Some((work, _)) = self.busy.take_if(|(_, ends_ns)| *ends_ns <= now_ns) else { return };
+        self.free_ns = now_ns;
         match work {
             Work::ReadOn => {}
             Work::Serve(done) if done.direction == Direction::Read => self.have_read(now_ns, &done),

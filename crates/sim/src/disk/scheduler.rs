@@ -44,6 +44,8 @@ pub struct Waiting {
     pub place: Place,
     /// Since when the bytes before it can go to the host, where the buffer has some that belong to the same read.
     pub begins_ns: Option<u64>,
+    /// When the drive was told of it.
+    pub told_ns: u64,
 }
 
 impl Waiting {
@@ -95,6 +97,7 @@ mod tests {
             direction: Direction::Read,
             place: drive.geometry.place(*block),
             begins_ns: None,
+            told_ns: 0,
         };
         let queue: Vec<_> = blocks.iter().map(waiting).collect();
         let place = drive.geometry.place(from_block);

@@ -26,7 +26,7 @@ fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<(u64, Serve
     let mut open = 0;
     while done.len() < commands.len() {
         while open < depth && next < commands.len() {
-            disk.accept(now, Command { tag: next as u32, ..commands[next] });
+            disk.accept(now, Command { tag: next as u32, told_ns: now, ..commands[next] });
             next += 1;
             open += 1;
         }
@@ -46,7 +46,7 @@ fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<(u64, Serve
 }
 
 fn read(block: u64, count: u64) -> Command {
-    Command { tag: 0, direction: Direction::Read, block, count }
+    Command { tag: 0, direction: Direction::Read, block, count, told_ns: 0 }
 }
 
 fn write(block: u64, count: u64) -> Command {
@@ -156,7 +156,7 @@ fn interrupted_ns(drive: &Drive, count: u64, at: usize, pause_ns: u64, elsewhere
     let mut disk = Disk::new(Arc::new(drive.clone()));
     let mut now = 0;
     let mut serve = |now: u64, command: Command| {
-        disk.accept(now, command);
+        disk.accept(now, Command { told_ns: now, ..command });
         while disk.next_ns().is_some_and(|at| at <= now) {
             disk.advance(now);
         }

@@ -24,6 +24,8 @@ pub(super) struct Portioned {
 pub(super) struct Moving {
     portion: u32,
     piece: Piece,
+    /// When its disk was told of it.
+    told_ns: u64,
 }
 
 /// What a mirror's reader is chosen by, of each disk.
@@ -114,7 +116,7 @@ impl System<'_> {
     fn set_out(&mut self, portion: u32, piece: Piece) {
         let seen = &mut self.seen[piece.disk];
         *seen = Seen { end: piece.offset + piece.bytes, outstanding: seen.outstanding + 1 };
-        let number = self.pieces.put(Moving { portion, piece });
+        let number = self.pieces.put(Moving { portion, piece, told_ns: 0 });
         let far = &self.machine.disks[piece.disk].far;
         if far.is_empty() {
             return self.queue(number);
@@ -135,14 +137,29 @@ impl System<'_> {
 
     /// A piece's command goes to its disk; the bytes of a write with it.
     fn command(&mut self, number: u32) {
-        let piece = self.pieces.all[number as usize].piece;
-        let ready_ns = self.send(&self.machine.disks[piece.disk].near, piece.bytes, piece.direction, self.now_ns);
+        let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
+        let near = &self.machine.disks[disk].near;
+        let told_ns = self.tell(near, self.now_ns);
+        self.pieces.all[number as usize].told_ns = told_ns;
+        let ready_ns = match direction {
+            Direction::Read => told_ns,
+            Direction::Write => self.move_bytes(near, bytes, direction, told_ns),
+        };
         self.at(ready_ns, Event::Arrive { piece: number });
     }
 
     /// Sends a command away from memory, over parts of which the nearest to the disk is first, and the bytes of a write behind
     /// it; gives when all of it is there.
     pub(super) fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
+        let told_ns = self.tell(parts, from_ns);
+        match direction {
+            Direction::Read => told_ns,
+            Direction::Write => self.move_bytes(parts, bytes, direction, told_ns),
+        }
+    }
+
+    /// Sends a command alone; gives when it is there.
+    fn tell(&mut self, parts: &[usize], from_ns: u64) -> u64 {
         let mut ready_ns = from_ns;
         for number in parts.iter().rev() {
             let part = &self.machine.parts[*number];
@@ -150,9 +167,6 @@ impl System<'_> {
             if self.marks.begun {
                 self.tallies[*number].command();
             }
-        }
-        if direction == Direction::Write {
-            ready_ns = self.move_bytes(parts, bytes, direction, ready_ns);
         }
         ready_ns
     }
@@ -192,14 +206,14 @@ impl System<'_> {
     }
 
     pub(super) fn arrive(&mut self, number: u32) {
-        let Piece { disk, offset, bytes, direction } = self.pieces.all[number as usize].piece;
+        let Moving { piece: Piece { disk, offset, bytes, direction }, told_ns, .. } = self.pieces.all[number as usize];
         let block = offset / BLOCK_BYTES;
         let count = (offset + bytes).div_ceil(BLOCK_BYTES) - block;
         let device = &mut self.outcome.device[direction as usize];
         if self.marks.begun {
             *device = (device.0 + 1, device.1 + count * BLOCK_BYTES);
         }
-        self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count });
+        self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count, told_ns });
         self.hear(disk);
     }
 

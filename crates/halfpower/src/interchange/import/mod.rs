@@ -172,7 +172,13 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
         }
     };
     let broken = |what| ImportError::Broken { file: name.to_owned(), format: format.word(), what };
-    let harvest = format.read(source).map_err(broken)?;
+    let mut harvest = format.read(source).map_err(broken)?;
+    // Of rows the last field may be a part of what it was, and nothing else shows it.
+    let has_rows = matches!(format, Format::Sqlio | Format::FioLog | Format::Csv);
+    if has_rows && !text.ends_with(['\n', '\r']) {
+        let message = "the last line has no end: the file may be cut short within its last field";
+        harvest.note("no_line_end", message, "compare it with the file it was copied from");
+    }
     if harvest.samples.is_empty() {
         return Err(ImportError::Empty { file: name.to_owned(), format: format.word() });
     }

@@ -73,13 +73,18 @@ fn is_heading(line: &str) -> bool {
 pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
     let mut harvest = Harvest::default();
     let (mut rows, mut calibrations) = (Vec::new(), Vec::new());
+    let mut columns = COLUMNS.len();
     for line in lines(source.text) {
         let (number, line) = line?;
         // A trace that was appended to has its heading again.
-        if line.trim().is_empty() || is_heading(line) {
+        if line.trim().is_empty() {
             continue;
         }
-        let row = Row::read(number, line)?;
+        if is_heading(line) {
+            columns = line.split(',').count().clamp(COLUMNS.len() - 1, COLUMNS.len());
+            continue;
+        }
+        let row = Row::read(number, line, columns)?;
         if row.calibrates() { calibrations.push(row) } else { rows.push(row) }
     }
     if let (Some(first), Some(last)) = (calibrations.first(), calibrations.last()) {
@@ -97,12 +102,16 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
 }
 
 impl<'a> Row<'a> {
-    fn read(line: u64, text: &'a str) -> Result<Self, What> {
+    /// One of as many `columns` as its heading has: all, or all but the comment.
+    fn read(line: u64, text: &'a str, columns: usize) -> Result<Self, What> {
         // A comment has no comma by definition; what one has behind it anyway belongs to it.
         let fields: Vec<&str> = text.splitn(COLUMNS.len(), ',').map(str::trim).collect();
-        if fields.len() < COLUMNS.len() - 1 {
-            let (have, want) = (fields.len(), COLUMNS.len());
-            return Err(What::at(line, format!("the row has {have} columns and not {want}; is the file cut short?")));
+        if fields.len() < columns {
+            let have = fields.len();
+            return Err(What::at(
+                line,
+                format!("the row has {have} columns and not {columns}; is the file cut short?"),
+            ));
         }
         let wrong = |column: usize| {
             let (name, value) = (COLUMNS[column], fields[column].chars().take(40).collect::<String>());

@@ -47,11 +47,17 @@ pub(super) fn whole(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|value| *value as f64 <= MAX_NUMBER)
 }
 
+/// Older than any program whose files are read: a year before it is one that was cut, `20` of `2008` say.
+const FIRST_YEAR: i16 = 1990;
+
 /// `Wed Jan 23 14:53:26 2008`, without a zone: as if it were UTC.
 pub(super) fn c_time(text: &str) -> Option<jiff::Timestamp> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [_, month, day, time, year] = words[..] else { return None };
     let civil = jiff::civil::DateTime::strptime("%b %d %H:%M:%S %Y", format!("{month} {day} {time} {year}")).ok()?;
+    if civil.year() < FIRST_YEAR {
+        return None;
+    }
     jiff::tz::TimeZone::UTC.to_timestamp(civil).ok()
 }
 
@@ -80,7 +86,8 @@ mod tests {
     #[test]
     fn dates_have_no_zone() {
         assert_eq!(c_time("Fri Mar 10 23:27:08 2000").unwrap().to_string(), "2000-03-10T23:27:08Z");
-        for none in ["", "yesterday", "Fri Mar 32 23:27:08 2000", "Fri Mar 10 23:27:08 99999"] {
+        for none in ["", "yesterday", "Fri Mar 32 23:27:08 2000", "Fri Mar 10 23:27:08 99999", "Fri Mar 10 23:00:05 20"]
+        {
             assert_eq!(c_time(none), None, "{none}");
         }
     }

@@ -11,16 +11,16 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
     for warning in &comparison.warnings {
         page.paragraph("", &[(Style::Plain, format!("Warning: {}; {}.", warning.message, warning.remedy))]);
     }
-    let differences = comparison.differences.iter().map(|difference| vec![difference.fact.clone(), arrow(difference)]);
-    let differences: Vec<Vec<String>> = differences.collect();
-    page.table(&["Measured on what differs", "before → after"], &differences);
+    let differences = comparison.differences.iter().map(|difference| [difference.fact.clone(), arrow(difference)]);
+    let differences: Vec<[String; 2]> = differences.collect();
+    page.table(["Measured on what differs", "before → after"], &differences);
     if differences.is_empty() {
         page.gap();
         page.paragraph("", &[(Style::Plain, "Measured on the same, as far as the samples tell.")]);
     }
     for figure in Figure::ALL {
-        let rows: Vec<Vec<String>> = comparison.cells.iter().filter_map(|cell| row(cell, figure)).collect();
-        page.table(&[title(figure), "before", "after", "change"], &rows);
+        let rows: Vec<[String; 4]> = comparison.cells.iter().filter_map(|cell| row(cell, figure)).collect();
+        page.table([title(figure), "before", "after", "change"], &rows);
     }
     for (cells, which) in [(&comparison.only_before, "before"), (&comparison.only_after, "after")] {
         if !cells.is_empty() {
@@ -33,9 +33,9 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
 }
 
 /// A workload's figure, before and after.
-fn row(cell: &ComparedCell, figure: Figure) -> Option<Vec<String>> {
+fn row(cell: &ComparedCell, figure: Figure) -> Option<[String; 4]> {
     let change = cell.change(figure)?;
-    Some(vec![cell.name.clone(), change.before.to_string(), change.after.to_string(), changed(change)])
+    Some([cell.name.clone(), change.before.to_string(), change.after.to_string(), changed(change)])
 }
 
 /// `+3.1 %, better (+1.2 to +5)`, and what ranks say against it.

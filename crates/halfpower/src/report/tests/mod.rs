@@ -221,6 +221,11 @@ fn a_run_without_findings_shows_what_was_measured() {
     let mut analysed = run(&fixed());
     analysed.analysis.findings.clear();
     assert!(lines(&analysed, 100).contains("sequential read, 64 KiB, 8 deep, direct"));
+    // Who imports bytes a second alone knows of no requests.
+    analysed.analysis.cells.iter_mut().for_each(|cell| cell.requests_per_s.repetitions = 0);
+    let unknown = lines(&analysed, 200);
+    let row = unknown.lines().find(|line| line.contains("sequential read, 64 KiB, 8 deep, direct")).unwrap();
+    assert!(row.contains("B/s") && row.ends_with(" –"), "{row}");
     analysed.analysis.cells.clear();
     analysed.samples.clear();
     let page = page(&analysed);

@@ -22,7 +22,7 @@ const TWO_DISKS: [&str; 2] = [
 ];
 
 fn trace(rows: &[&str]) -> String {
-    [&[HEADING], rows].concat().join("\r\n")
+    [&[HEADING], rows].concat().join("\r\n") + "\r\n"
 }
 
 fn imported(rows: &[&str]) -> Imported {
@@ -124,6 +124,20 @@ fn mistakes_are_told_with_their_line() {
     ] {
         assert!(refused(&text).contains(message), "{text}: {}", refused(&text));
     }
+}
+
+#[test]
+fn a_row_that_is_cut_is_told() {
+    let whole = trace(&FIREBALL[..2]);
+    let cut = |at: &str| &whole[..whole.rfind(at).unwrap()];
+    let message = "trace.csv:3: the row has 13 columns and not 14; is the file cut short?";
+    assert!(refused(cut("00,DMA")).contains(message), "within the year: {}", refused(cut("00,DMA")));
+    let within_comment = import_bytes("trace.csv", cut("buffered").as_bytes(), None).unwrap();
+    assert!(codes(&within_comment).contains(&"no_line_end"), "{:?}", within_comment.warnings);
+    assert!(!codes(&imported(&FIREBALL)).contains(&"no_line_end"));
+    let without_comments = whole.replace(",Comment", "").replace(",DMA random Hardware buffered", "");
+    let sample = import_bytes("trace.csv", without_comments.as_bytes(), None).unwrap().samples.remove(1);
+    assert_eq!(sample.started_at.to_string(), "2000-03-10T23:37:08.97Z");
 }
 
 #[test]
