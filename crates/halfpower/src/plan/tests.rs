@@ -46,8 +46,11 @@ fn study(sweep: &str) -> Study {
 
 #[test]
 fn every_built_in_study_plans_in_its_time_and_budget() {
-    // How long the study of several targets takes depends on how many there are.
-    for study in Study::builtins().filter(|study| study.name != "targets") {
+    // How long the study of several targets takes depends on how many there are; the papers' have no limit.
+    let timed = |study: &Study| study.trial.time_limit.is_some() && study.name != "targets";
+    let surveys: Vec<_> = Study::builtins().filter(timed).collect();
+    assert!(surveys.len() >= 4, "{}", surveys.len());
+    for study in surveys {
         let (_, plan) = survey(&study.name);
         assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);
         assert_eq!(plan.cells.len(), study.cells());
