@@ -52,7 +52,7 @@ fn text(checked: &[Checked], tally: &Tally) -> String {
     let (fitted, predicted) = (basis(Basis::Fitted), basis(Basis::Predicted));
     let _ = writeln!(
         text,
-        "\n{} of {} figures are within their tolerance ({:.0} %; enough is {:.0} %): {} of {} that a machine was fitted to, \
+        "\n{} of {} figures are within their tolerance ({:.1} %; enough is {:.0} %): {} of {} that a machine was fitted to, \
          {} of {} that came out.",
         tally.within,
         tally.figures,

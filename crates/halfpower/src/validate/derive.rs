@@ -2,8 +2,9 @@
 
 use crate::study::published::Measure;
 use halfpower_analysis::{CostBound, Observed, analyse};
-use halfpower_model::Sample;
 use halfpower_model::sample::Part;
+use halfpower_model::{Pattern, Sample};
+use std::cmp::Reverse;
 
 /// SQLIO's MB.
 const MEGABYTE: f64 = 1_048_576.0;
@@ -38,8 +39,23 @@ pub(super) fn value(measure: &Measure, samples: &[&Sample]) -> Result<f64, Strin
         }
         Measure::DollarsPerRequest { price } => price / first.total.requests_per_s,
         Measure::RequestsPerDollar { price } => mean_requests(samples) / price,
+        Measure::MegabyteAccesses => megabyte_accesses(samples)?,
+        Measure::MegabyteAccessesPerDollar { price } => megabyte_accesses(samples)? / price,
         Measure::MegabytesPerDollar { price } => first.environment.target.size_bytes.0 as f64 / 1e6 / price,
     })
+}
+
+/// Requests of a MB a second, each of which takes the time of a small random one of all the disk, of reads and writes in the
+/// mean, and of its bytes in a large sequential read of the outermost tracks.
+fn megabyte_accesses(samples: &[&Sample]) -> Result<f64, String> {
+    let key = |sample: &&&Sample| (sample.workload.request_size, Reverse(sample.workload.span));
+    let (random, sequential): (Vec<&Sample>, Vec<&Sample>) =
+        samples.iter().partition(|sample| sample.workload.pattern == Pattern::Random);
+    let least = random.iter().map(|sample| key(&sample)).min();
+    let small: Vec<&Sample> = random.into_iter().filter(|sample| Some(key(&sample)) == least).collect();
+    let reads = sequential.iter().filter(|sample| sample.workload.operation.reads());
+    let stream = reads.max_by_key(key).filter(|_| !small.is_empty()).ok_or("it lacks random or sequential requests")?;
+    Ok(1.0 / (1.0 / mean_requests(&small) + MEGABYTE / stream.total.bytes_per_s.0))
 }
 
 fn mean_requests(samples: &[&Sample]) -> f64 {

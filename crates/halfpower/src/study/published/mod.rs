@@ -95,6 +95,13 @@ pub(crate) enum Measure {
         /// Dollars.
         price: f64,
     },
+    /// Requests of 2^20 bytes a second: each takes the time of a small random request, and of its bytes in a sequential read.
+    MegabyteAccesses,
+    /// The same for each dollar.
+    MegabyteAccessesPerDollar {
+        /// Dollars.
+        price: f64,
+    },
     /// 10^6 bytes of capacity for each dollar.
     MegabytesPerDollar {
         /// Dollars.
@@ -151,7 +158,7 @@ impl Measure {
     pub(crate) fn unit(&self) -> &'static str {
         match self {
             Measure::Megabytes | Measure::Copied | Measure::SaturationMegabytes => "MB/s (2^20)",
-            Measure::Requests | Measure::MeanRequests => "requests/s",
+            Measure::Requests | Measure::MeanRequests | Measure::MegabyteAccesses => "requests/s",
             Measure::LossPercent
             | Measure::ProcessorPercent
             | Measure::BusyPercent { .. }
@@ -162,7 +169,7 @@ impl Measure {
             Measure::ClocksPerByte { .. } => "clocks a byte",
             Measure::ServiceMs => "ms",
             Measure::DollarsPerRequest { .. } => "dollars a request/s",
-            Measure::RequestsPerDollar { .. } => "requests/s a dollar",
+            Measure::RequestsPerDollar { .. } | Measure::MegabyteAccessesPerDollar { .. } => "requests/s a dollar",
             Measure::MegabytesPerDollar { .. } => "MB a dollar",
         }
     }

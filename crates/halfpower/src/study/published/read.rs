@@ -179,6 +179,8 @@ fn measure(
         "phase_percent" => Measure::PhasePercent { part: part?, phase: phase? },
         "dollars_per_request" => Measure::DollarsPerRequest { price: price? },
         "requests_per_dollar" => Measure::RequestsPerDollar { price: price? },
+        "megabyte_accesses" => Measure::MegabyteAccesses,
+        "megabyte_accesses_per_dollar" => Measure::MegabyteAccessesPerDollar { price: price? },
         "megabytes_per_dollar" => Measure::MegabytesPerDollar { price: price? },
         _ => return None,
     })
