@@ -12,8 +12,9 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// The templates by name. The names end in `.html`, which is what turns escaping on.
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("parts.html", include_str!("parts.html")),
+    ("charts.html", include_str!("charts.html")),
     ("frame.html", include_str!("frame.html")),
     ("report.html", include_str!("report.html")),
     ("comparison.html", include_str!("comparison/comparison.html")),
