@@ -1,13 +1,12 @@
 //! The parts of a simulated machine, which tells how busy each was: the truth, which no host has.
 
 use super::facts::{Facts, percent};
+use super::program::FULL;
 use super::{Owner, Standing, Sureness};
 use crate::parts::{grouped, mean_of};
 use halfpower_model::sample::PartKind;
 
-/// A part that is busy so much of the time sets the pace; disks of a volume by their mean.
-const FULL: f64 = 0.9;
-
+/// One that is full sets the pace; disks of a volume by their mean.
 pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let parts = &facts.sample.parts;
     let groups = grouped(parts.iter().map(|part| (part.name.as_str(), part.busy)));

@@ -214,6 +214,23 @@ pub(super) mod tests {
         }
     }
 
+    /// The same of series of several levels: the steps, and nothing else, but for once in fifty.
+    #[test]
+    fn steps_are_hardly_ever_found_where_none_is() {
+        let exact = |seed: &u64| {
+            let mut random = Random::new(*seed);
+            let (mut values, mut edges) = (Vec::new(), Vec::new());
+            for level in 0..1 + random.below(11) {
+                edges.push(values.len());
+                let length = STRETCH_MIN as u64 + random.below(34);
+                values.extend((0..length).map(|_| 100.0 - 4.0 * level as f64 + 0.1 * random.next_unit()));
+            }
+            change_points(&values, 0.01) == edges[1..]
+        };
+        let exact = (0..500).filter(exact).count();
+        assert!(exact >= 490, "{exact} of 500");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -237,6 +254,17 @@ pub(super) mod tests {
             }
             let found = change_points(&values, 0.01);
             prop_assert!(edges[1..].iter().all(|edge| found.contains(edge)), "{:?} in {:?}", edges, found);
+        }
+
+        #[test]
+        fn steps_of_even_scatter_are_found_and_nothing_else(lengths in proptest::collection::vec(STRETCH_MIN..40, 1..12)) {
+            let mut edges = vec![0];
+            let mut values = Vec::new();
+            for (level, length) in lengths.iter().enumerate() {
+                values.extend((0..*length).map(|index| 100.0 - 4.0 * level as f64 + (index % 3) as f64 * 0.05));
+                edges.push(values.len());
+            }
+            prop_assert_eq!(change_points(&values, 0.01), &edges[1..lengths.len()]);
         }
 
         #[test]
