@@ -5,6 +5,7 @@
 mod dirty;
 mod imported;
 mod part;
+mod totals;
 
 pub use dirty::Dirty;
 pub use part::{Part, PartKind};
@@ -509,24 +510,6 @@ impl Program {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: option_env!("HALFPOWER_COMMIT").map(str::to_owned),
             features: Vec::new(),
-        }
-    }
-}
-
-impl Latency {
-    /// From a histogram.
-    pub fn of(histogram: &Histogram) -> Self {
-        Latency {
-            min: histogram.min(),
-            mean: histogram.mean(),
-            stddev: histogram.stddev(),
-            p50: histogram.quantile(0.50),
-            p90: histogram.quantile(0.90),
-            p95: histogram.quantile(0.95),
-            p99: histogram.quantile(0.99),
-            p99_9: histogram.quantile(0.999),
-            p99_99: histogram.quantile(0.9999),
-            max: histogram.max(),
         }
     }
 }

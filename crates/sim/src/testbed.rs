@@ -8,12 +8,11 @@ use crate::machine::Machine;
 use crate::system::{Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, PartKind, Totals,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, PartKind, Totals,
 };
 use halfpower_model::{
-    Arrivals, Bytes, BytesPerSecond, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer,
-    Operation, Personality, Progress, RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify,
-    Workload,
+    Arrivals, Bytes, Cancel, Environment, FileState, Layout, MeasureError, Observer, Operation, Personality, Progress,
+    RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
 };
 use std::sync::Arc;
 
@@ -177,26 +176,14 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
     }
 }
 
-fn totals(histogram: &Histogram, bytes: u64, elapsed_s: f64) -> Totals {
-    let per_second = |amount: u64| if elapsed_s > 0.0 { amount as f64 / elapsed_s } else { 0.0 };
-    Totals {
-        requests: histogram.count(),
-        bytes,
-        requests_per_s: per_second(histogram.count()),
-        bytes_per_s: BytesPerSecond(per_second(bytes)),
-        latency_ns: Latency::of(histogram),
-        ..Totals::default()
-    }
-}
-
 fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> Sample {
     let elapsed_s = outcome.elapsed_ns as f64 / 1e9;
     let [read, write] = &outcome.latency;
     let [read_bytes, write_bytes] = outcome.bytes;
     let mut all = read.clone();
     all.merge(write);
-    let total = totals(&all, read_bytes + write_bytes, elapsed_s);
-    let of = |is_asked: bool, histogram, bytes| is_asked.then(|| totals(histogram, bytes, elapsed_s));
+    let total = Totals::of(&all, read_bytes + write_bytes, elapsed_s);
+    let of = |is_asked: bool, histogram, bytes| is_asked.then(|| Totals::of(histogram, bytes, elapsed_s));
     let (reads, writes) = (workload.operation.reads(), workload.operation.writes());
     let outstanding = outcome.outstanding_ns as f64 / outcome.elapsed_ns.max(1) as f64;
     let mean_s = all.mean().unwrap_or(0.0) / 1e9;
@@ -220,7 +207,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         },
         intervals: outcome.intervals.iter().enumerate().map(interval).collect(),
         flush_s: outcome.flush_ns.map(|ns| ns as f64 / 1e9),
-        flush: (outcome.flush.count() > 0).then(|| Box::new(totals(&outcome.flush, 0, elapsed_s))),
+        flush: (outcome.flush.count() > 0).then(|| Box::new(Totals::of(&outcome.flush, 0, elapsed_s))),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total),
         block: Some(block(outcome, elapsed_s)),

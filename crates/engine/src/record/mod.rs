@@ -48,12 +48,16 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         let (histogram, counts) = (&histograms[kind as usize], &raw.counts[kind as usize]);
         let has = asked(&kind) || histogram.count() > 0;
         let errors = errors(raw, Some(kind));
-        has.then(|| totals(histogram, counts.bytes, counts.short_transfers, elapsed_s, errors))
+        has.then(|| Totals {
+            short_transfers: counts.short_transfers,
+            errors,
+            ..Totals::of(histogram, counts.bytes, elapsed_s)
+        })
     };
     let [read, write, trim, flush] = RequestKind::ALL.map(of);
     let sum = |figure: fn(&Snapshot) -> u64| raw.counts.iter().map(figure).sum();
     let (bytes, short) = (sum(|counts| counts.bytes), sum(|counts| counts.short_transfers));
-    let total = totals(&all, bytes, short, elapsed_s, errors(raw, None));
+    let total = Totals { short_transfers: short, errors: errors(raw, None), ..Totals::of(&all, bytes, elapsed_s) };
     let cpu = processor_time(raw, &context, total.requests, bytes);
     let depth_mean = depth_mean(workload, raw, &all);
     // The flush and the closing are not the program's to pace.
@@ -171,25 +175,6 @@ fn failure(raw: &RawRun, target: TargetKind) -> Option<Failure> {
         message: format!("worker {index} broke down, and ended the others: {why}"),
     });
     breakdown.or_else(|| raw.failures().next().map(|failure| describe(failure, target)))
-}
-
-fn totals(
-    histogram: &Histogram,
-    bytes: u64,
-    short_transfers: u64,
-    elapsed_s: f64,
-    errors: std::collections::BTreeMap<String, u64>,
-) -> Totals {
-    let per_second = |amount: u64| if elapsed_s > 0.0 { amount as f64 / elapsed_s } else { 0.0 };
-    Totals {
-        requests: histogram.count(),
-        bytes,
-        requests_per_s: per_second(histogram.count()),
-        bytes_per_s: BytesPerSecond(per_second(bytes)),
-        latency_ns: Latency::of(histogram),
-        short_transfers,
-        errors,
-    }
 }
 
 /// Failed requests by the error's name; each worker submits no more after its first.
