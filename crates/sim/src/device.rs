@@ -2,6 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::disk::Disk;
+use crate::flash::Flash;
 use crate::machine;
 
 /// Which way the bytes go.
@@ -48,6 +49,8 @@ pub enum Device {
     Disk(Box<Disk>),
     /// A drive of which only the buffer is asked.
     Buffer(Buffer),
+    /// A flash drive.
+    Flash(Box<Flash>),
 }
 
 /// What every kind does, each in its own way.
@@ -56,6 +59,7 @@ macro_rules! each_kind {
         match $device {
             Device::Disk($kind) => $does,
             Device::Buffer($kind) => $does,
+            Device::Flash($kind) => $does,
         }
     };
 }
@@ -66,6 +70,7 @@ impl Device {
         match model {
             machine::Device::Disk(drive) => Device::Disk(Box::new(Disk::new(drive.clone()))),
             machine::Device::Buffer(drive) => Device::Buffer(Buffer::new(*drive)),
+            machine::Device::Flash(drive) => Device::Flash(Box::new(Flash::new(drive.clone()))),
         }
     }
 

@@ -7,6 +7,7 @@ mod bus;
 mod controller;
 mod drive;
 mod error;
+mod flash;
 mod host;
 mod settings;
 mod share;
@@ -18,6 +19,7 @@ use crate::machine::{Machine, Part, Share};
 use bus::BusKeys;
 use controller::ControllerKeys;
 use drive::DriveKeys;
+use flash::FlashKeys;
 use halfpower_model::Settings;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
@@ -45,6 +47,8 @@ pub struct MachineFile {
     controller: BTreeMap<String, ControllerKeys>,
     #[serde(default)]
     drive: BTreeMap<String, DriveKeys>,
+    #[serde(default)]
+    flash: BTreeMap<String, FlashKeys>,
     #[serde(default)]
     share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,

@@ -1,8 +1,9 @@
 //! The keys of a volume, and what its path comes to: a part for each name, or one for each disk or string of them.
 
+use super::flash::Use;
 use super::{MachineError, MachineFile, Said};
 use crate::buffer::BufferedDrive;
-use crate::disk::Drive;
+use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Device, Made, Part};
 use crate::volume::{Reader, Volume};
 use halfpower_model::Bytes;
@@ -50,6 +51,12 @@ pub(super) struct VolumeKeys {
     /// True: the drives answer from their buffers, whatever is asked.
     #[serde(default)]
     pub(super) from_buffers: bool,
+    /// Of flash: how much of each drive is used; what is not is spare. None: all.
+    pub(super) capacity: Option<Said<Bytes>>,
+    /// Of flash: fresh, filled or steady: what was written before.
+    pub(super) state: Option<Said<State>>,
+    /// Of flash: false: nothing cools it.
+    pub(super) cooled: Option<bool>,
 }
 
 fn yes() -> bool {
@@ -110,17 +117,44 @@ impl VolumeKeys {
         Ok(volume)
     }
 
-    pub(super) fn device(&self, mut drive: Drive) -> Device {
+    /// What its drives are.
+    ///
+    /// # Errors
+    /// When there is no such drive, or the volume says of it what it is not.
+    fn device(&self, file: &MachineFile, machine: &str, name: &str) -> Result<Device, MachineError> {
+        let figure = |part: String, message: &str| MachineError::Figure {
+            machine: machine.to_owned(),
+            part,
+            message: message.to_owned(),
+        };
+        if let Some(keys) = file.flash.get(&self.drive) {
+            if self.from_buffers {
+                return Err(figure(format!("volume {name}"), "from-buffers is of drives with an arm"));
+            }
+            let use_of_it = Use {
+                capacity: self.capacity.map(|capacity| capacity.0),
+                state: self.state.unwrap_or_default().0,
+                write_cache: self.write_cache,
+                cooled: self.cooled.unwrap_or(true),
+            };
+            let drive = keys.drive(use_of_it).map_err(|message| figure(format!("flash {}", self.drive), message))?;
+            return Ok(Device::Flash(Arc::new(drive)));
+        }
+        let keys = file.drive.get(&self.drive).ok_or_else(|| file.missing(machine, name, "drive", &self.drive))?;
+        if self.capacity.is_some() || self.state.is_some() || self.cooled.is_some() {
+            return Err(figure(format!("volume {name}"), "capacity, state and cooled are of flash drives"));
+        }
+        let mut drive = keys.drive(machine, &self.drive)?;
         if !self.write_cache {
             drive.write_cache = None;
         }
         let device = Device::Disk(Arc::new(drive));
-        match &device {
+        Ok(match &device {
             Device::Disk(drive) if self.from_buffers => {
                 Device::Buffer(BufferedDrive { size: device.size(), overhead: drive.overhead })
             }
             _ => device,
-        }
+        })
     }
 
     /// The parts of the path and the disks on them.
@@ -134,9 +168,7 @@ impl VolumeKeys {
             message: message.to_owned(),
         };
         let volume = format!("volume {name}");
-        let drive_keys =
-            file.drive.get(&self.drive).ok_or_else(|| file.missing(machine, name, "drive", &self.drive))?;
-        let device = self.device(drive_keys.drive(machine, &self.drive)?);
+        let device = self.device(file, machine, name)?;
         // For each name of the path: its parts, and how many disks there are in turn to each.
         let mut parts = Vec::new();
         let mut levels = Vec::new();
