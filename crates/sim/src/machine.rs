@@ -4,6 +4,7 @@
 
 use crate::buffer::BufferedDrive;
 use crate::bus::Bus;
+use crate::cloud::CloudVolume;
 use crate::controller::{Controller, Forwarding, Queue};
 use crate::device::Direction;
 use crate::disk::Drive;
@@ -259,6 +260,8 @@ pub enum Device {
     Buffer(BufferedDrive),
     /// A flash drive.
     Flash(Arc<FlashDrive>),
+    /// A volume of a cloud provider.
+    Cloud(Arc<CloudVolume>),
 }
 
 impl Device {
@@ -268,9 +271,9 @@ impl Device {
         drive
     }
 
-    /// Whether it has an arm.
-    pub fn turns(&self) -> bool {
-        !matches!(self, Device::Flash(_))
+    /// Whether it turns.
+    pub fn is_rotational(&self) -> bool {
+        matches!(self, Device::Disk(_) | Device::Buffer(_))
     }
 
     /// Bytes of it.
@@ -279,6 +282,7 @@ impl Device {
             Device::Disk(drive) => Bytes(drive.mechanics.geometry.blocks() * BLOCK_BYTES),
             Device::Buffer(drive) => drive.size,
             Device::Flash(drive) => drive.size,
+            Device::Cloud(volume) => volume.size,
         }
     }
 }
@@ -307,7 +311,7 @@ impl Machine {
                 Device::Disk(drive) => Arc::make_mut(drive).write_cache = None,
                 // What outlasts a loss of power is as good as written.
                 Device::Flash(drive) if !drive.is_protected => Arc::make_mut(drive).buffer = None,
-                Device::Flash(_) | Device::Buffer(_) => {}
+                Device::Flash(_) | Device::Buffer(_) | Device::Cloud(_) => {}
             }
         }
         machine

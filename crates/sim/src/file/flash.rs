@@ -1,6 +1,7 @@
 //! The keys of a flash drive.
 
-use super::Said;
+use super::volume::VolumeKeys;
+use super::{MachineError, Said};
 use crate::flash::FlashDrive;
 use crate::flash::ahead::ReadAhead;
 use crate::flash::drain::FastArea;
@@ -135,18 +136,30 @@ impl FlashKeys {
             .then_some("its reads-per-write and time-constant are above nought, and until lies between 0 and 1")
     }
 
-    /// With a volume's habits: the capacity that it uses, of which the rest is spare.
+    /// What a volume uses it as.
     ///
     /// # Errors
-    /// What is wrong with a figure.
-    pub(super) fn drive(&self, use_of_it: Use) -> Result<FlashDrive, &'static str> {
-        let Use { capacity, state, write_cache, cooled } = use_of_it;
-        let size = capacity.unwrap_or(self.size.0);
-        if let Some(mistake) = self.mistake(size.0) {
-            return Err(mistake);
+    /// When a figure cannot be.
+    pub(super) fn volume(&self, machine: &str, name: &str, volume: &VolumeKeys) -> Result<FlashDrive, MachineError> {
+        let figure = |part: String, message: &str| MachineError::Figure {
+            machine: machine.to_owned(),
+            part,
+            message: message.to_owned(),
+        };
+        if volume.from_buffers {
+            return Err(figure(format!("volume {name}"), "from-buffers is of drives with an arm"));
         }
+        let size = volume.capacity.map_or(self.size.0, |capacity| capacity.0);
+        match self.mistake(size.0) {
+            Some(mistake) => Err(figure(format!("flash {}", volume.drive), mistake)),
+            None => Ok(self.drive(size, volume)),
+        }
+    }
+
+    /// With so much of it in use; the rest is spare.
+    fn drive(&self, size: Bytes, volume: &VolumeKeys) -> FlashDrive {
         let per_byte = |rate: Said<BytesPerSecond>| 1e9 / rate.0.0;
-        Ok(FlashDrive {
+        FlashDrive {
             size,
             spare: Bytes(self.spare.0.0 + self.size.0.0 - size.0),
             array: Array {
@@ -161,7 +174,7 @@ impl FlashKeys {
             command_ns: [self.read_command.0.0, self.write_command.0.0],
             delay_ns: [self.read_delay.0.0, self.write_delay.0.0],
             scattered_write_ns: self.scattered_write.0.0,
-            buffer: self.buffer.map(|buffer| buffer.0).filter(|_| write_cache),
+            buffer: self.buffer.map(|buffer| buffer.0).filter(|_| volume.write_cache),
             is_protected: self.protected,
             fast_area: self.fast_area.map(|keys| FastArea {
                 size: keys.size.0,
@@ -170,23 +183,14 @@ impl FlashKeys {
             }),
             mapping: self.mapping.0,
             read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams }),
-            heat: self.heat.filter(|_| !cooled).map(|keys| Heat {
+            heat: self.heat.filter(|_| volume.cooled == Some(false)).map(|keys| Heat {
                 sustained: keys.sustained.0.0,
                 reads_per_write: keys.reads_per_write,
                 time_constant_ns: keys.time_constant.0.0,
                 throttled: keys.throttled.0.0,
                 until: keys.until,
             }),
-            state,
-        })
+            state: volume.state.unwrap_or_default().0,
+        }
     }
-}
-
-/// What a volume says of its flash drives.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
-    pub(super) capacity: Option<Bytes>,
-    pub(super) state: State,
-    pub(super) write_cache: bool,
-    pub(super) cooled: bool,
 }

@@ -4,6 +4,7 @@
 //! texts with their unit. What a key means stands at its field.
 
 mod bus;
+mod cloud;
 mod controller;
 mod drive;
 mod error;
@@ -17,6 +18,7 @@ pub use error::MachineError;
 
 use crate::machine::{Machine, Part, Share};
 use bus::BusKeys;
+use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
 use drive::DriveKeys;
 use flash::FlashKeys;
@@ -47,6 +49,12 @@ pub struct MachineFile {
     controller: BTreeMap<String, ControllerKeys>,
     #[serde(default)]
     drive: BTreeMap<String, DriveKeys>,
+    /// Volumes of a cloud provider; a volume names one where others name a drive.
+    #[serde(default)]
+    cloud: BTreeMap<String, CloudKeys>,
+    /// What an instance of the provider may do, whatever its volumes may.
+    #[serde(default)]
+    instance: BTreeMap<String, LimitKeys>,
     #[serde(default)]
     flash: BTreeMap<String, FlashKeys>,
     #[serde(default)]

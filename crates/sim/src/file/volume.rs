@@ -1,8 +1,8 @@
 //! The keys of a volume, and what its path comes to: a part for each name, or one for each disk or string of them.
 
-use super::flash::Use;
 use super::{MachineError, MachineFile, Said};
 use crate::buffer::BufferedDrive;
+use crate::disk::Drive;
 use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Device, Made, Part};
 use crate::volume::{Reader, Volume};
@@ -117,44 +117,37 @@ impl VolumeKeys {
         Ok(volume)
     }
 
-    /// What its drives are.
+    /// Its drive, whatever kind it is of.
     ///
     /// # Errors
-    /// When there is no such drive, or the volume says of it what it is not.
+    /// When there is none of the name, or it cannot be.
     fn device(&self, file: &MachineFile, machine: &str, name: &str) -> Result<Device, MachineError> {
-        let figure = |part: String, message: &str| MachineError::Figure {
-            machine: machine.to_owned(),
-            part,
-            message: message.to_owned(),
-        };
+        if let Some(keys) = file.cloud.get(&self.drive) {
+            return Ok(Device::Cloud(Arc::new(keys.volume(file, machine, name, self)?)));
+        }
         if let Some(keys) = file.flash.get(&self.drive) {
-            if self.from_buffers {
-                return Err(figure(format!("volume {name}"), "from-buffers is of drives with an arm"));
-            }
-            let use_of_it = Use {
-                capacity: self.capacity.map(|capacity| capacity.0),
-                state: self.state.unwrap_or_default().0,
-                write_cache: self.write_cache,
-                cooled: self.cooled.unwrap_or(true),
-            };
-            let drive = keys.drive(use_of_it).map_err(|message| figure(format!("flash {}", self.drive), message))?;
-            return Ok(Device::Flash(Arc::new(drive)));
+            return Ok(Device::Flash(Arc::new(keys.volume(machine, name, self)?)));
+        }
+        if self.capacity.is_some() || self.state.is_some() || self.cooled.is_some() {
+            let (machine, part) = (machine.to_owned(), format!("volume {name}"));
+            let message = "capacity, state and cooled are of flash drives".to_owned();
+            return Err(MachineError::Figure { machine, part, message });
         }
         let keys = file.drive.get(&self.drive).ok_or_else(|| file.missing(machine, name, "drive", &self.drive))?;
-        if self.capacity.is_some() || self.state.is_some() || self.cooled.is_some() {
-            return Err(figure(format!("volume {name}"), "capacity, state and cooled are of flash drives"));
-        }
-        let mut drive = keys.drive(machine, &self.drive)?;
+        Ok(self.disk(keys.drive(machine, &self.drive)?))
+    }
+
+    fn disk(&self, mut drive: Drive) -> Device {
         if !self.write_cache {
             drive.write_cache = None;
         }
         let device = Device::Disk(Arc::new(drive));
-        Ok(match &device {
+        match &device {
             Device::Disk(drive) if self.from_buffers => {
                 Device::Buffer(BufferedDrive { size: device.size(), overhead: drive.overhead })
             }
             _ => device,
-        })
+        }
     }
 
     /// The parts of the path and the disks on them.
