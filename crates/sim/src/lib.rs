@@ -2,6 +2,7 @@
 
 pub mod buffer;
 pub mod bus;
+pub mod cloud;
 pub mod controller;
 pub mod device;
 pub mod disk;

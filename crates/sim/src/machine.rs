@@ -4,6 +4,7 @@
 
 use crate::buffer::BufferedDrive;
 use crate::bus::Bus;
+use crate::cloud::CloudVolume;
 use crate::controller::{Controller, Forwarding, Queue};
 use crate::device::Direction;
 use crate::disk::Drive;
@@ -256,6 +257,8 @@ pub enum Device {
     Disk(Arc<Drive>),
     /// A drive of which only the buffer is asked.
     Buffer(BufferedDrive),
+    /// A volume of a cloud provider.
+    Cloud(Arc<CloudVolume>),
 }
 
 impl Device {
@@ -265,11 +268,17 @@ impl Device {
         drive
     }
 
+    /// Whether it turns.
+    pub fn is_rotational(&self) -> bool {
+        matches!(self, Device::Disk(_) | Device::Buffer(_))
+    }
+
     /// Bytes of it.
     pub fn size(&self) -> Bytes {
         match self {
             Device::Disk(drive) => Bytes(drive.mechanics.geometry.blocks() * BLOCK_BYTES),
             Device::Buffer(drive) => drive.size,
+            Device::Cloud(volume) => volume.size,
         }
     }
 }

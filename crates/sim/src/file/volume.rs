@@ -110,7 +110,19 @@ impl VolumeKeys {
         Ok(volume)
     }
 
-    pub(super) fn device(&self, mut drive: Drive) -> Device {
+    /// Its drive, whatever kind it is of.
+    ///
+    /// # Errors
+    /// When there is none of the name, or it cannot be.
+    fn device(&self, file: &MachineFile, machine: &str, name: &str) -> Result<Device, MachineError> {
+        if let Some(keys) = file.cloud.get(&self.drive) {
+            return Ok(Device::Cloud(Arc::new(keys.volume(file, machine, name, self)?)));
+        }
+        let keys = file.drive.get(&self.drive).ok_or_else(|| file.missing(machine, name, "drive", &self.drive))?;
+        Ok(self.disk(keys.drive(machine, &self.drive)?))
+    }
+
+    fn disk(&self, mut drive: Drive) -> Device {
         if !self.write_cache {
             drive.write_cache = None;
         }
@@ -134,9 +146,7 @@ impl VolumeKeys {
             message: message.to_owned(),
         };
         let volume = format!("volume {name}");
-        let drive_keys =
-            file.drive.get(&self.drive).ok_or_else(|| file.missing(machine, name, "drive", &self.drive))?;
-        let device = self.device(drive_keys.drive(machine, &self.drive)?);
+        let device = self.device(file, machine, name)?;
         // For each name of the path: its parts, and how many disks there are in turn to each.
         let mut parts = Vec::new();
         let mut levels = Vec::new();
