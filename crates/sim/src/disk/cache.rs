@@ -81,8 +81,8 @@ struct Filling {
     counted: u64,
     /// which is up to this stream position.
     counted_turns: f64,
-    /// How long the medium turned until its first block came by, while that does not count yet.
-    turned_ns: u64,
+    /// Until when turning towards its first block counts: as far as somebody waits for it.
+    turned_until_ns: u64,
 }
 
 /// The buffer for reads, with what is in it.
@@ -150,14 +150,14 @@ impl ReadCache {
             filling.limit = further;
         }
         if end <= filling.limit {
-            let (ready_ns, useful_ns) = filling.give(geometry, turn_ns, end);
+            let (ready_ns, useful_ns) = filling.give(geometry, turn_ns, now_ns, end);
             self.useful_ns += useful_ns;
             return Found::All { ready_ns: ready_ns.max(now_ns), again };
         }
         if passed <= block {
             return Found::Nothing;
         }
-        self.useful_ns += filling.give(geometry, turn_ns, passed).1;
+        self.useful_ns += filling.give(geometry, turn_ns, now_ns, passed).1;
         Found::Front { blocks: passed - block }
     }
 
@@ -205,7 +205,7 @@ impl ReadCache {
                 limit,
                 counted: end,
                 counted_turns: from_turns,
-                turned_ns: from_ns - now_ns,
+                turned_until_ns: now_ns,
             });
         } else {
             self.add(Segment { first, end, given: end, counted: end });
@@ -224,7 +224,6 @@ impl ReadCache {
         let turn_ns = self.turn_ns;
         let Some(filling) = &mut self.filling else { return };
         let passed = filling.passed(geometry, turn_ns, now_ns);
-        filling.turned_ns = filling.turned_ns.min(filling.from_ns.saturating_sub(now_ns));
         if passed > filling.counted {
             (filling.counted, filling.counted_turns) = (passed, geometry.turns_after(passed - 1));
         }
@@ -242,7 +241,6 @@ impl Filling {
         let turns = geometry.place(self.limit).turns;
         let waiting_ns = wait(now_ns as f64 / turn_ns, turns) * turn_ns;
         (self.from_block, self.from_turns, self.from_ns) = (self.limit, turns, now_ns + waiting_ns as u64);
-        self.turned_ns += waiting_ns as u64;
     }
 
     /// Before which block the medium has passed.
@@ -252,21 +250,24 @@ impl Filling {
     }
 
     /// Gives what lies before `end`: when that has passed under the head, 0 where it had before the read-ahead began; and how
-    /// long the medium took for what of it does not count yet.
-    fn give(&mut self, geometry: &Geometry, turn_ns: f64, end: u64) -> (u64, u64) {
+    /// long the medium takes for what of it does not count yet.
+    fn give(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64, end: u64) -> (u64, u64) {
         self.given = self.given.max(end);
         if end <= self.from_block && end <= self.counted {
             return (0, 0);
         }
         let turns = geometry.turns_after(end - 1);
-        let ready_ns =
-            if end > self.from_block { self.from_ns + ((turns - self.from_turns) * turn_ns + 0.5) as u64 } else { 0 };
-        if end <= self.counted {
-            return (ready_ns, 0);
+        let (mut ready_ns, mut useful_ns) = (0, 0);
+        if end > self.from_block {
+            ready_ns = self.from_ns + ((turns - self.from_turns) * turn_ns + 0.5) as u64;
+            useful_ns = self.from_ns.saturating_sub(now_ns.max(self.turned_until_ns));
+            self.turned_until_ns = self.turned_until_ns.max(self.from_ns);
         }
-        // Rounded down: the arm is not at work for longer than there is time.
-        let useful_ns = ((turns - self.counted_turns) * turn_ns) as u64 + std::mem::take(&mut self.turned_ns);
-        (self.counted, self.counted_turns) = (end, turns);
+        if end > self.counted {
+            // Rounded down: the arm is not at work for longer than there is time.
+            useful_ns += ((turns - self.counted_turns) * turn_ns) as u64;
+            (self.counted, self.counted_turns) = (end, turns);
+        }
         (ready_ns, useful_ns)
     }
 }
