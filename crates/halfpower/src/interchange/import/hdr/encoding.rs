@@ -137,7 +137,7 @@ fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
 /// The bytes of a text in base 64, with the signs at its end that fill it up.
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let plain = text.trim_end_matches('=');
-    if text.len() % 4 != 0 || text.len() - plain.len() > 2 {
+    if !text.len().is_multiple_of(4) || text.len() - plain.len() > 2 {
         return None;
     }
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
