@@ -7,7 +7,7 @@
 //! and 1951 for the stream, RFC 4648 for base 64.
 
 use super::Exported;
-use crate::interchange::import::hdr::{OWN, adler_32};
+use crate::interchange::import::hdr::{OWN, inflate::adler_32};
 use crate::store::StoredSample;
 use halfpower_model::Sample;
 use halfpower_model::histogram::{Histogram, bucket_middle};

@@ -6,7 +6,7 @@
 //! own writer has them, and that is a warning. Source: `HistogramLogReader` of HdrHistogram's Java.
 
 mod encoding;
-mod inflate;
+pub(crate) mod inflate;
 #[cfg(test)]
 mod tests;
 
@@ -19,8 +19,6 @@ use halfpower_model::histogram::{bucket_low, bucket_of};
 use halfpower_model::sample::{Interval, Latency};
 use halfpower_model::{Environment, Histogram, RequestKind, Sample, WorkloadSpec};
 use std::collections::HashMap;
-
-pub(crate) use inflate::adler_32;
 
 /// The line by which our own logs are known.
 pub(crate) const OWN: &str = "#[Service times in nanoseconds by Halfpower; Interval_Max is in milliseconds]";
