@@ -5,8 +5,9 @@ use crate::testbed::Simulated;
 use halfpower_model::Settings;
 
 /// Name and text of each.
-const MACHINES: [(&str, &str); 4] = [
+const MACHINES: [(&str, &str); 5] = [
     ("cloud-gp3", include_str!("../../../machines/cloud-gp3.toml")),
+    ("hdd-18tb", include_str!("../../../machines/hdd-18tb.toml")),
     ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
     ("win2k-pentium2", include_str!("../../../machines/win2k-pentium2.toml")),
     ("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml")),
@@ -33,6 +34,9 @@ pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineE
 
 #[cfg(test)]
 mod cloud;
+
+#[cfg(test)]
+mod hdd;
 
 #[cfg(test)]
 mod host;
