@@ -83,6 +83,8 @@ pub(super) struct FastAreaKeys {
     pub(super) rate: Said<BytesPerSecond>,
     /// Bytes a second out of it, while the drive has nothing else to do.
     pub(super) copy_rate: Said<BytesPerSecond>,
+    /// How long it has had nothing to do when that begins.
+    pub(super) rest: Said<Nanoseconds>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -180,6 +182,7 @@ impl FlashKeys {
                 size: keys.size.0,
                 ns_per_byte: per_byte(keys.rate),
                 copy_ns_per_byte: per_byte(keys.copy_rate),
+                rest_ns: keys.rest.0.0,
             }),
             mapping: self.mapping.0,
             read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams }),
