@@ -53,6 +53,8 @@ pub(super) struct DriveKeys {
     /// For a write.
     #[serde(default)]
     pub(super) write: Said<Nanoseconds>,
+    /// For one for the medium that came before the medium was at those that are under way; none: as `write`.
+    pub(super) write_next: Option<Said<Nanoseconds>>,
     /// A sector of the medium: a write of part of one takes another turn, to read it first.
     #[serde(default = "block")]
     pub(super) physical_sector: Said<Bytes>,
@@ -156,6 +158,7 @@ impl DriveKeys {
                 read_least_ns: self.read_least.0.0,
                 read_miss_ns: self.read_miss.0.0,
                 write_ns: self.write.0.0,
+                write_next_ns: self.write_next.unwrap_or(self.write).0.0,
             },
             write_cache: self
                 .write_cache
