@@ -109,6 +109,10 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
         let reason = format!("the workers ran, or waited for one, {share}{}", pinned(facts));
         return Standing::Named(Owner::Processor, Sureness::Sure, reason);
     }
+    if let Some(busy) = facts.own_machine_busy().filter(|busy| *busy >= FULL) {
+        let reason = format!("all of them were busy {} of the time, most of it with these requests", percent(busy));
+        return Standing::Named(Owner::Processor, Sureness::Sure, reason);
+    }
     let kernel_s = facts.sample.cpu.system.and_then(|account| account.kernel_threads_s).unwrap_or(0.0);
     let kernel = kernel_s / facts.sample.elapsed_s;
     if kernel > FROM_DEVICE {
