@@ -77,12 +77,13 @@ impl Simulated {
 
 fn environment(machine: &Machine, path: &str) -> Environment {
     let size = machine.size();
+    let rotational = machine.disks.first().is_some_and(|disk| disk.device.is_rotational());
     let facts = |path: String, disk: &str| TargetFacts {
         allocated_bytes: Some(size),
         direct_alignment_bytes: Some(Bytes(512)),
         device: Some(disk.to_owned()),
         logical_block_bytes: Some(Bytes(512)),
-        rotational: Some(true),
+        rotational: Some(rotational),
         ..TargetFacts::bare(path, TargetKind::Simulated, size)
     };
     let targets = machine.targets();
@@ -189,7 +190,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
     let mean_s = all.mean().unwrap_or(0.0) / 1e9;
     let interval_s = workload.interval.seconds();
     let interval = |(index, (requests, bytes)): (usize, &(u64, u64))| Interval {
-        at_s: index as f64 * interval_s,
+        at_s: ((index + 1) as f64 * interval_s).min(elapsed_s),
         requests: *requests,
         bytes: *bytes,
         latency_p50_ns: None,
