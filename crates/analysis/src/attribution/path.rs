@@ -22,8 +22,6 @@ const SLICE_S: f64 = 0.1;
 const SMALL: Bytes = Bytes(64 << 10);
 /// A bus may be full from this share of its peak on.
 const NEARLY: f64 = 0.7;
-/// The same, where nothing tells of the medium.
-const MOSTLY: f64 = 0.75;
 /// With more requests outstanding it is faster from here on, and no faster up to there.
 const FASTER: f64 = 1.2;
 pub(super) const NO_FASTER: f64 = 1.1;
@@ -113,8 +111,8 @@ pub(super) fn levels(facts: &Facts<'_>) -> Standing {
         share if share >= FULL => Standing::NamedAt(owner, Sureness::Sure, at, words),
         share if share >= NEARLY && owner != Owner::Device => match medium(facts) {
             Medium::Idles(why) => Standing::NamedAt(owner, Sureness::Likely, at, format!("{words}, and {why}")),
-            Medium::Unknown if share >= MOSTLY => Standing::NamedAt(owner, Sureness::Likely, at, words),
-            _ => Standing::Open(format!("{} is at {words}", owner.name())),
+            Medium::Unknown => Standing::NamedAt(owner, Sureness::Likely, at, words),
+            Medium::Waits(_) => Standing::Open(format!("{} is at {words}", owner.name())),
         },
         share if share < SPARE => Standing::RuledOut(format!("every level whose peak is known ({words})")),
         _ => Standing::Open(format!("{} is at {words}", owner.name())),

@@ -26,8 +26,9 @@ const READS_FASTER: f64 = 2.0;
 const TURN_NS: f64 = 1e6;
 /// As fast as another from here on.
 const AS_FAST: f64 = 0.9;
-/// As much as this a byte may take more or less than a bus's peak tells.
-const ALIKE: f64 = 0.1;
+/// How much longer a byte takes than a bus's peak tells where the bus is given up and taken again: by so much less, by noise, and
+/// so much more.
+const LONGER: std::ops::RangeInclusive<f64> = 0.9..=1.43;
 /// What a bus spends on a request beside its bytes is no more than it would move so many in.
 const BESIDE: Bytes = Bytes(8192);
 
@@ -45,24 +46,28 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
     let Some(Places { nearer, at_random, everywhere, reads_nearer }) = facts.beside.places else {
         return Medium::Unknown;
     };
-    let is_near = |ratio: &f64| (AS_FAST..=NO_FASTER).contains(ratio);
-    let is_alike = everywhere.is_none_or(|spread| spread <= EVERYWHERE);
     let waits = nearer.filter(|ratio| *ratio >= FASTER).or(reads_nearer.filter(|ratio| *ratio >= READS_FASTER));
     if let Some(ratio) = waits {
         return Medium::Waits(ratio);
     }
-    let is_write = facts.asked(true).is_some();
-    if is_write && facts.beside.growth.is_some_and(|growth| growth.fixed_ns >= TURN_NS) {
+    if facts.beside.deeper.is_some_and(|ratio| ratio > NO_FASTER) {
+        // No part of the way is full.
         return Medium::Unknown;
     }
     if let Some(ratio) = at_random.filter(|ratio| *ratio >= AS_FAST) {
         return Medium::Idles(format!("at random places it is {} as fast", percent(ratio)));
     }
-    match (nearer.filter(is_near), everywhere) {
-        (Some(_), Some(spread)) if is_alike => {
-            Medium::Idles(format!("from the slowest place to the fastest it differs by {}", percent(spread - 1.0)))
-        }
-        (Some(ratio), None) if !facts.workload.pattern.is_ordered() => {
+    let is_ordered = facts.workload.pattern.is_ordered();
+    let everywhere = everywhere.filter(|spread| *spread <= EVERYWHERE);
+    if is_ordered && everywhere.is_none() {
+        return Medium::Unknown;
+    }
+    let as_fast = |ratio: Option<f64>| ratio.filter(|ratio| (AS_FAST..FASTER).contains(ratio));
+    let turns = facts.asked(true).is_some() && facts.beside.growth.is_some_and(|growth| growth.fixed_ns >= TURN_NS);
+    // What a buffer holds is no faster, or what lies nearer; of writes the latter may be a turn each time.
+    match (as_fast(reads_nearer), as_fast(nearer).filter(|_| !turns)) {
+        (Some(ratio), _) => Medium::Idles(format!("reads of what a buffer may hold are {} as fast", percent(ratio))),
+        (None, Some(ratio)) => {
             Medium::Idles(format!("where the medium has less to do it is {} as fast", percent(ratio)))
         }
         _ => Medium::Unknown,
@@ -80,7 +85,7 @@ pub(super) fn way(facts: &Facts<'_>) -> Standing {
     let time = |ns: f64| Quantity::Nanoseconds.format(ns);
     let is_its = |peak: f64| {
         let (bytes, beside) = (growth.ns_per_byte * peak / 1e9, growth.fixed_ns * peak / 1e9);
-        (bytes - 1.0).abs() <= ALIKE && beside <= BESIDE.0 as f64
+        LONGER.contains(&bytes) && beside <= BESIDE.0 as f64
     };
     for (owner, at, peak) in bus_levels(facts) {
         if is_its(peak) {

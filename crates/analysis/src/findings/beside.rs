@@ -136,3 +136,93 @@ fn to_device(cell: &Cell<'_>) -> Option<(f64, f64)> {
     let time_ns = 1e9 / cell.mean_requests_per_s() / pieces;
     time_ns.is_finite().then_some((cell.workload.request_size.0 as f64 / pieces, time_ns))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribution::{Owner, Sureness};
+    use crate::support::{Run, deep, random, read, write};
+    use halfpower_model::sample::{Block, Direction};
+    use halfpower_model::{Bytes, BytesPerSecond, Channel, Level, LevelName};
+
+    /// A disk that is slow far off, on a link of 100 MB/s; of streams eight deep, how long 16 and 32 KiB take, and 32 KiB over
+    /// the outermost part.
+    fn run(of: fn(u64) -> Workload, [small_us, whole_us, part_us]: [f64; 3]) -> Run {
+        let mut run = Run::default();
+        let part = |workload: Workload| Workload { span: Bytes(1 << 26), ..workload };
+        let rate = |kib: u64, us: f64| (kib << 10) as f64 / us * 1e6;
+        run.add(deep(8, of(32)), &[rate(32, whole_us); 5]);
+        run.add(deep(16, of(32)), &[rate(32, whole_us)]);
+        run.add(deep(8, of(16)), &[rate(16, small_us)]);
+        run.add(part(deep(8, read(32))), &[rate(32, part_us)]);
+        run.add(random(read(4)), &[rate(4, 9000.0)]);
+        run.add(part(random(read(4))), &[rate(4, 900.0)]);
+        for placed in &mut run.samples {
+            placed.sample.cpu.lower.system_s = 0.1;
+            let (requests, bytes) = (placed.sample.total.requests, placed.sample.total.bytes);
+            let all = Some(Direction { requests, bytes, amplification: None });
+            let (read, write) = if placed.sample.read.is_some() { (all, None) } else { (None, all) };
+            let block = Block { requests, bytes, merges: 0, busy_fraction: 1.0, read, write, trim: None, phases: None };
+            placed.sample.block = Some(block);
+            let pap = Some(BytesPerSecond(100e6));
+            let (at, source) = ("scsi0".to_owned(), "its label".to_owned());
+            let link = Channel { at, through: None, pap_bytes_per_s: pap, source };
+            let mut environment = (*placed.sample.environment).clone();
+            environment.target.levels = vec![Level::of(LevelName::Link, [link])];
+            environment.target.rotational = Some(true);
+            placed.sample.environment = environment.into();
+        }
+        run
+    }
+
+    fn owner(run: &Run) -> Option<(Owner, Sureness, Option<String>)> {
+        let pace = crate::analyse(&run.observed()).cells[0].pace.clone()?;
+        Some((pace.owner?, pace.sureness?, pace.at))
+    }
+
+    fn likely(owner: Owner) -> Option<(Owner, Sureness, Option<String>)> {
+        Some((owner, Sureness::Likely, None))
+    }
+
+    #[test]
+    fn what_is_faster_where_the_arm_has_less_to_do_waits_for_the_medium() {
+        assert_eq!(owner(&run(read, [600.0, 1200.0, 1000.0])), likely(Owner::Device));
+        // Between: nothing shows it, and the device has something to do all the time.
+        assert_eq!(owner(&run(read, [600.0, 1200.0, 1400.0])), likely(Owner::Device));
+        assert_eq!(owner(&run(write, [600.0, 1200.0, 500.0])), likely(Owner::Device), "the way of writes has room");
+    }
+
+    #[test]
+    fn what_grows_as_a_bus_lets_it_is_held_by_the_bus() {
+        // 10 ns a byte, and 80 us beside: 8000 bytes' worth.
+        let link = Some((Owner::Link, Sureness::Likely, Some("scsi0".to_owned())));
+        assert_eq!(owner(&run(read, [243.8, 407.7, 407.7])), link);
+        assert_eq!(owner(&run(write, [243.8, 407.7, 407.7])), link);
+        assert_eq!(owner(&run(read, [343.8, 507.7, 507.7])), likely(Owner::Controller), "18 000 bytes' worth beside");
+    }
+
+    #[test]
+    fn what_grows_as_no_bus_does_is_held_by_a_controller() {
+        assert_eq!(owner(&run(read, [600.0, 1200.0, 1200.0])), likely(Owner::Controller));
+        assert_eq!(owner(&run(read, [600.0, 601.0, 601.0])), likely(Owner::Controller), "whatever its size");
+    }
+
+    #[test]
+    fn a_target_without_an_arm_tells_nothing_by_places() {
+        let mut flat = run(read, [600.0, 1200.0, 1200.0]);
+        let near = flat.samples.last().unwrap().sample.clone();
+        let far = flat.samples.iter_mut().find(|placed| placed.cell == 4).unwrap();
+        far.sample.total = near.total;
+        assert_eq!(owner(&flat), likely(Owner::Device), "as without them");
+    }
+
+    #[test]
+    fn a_stream_that_differs_from_place_to_place_may_wait_for_the_medium() {
+        let mut zones = run(read, [600.0, 1200.0, 1200.0]);
+        let of_first = zones.samples.iter_mut().filter(|placed| placed.cell == 0);
+        for (placed, factor) in of_first.zip([1.0, 0.9, 1.1, 1.0, 1.0]) {
+            placed.sample.total.bytes_per_s.0 *= factor;
+        }
+        assert_eq!(owner(&zones), likely(Owner::Device));
+    }
+}
