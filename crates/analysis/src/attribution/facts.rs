@@ -1,6 +1,7 @@
 //! The figures of a sample that its attribution rests on, each worked out once. One that nobody measured is none.
 
 use super::Beside;
+use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use halfpower_model::sample::{Block, Direction, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
@@ -100,12 +101,21 @@ impl<'a> Facts<'a> {
         asked.into_iter().chain(self.device_rates(writes).map(|(requests, _)| requests)).collect()
     }
 
-    /// The same, where most of it was the workers' own and the interrupts'; none where others had more, or nobody counted.
+    /// Share of the machine's processor time that was used, where most of it was the workers' own and the interrupts'; none where
+    /// others had more, or nobody counted.
     pub(super) fn own_machine_busy(&self) -> Option<f64> {
         let account = self.sample.cpu.system?;
         let workers_s = self.running? * self.sample.elapsed_s * f64::from(self.workload.workers);
         let own_s = workers_s + account.irq_s + account.softirq_s;
         self.machine_busy().filter(|_| own_s > account.busy_s / 2.0 && account.wall_s >= ACCOUNTED_S)
+    }
+
+    /// `; 81 % of the bytes that the device moved were for others` where that is most of them; else empty.
+    pub(super) fn for_others(&self) -> String {
+        let share = share_for_others(self.sample).filter(|share| *share >= MOST_FOR_OTHERS);
+        share
+            .map(|share| format!("; {} of the bytes that the device moved were for others", percent(share)))
+            .unwrap_or_default()
     }
 
     fn copies(&self, writes: bool) -> f64 {
