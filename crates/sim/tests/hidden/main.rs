@@ -12,7 +12,7 @@ mod study;
 use std::collections::BTreeMap;
 use study::{Case, PARTS, named};
 
-/// Machines of each kind; fewer without optimisation, which takes eight times as long.
+/// Machines of each kind; fewer without optimisation, since that takes several times as long.
 const EACH: usize = if cfg!(debug_assertions) { 8 } else { 40 };
 /// The kinds: the buses of the host are one, and still have to be told apart.
 const KINDS: usize = 5;
