@@ -102,6 +102,29 @@ impl Mechanics {
         Access { begins_ns: self.at_ns(begins), ends_ns: self.at_ns(ends), position, after_turns: after }
     }
 
+    /// Writes for an arm that leaves while the bytes come, the last of them at `ready_ns`: in the order of the blocks, so that
+    /// none passes before its bytes are there, or from wherever the head is when all are, whichever is done first. So bytes
+    /// that come earlier are never written later.
+    pub fn write_early(
+        &self,
+        from: Position,
+        leaves_ns: u64,
+        ready_ns: u64,
+        block: u64,
+        place: &Place,
+        count: u64,
+    ) -> Access {
+        let (moving, waiting) = self.approach(from, leaves_ns, place, Direction::Write);
+        let begins_ns = leaves_ns + ((moving + waiting) * self.turn_ns + 0.5) as u64;
+        let in_order = self.pass_on(begins_ns, block, count).not_before(ready_ns, self.turn_ns);
+        if !self.zero_latency {
+            return in_order;
+        }
+        let all_there_ns = leaves_ns.max(ready_ns.saturating_sub((moving * self.turn_ns) as u64));
+        let at_once = self.access(from, all_there_ns, block, place, count, Direction::Write);
+        if at_once.ends_ns < in_order.ends_ns { at_once } else { in_order }
+    }
+
     /// Passes over `count` blocks from `place` on, which is that of `block`.
     pub fn access(
         &self,
@@ -200,6 +223,21 @@ pub(crate) mod tests {
         assert_eq!(access(&drive, 0.0, 2, 6, Direction::Read), (2.0, 8.0), "outside of what is wanted nothing changes");
         // Sectors 2 to 9 and two of the next track, which begin at 12: a turn from 4, and on to 22.
         assert_eq!(access(&drive, 4.0, 2, 10, Direction::Read), (4.0, 24.0));
+    }
+
+    #[test]
+    fn an_arm_that_is_early_writes_no_byte_before_it_is_there() {
+        // Sectors 2 to 7.
+        let ends_ms = |zero_latency, leaves_ms: u64, ready_ms: u64| {
+            let drive = slow(zero_latency);
+            let place = drive.geometry.place(2);
+            let from = Position::default();
+            drive.write_early(from, leaves_ms * 1_000_000, ready_ms * 1_000_000, 2, &place, 6).ends_ns as f64 / 1e6
+        };
+        assert_eq!(ends_ms(true, 0, 3), 8.0, "in their order, the last before it passes");
+        assert_eq!(ends_ms(true, 4, 4), 14.0, "all are there: from where the head is");
+        assert_eq!(ends_ms(true, 4, 9), 18.0, "at 4 ms none of what passes was there");
+        assert_eq!([ends_ms(false, 4, 4), ends_ms(false, 0, 9)], [18.0, 18.0]);
     }
 
     #[test]

@@ -282,16 +282,15 @@ impl Disk {
         let Waiting { tag, block, count, direction, place, begins_ns, told_ns } = waiting;
         let is_plain = direction == Direction::Write && tag != CACHED;
         let is_next = is_plain && self.passage_ns.is_some_and(|from_ns| told_ns < from_ns);
-        let leaves_ns = if is_plain {
-            // The arm leaves while the bytes come, which a bus brings faster than they pass.
+        let access = if is_plain {
             let from_ns = told_ns.max(self.free_ns).min(now_ns);
-            from_ns + if is_next { overhead.write_next_ns } else { overhead.write_ns }
+            let leaves_ns = from_ns + if is_next { overhead.write_next_ns } else { overhead.write_ns };
+            mechanics.write_early(self.position, leaves_ns, now_ns, block, &place, count)
         } else {
-            now_ns + overhead.before_arm_ns(&waiting)
+            let leaves_ns = now_ns + overhead.before_arm_ns(&waiting);
+            mechanics.access(self.position, leaves_ns, block, &place, count, direction)
         };
-        let access = mechanics.access(self.position, leaves_ns, block, &place, count, direction);
-        let turns = if self.drive.is_torn(&waiting) { 1 } else { 0 };
-        let access = access.not_before(now_ns, mechanics.turn_ns).later(turns, mechanics.turn_ns);
+        let access = access.later(if self.drive.is_torn(&waiting) { 1 } else { 0 }, mechanics.turn_ns);
         if !is_next {
             self.passage_ns = is_plain.then_some(access.begins_ns);
         }
