@@ -4,6 +4,7 @@ use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus, noise};
+use crate::study::published::beside::PaperFigure;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
@@ -33,7 +34,9 @@ pub(super) struct View<'a> {
     pyramids: Vec<PyramidView<'a>>,
     charts: Vec<ChartView>,
     absent: Vec<&'static str>,
-    paper: Option<Table>,
+    figures: Vec<FigureView<'a>>,
+    /// Whether something that a paper prints stands beside one of them.
+    is_beside: bool,
     cells: Table,
     costs: Option<Table>,
     models: Option<Table>,
@@ -80,6 +83,15 @@ struct EstimateView {
     value: String,
     interval: String,
     repetitions: u32,
+}
+
+/// A figure of a paper.
+#[derive(Debug, Serialize)]
+struct FigureView<'a> {
+    label: &'a str,
+    question: Option<&'a str>,
+    charts: Vec<ChartView>,
+    beside: Option<Table>,
 }
 
 /// A chart, drawn, with its words and its table.
@@ -167,7 +179,8 @@ impl<'a> View<'a> {
             pyramids: analysis.pyramids.iter().map(pyramid::view).collect(),
             charts: drawn.iter().filter_map(chart_view).collect(),
             absent,
-            paper: table::of_paper(input.paper_figures, &analysis.cells),
+            figures: input.paper_figures.iter().enumerate().map(|of| figure_view(input, of)).collect(),
+            is_beside: input.paper_figures.iter().any(|figure| !figure.printed.is_empty()),
             cells: table::of_cells(&analysis.cells),
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
             models: table::of_models(&analysis.models),
@@ -188,6 +201,15 @@ impl<'a> View<'a> {
             imported: input.samples.iter().any(|observed| observed.sample.origin.is_some()),
             command: input.command,
         }
+    }
+}
+
+fn figure_view<'a>(input: &ReportInput<'a>, (number, figure): (usize, &'a PaperFigure)) -> FigureView<'a> {
+    FigureView {
+        label: &figure.exhibit.label,
+        question: figure.exhibit.question.as_deref(),
+        charts: chart::of_figure(input, figure, number).iter().filter_map(chart_view).collect(),
+        beside: table::of_paper(figure, &input.analysis.cells),
     }
 }
 
