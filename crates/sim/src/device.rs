@@ -1,8 +1,11 @@
 //! A device at work: commands in, and when what they ask for is done. What the kinds have in common.
 
 use crate::buffer::Buffer;
+use crate::cloud::Cloud;
 use crate::disk::Disk;
+use crate::flash::Flash;
 use crate::machine;
+use std::sync::Arc;
 
 /// Which way the bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,10 @@ pub enum Device {
     Disk(Box<Disk>),
     /// A drive of which only the buffer is asked.
     Buffer(Buffer),
+    /// A flash drive.
+    Flash(Box<Flash>),
+    /// A volume of a cloud provider.
+    Cloud(Box<Cloud>),
 }
 
 /// What every kind does, each in its own way.
@@ -56,16 +63,20 @@ macro_rules! each_kind {
         match $device {
             Device::Disk($kind) => $does,
             Device::Buffer($kind) => $does,
+            Device::Flash($kind) => $does,
+            Device::Cloud($kind) => $does,
         }
     };
 }
 
 impl Device {
-    /// At rest.
-    pub fn new(model: &machine::Device) -> Device {
+    /// At rest; what it draws comes from the seed.
+    pub fn new(model: &machine::Device, seed: u64) -> Device {
         match model {
             machine::Device::Disk(drive) => Device::Disk(Box::new(Disk::new(drive.clone()))),
             machine::Device::Buffer(drive) => Device::Buffer(Buffer::new(*drive)),
+            machine::Device::Flash(drive) => Device::Flash(Box::new(Flash::new(drive.clone()))),
+            machine::Device::Cloud(volume) => Device::Cloud(Box::new(Cloud::new(Arc::clone(volume), seed))),
         }
     }
 

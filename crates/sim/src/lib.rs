@@ -2,10 +2,12 @@
 
 pub mod buffer;
 pub mod bus;
+pub mod cloud;
 pub mod controller;
 pub mod device;
 pub mod disk;
 pub mod file;
+pub mod flash;
 pub mod machine;
 pub mod shipped;
 pub mod station;

@@ -5,7 +5,8 @@ use crate::testbed::Simulated;
 use halfpower_model::Settings;
 
 /// Name and text of each.
-const MACHINES: [(&str, &str); 3] = [
+const MACHINES: [(&str, &str); 4] = [
+    ("cloud-gp3", include_str!("../../../machines/cloud-gp3.toml")),
     ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
     ("win2k-pentium2", include_str!("../../../machines/win2k-pentium2.toml")),
     ("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml")),
@@ -29,6 +30,9 @@ pub fn testbed(machine: &str, volume: &str) -> Option<Result<Simulated, MachineE
     let text = machine_text(machine)?;
     Some(Simulated::of_file(machine, text, volume, &Settings::default()))
 }
+
+#[cfg(test)]
+mod cloud;
 
 #[cfg(test)]
 mod host;

@@ -104,12 +104,13 @@ impl Simulated {
 
 fn environment(machine: &Machine, path: &str) -> Environment {
     let size = machine.size();
+    let rotational = machine.disks.first().is_some_and(|disk| disk.device.is_rotational());
     let facts = |path: String, disk: &str| TargetFacts {
         allocated_bytes: Some(size),
         direct_alignment_bytes: Some(Bytes(512)),
         device: Some(disk.to_owned()),
         logical_block_bytes: Some(Bytes(512)),
-        rotational: Some(true),
+        rotational: Some(rotational),
         ..TargetFacts::bare(path, TargetKind::Simulated, size)
     };
     let targets = machine.targets();

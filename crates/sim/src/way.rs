@@ -3,8 +3,12 @@
 //! It tells what the parts are and do; how busy they are is in a sample.
 
 use crate::bus::Bus;
+use crate::cloud::limit::{Burst, Limit};
+use crate::cloud::{CloudVolume, Limits};
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::device::Direction;
+use crate::flash::FlashDrive;
+use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
@@ -55,10 +59,43 @@ fn disks(machine: &Machine) -> Stop {
                 let cache = if drive.write_cache.is_some() { "write cache on" } else { "write cache off" };
                 format!("disk of {size}, {turns:.0} turns a minute, {cache}")
             }
+            Device::Flash(drive) => flash(drive),
             Device::Buffer(_) => format!("disk of {size} that answers from its buffer"),
+            Device::Cloud(volume) => cloud(volume),
         }
     });
     Stop { names, does, makes: None }
+}
+
+fn flash(drive: &FlashDrive) -> String {
+    let FlashDrive { size, spare, array, .. } = drive;
+    let state = match drive.state {
+        State::Fresh => "nothing written",
+        State::Filled => "written once in its order",
+        State::Steady => "overwritten at random",
+    };
+    let spare = significant(spare.0 as f64 / size.0 as f64 * 100.0);
+    let (page, read, program) = (array.page, Nanoseconds(array.read_ns), Nanoseconds(array.program_ns));
+    let units = format!("{} units of {page} pages (read {read}, program {program})", array.units);
+    format!("flash of {size} and {spare} % spare, {units} on {} channels, {state}", array.channels)
+}
+
+fn cloud(volume: &CloudVolume) -> String {
+    let CloudVolume { size, unit, read_ns, write_ns, .. } = volume;
+    let limit = |limit: Limit, told: &dyn Fn(f64) -> String| {
+        let burst = |burst: Burst| format!(", {} from {} credits", told(burst.per_s), significant(burst.at_first));
+        told(limit.per_s) + &limit.burst.map(burst).unwrap_or_default()
+    };
+    let limits = |(Limits { requests, bytes }, whose): (&Limits, &str)| {
+        let requests = limit(*requests, &|per_s| format!("{} requests/s", significant(per_s)));
+        format!("{whose} {requests} of {unit}, and {}", limit(*bytes, &|per_s| BytesPerSecond(per_s).to_string()))
+    };
+    let told: Vec<String> = volume.limits.iter().zip(["held to", "by its instance to"]).map(limits).collect();
+    let latency = match read_ns == write_ns {
+        true => format!("a request {}", Nanoseconds(*read_ns)),
+        false => format!("a read {}, a write {}", Nanoseconds(*read_ns), Nanoseconds(*write_ns)),
+    };
+    format!("cloud volume of {size}, {latency}, {}", told.join(", "))
 }
 
 fn stop(machine: &Machine, numbers: &[usize]) -> Stop {

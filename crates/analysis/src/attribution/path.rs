@@ -1,7 +1,8 @@
 //! Suspects on the way to the storage: control groups, bus and link, the depth, the file system, the device.
 //!
 //! - *Control groups*: what passed is at nine tenths or more of what the group lets through, and not beyond what its slices
-//!   give back (Linux, block/blk-throttle.c: a tenth of a second that was not used is made up for).
+//!   give back (Linux, block/blk-throttle.c: a tenth of a second that was not used is made up for);
+//!   from half of it on that is left open, since the mean hides what was used up in bursts.
 //! - *Bus, link, device* with a known peak: nine tenths of it or more. Riedel, van Ingen and Gray (1997) found buses full at
 //!   75 to 80 %; what is between half and nine tenths is left open.
 //! - *Depth*: one request at a time is bound by its latency (Little, Operations Research 9, 1961), unless requests are so
@@ -38,6 +39,9 @@ pub(super) fn limits(facts: &Facts<'_>) -> Standing {
             let is_idle = facts.busy.is_some_and(|busy| busy < 0.8);
             let sureness = if is_idle || held.share >= 0.97 { Sureness::Sure } else { Sureness::Likely };
             Standing::Named(held.owner, sureness, format!("{} of {}", percent(held.share), held.words))
+        }
+        Some(held) if held.share >= SPARE => {
+            Standing::Open(format!("the control group is at {} of {}", percent(held.share), held.words))
         }
         Some(held) => Standing::RuledOut(format!("the control group ({} of {})", percent(held.share), held.words)),
         None => match held.first() {

@@ -221,7 +221,13 @@ fn a_control_group_s_limit_that_is_reached_is_named() {
     );
     let idle = of(&limited(bytes(200e6)));
     assert_eq!(idle.owner, None);
-    assert!(idle.further().contains("the control group (50 % of the 200 MB/s of reads"), "{}", idle.further());
+    assert!(idle.reason.contains("the control group is at 50 % of the 200 MB/s of reads"), "{}", idle.reason);
+    for (rate, left_open) in [(115e6, true), (205e6, false), (400e6, false)] {
+        let found = of(&limited(bytes(rate)));
+        assert_eq!(found.owner, None, "{rate}");
+        assert_eq!(found.reason.contains("the control group is at"), left_open, "{rate}: {}", found.reason);
+        assert_eq!(found.further().contains("the control group ("), !left_open, "{rate}: {}", found.further());
+    }
     assert!(of(&limited(bytes(50e6))).reason.contains("is passed, and so may not count here"));
     let writes = Limit { write_bytes_per_s: Some(BytesPerSecond(100e6)), ..bytes(200e6) };
     assert_eq!(named(&limited(writes)), None, "nothing is written");

@@ -4,9 +4,11 @@
 //! texts with their unit. What a key means stands at its field.
 
 mod bus;
+mod cloud;
 mod controller;
 mod drive;
 mod error;
+mod flash;
 mod host;
 mod settings;
 mod share;
@@ -16,8 +18,10 @@ pub use error::MachineError;
 
 use crate::machine::{Machine, Part, Share};
 use bus::BusKeys;
+use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
 use drive::DriveKeys;
+use flash::FlashKeys;
 use halfpower_model::Settings;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
@@ -45,6 +49,14 @@ pub struct MachineFile {
     controller: BTreeMap<String, ControllerKeys>,
     #[serde(default)]
     drive: BTreeMap<String, DriveKeys>,
+    /// Volumes of a cloud provider; a volume names one where others name a drive.
+    #[serde(default)]
+    cloud: BTreeMap<String, CloudKeys>,
+    /// What an instance of the provider may do, whatever its volumes may.
+    #[serde(default)]
+    instance: BTreeMap<String, LimitKeys>,
+    #[serde(default)]
+    flash: BTreeMap<String, FlashKeys>,
     #[serde(default)]
     share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,

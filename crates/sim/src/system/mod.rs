@@ -10,6 +10,8 @@
 //! the pace, while each is busy only for its own part. Time is in whole nanoseconds, and events of the same nanosecond come in the order in which they were made: the
 //! same machine, workload and seed give the same course on every host.
 
+#[cfg(test)]
+mod cloud_laws;
 mod file_cache;
 mod flush;
 mod growth;
@@ -22,17 +24,18 @@ mod path;
 mod safety_tests;
 mod share;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::bus::Tally;
 use crate::controller::Gate;
 use crate::device::{Device, Direction};
-use crate::machine::{Cost, Machine};
+use crate::machine::{AttachedDisk, Cost, Machine};
 use crate::station::Station;
 use file_cache::Cache;
 use flush::Flushes;
 use growth::Growth;
 use halfpower_model::arrivals::ArrivalStream;
+use halfpower_model::random::derive_seed;
 use halfpower_model::{Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Sharing, Workload};
 use outcome::Marks;
 pub use outcome::Outcome;
@@ -237,7 +240,7 @@ impl<'a> System<'a> {
             driver_costs: [Direction::Read, Direction::Write].map(|direction| machine.driver_cost(direction)),
             stations: machine.parts.iter().map(|_| Station::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],
-            devices: machine.disks.iter().map(|disk| Device::new(&disk.device)).collect(),
+            devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
             gates: machine.disks.iter().map(|disk| disk.queue.map(Gate::new)).collect(),
             seen: vec![Seen::default(); machine.disks.len()],
             stream: Stream::default(),
@@ -299,6 +302,11 @@ impl<'a> System<'a> {
             Event::Complete { request } => self.complete(request),
         }
     }
+}
+
+/// A disk at rest. What it draws is its own, whatever the request streams drew from the same seed.
+fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
+    Device::new(&disk.device, derive_seed(!seed, index))
 }
 
 /// With when its first request may go.

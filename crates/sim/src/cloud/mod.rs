@@ -1,0 +1,151 @@
+//! A volume of a cloud provider: block storage behind a network, which the provider holds to limits.
+//!
+//! A command waits until every limit lets it pass (its volume's of requests and of bytes, and its instance's), in the order
+//! in which commands came; is then served by the first of many parallel servers that is free; and is answered after a
+//! latency with a spread, drawn from the workload's seed. Limits are told in [`limit`]. A request of more than the
+//! provider's unit counts as several, and one that continues the one before while that still waits is merged with it
+//! as long as both fit into a unit: Amazon EBS User Guide, "I/O characteristics and monitoring".
+//!
+//! Every run begins with the credits that its machine's file says: a volume does not remember what an earlier sample used.
+//! It has no cache, refuses nothing, and where its blocks lie does not matter.
+
+pub mod limit;
+
+use crate::device::{Command, Direction, Served};
+use crate::disk::geometry::BLOCK_BYTES;
+use crate::station::Station;
+use halfpower_model::Bytes;
+use halfpower_model::random::Random;
+use limit::{Limit, Meter};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a volume is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloudVolume {
+    /// Bytes of it.
+    pub size: Bytes,
+    /// The most bytes that count as one request.
+    pub unit: Bytes,
+    /// The volume's limits, and the instance's that it is attached to.
+    pub limits: Vec<Limits>,
+    /// How many requests are served at once.
+    pub parallel: u32,
+    /// Nanoseconds from the provider's taking a read to its answer, on average.
+    pub read_ns: u64,
+    /// The same of a write.
+    pub write_ns: u64,
+    /// By how much that is shorter or longer at the most; most often by little.
+    pub spread_ns: u64,
+}
+
+/// What is let through in a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Requests, of a unit at the most.
+    pub requests: Limit,
+    /// Bytes.
+    pub bytes: Limit,
+}
+
+/// The last command that came.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    direction: Direction,
+    /// Just after which block it ends.
+    end: u64,
+    /// Bytes that still count to its last unit.
+    room: u64,
+    passes_ns: f64,
+}
+
+/// A volume at work.
+#[derive(Clone, Debug)]
+pub struct Cloud {
+    volume: Arc<CloudVolume>,
+    /// Of requests and of bytes.
+    meters: Vec<[Meter; 2]>,
+    servers: Station,
+    last: Option<Last>,
+    random: Random,
+    served: VecDeque<Served>,
+}
+
+impl Cloud {
+    /// At rest, with the credits that there are at first.
+    pub fn new(volume: Arc<CloudVolume>, seed: u64) -> Cloud {
+        Cloud {
+            meters: volume.limits.iter().map(|limits| [limits.requests, limits.bytes].map(Meter::new)).collect(),
+            servers: Station::new(volume.parallel),
+            last: None,
+            random: Random::new(seed),
+            served: VecDeque::new(),
+            volume,
+        }
+    }
+
+    /// Takes a command.
+    pub fn accept(&mut self, now_ns: u64, command: Command) {
+        let Command { tag, direction, block, count, .. } = command;
+        let (bytes, unit) = (count * BLOCK_BYTES, self.volume.unit.0);
+        let waits = |last: &Last| last.passes_ns > now_ns as f64;
+        let before = self.last.filter(waits);
+        let room = before.filter(|last| last.end == block && last.direction == direction).map_or(0, |last| last.room);
+        let requests = bytes.saturating_sub(room).div_ceil(unit);
+        let amounts = [requests, bytes].map(|amount| amount as f64);
+        let mut passes_ns = before.map_or(now_ns as f64, |last| last.passes_ns);
+        for meters in &self.meters {
+            for (meter, amount) in meters.iter().zip(amounts) {
+                if amount > 0.0 {
+                    passes_ns = passes_ns.max(meter.free_ns());
+                }
+            }
+        }
+        for meters in &mut self.meters {
+            for (meter, amount) in meters.iter_mut().zip(amounts) {
+                meter.pass(now_ns, passes_ns, amount);
+            }
+        }
+        self.last = Some(Last { direction, end: block + count, room: room + requests * unit - bytes, passes_ns });
+        let took_ns = self.latency_ns(direction);
+        // The first whole nanosecond that is not before it may pass.
+        let ready_ns = self.servers.serve(now_ns, passes_ns.ceil() as u64, took_ns);
+        self.served.push_back(Served { tag, begins_ns: ready_ns, ready_ns, from_buffer: false });
+    }
+
+    /// The mean of two draws: a triangle around the average.
+    fn latency_ns(&mut self, direction: Direction) -> u64 {
+        let CloudVolume { read_ns, write_ns, spread_ns, .. } = *self.volume;
+        let least_ns = if direction == Direction::Read { read_ns } else { write_ns }.saturating_sub(spread_ns);
+        let mut draw = || self.random.below(spread_ns + 1);
+        least_ns + draw() + draw()
+    }
+
+    /// Never: what it has to say is known at once.
+    pub fn next_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Nothing happens by itself.
+    pub fn advance(&mut self, _now_ns: u64) {}
+
+    /// What became of a command.
+    pub fn answer(&mut self) -> Option<Served> {
+        self.served.pop_front()
+    }
+
+    /// Always: a write is answered when the provider has it safe.
+    pub fn is_flushed(&self) -> bool {
+        true
+    }
+
+    /// How long whatever is most at work has been so until now, in nanoseconds: a limit, or the servers together.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        let servers_ns = self.servers.busy_ns(now_ns) / u64::from(self.volume.parallel.max(1));
+        let limits = self.meters.iter().flatten().map(|meter| meter.busy_ns(now_ns));
+        limits.fold(servers_ns, u64::max)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
