@@ -81,8 +81,12 @@ impl Simulated {
         let mut made = self.with(&workload.set).map_err(|error| MeasureError::Unsupported(error.to_string()))?;
         let is_other = workload.set.without(VOLUME).0.is_some();
         let (now, before) = (&mut made.environment, &self.environment);
-        let targets = if is_other { workload.targets } else { before.targets() };
-        if now.targets() != targets || now.target.size_bytes < workload.span {
+        let all = workload.among.range(now.targets()).map(|range| range.len() as u32);
+        let (targets, fits) = match is_other {
+            true => (workload.targets, all == Some(workload.targets)),
+            false => (before.targets(), now.targets() == before.targets()),
+        };
+        if !fits || now.target.size_bytes < workload.span {
             return Err(MeasureError::Unsupported(format!(
                 "with {} there are {} targets of {}, and the workload goes to {} of {}; say a smaller --size, or set it on \
                  the target",

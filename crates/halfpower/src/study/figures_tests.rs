@@ -5,7 +5,7 @@ use super::*;
 use crate::ground::{self, Wish};
 use crate::plan::{Overrides, Plan};
 use crate::study::published::{beside, figures};
-use halfpower_model::{Cancel, Testbed};
+use halfpower_model::{Cancel, Testbed, Workload};
 use halfpower_sim::Simulated;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -17,11 +17,16 @@ fn plan(study: &Study) -> (Plan, ground::Site) {
     let path = study.path.as_ref().unwrap();
     let site = ground::look(&Wish { targets: vec![path.into()], ..Wish::default() }).unwrap();
     let overrides = Overrides {
-        workload: WorkloadSpec { duration: Some(Nanoseconds(20_000_000)), warmup: Some(Nanoseconds(0)), ..WorkloadSpec::default() },
+        workload: WorkloadSpec {
+            duration: Some(Nanoseconds(20_000_000)),
+            warmup: Some(Nanoseconds(0)),
+            ..WorkloadSpec::default()
+        },
         volumes: site.volumes(&study.volumes()).unwrap(),
         ..Overrides::default()
     };
-    let plan = Plan::make(study, &overrides, &site.environment()).unwrap_or_else(|error| panic!("{}: {error}", study.name));
+    let plan =
+        Plan::make(study, &overrides, &site.environment()).unwrap_or_else(|error| panic!("{}: {error}", study.name));
     (plan, site)
 }
 
@@ -73,8 +78,12 @@ fn every_figure_runs_on_its_machine() {
         assert!(plan.skipped.is_empty(), "{name}: {:?}", plan.skipped);
         let mut testbed = machine(study.path.as_ref().unwrap());
         for cell in &plan.cells {
-            if done.insert(format!("{} {:?}", study.path.as_ref().unwrap(), Workload { seed: 0, ..cell.workload.clone() })) {
-                let sample = testbed.measure(&cell.workload, &mut (), &Cancel::new());
+            if done.insert(format!(
+                "{} {:?}",
+                study.path.as_ref().unwrap(),
+                Workload { seed: 0, ..cell.workload.clone() }
+            )) {
+                let sample = testbed.measure(&cell.workload, &mut (), &Cancel::default());
                 let sample = sample.unwrap_or_else(|error| panic!("{name}: {}: {error}", cell.workload));
                 assert!(sample.is_complete(), "{name}: {}", cell.workload);
             }
@@ -94,7 +103,8 @@ fn what_the_papers_print_stands_beside_their_figures() {
         assert_eq!(beside.len(), Study::files_of(folder).count());
         let found: Vec<&str> = beside.iter().flat_map(|of| &of.printed).map(|of| of.figure.id.as_str()).collect();
         let all = published.iter().filter(|figure| figure.source == source && figure.left_out.is_none());
-        let missing: Vec<&str> = all.clone().map(|figure| figure.id.as_str()).filter(|id| !found.contains(id)).collect();
+        let missing: Vec<&str> =
+            all.clone().map(|figure| figure.id.as_str()).filter(|id| !found.contains(id)).collect();
         eprintln!("{folder}: not beside a figure: {missing:?}");
         assert!(found.len() as f64 >= least * all.count() as f64, "{folder}: {missing:?}");
         // What is printed with a figure stands with it.

@@ -29,10 +29,11 @@ impl Shelf<'_> {
         };
         match (self.open)(&name) {
             Ok(text) => Ok((name, text)),
-            Err(reason) => match builtin_text(word) {
-                Some(text) => Ok((word.to_owned(), text.to_owned())),
-                None => Err(reason),
-            },
+            Err(reason) => {
+                let mut names = [name.as_str(), word].into_iter();
+                let found = names.find_map(|name| Some((name.to_owned(), builtin_text(name)?.to_owned())));
+                found.ok_or(reason)
+            }
         }
     }
 }

@@ -252,18 +252,20 @@ fn a_file_is_laid_over_what_it_includes() {
 #[test]
 fn what_cannot_be_included_is_told_where_it_is_asked_for() {
     let file = |include: &str| format!("name = \"x\"\ninclude = \"{include}\"\n[[sweep]]\n");
-    let told = |text: &str, other: &str| {
-        read_from(&[("x.toml", text), ("y.toml", other)], "x.toml").unwrap_err().to_string()
-    };
+    let told =
+        |text: &str, other: &str| read_from(&[("x.toml", text), ("y.toml", other)], "x.toml").unwrap_err().to_string();
     let missing = told(&file("z.toml"), "");
-    assert!(missing.starts_with("x.toml:2:11: cannot read z.toml") && missing.contains("a built-in study"), "{missing}");
+    assert!(
+        missing.starts_with("x.toml:2:11: cannot read z.toml") && missing.contains("a built-in study"),
+        "{missing}"
+    );
     assert!(told(&file("x.toml"), "").contains("x.toml includes this file"));
     assert!(told(&file("y.toml"), &file("x.toml")).starts_with("y.toml:2:11: x.toml includes"));
     assert!(told(&file("y.toml"), "name = \"y\"\ndepht = 3\n").starts_with("y.toml:2:1: unknown key"));
     assert!(told("name = \"x\"\ninclude = \"y.toml\"", "name = \"y\"").contains("no sweep"));
     assert!(told("name = \"x\"\nshows = \"parts\"\n[[sweep]]", "").contains("add figure"));
     let builtin = read_from(&[("x.toml", &file("nt4/figure-3.toml"))], "x.toml").unwrap();
-    assert_eq!(builtin.cells(), Study::builtin("nt4/figure-3").unwrap().cells() + 1);
+    assert_eq!(builtin.cells(), Study::builtin("nt4/figure-3").unwrap().cells() + 16);
 }
 
 #[test]
@@ -283,7 +285,9 @@ fn a_folder_is_the_study_of_its_files_in_their_order() {
     assert!(told(&files[1..]).contains("cannot read f/study.toml"));
     assert!(told(&files[..1]).contains("no sweep"));
     let own = format!("{ten}[trial]\nseed = 4\n");
-    assert!(told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its trial is not that of f/study"));
+    assert!(
+        told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its trial is not that of f/study")
+    );
 }
 
 #[test]

@@ -186,7 +186,10 @@ fn folders_of_studies_are_listed_and_read() {
     for name in ["b", "a"] {
         lab.write(&format!("mine/{name}.toml"), file(name).as_bytes());
     }
-    assert_eq!(lab.run(["study", "check", "mine", "mine/a.toml"]).stdout, "mine: 1 workloads\nmine/a.toml: 1 workloads\n");
+    assert_eq!(
+        lab.run(["study", "check", "mine", "mine/a.toml"]).stdout,
+        "mine: 1 workloads\nmine/a.toml: 1 workloads\n"
+    );
     lab.write("mine/c.toml", b"name = \"c\"\ninclude = \"study.toml\"\n[[sweep]]\ndpeth = 3\n");
     assert_refusal(&lab.run(["study", "check", "mine/"]), 2, "mine/c.toml:4:1: unknown key `dpeth`", "depth");
 }
