@@ -124,7 +124,8 @@ pub(super) fn of_paper(figure: &PaperFigure, cells: &[CellSummary]) -> Option<Ta
         let (own, here) = (&printed.figure, printed.here?);
         let what = own.measure.words().into_iter().chain([requests(&workloads)]).collect::<Vec<_>>().join(", ");
         let unit = own.measure.unit();
-        let off = own.tolerance.error(here, own.published);
+        // Not -0.0.
+        let off = (own.tolerance.error(here, own.published) * 10.0).round() / 10.0 + 0.0;
         Some([
             volumes.join(", "),
             what,
