@@ -105,6 +105,13 @@ impl Device {
         each_kind!(self, device => device.is_flushed())
     }
 
+    /// The measured part begins.
+    pub fn begin(&mut self, now_ns: u64) {
+        if let Device::Disk(disk) = self {
+            disk.begin(now_ns);
+        }
+    }
+
     /// How long it has been at work until now, in nanoseconds.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         each_kind!(self, device => device.busy_ns(now_ns))

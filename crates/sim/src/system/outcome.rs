@@ -53,6 +53,7 @@ impl System<'_> {
 
     /// The measured part begins.
     pub(super) fn begin(&mut self) {
+        self.devices.iter_mut().for_each(|device| device.begin(self.now_ns));
         self.marks = Marks { begun: true, busy_ns: self.busy_ns() };
     }
 
