@@ -27,6 +27,8 @@ pub struct Simulated {
     environment: Environment,
     /// To make it again with other settings.
     file: Arc<Source>,
+    /// What it last was for a workload, and with which settings: the next workload often has the same.
+    last: Option<(Settings, Box<Simulated>)>,
 }
 
 /// What a machine was made of.
@@ -60,7 +62,7 @@ impl Simulated {
         let environment = environment(&made, &format!("sim:{machine}:{volume}{set}"));
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
         let file = Arc::new(Source { machine, text, volume, settings: of_parts });
-        Ok(Simulated { machine: made, environment, file })
+        Ok(Simulated { machine: made, environment, file, last: None })
     }
 
     /// Another volume, with the same settings.
@@ -77,8 +79,15 @@ impl Simulated {
     }
 
     /// The same with the settings of a workload besides; under the same name where it is the same volume.
-    fn set(&self, workload: &Workload) -> Result<Simulated, MeasureError> {
-        let mut made = self.with(&workload.set).map_err(|error| MeasureError::Unsupported(error.to_string()))?;
+    fn set(&mut self, workload: &Workload) -> Result<&mut Simulated, MeasureError> {
+        let made = match self.last.take().filter(|(set, _)| *set == workload.set) {
+            Some((_, made)) => made,
+            None => {
+                let made = self.with(&workload.set).map_err(|error| MeasureError::Unsupported(error.to_string()))?;
+                Box::new(made)
+            }
+        };
+        let (_, made) = self.last.insert((workload.set.clone(), made));
         let is_other = workload.set.without(VOLUME).0.is_some();
         let (now, before) = (&mut made.environment, &self.environment);
         let all = workload.among.range(now.targets()).map(|range| range.len() as u32);

@@ -4,7 +4,7 @@ use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus, noise};
-use crate::study::published::beside::PaperFigure;
+use crate::study::published::beside::{PaperFigure, Printed};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub(super) struct View<'a> {
     /// Whether a lone repetition has an interval within its own run.
     within_run: bool,
     unfinished: Option<String>,
-    verdict: Vec<&'a str>,
+    verdict: Vec<String>,
     key_figures: Vec<KeyFigure>,
     noise: Option<Table>,
     scatter: Option<String>,
@@ -170,7 +170,7 @@ impl<'a> View<'a> {
                 .any(|estimate| estimate.low.is_some()),
             within_run: analysis.cells.iter().any(|cell| cell.within_run.is_some()),
             unfinished: unfinished(input.status),
-            verdict: verdict(input),
+            verdict: beside(input.paper_figures).map_or_else(|| verdict(input), |sentence| vec![sentence]),
             key_figures: key_figures(input),
             noise: input.noise.map(noise::table),
             scatter: input.noise.and_then(|noise| Some(noise.scatter?.sentence())),
@@ -213,6 +213,18 @@ fn figure_view<'a>(input: &ReportInput<'a>, (number, figure): (usize, &'a PaperF
     }
 }
 
+/// `35 of the 36 figures that the paper prints of these workloads are met: …`.
+fn beside(figures: &[PaperFigure]) -> Option<String> {
+    let within = figures.iter().flat_map(|figure| &figure.printed).filter_map(Printed::is_within);
+    let (met, all) = within.fold((0, 0), |(met, all), is_within| (met + usize::from(is_within), all + 1));
+    (all > 0).then(|| {
+        format!(
+            "{met} of the {all} figures that the paper prints of these workloads are met: within 5 %, within 10 % where it calls \
+             them approximate, or within what their kind allows."
+        )
+    })
+}
+
 /// A sentence for a run that was stopped.
 pub(super) fn unfinished(status: RunStatus) -> Option<String> {
     match status {
@@ -235,10 +247,10 @@ fn half_power_of_reads<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a 
 }
 
 /// What the reader came for: the highest figure, and the request sizes that get half of it.
-fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
+fn verdict(input: &ReportInput<'_>) -> Vec<String> {
     let peak = input.findings(FindingCode::Peak).take(1);
     let found = peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str());
-    input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).collect()
+    input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).map(str::to_owned).collect()
 }
 
 /// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and what holds requests back.

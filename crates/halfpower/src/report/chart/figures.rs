@@ -128,7 +128,9 @@ fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, named: Named) -
         }
     }
     let paper: Vec<Point> = figure.printed.iter().filter_map(|printed| paper_point(shows, printed, cells, x)).collect();
-    lines.insert(0, Line { label: "the paper".to_owned(), stroke: Stroke::Points, points: paper, fitted: None });
+    // Drawn last, over the lines that it lies on, but among those that are shown.
+    let last = lines.len().min(LINES_SHOWN - 1);
+    lines.insert(last, Line { label: "the paper".to_owned(), stroke: Stroke::Points, points: paper, fitted: None });
     for line in &mut lines {
         line.points.retain(is_drawable);
         line.points.sort_by(|one, other| one.x.total_cmp(&other.x));

@@ -65,7 +65,10 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
             .collect();
         let is_named = |(number, _): &&(usize, _)| is_printed_in(figure, &figures[*number].exhibit.label);
         let suits = |(number, _): &&(usize, _)| figures[*number].exhibit.shows == shows(&figure.measure);
-        let place = found.iter().find(is_named).or_else(|| found.iter().find(suits)).or(found.first());
+        // Rates and costs are of any workload; of the others only those that are asked for.
+        let is_common = matches!(shows(&figure.measure), Shows::Throughput | Shows::Processor);
+        let any = found.first().filter(|_| is_common);
+        let place = found.iter().find(is_named).or_else(|| found.iter().find(suits)).or(any);
         if let Some((number, cells)) = place.cloned() {
             figures[number].printed.push(Printed { figure: figure.clone(), cells, here: None });
         }
@@ -165,6 +168,12 @@ fn shows(measure: &Measure) -> Shows {
 }
 
 impl Printed {
+    /// Whether it is within what it may be off by; none where it is not known what it comes to here.
+    pub(crate) fn is_within(&self) -> Option<bool> {
+        let tolerance = self.figure.tolerance;
+        self.here.map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most())
+    }
+
     /// Where it lies in a chart of one workload: in bytes or requests a second, ms of processor time a MB, or ns; none of what is
     /// worked out from several, or is no such figure.
     pub(crate) fn point(&self, workload: &Workload) -> Option<f64> {
