@@ -143,13 +143,13 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     }
     let latency = facts.sample.total.latency_ns.mean.map(|mean| Quantity::Nanoseconds.format(mean));
     let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
+    let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
+    let else_full = if is_short { "" } else { ", and nothing else is full" };
     match asked {
         1 if facts.wanting().is_none() => Standing::Absent,
-        1 if facts.workload.request_size <= SMALL => Standing::Named(
-            Owner::Depth,
-            Sureness::Likely,
-            format!("one request at a time{takes}, and nothing else is full"),
-        ),
+        1 if facts.workload.request_size <= SMALL => {
+            Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
+        }
         1 => {
             Standing::Open("one large request at a time: whether more outstanding are faster was not tried".to_owned())
         }

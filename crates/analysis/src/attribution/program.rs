@@ -3,6 +3,8 @@
 //! - *Generator*: the loop's own cost, measured just before, times the requests (`generator_bound`).
 //! - *Processor*: the workers ran, or were ready and had to wait, nine tenths of their time. The kernel counts both of each
 //!   thread in nanoseconds (getrusage(2); Linux, Documentation/scheduler/sched-stats.rst). Workers that poll tell nothing.
+//!   What the kernel's own threads wait, which complete direct writes, nobody counts: where all of the machine's processor
+//!   time is used, processors are not ruled out, and they are named where the device stands still meanwhile.
 //! - *Memory*: the device moved less than half of the bytes that were read, or writes went no further than the file cache.
 //! - *Dirty pages*: writers are made to wait from the middle of the two thresholds on (Linux, mm/page-writeback.c,
 //!   balance_dirty_pages), so they slept, and as much was dirty. Source of the remedy: sysctl vm.dirty_bytes.
@@ -29,6 +31,8 @@ const READS_FIRST: f64 = 0.25;
 const MOST_OF_IT: f64 = 0.5;
 /// Flushes that take less than this do not matter.
 const FLUSHED_AT_ALL: f64 = 0.25;
+/// A device that has less to do than this hardly holds anybody up.
+const IDLE: f64 = 0.1;
 /// A device that has less to do than this could do more.
 pub(super) const SPARE: f64 = 0.5;
 /// The file cache's unit.
@@ -114,11 +118,30 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     if kernel > FROM_DEVICE {
         return Standing::Open(format!("the kernel's own threads used {} of a processor", percent(kernel)));
     }
+    // What they want it for is told already.
+    if wanting >= MOST_OF_IT && copies_into_memory(facts) {
+        return Standing::Absent;
+    }
+    if let Some(used) = facts.machine_busy().filter(|used| *used >= FULL && !facts.is_null()) {
+        return short_processors(facts, used);
+    }
     match wanting >= MOST_OF_IT {
-        // What they want it for is told already.
-        true if copies_into_memory(facts) => Standing::Absent,
         true => Standing::Open(format!("the workers wanted a processor {share}")),
         false => Standing::RuledOut(format!("the processor (the workers wanted it {share})")),
+    }
+}
+
+/// Where all processors are used, a request may wait for one in a thread of the kernel's that completes it, which is no
+/// worker's time; and if the device has hardly anything to do meanwhile, it does.
+fn short_processors(facts: &Facts<'_>, used: f64) -> Standing {
+    let used = format!("{} of all processors' time was used", percent(used));
+    match facts.busy {
+        Some(busy) if busy < IDLE && facts.is_direct() => Standing::Named(
+            Owner::Processor,
+            Sureness::Likely,
+            format!("{used}, and the device had something to do {} of the time", percent(busy)),
+        ),
+        _ => Standing::Open(format!("{used}, so that requests may have waited for one")),
     }
 }
 

@@ -125,6 +125,37 @@ fn a_full_processor_and_a_crowded_one_are_named() {
 }
 
 #[test]
+fn where_all_processors_are_used_requests_may_wait_for_one_that_no_worker_waits_for() {
+    let mut sample = clean(random(write(4)));
+    let used = |busy_s| SystemAccount {
+        wall_s: 1.0,
+        busy_s,
+        system_s: busy_s,
+        idle_s: 2.0 - busy_s,
+        ..SystemAccount::default()
+    };
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.04, Some(0.0));
+    sample.block.as_mut().unwrap().busy_fraction = 0.012;
+    sample.cpu.system = Some(used(2.0));
+    let found = of(&sample);
+    assert_eq!(
+        found.brief(),
+        "the processor (likely): 100 % of all processors' time was used, and the device had something to do 1.2 % of the time"
+    );
+    // A device at work may be what it waits for.
+    sample.block.as_mut().unwrap().busy_fraction = 0.4;
+    let found = of(&sample);
+    assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
+    assert!(!found.reason.contains("nothing else is full") && !found.further().contains("the processor"), "{found:?}");
+    // With processors to spare it is the depth, and nothing else.
+    sample.block.as_mut().unwrap().busy_fraction = 0.012;
+    sample.cpu.system = Some(used(0.5));
+    let found = of(&sample);
+    assert!(found.reason.ends_with("and nothing else is full"), "{found:?}");
+    assert!(found.further().contains("the processor (the workers wanted it 4.0 % of their time)"), "{found:?}");
+}
+
+#[test]
 fn reads_that_the_device_did_not_move_come_from_memory() {
     let mut sample = clean(Workload { cache: CachePolicy::Keep, ..buffered(random(read(4))) });
     assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Memory));

@@ -21,6 +21,13 @@ pub struct Difference {
     pub after: Vec<String>,
 }
 
+impl Difference {
+    /// Whether only one side tells it: another program's results tell little of what they were measured on.
+    pub fn is_one_sided(&self) -> bool {
+        [&self.before, &self.after].into_iter().any(|values| values == &[UNKNOWN])
+    }
+}
+
 /// Every fact of the environments, and the programs that measured, where the two sides had not the same values.
 pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Difference> {
     let (mut before, mut after) = (facts(before), facts(after));

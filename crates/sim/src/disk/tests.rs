@@ -89,6 +89,19 @@ fn sequential_writes_stream_with_the_write_cache_and_lose_turns_without() {
     assert!((without / LOST_ONE_TURN - 1.0).abs() < 0.02, "{without}");
 }
 
+/// Eight that wait together are four tracks, 48 ms, and lose one turn of 10 ms, or none at a track's end.
+#[test]
+fn sequential_writes_lose_a_turn_a_passage_where_the_drive_prepares_those_that_wait_together() {
+    let of = |write_next_ns, depth| {
+        let overhead = Overhead { write_ns: 200_000, write_next_ns, ..Overhead::default() };
+        streamed_share(Drive { overhead, ..drive(slow(false)) }, depth, Direction::Write, 5)
+    };
+    let (prepared, not) = (of(0, 8), of(200_000, 8));
+    assert!((48.0 / 58.0 - 0.02..1.0).contains(&prepared), "{prepared}");
+    assert!((not / LOST_ONE_TURN - 1.0).abs() < 0.02, "{not}");
+    assert_eq!(of(0, 1), of(200_000, 1), "one deep none waits");
+}
+
 #[test]
 fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
     let cached = Drive { write_cache: Some(WriteCache { blocks: 8, pieces: 8 }), ..drive(slow(false)) };

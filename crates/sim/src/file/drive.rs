@@ -53,6 +53,8 @@ pub(super) struct DriveKeys {
     /// For a write.
     #[serde(default)]
     pub(super) write: Said<Nanoseconds>,
+    /// For one for the medium that came before the medium was at those that are under way; none: as `write`.
+    pub(super) write_next: Option<Said<Nanoseconds>>,
     /// What the write cache holds; none: it is off.
     pub(super) write_cache: Option<WriteCacheKeys>,
 }
@@ -143,6 +145,7 @@ impl DriveKeys {
                 read_least_ns: self.read_least.0.0,
                 read_miss_ns: self.read_miss.0.0,
                 write_ns: self.write.0.0,
+                write_next_ns: self.write_next.unwrap_or(self.write).0.0,
             },
             write_cache: self
                 .write_cache

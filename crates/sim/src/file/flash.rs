@@ -2,6 +2,7 @@
 
 use super::volume::VolumeKeys;
 use super::{MachineError, Said};
+use crate::controller::{Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::ahead::ReadAhead;
 use crate::flash::drain::FastArea;
@@ -34,6 +35,8 @@ pub(super) struct FlashKeys {
     /// Until a unit that programs lets a read go before.
     #[serde(default)]
     pub(super) suspend: Said<Nanoseconds>,
+    /// How many commands may be at it at once; none: all.
+    pub(super) outstanding: Option<u32>,
     /// The controller's time for a read, one after another.
     #[serde(default)]
     pub(super) read_command: Said<Nanoseconds>,
@@ -83,6 +86,8 @@ pub(super) struct FastAreaKeys {
     pub(super) rate: Said<BytesPerSecond>,
     /// Bytes a second out of it, while the drive has nothing else to do.
     pub(super) copy_rate: Said<BytesPerSecond>,
+    /// How long it has had nothing to do when that begins.
+    pub(super) rest: Said<Nanoseconds>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -124,6 +129,9 @@ impl FlashKeys {
         if self.channels == 0 || self.units < self.channels {
             return Some("it has a channel at least, and a unit on each");
         }
+        if self.outstanding == Some(0) {
+            return Some("it takes a command at least: outstanding");
+        }
         if self.read_ahead.is_some_and(|keys| keys.streams == 0) || self.buffer.is_some_and(|buffer| buffer.0.0 == 0) {
             return Some(
                 "a buffer and streams to read ahead of are at least one; leave the key out where there is none",
@@ -156,6 +164,11 @@ impl FlashKeys {
         }
     }
 
+    /// How its commands wait, where something holds them back.
+    pub(super) fn queue(&self) -> Option<Queue> {
+        self.outstanding.map(|outstanding| Queue { outstanding, order: Order::Fcfs })
+    }
+
     /// With so much of it in use; the rest is spare.
     fn drive(&self, size: Bytes, volume: &VolumeKeys) -> FlashDrive {
         let per_byte = |rate: Said<BytesPerSecond>| 1e9 / rate.0.0;
@@ -180,6 +193,7 @@ impl FlashKeys {
                 size: keys.size.0,
                 ns_per_byte: per_byte(keys.rate),
                 copy_ns_per_byte: per_byte(keys.copy_rate),
+                rest_ns: keys.rest.0.0,
             }),
             mapping: self.mapping.0,
             read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams }),

@@ -17,6 +17,8 @@ pub struct FastArea {
     pub ns_per_byte: f64,
     /// Copied on, while the drive is idle.
     pub copy_ns_per_byte: f64,
+    /// How long it has had nothing to do when that begins.
+    pub rest_ns: u64,
 }
 
 /// A write on its way through the buffer.
@@ -39,6 +41,8 @@ pub struct Drain {
     fast_bytes: f64,
     /// When all that came is in flash.
     empty_ns: u64,
+    /// How long it takes to empty when it is full, of what came lately.
+    full_ns: f64,
     /// When the last write was in the buffer: nobody overtakes.
     last_ns: u64,
 }
@@ -46,7 +50,7 @@ pub struct Drain {
 impl Drain {
     /// Empty.
     pub fn new(buffer: Option<Bytes>, fast_area: Option<FastArea>) -> Drain {
-        Drain { buffer, fast_area, fast_bytes: 0.0, empty_ns: 0, last_ns: 0 }
+        Drain { buffer, fast_area, fast_bytes: 0.0, empty_ns: 0, full_ns: 0.0, last_ns: 0 }
     }
 
     /// When all that came until now is in flash.
@@ -74,8 +78,9 @@ impl Drain {
         let in_ns = match self.buffer {
             // So many bytes may still be on their way when this one is in.
             Some(room) => {
-                let rest_ns = (room.0 as f64 / bytes as f64 * took_ns as f64) as u64;
-                self.empty_ns.saturating_sub(rest_ns).max(at_ns)
+                let weight = if self.full_ns == 0.0 { 1.0 } else { (bytes as f64 / room.0 as f64).min(1.0) };
+                self.full_ns += (took_ns as f64 / bytes as f64 * room.0 as f64 - self.full_ns) * weight;
+                self.empty_ns.saturating_sub(self.full_ns as u64).max(at_ns)
             }
             None => self.empty_ns.max(at_ns + units.array().program_ns),
         };
@@ -85,7 +90,8 @@ impl Drain {
 
     /// Whether the fast area takes a write, after what it passed on while the drive was idle.
     fn has_room(&mut self, area: FastArea, idle_ns: u64, bytes: f64) -> bool {
-        let left = (self.fast_bytes - idle_ns as f64 / area.copy_ns_per_byte).max(0.0) + bytes;
+        let copied = idle_ns.saturating_sub(area.rest_ns) as f64 / area.copy_ns_per_byte;
+        let left = (self.fast_bytes - copied).max(0.0) + bytes;
         let fits = left <= area.size.0 as f64;
         self.fast_bytes = if fits { left } else { left - bytes };
         fits

@@ -207,4 +207,6 @@ fn decay(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod laws;
+#[cfg(test)]
+mod tests;

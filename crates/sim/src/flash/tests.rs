@@ -8,7 +8,7 @@ use crate::system::{Outcome, run};
 use halfpower_model::{Cancel, Limits, Nanoseconds, Operation, Pattern, Workload};
 
 /// 64 units of 16 KiB pages, 50 µs a read and 640 µs a program, on 8 channels that are no limit; half as much flash again.
-pub(crate) fn drive() -> FlashDrive {
+pub(super) fn drive() -> FlashDrive {
     FlashDrive {
         size: Bytes(8 << 30),
         spare: Bytes(4 << 30),
@@ -35,7 +35,7 @@ pub(crate) fn drive() -> FlashDrive {
 }
 
 /// The drive alone: a machine that costs nothing, and no bus.
-pub(crate) fn alone(drive: FlashDrive) -> Machine {
+pub(super) fn alone(drive: FlashDrive) -> Machine {
     let mut alone =
         machine(crate::disk::tests::atlas(crate::disk::scheduler::Scheduler::Fcfs), 1, crate::volume::Volume::Each);
     alone.parts.clear();
@@ -261,4 +261,87 @@ fn writes_are_as_fast_as_the_buffer_until_it_is_full() {
     // Two in five are done before it is full, and wait for the controller alone: 64 at a microsecond each.
     let soon = outcome.latency[1].quantile(0.2).unwrap();
     assert!((63_000..75_000).contains(&soon), "{soon}");
+}
+
+#[test]
+fn a_fast_area_fills_and_empties_while_nothing_is_asked() {
+    let area = FastArea { size: Bytes(1 << 30), ns_per_byte: 0.25, copy_ns_per_byte: 2.0, rest_ns: 100_000_000 };
+    let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(area), ..drive() }));
+    // Gives how long 64 KiB after 64 KiB take from a moment on, until so many have been written.
+    let mut write = |from_ns: u64, number: u64| {
+        let mut now_ns = from_ns;
+        for index in 0..number {
+            let command =
+                Command { tag: 0, direction: Direction::Write, block: index * 128, count: 128, told_ns: now_ns };
+            flash.accept(now_ns, command);
+            now_ns = flash.answer().unwrap().ready_ns;
+        }
+        (now_ns - from_ns) as f64
+    };
+    let gigabyte = (1_u64 << 30) as f64;
+    let slow = 640e3 / (64.0 * 16_384.0);
+    assert!((write(0, 16_384) / (gigabyte * 0.25) - 1.0).abs() < 0.01);
+    let full = write(1_000_000_000, 16_384);
+    // It rested for less than a second, 0.1 s of which it waited: 0.3 GB had left.
+    let rested = (1.0 - 0.25 * gigabyte / 1e9 - 0.1) * 1e9 / 2.0;
+    let expected = rested * 0.25 + (gigabyte - rested) * slow;
+    assert!((full / expected - 1.0).abs() < 0.02, "{full} {expected}");
+    assert!((write(60_000_000_000, 16_384) / (gigabyte * 0.25) - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn a_stream_is_read_ahead_of_and_a_write_takes_that_back() {
+    let ahead = ReadAhead { size: Bytes(128 << 10), streams: 2 };
+    let mut flash = Flash::new(Arc::new(FlashDrive { read_ahead: Some(ahead), ..drive() }));
+    let mut took = |at_ns: u64, direction, block| {
+        flash.accept(at_ns, Command { tag: 0, direction, block, count: 8, told_ns: at_ns });
+        flash.answer().unwrap().ready_ns - at_ns
+    };
+    let read = Direction::Read;
+    let times: Vec<u64> = (0..4).map(|index| took(index * 1_000_000, read, 8 + index * 8)).collect();
+    assert!(times[0] >= 50_000 && times[1] >= 50_000, "nobody knows yet: {times:?}");
+    assert!(times[2] < 1_000 && times[3] < 1_000, "{times:?}");
+    // Two other reads, and it is forgotten; a write of what was read ahead makes that stale.
+    let (here, there) = (took(5_000_000, read, 8000), took(6_000_000, read, 9000));
+    assert!(here >= 50_000 && there >= 50_000);
+    assert!(took(7_000_000, read, 40) >= 50_000);
+    took(8_000_000, read, 48);
+    took(9_000_000, Direction::Write, 60);
+    assert!(took(10_000_000, read, 56) >= 50_000);
+}
+
+#[test]
+fn a_flush_waits_until_the_buffer_is_empty_unless_that_is_protected() {
+    let write = Command { tag: 0, direction: Direction::Write, block: 0, count: 2048, told_ns: 0 };
+    let mut flash = Flash::new(Arc::new(drive()));
+    flash.accept(0, write);
+    // 1 MiB in 64 pages, one on each unit.
+    assert!(flash.answer().unwrap().ready_ns == 0 && !flash.is_flushed());
+    assert_eq!(flash.next_ns(), Some(640_000));
+    // More came in the meantime.
+    flash.accept(100_000, Command { block: 9000, ..write });
+    flash.advance(640_000);
+    assert_eq!((flash.next_ns(), flash.is_flushed()), (Some(1_280_000), false));
+    flash.advance(1_280_000);
+    assert!(flash.is_flushed() && flash.next_ns().is_none());
+    let mut safe = Flash::new(Arc::new(FlashDrive { is_protected: true, ..drive() }));
+    safe.accept(0, write);
+    assert!(safe.is_flushed() && safe.next_ns().is_none());
+    let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, ..drive() }));
+    without.accept(0, write);
+    assert_eq!(without.answer().unwrap().ready_ns, 640_000, "a program, without a buffer");
+}
+
+#[test]
+fn reads_go_before_what_is_programmed_and_take_its_time() {
+    let machine = alone(FlashDrive { array: Array { suspend_ns: 20_000, ..drive().array }, ..drive() });
+    let half = course(&machine, "mix=50".parse().unwrap(), Pattern::Random, 16, 64, 300);
+    let mean_us = |which: usize| half.latency[which].mean().unwrap() / 1e3;
+    // A read waits for a unit to stop, and for other reads; not for the buffer, which is a millisecond deep.
+    assert!((70.0..130.0).contains(&mean_us(0)), "{}", mean_us(0));
+    // A pair takes 70 us of a unit to read and 640 to write.
+    let pairs = 64.0 / 710e-6;
+    let rate = per_s(&half) / 2.0;
+    assert!((rate / pairs - 1.0).abs() < 0.03, "{rate} of {pairs}");
+    assert!(half.parts.last().unwrap().busy > 0.98);
 }

@@ -11,7 +11,7 @@ use halfpower_model::workload::Rate;
 use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Pattern, Personality};
 use std::sync::Arc;
 
-pub(super) fn bus(name: &str, bytes_per_s: f64) -> Part {
+pub(crate) fn bus(name: &str, bytes_per_s: f64) -> Part {
     Part::Bus(Bus {
         name: name.to_owned(),
         read_ns_per_byte: 1e9 / bytes_per_s,
