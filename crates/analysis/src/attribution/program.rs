@@ -11,6 +11,7 @@
 
 use super::facts::{Facts, percent};
 use super::{Owner, Standing, Sureness};
+use crate::findings::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Personality, Quantity, Rate};
 
@@ -35,8 +36,6 @@ const FLUSHED_AT_ALL: f64 = 0.25;
 const IDLE: f64 = 0.1;
 /// A device that has less to do than this could do more.
 pub(super) const SPARE: f64 = 0.5;
-/// The file cache's unit.
-const BLOCK: Bytes = Bytes(4096);
 
 pub(super) fn generator(facts: &Facts<'_>) -> Standing {
     let sample = facts.sample;
@@ -46,7 +45,7 @@ pub(super) fn generator(facts: &Facts<'_>) -> Standing {
             (false, Some(loop_ns)) => format!("its loop alone takes {} ns a request", significant(loop_ns)),
             (false, None) => "it says so itself".to_owned(),
         };
-        return Standing::Named(Owner::Generator, Sureness::Sure, reason);
+        return Standing::Named(Owner::Generator, Sureness::Sure, reason + &waited(facts));
     }
     match sample.instrument.loop_ns_per_request {
         Some(loop_ns) => {
@@ -97,6 +96,14 @@ fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
         true if waiting >= MOST_OF_IT && is_spare => Some((waiting, Sureness::Likely)),
         _ => None,
     }
+}
+
+/// `, and the workers waited 58 % of their time …` where that makes whatever sets the pace slower; else empty.
+fn waited(facts: &Facts<'_>) -> String {
+    let words = |(share, _)| {
+        format!(", and the workers waited {} of their time for a processor that others had", percent(share))
+    };
+    crowded(facts).map(words).unwrap_or_default()
 }
 
 pub(super) fn processor(facts: &Facts<'_>) -> Standing {
@@ -168,11 +175,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
         Some((_, bytes_per_s)) if bytes_per_s < FROM_DEVICE * read.bytes_per_s.0 => {
             let share = bytes_per_s / read.bytes_per_s.0;
             let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
-            let crowd = crowded(facts).map(|(share, _)| {
-                format!(", and the workers waited {} of their time for a processor that others had", percent(share))
-            });
-            let crowd = crowd.unwrap_or_default();
-            let reason = format!("the device moved {} of the bytes that were read{crowd}", percent(share));
+            let reason = format!("the device moved {} of the bytes that were read{}", percent(share), waited(facts));
             Standing::Named(Owner::Memory, sureness, reason)
         }
         Some(_) => Standing::RuledOut("the file cache (the device moved what was read)".to_owned()),
@@ -253,17 +256,32 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     };
     let share = reads_per_s / write.requests_per_s;
     let grain = facts.workload.grain();
-    let aligned = grain.0.is_multiple_of(BLOCK.0);
+    let block = crate::device::block(std::iter::once(facts.sample));
+    let is_whole = grain.0.is_multiple_of(block.0);
     // Of whole blocks nothing is written in part but of a larger unit below, and that is read whole: a few small reads are
     // another program's.
-    if share < READS_FIRST || aligned && bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
+    if share < READS_FIRST || is_whole && bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
         return Standing::RuledOut(format!("reads before writes ({share:.2} for each write)"));
     }
-    let why = if aligned { String::new() } else { format!(", which begin and end on multiples of {grain}") };
+    let each = bytes_per_s / reads_per_s;
+    let moved = BytesPerSecond(bytes_per_s);
+    if is_whole {
+        return Standing::Open(format!(
+            "the device read {moved} meanwhile, for others or because of a larger unit below"
+        ));
+    }
+    if share > PER_REQUEST_MAX || each > BLOCKS_EACH_MAX * block.0 as f64 {
+        return Standing::Open(format!(
+            "the device read {moved} meanwhile, more than blocks that are written in part take"
+        ));
+    }
     Standing::Named(
         Owner::ReadBeforeWrite,
         Sureness::Likely,
-        format!("the device read {} times for each of the writes{why}", significant(share)),
+        format!(
+            "the device read {} times for each of the writes, which begin and end on multiples of {grain}",
+            significant(share)
+        ),
     )
 }
 

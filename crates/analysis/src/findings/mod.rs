@@ -36,6 +36,7 @@ use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 pub(crate) use drift::changes_otherwise;
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
+pub(crate) use read_before_write::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 
 /// The measured cells in the arrangements that findings look at them.
 #[derive(Debug)]

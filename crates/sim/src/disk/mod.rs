@@ -35,6 +35,17 @@ pub struct Drive {
     pub overhead: Overhead,
     /// What the write cache holds at the most; none where it is off.
     pub write_cache: Option<WriteCache>,
+    /// Blocks of a sector of the medium, which is written as a whole.
+    pub physical_blocks: u64,
+}
+
+impl Drive {
+    /// Whether a write covers a sector of the medium in part: that has to be read first, and comes by again a turn later.
+    fn is_torn(&self, waiting: &Waiting) -> bool {
+        let starts_inside = |block: u64| self.physical_blocks > 1 && !block.is_multiple_of(self.physical_blocks);
+        waiting.direction == Direction::Write
+            && (starts_inside(waiting.block) || starts_inside(waiting.block + waiting.count))
+    }
 }
 
 /// The drive's own time for a command, in nanoseconds.
@@ -279,7 +290,8 @@ impl Disk {
             now_ns + overhead.before_arm_ns(&waiting)
         };
         let access = mechanics.access(self.position, leaves_ns, block, &place, count, direction);
-        let access = access.not_before(now_ns, mechanics.turn_ns);
+        let turns = if self.drive.is_torn(&waiting) { 1 } else { 0 };
+        let access = access.not_before(now_ns, mechanics.turn_ns).later(turns, mechanics.turn_ns);
         if !is_next {
             self.passage_ns = is_plain.then_some(access.begins_ns);
         }

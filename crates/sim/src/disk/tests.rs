@@ -16,6 +16,7 @@ fn drive(mechanics: Mechanics) -> Drive {
         buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, again_blocks: u64::MAX },
         overhead: Overhead::default(),
         write_cache: None,
+        physical_blocks: 1,
     }
 }
 
@@ -116,6 +117,16 @@ fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
         disk.advance(at);
     }
     assert!(disk.is_idle() && disk.busy_ns(u64::MAX) > 0);
+}
+
+#[test]
+fn a_write_of_part_of_a_physical_sector_takes_another_turn() {
+    let large = Drive { physical_blocks: 4, ..drive(slow(false)) };
+    let done_ms =
+        |drive: &Drive, command: Command| serve(&mut Disk::new(Arc::new(drive.clone())), 1, &[command])[0].0 / MS;
+    let at_once = |command| (done_ms(&drive(slow(false)), command), done_ms(&large, command));
+    assert_eq!([at_once(write(4, 4)), at_once(read(5, 2)), at_once(read(6, 3))], [(8, 8), (7, 7), (9, 9)]);
+    assert_eq!([at_once(write(5, 2)), at_once(write(4, 3)), at_once(write(6, 2))], [(7, 17), (7, 17), (8, 18)]);
 }
 
 #[test]

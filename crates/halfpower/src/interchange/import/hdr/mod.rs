@@ -6,7 +6,7 @@
 //! own writer has them, and that is a warning. Source: `HistogramLogReader` of HdrHistogram's Java.
 
 mod encoding;
-pub(crate) mod inflate;
+mod inflate;
 #[cfg(test)]
 mod tests;
 
