@@ -26,6 +26,10 @@ pub struct Outcome {
     pub outstanding_ns: u128,
     /// Processor time.
     pub processor_ns: u64,
+    /// What of it came after a request's bytes: interrupts, which are no worker's time.
+    pub interrupt_ns: u64,
+    /// For how long each disk had a command under way, from when it set out to when its bytes were in memory.
+    pub at_work_ns: Vec<u64>,
     /// What each part was busy, over what it could be; of a bus by phase.
     pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes: of reads and of writes.
@@ -55,6 +59,7 @@ impl System<'_> {
     pub(super) fn begin(&mut self) {
         self.devices.iter_mut().for_each(|device| device.begin(self.now_ns));
         self.marks = Marks { begun: true, busy_ns: self.busy_ns() };
+        self.seen.iter_mut().for_each(|seen| seen.begin(self.now_ns));
     }
 
     pub(super) fn finish(mut self) -> Outcome {
@@ -80,6 +85,7 @@ impl System<'_> {
             Part { busy, ..part }
         };
         self.outcome.parts = parts.zip(&used).map(used_by).collect();
+        self.outcome.at_work_ns = self.seen.iter().map(|seen| seen.at_work_ns(self.now_ns)).collect();
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome.flush = self.flushes.took.clone();
