@@ -5,6 +5,7 @@
 
 use crate::file::{MachineError, MachineFile};
 use crate::machine::Machine;
+use crate::shipped;
 use crate::system::{Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
@@ -16,6 +17,9 @@ use halfpower_model::{
 };
 use std::sync::Arc;
 
+/// The setting that is another volume.
+const VOLUME: &str = "volume";
+
 /// A machine with a volume of it.
 #[derive(Clone, Debug)]
 pub struct Simulated {
@@ -23,6 +27,8 @@ pub struct Simulated {
     environment: Environment,
     /// To make it again with other settings.
     file: Arc<Source>,
+    /// What it last was for a workload, and with which settings: the next workload often has the same.
+    last: Option<(Settings, Box<Simulated>)>,
 }
 
 /// What a machine was made of.
@@ -35,41 +41,75 @@ struct Source {
 }
 
 impl Simulated {
-    /// A volume of a machine file, with settings laid over it, of which `volume` is another one. Its target is called `sim:MACHINE:VOLUME`, and the settings
-    /// behind it with a comma before each.
+    /// A volume of a machine file, with settings laid over it. `volume` among them is another one: of the machine, or of one that
+    /// ships (`MACHINE:VOLUME`). Its target is called `sim:MACHINE:VOLUME`, and the other settings behind it with a comma before
+    /// each.
     ///
     /// # Errors
-    /// When the file is not one, has no such volume, or a setting cannot be.
+    /// When the file is not one, there is no such volume, or a setting cannot be.
     pub fn of_file(machine: &str, text: &str, volume: &str, settings: &Settings) -> Result<Simulated, MachineError> {
-        let (other, of_parts) = settings.without("volume");
-        let used = other.unwrap_or(volume);
-        let made = MachineFile::with_settings(machine, text, used, &of_parts)?.with_volume(machine, used)?;
-        let set = if settings.is_empty() { String::new() } else { format!(",{settings}") };
+        let (other, of_parts) = settings.without(VOLUME);
+        let (machine, text, volume) = match other.map(|other| (other, other.split_once(':'))) {
+            Some((_, Some((machine, volume)))) => {
+                let unknown = || MachineError::Machine { name: machine.to_owned() };
+                (machine, shipped::machine_text(machine).ok_or_else(unknown)?, volume)
+            }
+            Some((volume, None)) => (machine, text, volume),
+            None => (machine, text, volume),
+        };
+        let made = MachineFile::with_settings(machine, text, volume, &of_parts)?.with_volume(machine, volume)?;
+        let set = if of_parts.is_empty() { String::new() } else { format!(",{of_parts}") };
         let environment = environment(&made, &format!("sim:{machine}:{volume}{set}"));
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
-        let file = Arc::new(Source { machine, text, volume, settings: settings.clone() });
-        Ok(Simulated { machine: made, environment, file })
+        let file = Arc::new(Source { machine, text, volume, settings: of_parts });
+        Ok(Simulated { machine: made, environment, file, last: None })
     }
 
-    /// The same with the settings of a workload besides; under the same name.
-    fn set(&self, workload: &Workload) -> Result<Simulated, MeasureError> {
-        let Source { machine, text, volume, settings } = &*self.file;
-        let made = Simulated::of_file(machine, text, volume, &settings.clone().and(&workload.set));
-        let mut made = made.map_err(|error| MeasureError::Unsupported(error.to_string()))?;
+    /// Another volume, with the same settings.
+    ///
+    /// # Errors
+    /// When there is none of that name, or a setting cannot be.
+    pub fn at(&self, volume: &str) -> Result<Simulated, MachineError> {
+        self.with(&Settings(vec![(VOLUME.to_owned(), volume.to_owned())]))
+    }
+
+    fn with(&self, settings: &Settings) -> Result<Simulated, MachineError> {
+        let Source { machine, text, volume, settings: own } = &*self.file;
+        Simulated::of_file(machine, text, volume, &own.clone().and(settings))
+    }
+
+    /// The same with the settings of a workload besides; under the same name where it is the same volume.
+    fn set(&mut self, workload: &Workload) -> Result<&mut Simulated, MeasureError> {
+        let made = match self.last.take().filter(|(set, _)| *set == workload.set) {
+            Some((_, made)) => made,
+            None => {
+                let made = self.with(&workload.set).map_err(|error| MeasureError::Unsupported(error.to_string()))?;
+                Box::new(made)
+            }
+        };
+        let (_, made) = self.last.insert((workload.set.clone(), made));
+        let is_other = workload.set.without(VOLUME).0.is_some();
         let (now, before) = (&mut made.environment, &self.environment);
-        if now.targets() != before.targets() || now.target.size_bytes < workload.span {
+        let all = workload.among.range(now.targets()).map(|range| range.len() as u32);
+        let (targets, fits) = match is_other {
+            true => (workload.targets, all == Some(workload.targets)),
+            false => (before.targets(), now.targets() == before.targets()),
+        };
+        if !fits || now.target.size_bytes < workload.span {
             return Err(MeasureError::Unsupported(format!(
                 "with {} there are {} targets of {}, and the workload goes to {} of {}; say a smaller --size, or set it on \
                  the target",
                 workload.set,
                 now.targets(),
                 now.target.size_bytes,
-                before.targets(),
+                targets,
                 workload.span
             )));
         }
-        for (now, before) in now.all_targets_mut().zip(before.all_targets()) {
-            now.path.clone_from(&before.path);
+        if !is_other {
+            for (now, before) in now.all_targets_mut().zip(before.all_targets()) {
+                now.path.clone_from(&before.path);
+            }
         }
         Ok(made)
     }

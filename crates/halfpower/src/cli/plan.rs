@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// A built-in study's name or a file
+    /// A built-in study's name (win2000, win2000/figure-34), a file or a folder
     study: String,
     #[command(flatten)]
     target: TargetArgument,
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         // Whoever runs the script loads them.
         arguments.plugins.check(study.plugins())?;
     }
-    let (study, targets) = arguments.target.of(study);
+    let (study, targets) = arguments.target.of(context, study)?;
     let targets = arguments.plan.set.on(&targets)?;
     let prepared = prepare(&study, &targets, &arguments.plan)?;
     let plan = &prepared.plan;

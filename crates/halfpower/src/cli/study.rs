@@ -23,16 +23,19 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the built-in studies
-    List,
+    /// List the built-in studies, or those of a folder
+    List {
+        /// A folder of built-in studies: nt4, win2000
+        folder: Option<String>,
+    },
     /// Print a study's file
     Show {
-        /// A built-in study's name or a file
+        /// A built-in study's name, a file or a folder
         study: String,
     },
     /// Report every mistake in study files
     Check {
-        /// Built-in studies' names or files
+        /// Built-in studies' names, files or folders
         #[arg(required = true)]
         studies: Vec<String>,
     },
@@ -54,7 +57,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct RunArguments {
-    /// A built-in study's name or a file
+    /// A built-in study's name (win2000, win2000/figure-34), a file or a folder
     study: String,
     #[command(flatten)]
     target: TargetArgument,
@@ -66,7 +69,7 @@ struct RunArguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.action {
-        Action::List => list(context),
+        Action::List { folder } => list(context, folder.as_deref()),
         Action::Show { study } => {
             let study = load(study)?;
             if context.global.json {
@@ -80,22 +83,35 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::Run(arguments) => {
             let study = load(&arguments.study)?;
             arguments.plugins.check(study.plugins())?;
-            let (study, targets) = arguments.target.of(study);
+            let (study, targets) = arguments.target.of(context, study)?;
             carry_out_study(context, &study, RunKind::Study, &targets, &arguments.common)
         }
         Action::Resume { run, report, overwrite, plugins } => resume(context, *run, report, overwrite, plugins),
     }
 }
 
-/// The built-in study of this name, or the one in this file.
+/// The built-in study of this name, or the one in this file or folder.
 pub(super) fn load(name: &str) -> anyhow::Result<Study> {
     if let Some(study) = Study::builtin(name) {
         return Ok(study);
     }
+    if Path::new(name).is_dir() {
+        let folder = name.trim_end_matches('/');
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(name).with_context(|| format!("cannot read the folder {name}"))? {
+            files.push(format!("{folder}/{}", entry?.file_name().to_string_lossy()));
+        }
+        files.retain(|file| file.ends_with(".toml"));
+        return Ok(Study::of_folder(folder, &files, &open)?);
+    }
     let text = match std::fs::read_to_string(name) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let known: Vec<String> = Study::builtins().map(|study| study.name).collect();
+            let folder = name.split_once('/').map_or("", |(folder, _)| folder);
+            let mut known: Vec<&str> = Study::files_of(folder).collect();
+            if known.is_empty() {
+                known = Study::builtin_names().collect();
+            }
             let known = known.join(", ");
             return Err(
                 UsageError(format!("there is no file {name} and no built-in study of that name ({known})")).into()
@@ -103,18 +119,41 @@ pub(super) fn load(name: &str) -> anyhow::Result<Study> {
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read the study {name}")),
     };
-    Ok(Study::parse(name, &text)?)
+    Ok(Study::parse_with(name, &text, &open)?)
 }
 
-fn list(context: &Context) -> anyhow::Result<Ending> {
-    let studies: Vec<Study> = Study::builtins().collect();
+/// The text of a study file.
+fn open(file: &str) -> Result<String, String> {
+    std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))
+}
+
+/// The built-in studies, or those of a folder.
+fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
+    let names: Vec<&str> = match folder {
+        None => Study::builtin_names().collect(),
+        Some(folder) => Study::files_of(folder.trim_end_matches('/')).collect(),
+    };
+    let is_folder = |name: &str| Study::files_of(name).next().is_some();
+    if let Some(folder) = folder.filter(|_| names.is_empty()) {
+        let folders: Vec<&str> = Study::builtin_names().filter(|name| is_folder(name)).collect();
+        let message = format!("{folder} is no folder of built-in studies; there are {}", folders.join(", "));
+        return Err(UsageError(message).into());
+    }
+    let studies: Vec<Study> = names.iter().filter_map(|name| Study::builtin(name)).collect();
     if context.global.json {
         context.console.print_json(&studies.iter().map(summary).collect::<Vec<_>>())?;
         return Ok(Ending::Done);
     }
+    let width = studies.iter().map(|study| study.name.len()).max().unwrap_or(0);
     for study in &studies {
         let question = study.question.as_deref().unwrap_or_default();
-        context.console.print(&format!("{:<16} {:>4} workloads  {question}", study.name, study.cells()))?;
+        context.console.print(&format!("{:<width$}  {:>4} workloads  {question}", study.name, study.cells()))?;
+    }
+    for folder in studies.iter().filter(|study| is_folder(&study.name)) {
+        let (name, figures) = (&folder.name, folder.exhibits().len());
+        context.console.print(&format!(
+            "\n{name} is a folder of {figures} figures and tables, each a study of its own; `halfpower study list {name}` names them."
+        ))?;
     }
     Ok(Ending::Done)
 }
@@ -124,6 +163,7 @@ fn summary(study: &Study) -> serde_json::Value {
         "name": study.name,
         "question": study.question,
         "cells": study.cells(),
+        "figures": study.exhibits().iter().map(|exhibit| &exhibit.label).collect::<Vec<_>>(),
         "text": study.text,
     })
 }

@@ -1,8 +1,8 @@
 //! What is measured, and what of it may be lost: shared by every command that takes targets.
 
-use super::UsageError;
+use super::{Context, UsageError};
 use crate::ground::{Overwrite, is_simulated};
-use crate::study::Study;
+use crate::study::{StandIns, Study, TestbedKind};
 use clap::Args;
 use halfpower_model::{GivenPeak, LevelName, Settings};
 use std::path::{Path, PathBuf};
@@ -14,20 +14,53 @@ const NO_NAME: &str = "\0";
 #[derive(Clone, Debug, Args)]
 pub(super) struct TargetArgument {
     /// A directory, a file or a block device; repeated for several [default: what the study names, else .]
+    ///
+    /// Of a study that compares volumes of a simulated machine, one target stands for all of them, or, repeated, one for each in
+    /// their order.
     #[arg(long = "target", value_name = "PATH")]
     targets: Vec<PathBuf>,
 }
 
 impl TargetArgument {
-    /// The study and its targets. One of a simulated machine that goes to another target has each workload once, whatever the
-    /// machine would be set to.
-    pub(super) fn of(&self, study: Study) -> (Study, Vec<PathBuf>) {
-        let named =
-            if self.targets.is_empty() { study.path.iter().map(PathBuf::from).collect() } else { self.targets.clone() };
-        let targets = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
-        let is_moved = study.path.as_ref().is_some_and(|path| is_simulated(Path::new(path)));
-        let is_real = !targets.iter().any(|target| is_simulated(target));
-        (if is_moved && is_real { study.without_settings() } else { study }, targets)
+    /// The study and its targets. One of a simulated machine that goes to other targets has each workload once on each, whatever
+    /// the machine would be set to.
+    ///
+    /// # Errors
+    /// When it compares several volumes, and there are neither one target nor as many.
+    pub(super) fn of(&self, context: &Context, study: Study) -> Result<(Study, Vec<PathBuf>), UsageError> {
+        if self.targets.is_empty() {
+            let path = study.path.clone().unwrap_or_else(|| ".".to_owned());
+            return Ok((study, vec![PathBuf::from(path)]));
+        }
+        if !study.path.as_ref().is_some_and(|path| is_simulated(Path::new(path))) {
+            return Ok((study, self.targets.clone()));
+        }
+        let volumes = study.volumes();
+        let list = || volumes.join(", ");
+        let stand_ins = match (self.targets.len(), volumes.len()) {
+            (1, several) if several > 1 => {
+                context.console.message(&format!(
+                    "{} compares {several} volumes ({}). On one target nothing is compared, and each workload is run once; \
+                     for a target of its own for each, repeat --target in that order.",
+                    study.name,
+                    list()
+                ));
+                StandIns::One
+            }
+            (_, 0 | 1) => StandIns::One,
+            (given, several) if given == several => StandIns::Each,
+            (given, several) => {
+                return Err(UsageError(format!(
+                    "{} compares {several} volumes ({}), and {given} targets are named; name one for all of them, or one for \
+                     each in that order",
+                    study.name,
+                    list()
+                )));
+            }
+        };
+        let simulated = self.targets.iter().any(|target| is_simulated(target));
+        let testbed = if simulated { TestbedKind::Simulated } else { TestbedKind::Host };
+        Ok((study.moved(stand_ins, testbed), self.targets.clone()))
     }
 }
 

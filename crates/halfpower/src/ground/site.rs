@@ -2,6 +2,7 @@
 
 use super::place::{Making, Place};
 use super::test_file::KeptTestFile;
+use crate::cli::UsageError;
 use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store};
 use halfpower_engine::test_file::{TestFile, fill};
@@ -9,6 +10,7 @@ use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Cancel, Environment, FileState, GivenPeak, TargetFacts, Testbed, Workload, random};
 use halfpower_sim::Simulated;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Part of a run's seed that draws the test files' bytes.
@@ -102,6 +104,19 @@ impl Site {
         });
         let first = facts.next().expect("a site has a place");
         halfpower_engine::environment(first, facts.collect())
+    }
+
+    /// Volumes of the machine, or of another one that ships, each as it is; empty on a host.
+    ///
+    /// # Errors
+    /// When there is none of a name.
+    pub(crate) fn volumes(&self, names: &[String]) -> Result<HashMap<String, Environment>, UsageError> {
+        let Some(machine) = &self.simulated else { return Ok(HashMap::new()) };
+        let of = |name: &String| match machine.at(name) {
+            Ok(volume) => Ok((name.clone(), volume.describe().clone())),
+            Err(error) => Err(UsageError(crate::cli::causes(&error))),
+        };
+        names.iter().map(of).collect()
     }
 
     /// The ground in a sentence: what lies there, how much room, how it may be read.

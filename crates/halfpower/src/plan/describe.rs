@@ -23,9 +23,7 @@ impl Plan {
         );
         text.push_str(&match (self.bytes_written_at_most().0, self.test_file_bytes) {
             (0, _) => " It writes nothing.".to_owned(),
-            (_, None) if self.is_simulated() => {
-                format!(" What it writes, at most {}, is simulated.", self.bytes_written_at_most())
-            }
+            (_, None) if self.is_simulated() => " What it writes is simulated.".to_owned(),
             (_, None) => format!(" It writes at most {}.", self.bytes_written_at_most()),
             (_, Some(size)) => {
                 let most = self.bytes_written_at_most();

@@ -1,7 +1,7 @@
 //! From study to plan: every cell resolved against the testbed, or left out with the reason.
 
-use super::{Cell, DEFAULT_WRITE_BUDGET, Plan, SCHEMA, Skipped, TestFileEnd, budget, limited};
-use crate::study::Study;
+use super::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, SCHEMA, Skipped, TestFileEnd, budget, limited};
+use crate::study::{Study, Sweep, VOLUME};
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Offer, TargetKind, Workload, WorkloadSpec};
 use std::collections::HashMap;
@@ -31,6 +31,8 @@ pub(crate) struct Overrides {
     pub files: Option<u32>,
     /// What the targets cost; none where nobody said.
     pub offer: Option<Offer>,
+    /// The volumes of a simulated machine that cells may name, each with what it is.
+    pub volumes: HashMap<String, Environment>,
 }
 
 /// Why there is no plan. Each message ends with the remedy.
@@ -77,18 +79,22 @@ impl Plan {
     /// When no cell can be measured there, or the write budget is too small.
     pub(crate) fn make(study: &Study, overrides: &Overrides, environment: &Environment) -> Result<Plan, PlanError> {
         let seed = overrides.seed.unwrap_or(study.trial.seed);
-        let (workloads, skipped) = resolve(study, overrides, environment);
-        if workloads.is_empty() {
+        let resolved = resolve(study, overrides, environment);
+        if resolved.workloads.is_empty() {
             // One reason is enough to act on; the others are mostly the same with another number.
-            let commonest = skipped.into_iter().max_by_key(|skipped| skipped.cells);
+            let commonest = resolved.skipped.into_iter().max_by_key(|skipped| skipped.cells);
             return Err(PlanError::NothingLeft {
                 study: study.name.clone(),
                 target: named(environment),
                 reason: commonest.map_or_else(|| "it has no workloads".to_owned(), |skipped| skipped.reason),
             });
         }
-        let refill_bytes = refill_bytes(&workloads, environment);
-        let cells = workloads.into_iter().enumerate().map(|(index, (label, workload))| {
+        let refill_bytes = refill_bytes(&resolved.workloads, environment);
+        let target = match resolved.volumes[..] {
+            [] => named(environment),
+            _ => listed(&resolved.volumes),
+        };
+        let cells = resolved.workloads.into_iter().enumerate().map(|(index, (label, workload))| {
             let workload = Workload { seed: derive_seed(seed, index as u64), ..workload };
             Cell { index, label, workload }
         });
@@ -96,7 +102,7 @@ impl Plan {
             schema: SCHEMA.to_owned(),
             study: study.name.clone(),
             question: study.question.clone(),
-            target: named(environment),
+            target,
             targets: overrides.targets.clone(),
             files: overrides.files,
             offer: overrides.offer,
@@ -110,14 +116,18 @@ impl Plan {
             time_limit: study.trial.time_limit,
             write_budget: overrides.write_budget.or(study.trial.write_budget).unwrap_or(DEFAULT_WRITE_BUDGET),
             cells: cells.collect(),
+            figures: resolved.figures,
             lengthened: None,
-            skipped,
+            skipped: resolved.skipped,
         };
         if let Some(least) = study.trial.limited_duration {
             limited::lengthen(&mut plan, least, environment);
         }
         bound_cold_reads(&mut plan.cells);
-        budget::bound_writes(&mut plan)?;
+        if environment.target.kind != TargetKind::Simulated {
+            // What is simulated does not wear, and a write that ends early would show a cache that is filling.
+            budget::bound_writes(&mut plan)?;
+        }
         Ok(plan)
     }
 }
@@ -129,6 +139,16 @@ fn named(environment: &Environment) -> String {
     names.join(", ")
 }
 
+/// Names that a line has room for, or how many there are.
+fn listed(names: &[String]) -> String {
+    match names {
+        [first, second, third, others @ ..] if others.len() > 1 => {
+            format!("{first}, {second}, {third} and {} others", others.len())
+        }
+        _ => names.join(", "),
+    }
+}
+
 /// What filling every file again takes, where a workload leaves holes in them; the next one may want data.
 fn refill_bytes(workloads: &[(String, Workload)], environment: &Environment) -> Bytes {
     let changes = workloads.iter().any(|(_, workload)| workload.leaves_holes());
@@ -137,33 +157,70 @@ fn refill_bytes(workloads: &[(String, Workload)], environment: &Environment) -> 
     if changes { Bytes(sizes.sum()) } else { Bytes(0) }
 }
 
-/// What can be run, with its sweep, and what cannot, with the reason.
-fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> (Vec<(String, Workload)>, Vec<Skipped>) {
-    let mut workloads: Vec<(String, Workload)> = Vec::new();
-    let mut first_of: HashMap<Workload, usize> = HashMap::new();
-    let mut skipped: Vec<Skipped> = Vec::new();
+/// What a study's sweeps come to.
+#[derive(Default)]
+struct Resolved {
+    /// What can be run, with its sweep.
+    workloads: Vec<(String, Workload)>,
+    /// What cannot, with the reason.
+    skipped: Vec<Skipped>,
+    /// The figures that the workloads are of.
+    figures: Vec<FigurePlan>,
+    /// The targets of those that name a volume, each once.
+    volumes: Vec<String>,
+    first_of: HashMap<Workload, usize>,
+}
+
+fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> Resolved {
+    let mut resolved = Resolved::default();
     for sweep in &study.sweeps {
-        for spec in sweep.cells.iter().flat_map(|spec| one_by_one(&overrides.workload.clone().or(spec), environment)) {
-            let workload = spec.resolve(environment).map_err(|error| error.to_string());
-            let outcome = workload.and_then(|workload| match overrides.forbids(&workload) {
-                Some(reason) => Err(reason.clone()),
-                None => Ok(workload),
-            });
-            match outcome.map(|workload| (first_of.get(&workload), workload)) {
-                Ok((None, workload)) => {
-                    first_of.insert(workload.clone(), workloads.len());
-                    workloads.push((sweep.name.clone(), workload));
-                }
-                // The first of two targets is the first target alone: nobody asked for it twice.
-                Ok((Some(_), _)) if spec.among.is_some() => {}
-                Ok((Some(first), _)) => {
-                    leave_out(&mut skipped, &sweep.name, format!("here it is the same as workload {first}"));
-                }
-                Err(reason) => leave_out(&mut skipped, &sweep.name, reason),
+        for spec in &sweep.cells {
+            let spec = overrides.workload.clone().or(spec);
+            let volume = spec.set.as_ref().and_then(|set| overrides.volumes.get(set.without(VOLUME).0?));
+            let environment = volume.unwrap_or(environment);
+            for spec in one_by_one(&spec, environment) {
+                let workload = spec.resolve(environment).map_err(|error| error.to_string());
+                let outcome = workload.and_then(|workload| match overrides.forbids(&workload) {
+                    Some(reason) => Err(reason.clone()),
+                    None => Ok(workload),
+                });
+                resolved.take(sweep, &spec, outcome);
+            }
+            if let Some(volume) = volume.map(named).filter(|volume| !resolved.volumes.contains(volume)) {
+                resolved.volumes.push(volume);
             }
         }
     }
-    (workloads, skipped)
+    resolved
+}
+
+impl Resolved {
+    fn take(&mut self, sweep: &Sweep, spec: &WorkloadSpec, outcome: Result<Workload, String>) {
+        let label = &sweep.name;
+        let place = match outcome {
+            Ok(workload) => match self.first_of.get(&workload) {
+                None => {
+                    let place = self.workloads.len();
+                    self.first_of.insert(workload.clone(), place);
+                    self.workloads.push((label.clone(), workload));
+                    place
+                }
+                // The first of two targets is the first target alone, and figures share workloads: nobody asked for it twice.
+                Some(first) if spec.among.is_some() || sweep.exhibit.is_some() => *first,
+                Some(first) => {
+                    let reason = format!("here it is the same as workload {first}");
+                    return leave_out(&mut self.skipped, label, reason);
+                }
+            },
+            Err(reason) => return leave_out(&mut self.skipped, label, reason),
+        };
+        let Some(exhibit) = &sweep.exhibit else { return };
+        match self.figures.last_mut().filter(|figure| figure.exhibit == *exhibit) {
+            Some(figure) if figure.cells.contains(&place) => {}
+            Some(figure) => figure.cells.push(place),
+            None => self.figures.push(FigurePlan { exhibit: exhibit.clone(), cells: vec![place] }),
+        }
+    }
 }
 
 /// A spec for each of the targets, or groups of targets, that it stands for here.

@@ -16,7 +16,7 @@ mod tests;
 pub(crate) use make::{Overrides, PlanError};
 
 use crate::ground::is_simulated;
-use crate::study::{Order, Repetitions};
+use crate::study::{Exhibit, Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
@@ -81,6 +81,9 @@ pub(crate) struct Plan {
     pub write_budget: Bytes,
     /// What is measured.
     pub cells: Vec<Cell>,
+    /// The figures of a paper that the cells are of; empty where it is the study of none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigurePlan>,
     /// Why trials are longer than the study's, where some are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lengthened: Option<String>,
@@ -108,6 +111,16 @@ pub(crate) struct Cell {
     pub label: String,
     /// What is run, but for the seed of the repetition; see [`Plan::workload`].
     pub workload: Workload,
+}
+
+/// The cells of one figure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FigurePlan {
+    /// Which.
+    #[serde(flatten)]
+    pub exhibit: Exhibit,
+    /// Their places in `cells`; several figures may show one.
+    pub cells: Vec<usize>,
 }
 
 /// Cells of one sweep left out for one reason.

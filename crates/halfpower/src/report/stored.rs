@@ -4,6 +4,7 @@ use super::{ReportInput, RunStatus as Course};
 use crate::harmless::harmless;
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
+use crate::study::VOLUME;
 use crate::study::published::beside::paper_figures;
 use crate::study::published::figures;
 use halfpower_analysis::comparison::{Noise, against_itself};
@@ -80,12 +81,17 @@ impl Analysed {
         };
         let paragraph = plan.map_or_else(|| self.imported().unwrap_or_default(), Plan::describe);
         let samples = observed(&self.samples);
-        let figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &self.run.target, &figures()));
+        let mut figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &self.run.target, &figures()));
+        crate::validate::beside(&mut figures, &samples);
+        // A study of many volumes has them by name in its plan; what was named is the first.
+        let of_volumes =
+            plan.filter(|plan| plan.cells.iter().any(|cell| cell.workload.set.without(VOLUME).0.is_some()));
+        let target = of_volumes.map_or(self.run.target.as_str(), |plan| plan.target.as_str());
         show(&ReportInput {
             title: &self.run.name,
             question: self.run.question.as_deref(),
             run: self.run.id.0,
-            target: &self.run.target,
+            target,
             command: &self.run.command,
             started_at: self.run.started_at,
             status,

@@ -8,7 +8,9 @@ use halfpower_model::environment::ClockFacts;
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
 use halfpower_model::workload::names;
-use halfpower_model::{Bytes, BytesPerSecond, Environment, Estimate, Quantity, TargetFacts, TargetKind};
+use halfpower_model::{
+    Bytes, BytesPerSecond, Durability, Environment, Estimate, Quantity, TargetFacts, TargetKind, Workload,
+};
 use serde::Serialize;
 
 /// What stands where there is no figure; a note below the table says why.
@@ -108,27 +110,65 @@ pub(super) fn of_parts(cells: &[CellSummary]) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// What a paper prints beside what was measured, where it prints something; none where it does of nothing.
-pub(super) fn of_paper(figures: &[PaperFigure], cells: &[CellSummary]) -> Option<Table> {
-    let names = cell_names(cells);
-    let rows = figures.iter().flat_map(|figure| figure.cells.iter().map(move |cell| (figure, cell)));
-    let rows = rows.filter_map(|(figure, own)| {
-        let printed = own.printed.as_ref()?;
-        let (summary, name) = cells.iter().zip(&names).find(|(summary, _)| summary.cell == own.cell)?;
-        let (measured, text) = match summary.workload.pattern.is_ordered() {
-            true => {
-                let rate = summary.bytes_per_s.value;
-                (rate, format!("{} MB/s (2^20)", significant(rate / 1_048_576.0)))
+/// What a paper prints of a figure's workloads, beside what was measured; none where it prints nothing.
+pub(super) fn of_paper(figure: &PaperFigure, cells: &[CellSummary]) -> Option<Table> {
+    let rows = figure.printed.iter().filter_map(|printed| {
+        let of_cell = |cell: &u32| cells.iter().find(|summary| summary.cell == *cell).map(|summary| &summary.workload);
+        let workloads: Vec<&Workload> = printed.cells.iter().map(of_cell).collect::<Option<_>>()?;
+        let mut volumes: Vec<&str> = Vec::new();
+        for cell in figure.cells.iter().filter(|cell| printed.cells.contains(&cell.cell)) {
+            if !volumes.contains(&cell.volume.as_str()) {
+                volumes.push(&cell.volume);
             }
-            false => {
-                (summary.requests_per_s.value, format!("{} requests/s", significant(summary.requests_per_s.value)))
-            }
-        };
-        let off = format!("{:+.1} %", (measured / printed.rate - 1.0) * 100.0);
-        Some([figure.label.clone(), name.clone(), printed.text.clone(), text, off, printed.place.clone()])
+        }
+        let (own, here) = (&printed.figure, printed.here?);
+        let what = own.measure.words().into_iter().chain([requests(&workloads)]).collect::<Vec<_>>().join(", ");
+        let unit = own.measure.unit();
+        // Not -0.0.
+        let off = (own.tolerance.error(here, own.published) * 10.0).round() / 10.0 + 0.0;
+        Some([
+            volumes.join(", "),
+            what,
+            format!("{} {unit}", own.published),
+            format!("{} {unit}", significant(here)),
+            format!("{off:+.1} {}", own.tolerance.unit()),
+            own.place.clone(),
+        ])
     });
-    let table = Table::new(["figure", "workload", "the paper", "here", "off by", "where"], rows);
+    let table = Table::new(["volume", "requests", "the paper", "here", "off by", "printed in"], rows);
     (!table.rows.is_empty()).then_some(table)
+}
+
+/// The requests of one workload, or of several, in few words: `sequential read, 2 KiB to 64 KiB, 1 deep, direct`.
+fn requests(workloads: &[&Workload]) -> String {
+    let distinct = |of: &dyn Fn(&Workload) -> String| {
+        let mut words: Vec<String> = Vec::new();
+        for word in workloads.iter().map(|workload| of(workload)) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        match words.as_slice() {
+            [first, _, .., last] => format!("{first} to {last}"),
+            few => few.join(" and "),
+        }
+    };
+    let mut words = vec![
+        distinct(&|workload| workload.work()),
+        distinct(&|workload| workload.request_size.to_string()),
+        distinct(&|workload| format!("{} deep", workload.depth)),
+        distinct(&|workload| workload.buffering.to_string()),
+    ];
+    if workloads.iter().any(|workload| workload.offset.0 > 0) {
+        words.push(format!("from {}", distinct(&|workload| workload.offset.to_string())));
+    }
+    if workloads.iter().any(|workload| workload.durability != Durability::None) {
+        words.push("flushed".to_owned());
+    }
+    if workloads.iter().any(|workload| workload.rate.is_some()) {
+        words.push("read ahead".to_owned());
+    }
+    words.join(", ")
 }
 
 /// What each cell is called among them all.

@@ -4,6 +4,7 @@ use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus, noise};
+use crate::study::published::beside::{PaperFigure, Printed};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub(super) struct View<'a> {
     /// Whether a lone repetition has an interval within its own run.
     within_run: bool,
     unfinished: Option<String>,
-    verdict: Vec<&'a str>,
+    verdict: Vec<String>,
     key_figures: Vec<KeyFigure>,
     noise: Option<Table>,
     scatter: Option<String>,
@@ -33,7 +34,9 @@ pub(super) struct View<'a> {
     pyramids: Vec<PyramidView<'a>>,
     charts: Vec<ChartView>,
     absent: Vec<&'static str>,
-    paper: Option<Table>,
+    figures: Vec<FigureView<'a>>,
+    /// Whether something that a paper prints stands beside one of them.
+    is_beside: bool,
     cells: Table,
     costs: Option<Table>,
     models: Option<Table>,
@@ -80,6 +83,15 @@ struct EstimateView {
     value: String,
     interval: String,
     repetitions: u32,
+}
+
+/// A figure of a paper.
+#[derive(Debug, Serialize)]
+struct FigureView<'a> {
+    label: &'a str,
+    question: Option<&'a str>,
+    charts: Vec<ChartView>,
+    beside: Option<Table>,
 }
 
 /// A chart, drawn, with its words and its table.
@@ -158,7 +170,7 @@ impl<'a> View<'a> {
                 .any(|estimate| estimate.low.is_some()),
             within_run: analysis.cells.iter().any(|cell| cell.within_run.is_some()),
             unfinished: unfinished(input.status),
-            verdict: verdict(input),
+            verdict: beside(input.paper_figures).map_or_else(|| verdict(input), |sentence| vec![sentence]),
             key_figures: key_figures(input),
             noise: input.noise.map(noise::table),
             scatter: input.noise.and_then(|noise| Some(noise.scatter?.sentence())),
@@ -167,7 +179,8 @@ impl<'a> View<'a> {
             pyramids: analysis.pyramids.iter().map(pyramid::view).collect(),
             charts: drawn.iter().filter_map(chart_view).collect(),
             absent,
-            paper: table::of_paper(input.paper_figures, &analysis.cells),
+            figures: input.paper_figures.iter().enumerate().map(|of| figure_view(input, of)).collect(),
+            is_beside: input.paper_figures.iter().any(|figure| !figure.printed.is_empty()),
             cells: table::of_cells(&analysis.cells),
             costs: (!analysis.costs.is_empty()).then(|| table::of_costs(&analysis.costs)),
             models: table::of_models(&analysis.models),
@@ -189,6 +202,27 @@ impl<'a> View<'a> {
             command: input.command,
         }
     }
+}
+
+fn figure_view<'a>(input: &ReportInput<'a>, (number, figure): (usize, &'a PaperFigure)) -> FigureView<'a> {
+    FigureView {
+        label: &figure.exhibit.label,
+        question: figure.exhibit.question.as_deref(),
+        charts: chart::of_figure(input, figure, number).iter().filter_map(chart_view).collect(),
+        beside: table::of_paper(figure, &input.analysis.cells),
+    }
+}
+
+/// `35 of the 36 figures that the paper prints of these workloads are met: …`.
+fn beside(figures: &[PaperFigure]) -> Option<String> {
+    let within = figures.iter().flat_map(|figure| &figure.printed).filter_map(Printed::is_within);
+    let (met, all) = within.fold((0, 0), |(met, all), is_within| (met + usize::from(is_within), all + 1));
+    (all > 0).then(|| {
+        format!(
+            "{met} of the {all} figures that the paper prints of these workloads are met: within 5 %, within 10 % where it calls \
+             them approximate, or within what their kind allows."
+        )
+    })
 }
 
 /// A sentence for a run that was stopped.
@@ -213,10 +247,10 @@ fn half_power_of_reads<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a 
 }
 
 /// What the reader came for: the highest figure, and the request sizes that get half of it.
-fn verdict<'a>(input: &ReportInput<'a>) -> Vec<&'a str> {
+fn verdict(input: &ReportInput<'_>) -> Vec<String> {
     let peak = input.findings(FindingCode::Peak).take(1);
     let found = peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str());
-    input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).collect()
+    input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).map(str::to_owned).collect()
 }
 
 /// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and what holds requests back.

@@ -2,13 +2,18 @@
 //!
 //! A study says what is to be measured; what that comes to on a machine is a [`Plan`](crate::plan::Plan). Nothing is
 //! guessed: an unknown key, a value out of range or a repeated cell is a mistake, and every mistake of a file is
-//! reported at once. `docs/FORMAT.md` describes the form; the built-in studies are its examples.
+//! reported at once. A file may include another, and a folder is the study of its files. `docs/FORMAT.md` describes the form; the
+//! built-in studies are its examples.
 
+mod builtin;
 mod diagnostic;
+#[cfg(test)]
+mod figures_tests;
 mod near;
 pub(crate) mod published;
 mod read;
 mod setting;
+mod source;
 mod sweep;
 mod table;
 #[cfg(test)]
@@ -17,19 +22,8 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 
-use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Plugin, WorkloadSpec};
+use halfpower_model::{Among, Bytes, GivenPeak, Nanoseconds, Offer, Plugin, WorkloadSpec};
 use serde::{Deserialize, Serialize};
-
-/// The studies in the binary: name and text.
-const BUILTINS: &[(&str, &str)] = &[
-    ("survey", include_str!("../../../../studies/survey.toml")),
-    ("survey-quick", include_str!("../../../../studies/survey-quick.toml")),
-    ("survey-thorough", include_str!("../../../../studies/survey-thorough.toml")),
-    ("targets", include_str!("../../../../studies/targets.toml")),
-    ("cached-read-cost", include_str!("../../../../studies/cached-read-cost.toml")),
-    ("nt4", include_str!("../../../../studies/nt4.toml")),
-    ("win2000", include_str!("../../../../studies/win2000.toml")),
-];
 
 /// A study as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +44,35 @@ pub(crate) struct Study {
     pub trial: Trial,
     /// The sweeps, in the order of the file; never empty.
     pub sweeps: Vec<Sweep>,
-    /// The text it was read from.
+    /// The text it was read from, what it includes before it.
     pub text: String,
+}
+
+/// A figure or table of a paper that a sweep is a part of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Exhibit {
+    /// What the paper calls it: `Figure 16`.
+    pub label: String,
+    /// What it is to find out.
+    pub question: Option<String>,
+    /// What it shows of its workloads.
+    #[serde(default)]
+    pub shows: Shows,
+}
+
+/// What a figure shows of its workloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Shows {
+    /// Bytes a second of those in order, requests a second of others.
+    #[default]
+    Throughput,
+    /// What they cost the processor.
+    Processor,
+    /// How long a request takes.
+    Latency,
+    /// How busy the parts of a machine are.
+    Parts,
 }
 
 /// How each cell is measured. Warm-up and duration are in the workloads.
@@ -98,28 +119,34 @@ pub(crate) enum Order {
 pub(crate) struct Sweep {
     /// Its name, or `sweep 3`.
     pub name: String,
+    /// The figure that it is a part of; none where its file is none.
+    pub exhibit: Option<Exhibit>,
     /// Its cells; never empty.
     pub cells: Vec<WorkloadSpec>,
 }
 
+/// What stands for the volumes of a simulated machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StandIns {
+    /// One for all.
+    One,
+    /// One for each.
+    Each,
+}
+
+/// What a study goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TestbedKind {
+    /// This host's disks.
+    Host,
+    /// A simulated machine, which can be set.
+    Simulated,
+}
+
+/// The setting that names another volume of a simulated machine.
+pub(crate) const VOLUME: &str = "volume";
+
 impl Study {
-    /// Reads a study; `file` is what messages call it.
-    ///
-    /// # Errors
-    /// Every mistake in the text.
-    pub(crate) fn parse(file: &str, text: &str) -> Result<Study, StudyErrors> {
-        read::study(file, text)
-    }
-
-    /// The built-in study of a name; none when there is none.
-    ///
-    /// # Panics
-    /// When a study that is part of the program has a mistake, which the tests make sure of.
-    pub(crate) fn builtin(name: &str) -> Option<Study> {
-        let (name, text) = BUILTINS.iter().find(|(builtin, _)| *builtin == name)?;
-        Some(Study::parse(&format!("{name}.toml"), text).expect("built-in studies are right"))
-    }
-
     /// The same with the sweeps of another, and with the time that they may take.
     #[must_use]
     pub(crate) fn and(mut self, other: Study) -> Study {
@@ -138,21 +165,55 @@ impl Study {
         self
     }
 
-    /// The same for a machine that cannot be another one: workloads that differ in its settings alone are one.
+    /// The volumes of a simulated machine that its workloads name, in the order of the file.
+    pub(crate) fn volumes(&self) -> Vec<String> {
+        let mut volumes: Vec<String> = Vec::new();
+        let cells = self.sweeps.iter().flat_map(|sweep| &sweep.cells);
+        for volume in cells.filter_map(|cell| cell.set.as_ref()?.without(VOLUME).0) {
+            if !volumes.iter().any(|known| known == volume) {
+                volumes.push(volume.to_owned());
+            }
+        }
+        volumes
+    }
+
+    /// The same on targets that are not its simulated machine's: one in place of all the volumes that its workloads name, or
+    /// one for each in their order.
     #[must_use]
-    pub(crate) fn without_settings(mut self) -> Study {
+    pub(crate) fn moved(mut self, stand_ins: StandIns, testbed: TestbedKind) -> Study {
+        let volumes = self.volumes();
         let mut seen = std::collections::HashSet::new();
         for sweep in &mut self.sweeps {
-            sweep.cells.iter_mut().for_each(|cell| cell.set = None);
-            sweep.cells.retain(|cell| seen.insert(cell.clone()));
+            for cell in &mut sweep.cells {
+                let set = cell.set.take().unwrap_or_default();
+                let (volume, others) = set.without(VOLUME);
+                let number = volume.and_then(|volume| volumes.iter().position(|known| known == volume));
+                cell.among = match (stand_ins, number) {
+                    (StandIns::Each, Some(number)) => Some(Among::Only(number as u32 + 1)),
+                    _ => cell.among,
+                };
+                cell.set = (testbed == TestbedKind::Simulated && !others.is_empty()).then_some(others);
+                if cell.pattern.is_some_and(|pattern| !pattern.is_ordered()) {
+                    // As large as a disk of that machine: here it is as large as the target.
+                    cell.span = None;
+                }
+            }
+            let is_of_figure = sweep.exhibit.is_some();
+            sweep.cells.retain(|cell| seen.insert(cell.clone()) || is_of_figure);
         }
         self.sweeps.retain(|sweep| !sweep.cells.is_empty());
+        if testbed == TestbedKind::Host {
+            // What costs nothing in virtual time wears a disk.
+            self.trial.write_budget = None;
+        }
         self
     }
 
-    /// Every built-in study.
-    pub(crate) fn builtins() -> impl Iterator<Item = Study> {
-        BUILTINS.iter().filter_map(|(name, _)| Study::builtin(name))
+    /// The figures that it is of, in their order.
+    pub(crate) fn exhibits(&self) -> Vec<&Exhibit> {
+        let mut exhibits: Vec<&Exhibit> = self.sweeps.iter().filter_map(|sweep| sweep.exhibit.as_ref()).collect();
+        exhibits.dedup();
+        exhibits
     }
 
     /// The plug-ins that it names.
@@ -160,8 +221,8 @@ impl Study {
         self.sweeps.iter().flat_map(|sweep| &sweep.cells).filter_map(|cell| cell.plugin.as_ref())
     }
 
-    /// Cells of all sweeps.
+    /// Cells of all sweeps; one that several figures have counts once.
     pub(crate) fn cells(&self) -> usize {
-        self.sweeps.iter().map(|sweep| sweep.cells.len()).sum()
+        self.sweeps.iter().flat_map(|sweep| &sweep.cells).collect::<std::collections::HashSet<_>>().len()
     }
 }

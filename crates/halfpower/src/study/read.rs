@@ -1,11 +1,15 @@
 //! From text to study: walks the TOML document and notes every mistake on the way.
+//!
+//! A file that includes another is laid over it: what it says counts, what it does not say is the other's, and its sweeps
+//! follow the other's. Its name, its figure and its question are its own.
 
 use super::diagnostic::{Diagnostics, Problem, StudyErrors};
 use super::setting::KEYS;
+use super::source::Shelf;
 use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
 use super::value::{self, LARGEST};
-use super::{Order, Repetitions, Study, Sweep, Trial};
+use super::{Exhibit, Order, Repetitions, Shows, Study, Sweep, Trial};
 use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Price, WorkloadSpec};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Longest text that is read at all.
 const MOST_TEXT: usize = 1 << 20;
-const STUDY: &[&str] = &["name", "question", "target", "trial", "workload", "sweep"];
+const STUDY: &[&str] = &["name", "include", "figure", "shows", "question", "target", "trial", "workload", "sweep"];
 const TARGET: &[&str] = &["path", "size", "pap", "price", "capacity"];
 /// Levels that may be given; a limit is set, not advertised.
 const LEVELS: &[&str] = &["memory", "bus", "link", "device"];
@@ -21,9 +25,37 @@ const TRIAL: &[&str] =
     &["warmup", "duration", "limited_duration", "repetitions", "time_limit", "write_budget", "order", "seed"];
 const REPETITIONS: &[&str] = &["min", "max", "precision"];
 const MOST_REPETITIONS: u64 = 10_000;
+/// Longest row of files that include one another.
+const MOST_INCLUDED: usize = 8;
 
-/// See [`Study::parse`].
-pub(super) fn study(file: &str, text: &str) -> Result<Study, StudyErrors> {
+/// What a file comes to with what it includes.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    /// As far as it goes: without sweeps it is no study yet.
+    pub study: Study,
+    /// What is said of every workload, key by key.
+    common: Vec<Option<Axis>>,
+    /// The part of the trial that is.
+    timing: WorkloadSpec,
+}
+
+/// What a file has to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Sweeps, its own or included ones: it is a study.
+    Sweeps,
+    /// No more than a name: others include it.
+    Name,
+}
+
+/// Reads a file and what it includes. `outer` are the files that include it, the outermost first.
+pub(super) fn draft(
+    file: &str,
+    text: &str,
+    needs: Needs,
+    shelf: &Shelf<'_>,
+    outer: &[&str],
+) -> Result<Draft, StudyErrors> {
     let mut diagnostics = Diagnostics::new(text);
     if text.len() > MOST_TEXT {
         let help = format!("a study file has at most {}; is this one?", Bytes(MOST_TEXT as u64));
@@ -36,34 +68,127 @@ pub(super) fn study(file: &str, text: &str) -> Result<Study, StudyErrors> {
         diagnostics.syntax(error.span().unwrap_or(0..0), problem);
     }
     let keys = sort_out(document.get_ref(), "a study", STUDY, &mut diagnostics);
-    let name = keys.get("name").and_then(|name| name.read(&mut diagnostics, value::text));
-    let question = keys.get("question").and_then(|question| question.read(&mut diagnostics, value::text));
+    let below = match keys.get("include") {
+        Some(found) => included(found, file, shelf, &[outer, &[file]].concat(), &mut diagnostics)?,
+        None => None,
+    };
+    let below = below.unwrap_or_default();
+    let draft = laid_over(below, &keys, needs, text, &mut diagnostics);
+    if diagnostics.is_empty() { Ok(draft) } else { Err(diagnostics.into_errors(file)) }
+}
+
+/// The file that is included; none, and a note, when it cannot be.
+fn included(
+    found: &Found<'_, '_>,
+    file: &str,
+    shelf: &Shelf<'_>,
+    outer: &[&str],
+    diagnostics: &mut Diagnostics<'_>,
+) -> Result<Option<Draft>, StudyErrors> {
+    let Some(word) = found.read(diagnostics, value::text) else { return Ok(None) };
+    match shelf.beside(file, &word) {
+        Ok((name, _)) if outer.contains(&name.as_str()) || outer.len() > MOST_INCLUDED => {
+            let problem = Problem::new(format!("{word} includes this file"), "leave one of the two out");
+            diagnostics.wrong(found.span.clone(), problem);
+            Ok(None)
+        }
+        Ok((name, text)) => {
+            let mut draft = draft(&name, &text, Needs::Name, shelf, outer)?;
+            draft.study.text = format!("# {name}\n{}\n", draft.study.text);
+            Ok(Some(draft))
+        }
+        Err(reason) => {
+            diagnostics
+                .wrong(found.span.clone(), Problem::new(reason, "name a file beside this one, or a built-in study"));
+            Ok(None)
+        }
+    }
+}
+
+/// What a document says, over what it includes.
+fn laid_over(below: Draft, keys: &Keys<'_, '_>, needs: Needs, text: &str, diagnostics: &mut Diagnostics<'_>) -> Draft {
+    let mut words = |name: &str| keys.get(name).and_then(|found| found.read(diagnostics, value::text));
+    let (name, question, label) = (words("name"), words("question"), words("figure"));
     if !keys.contains_key("name") {
         diagnostics.missing(0..0, Problem::new("this study has no `name`", "begin with name = \"one word for it\""));
     }
-    let target = table_at(&keys, "target", TARGET, &mut diagnostics).unwrap_or_default();
-    let test_file = target.get("size").and_then(|size| size.read(&mut diagnostics, |v| value::size(v, LARGEST)));
-    let path = target.get("path").and_then(|path| path.read(&mut diagnostics, value::text));
-    let peaks = table_at(&target, "pap", LEVELS, &mut diagnostics).unwrap_or_default();
-    let peaks: Vec<GivenPeak> = peaks.iter().filter_map(|(level, rate)| peak(level, rate, &mut diagnostics)).collect();
-    let offer = offer(&target, &mut diagnostics);
-    let trial_keys = table_at(&keys, "trial", TRIAL, &mut diagnostics).unwrap_or_default();
-    let (trial, timing) = trial(&trial_keys, &mut diagnostics);
-    let sweeps = sweeps(&keys, &timing, &mut diagnostics);
-    match name {
-        Some(name) if diagnostics.is_empty() => Ok(Study {
-            name,
-            question,
-            path,
-            test_file: test_file.map(Bytes),
-            peaks,
-            offer,
-            trial,
-            sweeps,
-            text: text.to_owned(),
-        }),
-        _ => Err(diagnostics.into_errors(file)),
+    let shows = keys.get("shows").and_then(|found| found.read(diagnostics, shows));
+    if let Some(found) = keys.get("shows").filter(|_| label.is_none()) {
+        let problem =
+            Problem::new("`shows` is of a figure, and this is none", "add figure = \"Figure 1\", or leave it out");
+        diagnostics.wrong(found.key.clone(), problem);
     }
+    let exhibit =
+        label.map(|label| Exhibit { label, question: question.clone(), shows: shows.unwrap_or(Shows::Throughput) });
+    let target = table_at(keys, "target", TARGET, diagnostics).unwrap_or_default();
+    let test_file = target.get("size").and_then(|size| size.read(diagnostics, |v| value::size(v, LARGEST)));
+    let path = target.get("path").and_then(|path| path.read(diagnostics, value::text));
+    let peaks = table_at(&target, "pap", LEVELS, diagnostics).unwrap_or_default();
+    let peaks: Vec<GivenPeak> = peaks.iter().filter_map(|(level, rate)| peak(level, rate, diagnostics)).collect();
+    let offer = offer(&target, diagnostics);
+    let trial_keys = table_at(keys, "trial", TRIAL, diagnostics).unwrap_or_default();
+    let (trial, timing) = trial(&trial_keys, &below, diagnostics);
+    let settings: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
+    let common = table_at(keys, "workload", &settings, diagnostics).unwrap_or_default();
+    let common = over(sweep::axes(&common, diagnostics), &below.common);
+    let mut sweeps = below.study.sweeps;
+    sweeps.extend(own_sweeps(keys, &common, &timing, sweeps.iter().map(|sweep| sweep.cells.len()).sum(), diagnostics));
+    if needs == Needs::Sweeps && sweeps.is_empty() && !keys.contains_key("sweep") {
+        diagnostics.missing(0..0, Problem::new("this study has no sweep", "add [[sweep]] and the keys it varies"));
+    }
+    sweeps.iter_mut().for_each(|sweep| sweep.exhibit.clone_from(&exhibit));
+    let study = Study {
+        name: name.unwrap_or_default(),
+        question,
+        path: path.or(below.study.path),
+        test_file: test_file.map(Bytes).or(below.study.test_file),
+        peaks: [below.study.peaks, peaks].concat(),
+        offer: offer.or(below.study.offer),
+        trial,
+        sweeps,
+        text: below.study.text + text,
+    };
+    Draft { study, common, timing }
+}
+
+fn shows(value: &DeValue<'_>) -> Result<Shows, Problem> {
+    value::word(value, &["throughput", "processor", "latency", "parts"], |word| match word {
+        "throughput" => Some(Shows::Throughput),
+        "processor" => Some(Shows::Processor),
+        "latency" => Some(Shows::Latency),
+        "parts" => Some(Shows::Parts),
+        _ => None,
+    })
+}
+
+impl Default for Draft {
+    /// Of a file that includes none.
+    fn default() -> Self {
+        let study = Study {
+            name: String::new(),
+            question: None,
+            path: None,
+            test_file: None,
+            peaks: Vec::new(),
+            offer: None,
+            trial: Trial {
+                limited_duration: None,
+                repetitions: Repetitions::default(),
+                time_limit: None,
+                write_budget: None,
+                order: Order::Blocks,
+                seed: 1,
+            },
+            sweeps: Vec::new(),
+            text: String::new(),
+        };
+        Draft { study, common: vec![None; KEYS.len()], timing: WorkloadSpec::default() }
+    }
+}
+
+/// The axes of one table over those of another.
+fn over(own: Vec<Option<Axis>>, below: &[Option<Axis>]) -> Vec<Option<Axis>> {
+    own.into_iter().zip(below).map(|(own, below)| own.or_else(|| below.clone())).collect()
 }
 
 /// The peak of a level: `device = "3500MB/s"`.
@@ -116,26 +241,35 @@ fn table_of<'d, 't>(
 }
 
 /// How cells are measured, and the part of it that is said of every workload.
-fn trial(keys: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> (Trial, WorkloadSpec) {
-    let mut timing = WorkloadSpec::default();
+fn trial(keys: &Keys<'_, '_>, below: &Draft, diagnostics: &mut Diagnostics<'_>) -> (Trial, WorkloadSpec) {
+    let mut timing = below.timing.clone();
     for key in KEYS.iter().filter(|key| ["warmup", "duration"].contains(&key.name)) {
         if let Some(spec) = keys.get(key.name).and_then(|found| found.read(diagnostics, |v| key.read(v))) {
             timing = spec.or(&timing);
         }
     }
+    let below = &below.study.trial;
     let second = Nanoseconds(1_000_000_000);
     let trial = Trial {
         limited_duration: keys
             .get("limited_duration")
-            .and_then(|found| found.read(diagnostics, |v| value::duration(v, Nanoseconds(1_000_000)))),
-        repetitions: keys.get("repetitions").map_or_else(Repetitions::default, |found| repetitions(found, diagnostics)),
-        time_limit: keys.get("time_limit").and_then(|found| found.read(diagnostics, |v| value::duration(v, second))),
+            .and_then(|found| found.read(diagnostics, |v| value::duration(v, Nanoseconds(1_000_000))))
+            .or(below.limited_duration),
+        repetitions: keys.get("repetitions").map_or(below.repetitions, |found| repetitions(found, diagnostics)),
+        time_limit: keys
+            .get("time_limit")
+            .and_then(|found| found.read(diagnostics, |v| value::duration(v, second)))
+            .or(below.time_limit),
         write_budget: keys
             .get("write_budget")
             .and_then(|found| found.read(diagnostics, |v| value::size(v, LARGEST)))
-            .map(Bytes),
-        order: keys.get("order").and_then(|found| found.read(diagnostics, order)).unwrap_or(Order::Blocks),
-        seed: keys.get("seed").and_then(|found| found.read(diagnostics, |v| value::count(v, 0, LARGEST))).unwrap_or(1),
+            .map(Bytes)
+            .or(below.write_budget),
+        order: keys.get("order").and_then(|found| found.read(diagnostics, order)).unwrap_or(below.order),
+        seed: keys
+            .get("seed")
+            .and_then(|found| found.read(diagnostics, |v| value::count(v, 0, LARGEST)))
+            .unwrap_or(below.seed),
     };
     (trial, timing)
 }
@@ -178,36 +312,34 @@ impl Default for Repetitions {
     }
 }
 
-/// Every `[[sweep]]`, over the values of `[workload]`, over the trial's timing.
-fn sweeps(keys: &Keys<'_, '_>, timing: &WorkloadSpec, diagnostics: &mut Diagnostics<'_>) -> Vec<Sweep> {
-    let settings: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
-    let common = table_at(keys, "workload", &settings, diagnostics).unwrap_or_default();
-    let common = sweep::axes(&common, diagnostics);
-    let Some(found) = keys.get("sweep") else {
-        diagnostics.missing(0..0, Problem::new("this study has no sweep", "add [[sweep]] and the keys it varies"));
-        return Vec::new();
-    };
+/// Every `[[sweep]]`, over what is said of every workload; `included` cells are there already.
+fn own_sweeps(
+    keys: &Keys<'_, '_>,
+    common: &[Option<Axis>],
+    timing: &WorkloadSpec,
+    included: usize,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Vec<Sweep> {
+    let Some(found) = keys.get("sweep") else { return Vec::new() };
     let list = found.value.as_array().map(Vec::from_iter);
     let Some(list) = list.filter(|list| !list.is_empty()) else {
         diagnostics.wrong(found.key.clone(), Problem::new("this is no list of sweeps", "write [[sweep]] above each"));
         return Vec::new();
     };
     let mut known = vec!["name"];
-    known.extend(&settings);
-    let mut cells_left = MOST_CELLS;
+    known.extend(KEYS.iter().map(|key| key.name));
+    let mut cells_left = MOST_CELLS.saturating_sub(included);
     let mut sweeps = Vec::new();
     for (number, item) in list.into_iter().enumerate() {
         let Some(keys) = keys_of(item.get_ref(), item.span(), "a sweep", &known, diagnostics) else { continue };
         let name = keys.get("name").and_then(|name| name.read(diagnostics, value::text));
-        let own = sweep::axes(&keys, diagnostics);
-        let axes: Vec<Axis> =
-            own.into_iter().zip(&common).filter_map(|(own, common)| own.or_else(|| common.clone())).collect();
+        let axes: Vec<Axis> = over(sweep::axes(&keys, diagnostics), common).into_iter().flatten().collect();
         let place = keys.get("name").map_or(item.span(), |name| name.span.clone());
         match sweep::count(&axes).filter(|cells| *cells <= cells_left) {
             Some(cells) => {
                 cells_left -= cells;
                 let name = name.unwrap_or_else(|| format!("sweep {}", number + 1));
-                sweeps.push((place, Sweep { name, cells: sweep::cross(&axes, timing) }));
+                sweeps.push((place, Sweep { name, exhibit: None, cells: sweep::cross(&axes, timing) }));
             }
             None => {
                 let message = format!("with this sweep the study has more than {MOST_CELLS} cells");

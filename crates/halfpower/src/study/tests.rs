@@ -1,3 +1,4 @@
+use super::builtin::FILES;
 use super::diagnostic::Diagnostic;
 use super::*;
 use halfpower_model::{Arrivals, Buffering, Closing, FileState, Operation, Personality, Sharing, WorkerKind};
@@ -200,13 +201,111 @@ fn hostile_texts_end_in_messages() {
 
 #[test]
 fn built_in_studies_are_right_and_named_like_their_files() {
-    assert_eq!(Study::builtins().count(), BUILTINS.len());
-    for (name, text) in BUILTINS {
-        let study = Study::parse(name, text).unwrap_or_else(|errors| panic!("{errors}"));
+    for (name, _) in FILES.iter().filter(|(name, _)| !name.ends_with("/study")) {
+        let study = Study::builtin(name).unwrap();
         assert_eq!(study.name, *name);
         assert!(study.trial.repetitions.min >= 5 && study.question.is_some());
     }
-    assert!(Study::builtin("nothing").is_none());
+    let folders: Vec<Study> = Study::builtins().filter(|study| study.exhibits().len() > 5).collect();
+    assert_eq!(folders.iter().map(|study| study.name.as_str()).collect::<Vec<_>>(), ["nt4", "win2000"]);
+    assert!(Study::builtin("nothing").is_none() && Study::builtin("nt4/study").is_none());
+}
+
+/// Reads `main` of some files, given as name and text.
+fn read_from(files: &[(&str, &str)], main: &str) -> Result<Study, StudyErrors> {
+    let open = |file: &str| {
+        let found = files.iter().find(|(name, _)| *name == file);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("cannot read {file}"))
+    };
+    match main.strip_suffix('/') {
+        Some(folder) => {
+            let names: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
+            Study::of_folder(folder, &names, &open)
+        }
+        None => Study::parse_with(main, &open(main).unwrap(), &open),
+    }
+}
+
+const HEAD: &str = "name = \"f\"\nquestion = \"why?\"\n[target]\npath = \"sim:a:b\"\n[trial]\nrepetitions = 7\nduration = \"1s\"\n\
+                    [workload]\ndepth = [1, 2]\nbuffering = \"direct\"\n";
+
+#[test]
+fn a_file_is_laid_over_what_it_includes() {
+    let own = "name = \"f/one\"\ninclude = \"study.toml\"\nfigure = \"Figure 1\"\n[[sweep]]\nset = [\"volume=x\", \"volume=y\"]\n\
+               [[sweep]]\ndepth = 9\n";
+    let other = "name = \"f/two\"\ninclude = \"one.toml\"\nfigure = \"Figure 2\"\nshows = \"processor\"\n[trial]\nseed = 3\n\
+                 [[sweep]]\ndepth = 5\n";
+    let files = [("f/study.toml", HEAD), ("f/one.toml", own), ("f/two.toml", other)];
+    let one = read_from(&files, "f/one.toml").unwrap();
+    assert_eq!((one.name.as_str(), one.question.as_deref(), one.path.as_deref()), ("f/one", None, Some("sim:a:b")));
+    assert_eq!((one.trial.repetitions.min, one.trial.seed, one.cells()), (7, 1, 5));
+    assert_eq!(one.volumes(), ["x", "y"]);
+    assert!(one.sweeps[1].cells[0].depth == Some(9) && one.sweeps[1].cells[0].buffering == Some(Buffering::Direct));
+    assert_eq!(one.sweeps[1].cells[0].duration, Some(Nanoseconds(1_000_000_000)));
+    let two = read_from(&files, "f/two.toml").unwrap();
+    assert_eq!((two.cells(), two.trial.seed, two.trial.repetitions.min), (6, 3, 7));
+    let exhibits = two.exhibits();
+    assert_eq!((exhibits.len(), exhibits[0].label.as_str(), exhibits[0].shows), (1, "Figure 2", Shows::Processor));
+    assert!(two.text.starts_with("# f/one.toml\n# f/study.toml\nname") && two.text.ends_with(other), "{}", two.text);
+}
+
+#[test]
+fn what_cannot_be_included_is_told_where_it_is_asked_for() {
+    let file = |include: &str| format!("name = \"x\"\ninclude = \"{include}\"\n[[sweep]]\n");
+    let told =
+        |text: &str, other: &str| read_from(&[("x.toml", text), ("y.toml", other)], "x.toml").unwrap_err().to_string();
+    let missing = told(&file("z.toml"), "");
+    assert!(
+        missing.starts_with("x.toml:2:11: cannot read z.toml") && missing.contains("a built-in study"),
+        "{missing}"
+    );
+    assert!(told(&file("x.toml"), "").contains("x.toml includes this file"));
+    assert!(told(&file("y.toml"), &file("x.toml")).starts_with("y.toml:2:11: x.toml includes"));
+    assert!(told(&file("y.toml"), "name = \"y\"\ndepht = 3\n").starts_with("y.toml:2:1: unknown key"));
+    assert!(told("name = \"x\"\ninclude = \"y.toml\"", "name = \"y\"").contains("no sweep"));
+    assert!(told("name = \"x\"\nshows = \"parts\"\n[[sweep]]", "").contains("add figure"));
+    let builtin = read_from(&[("x.toml", &file("nt4/figure-3.toml"))], "x.toml").unwrap();
+    assert_eq!(builtin.cells(), Study::builtin("nt4/figure-3").unwrap().cells() + 16);
+}
+
+#[test]
+fn a_folder_is_the_study_of_its_files_in_their_order() {
+    let file = |name: &str, depth: u32| {
+        format!(
+            "name = \"{name}\"\ninclude = \"study.toml\"\nfigure = \"{name}\"\n[[sweep]]\nname = \"{name}\"\ndepth = {depth}\n"
+        )
+    };
+    let (ten, nine) = (file("ten", 3), file("nine", 3));
+    let files = [("f/study.toml", HEAD), ("f/figure-10.toml", ten.as_str()), ("f/figure-9.toml", nine.as_str())];
+    let whole = read_from(&files, "f/").unwrap();
+    let names: Vec<_> = whole.sweeps.iter().map(|sweep| sweep.name.as_str()).collect();
+    assert_eq!((whole.name.as_str(), names, whole.cells()), ("f", vec!["nine", "ten"], 1));
+    assert_eq!((whole.question.as_deref(), whole.exhibits().len()), (Some("why?"), 2));
+    let told = |files: &[(&str, &str)]| read_from(files, "f/").unwrap_err().to_string();
+    assert!(told(&files[1..]).contains("cannot read f/study.toml"));
+    assert!(told(&files[..1]).contains("no sweep"));
+    let own = format!("{ten}[trial]\nseed = 4\n");
+    assert!(
+        told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its trial is not that of f/study")
+    );
+}
+
+#[test]
+fn on_other_targets_one_stands_for_all_volumes_or_one_for_each() {
+    let text = "name = \"x\"\n[trial]\nwrite_budget = \"1TiB\"\n[[sweep]]\nset = [\"volume=a\", \"volume=b\", \"volume=b,disks=2\"]\n\
+                pattern = \"random\"\nsize = \"1TiB\"\n";
+    let study = || Study::parse("x.toml", text).unwrap();
+    let one = study().moved(StandIns::One, TestbedKind::Host);
+    assert_eq!((one.cells(), one.trial.write_budget), (1, None));
+    let cell = &one.sweeps[0].cells[0];
+    assert_eq!((&cell.set, cell.among, cell.span), (&None, None, None));
+    let each = study().moved(StandIns::Each, TestbedKind::Host);
+    let among: Vec<_> = each.sweeps[0].cells.iter().map(|cell| cell.among).collect();
+    assert_eq!(among, [Some(Among::Only(1)), Some(Among::Only(2))]);
+    let simulated = study().moved(StandIns::One, TestbedKind::Simulated);
+    let set: Vec<_> = simulated.sweeps[0].cells.iter().map(|cell| cell.set.as_ref().map(ToString::to_string)).collect();
+    assert_eq!(set, [None, Some("disks=2".to_owned())]);
+    assert_eq!(simulated.trial.write_budget, Some(Bytes(1 << 40)));
 }
 
 /// What is put into a valid study to break it.
@@ -244,7 +343,7 @@ proptest! {
     #[test]
     fn a_broken_study_never_panics(cuts in prop::collection::vec((0_usize..2000, 0_usize..40, fragment()), 1..5),
                                    whole in any::<bool>()) {
-        let mut text = if whole { BUILTINS[0].1.to_owned() } else { SMALL.to_owned() };
+        let mut text = if whole { FILES[0].1.to_owned() } else { SMALL.to_owned() };
         for (at, length, put) in cuts {
             let start = (at.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap();
             let end = ((start + length).min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap();

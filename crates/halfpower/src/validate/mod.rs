@@ -8,7 +8,9 @@ mod derive;
 #[cfg(test)]
 mod tests;
 
+use crate::study::published::beside::{PaperFigure, Printed};
 use crate::study::published::{Basis, Figure, Tolerance};
+use halfpower_analysis::Observed;
 use halfpower_model::{Cancel, Sample, Testbed, WorkloadSpec};
 use halfpower_sim::{Simulated, shipped};
 use serde::Serialize;
@@ -109,6 +111,24 @@ pub(crate) fn check(figures: &[Figure], cancel: &Cancel) -> Option<Vec<Checked>>
         derive::value(&figure.measure, &samples.collect::<Result<Vec<_>, _>>()?)
     };
     Some(figures.iter().map(|figure| judge(figure, || value(figure))).collect())
+}
+
+/// Works out what the samples of a run come to beside each figure that is printed of them: the mean over its repetitions.
+pub(crate) fn beside(figures: &mut [PaperFigure], samples: &[Observed<'_>]) {
+    let taken: HashMap<(u32, u32), &Sample> =
+        samples.iter().map(|observed| ((observed.cell, observed.block), observed.sample)).collect();
+    let blocks = samples.iter().map(|observed| observed.block + 1).max().unwrap_or(0);
+    let worth = |printed: &Printed| {
+        let of_block = |block: u32| {
+            let samples = printed.cells.iter().map(|cell| taken.get(&(*cell, block)).copied());
+            derive::value(&printed.figure.measure, &samples.collect::<Option<Vec<_>>>()?).ok()
+        };
+        let values: Vec<f64> = (0..blocks).filter_map(of_block).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    for printed in figures.iter_mut().flat_map(|figure| &mut figure.printed) {
+        printed.here = worth(printed);
+    }
 }
 
 /// The samples that a figure needs: every workload on its first target, then on its second.

@@ -147,7 +147,7 @@ fn a_plan_of_a_machine_tells_virtual_time_and_simulated_writes() {
     let told = |target: &str| lab.run(["plan", "survey-quick", "--target", target]).stdout;
     let (simulated, real) = (told("sim:cloud-gp3:baseline"), told("."));
     assert!(
-        simulated.contains(" of virtual time, up to ") && simulated.contains("What it writes, at most "),
+        simulated.contains(" of virtual time, up to ") && simulated.contains("What it writes is simulated."),
         "{simulated}"
     );
     assert!(!real.contains("virtual") && !real.contains("simulated"), "{real}");

@@ -108,27 +108,23 @@ fn a_study_sweeps_over_a_setting() {
 #[test]
 fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     let lab = Lab::new();
-    // Of the study that ships, one figure: all of them take a minute where nothing is optimised.
-    let whole = lab.json(["study", "show", "nt4", "--json"])["text"].as_str().unwrap().to_owned();
-    let (head, sweeps) = whole.split_once("[[sweep]]").unwrap();
-    let figure = sweeps.split("[[sweep]]").find(|sweep| sweep.contains("Figure 3: ")).unwrap();
-    lab.write(
-        "figure.toml",
-        format!("{head}[[sweep]]{figure}").replace("repetitions = 5", "repetitions = 2").as_bytes(),
-    );
+    // As it ships, but fewer times.
+    let own = "name = \"fewer\"\ninclude = \"nt4/figure-3.toml\"\nfigure = \"Figure 3\"\nquestion = \"Why?\"\n[trial]\nrepetitions = 2\n";
+    lab.write("figure.toml", own.as_bytes());
     let outcome = lab.run(["study", "run", "figure.toml", "--report=nt4.html"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let report = std::fs::read_to_string(lab.path("nt4.html")).unwrap();
-    let beside = report.split("<h2>Beside the paper</h2>").nth(1).unwrap().split("</table>").next().unwrap();
+    let figure = report.split("<h2>Figure 3</h2>").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(figure.contains("Why?") && figure.contains(">the paper</"), "{figure}");
     // The Barracuda's 8.5 MB/s of 2^20.
-    let row = beside.split("<tr>").find(|row| row.contains("set volume=barracuda-uw") && row.contains("<td>8.5 MB"));
+    let beside = figure.split("class=\"beside\"").nth(1).unwrap();
+    let row = beside.split("<tr>").find(|row| row.contains(">barracuda-uw<") && row.contains("<td>8.5 MiB&#x2f;s"));
     assert!(row.is_some_and(|row| row.contains("section 3, figure 3")), "{beside}");
-    assert!(report.contains("Figure 3: one disk, Fast-Wide and Ultra-Wide (barracuda-uw, sequential read)"));
-    assert!(report.contains(">the paper</"), "its points are a line of their own");
+    assert!(report.contains("sim:nt4-pentium-pro:barracuda-fw, sim:nt4-pentium-pro:barracuda-uw"), "its volumes");
 }
 
 #[test]
-fn a_paper_s_study_goes_to_a_real_target_as_well() {
+fn a_paper_s_study_goes_to_real_targets_as_well() {
     let lab = Lab::new();
     let place = lab.place();
     let target = ["--target", place.to_str().unwrap(), "--size=64MiB"];
@@ -141,6 +137,59 @@ fn a_paper_s_study_goes_to_a_real_target_as_well() {
     // A volume is no difference there; seeds are.
     workloads.dedup();
     assert_eq!(workloads.len(), all);
+    assert_eq!(plan["write_budget"], 32_u64 << 30, "a disk wears");
     let simulated = lab.json(["plan", "win2000", "--json"]);
     assert!(simulated["cells"].as_array().unwrap().len() > 2 * all);
+}
+
+#[test]
+fn one_target_stands_for_all_volumes_or_one_for_each() {
+    let lab = Lab::new();
+    let targets: Vec<String> = ["a", "b", "c"]
+        .iter()
+        .map(|name| {
+            let path = lab.path("place").join(name);
+            std::fs::write(&path, vec![7_u8; 1 << 20]).unwrap();
+            format!("--target={}", path.display())
+        })
+        .collect();
+    let plan = |count: usize| {
+        let mut arguments = vec!["plan", "win2000/table-7", "--size=1MiB", "--json"];
+        arguments.extend(targets[..count].iter().map(String::as_str));
+        lab.run(arguments)
+    };
+    let among = |outcome: &crate::support::Outcome| {
+        let plan: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let of = |cell: &serde_json::Value| cell["workload"]["among"].as_str().unwrap_or("all").to_owned();
+        plan["cells"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let one = plan(1);
+    assert_eq!(among(&one), ["all"]);
+    assert!(one.stderr.contains("compares 2 volumes (fireball-dma, fireball-pio)"), "{}", one.stderr);
+    assert_eq!(among(&plan(2)), ["only=1", "only=2"]);
+    assert_refusal(&plan(3), 2, "name one for all of them, or one for each", "win2000/table-7");
+}
+
+#[test]
+fn folders_of_studies_are_listed_and_read() {
+    let lab = Lab::new();
+    let listed = lab.run(["study", "list"]).stdout;
+    assert!(listed.contains("\nwin2000 ") && !listed.contains("win2000/figure-34"), "{listed}");
+    assert!(listed.contains("`halfpower study list win2000` names them"), "{listed}");
+    let figures = lab.run(["study", "list", "nt4"]).stdout;
+    assert!(figures.starts_with("nt4/figure-2 ") && figures.contains("\nnt4/table-4 "), "{figures}");
+    assert_refusal(&lab.run(["study", "list", "survey"]), 2, "there are nt4, win2000", "survey");
+    assert_refusal(&lab.run(["study", "show", "nt4/figure-99"]), 2, "nt4/figure-3, ", "nt4/figure-99");
+    std::fs::create_dir(lab.path("mine")).unwrap();
+    lab.write("mine/study.toml", b"name = \"mine\"\n[workload]\nrequests = 10\n");
+    let file = |name: &str| format!("name = \"{name}\"\ninclude = \"study.toml\"\n[[sweep]]\nname = \"{name}\"\n");
+    for name in ["b", "a"] {
+        lab.write(&format!("mine/{name}.toml"), file(name).as_bytes());
+    }
+    assert_eq!(
+        lab.run(["study", "check", "mine", "mine/a.toml"]).stdout,
+        "mine: 1 workloads\nmine/a.toml: 1 workloads\n"
+    );
+    lab.write("mine/c.toml", b"name = \"c\"\ninclude = \"study.toml\"\n[[sweep]]\ndpeth = 3\n");
+    assert_refusal(&lab.run(["study", "check", "mine/"]), 2, "mine/c.toml:4:1: unknown key `dpeth`", "depth");
 }

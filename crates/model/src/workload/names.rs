@@ -3,7 +3,7 @@
 //! A setting is named where the words of a workload would be the same with the value that another one has. That is
 //! tried out rather than listed, so that words and names cannot drift apart.
 
-use super::Workload;
+use super::{CachePolicy, Personality, Workload};
 use crate::units::{Bytes, Nanoseconds};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
@@ -92,8 +92,9 @@ const _: fn(Workload) = |workload| {
 
 /// What each workload is called among them all, in their order. `shown` are the keys that stand beside the name.
 ///
-/// A key is named in every name that would not tell it otherwise, if any two of the workloads differ in it; a limit, a
-/// size or a warm-up only where nothing else tells two of them apart.
+/// A key is named in every name that would not tell it otherwise, if any two of the workloads differ in it, but for the file
+/// cache left as it is and the personality that nobody has to ask for; a limit, a size or a warm-up only where nothing else
+/// tells two of them apart.
 pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = workloads.iter().map(ToString::to_string).collect();
     let words = names.clone();
@@ -122,7 +123,7 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
                 }
                 readings
             });
-            if readings.get(words).is_some_and(|values| *values > 1) {
+            if readings.get(words).is_some_and(|values| *values > 1) && !is_usual(setting.key, workload) {
                 setting.add_to(name, workload);
             }
         }
@@ -139,6 +140,19 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
         shared_names.for_each(|(name, workload)| limit.add_to(name, workload));
     }
     names
+}
+
+/// Whether a setting has the value that one expects. There is one for each workload, so that names still differ.
+fn is_usual(key: &str, workload: &Workload) -> bool {
+    let is_deep = workload.buffering.is_direct() || workload.depth > 1;
+    match key {
+        "cache" => workload.tells(key) && workload.cache == CachePolicy::Keep,
+        "personality" => {
+            workload.tells(key)
+                && workload.personality == if is_deep { Personality::IoUring } else { Personality::Sync }
+        }
+        _ => false,
+    }
 }
 
 impl Setting {
@@ -176,7 +190,7 @@ fn list(numbers: &[u32]) -> String {
 mod tests {
     use super::*;
     use crate::workload::tests_support::workload;
-    use crate::{CachePolicy, Limits, Sharing};
+    use crate::{Buffering, Limits, Sharing};
 
     fn named(workloads: &[Workload], shown: &[&str]) -> Vec<String> {
         names(&workloads.iter().collect::<Vec<_>>(), shown)
@@ -207,6 +221,22 @@ mod tests {
         assert_eq!(names[0], format!("{plain}, 1 deep, direct, duration 5 s"));
         assert_eq!(names[1], format!("{plain}, 1 deep, direct, duration 7 s"));
         assert_eq!(names[2], format!("{plain}, 2 deep, direct"));
+    }
+
+    #[test]
+    fn what_one_expects_is_not_said() {
+        let direct = Workload { personality: Personality::IoUring, ..workload() };
+        let cold = Workload {
+            buffering: Buffering::Buffered,
+            personality: Personality::Sync,
+            cache: CachePolicy::Cold,
+            ..workload()
+        };
+        let other = Workload { personality: Personality::Libaio, ..direct.clone() };
+        let plain = "sequential read, 4 KiB, 1 deep";
+        let names = named(&[direct, cold, other], &[]);
+        let expected = ["direct", "buffered, cache cold", "direct, personality libaio"];
+        assert_eq!(names, expected.map(|rest| format!("{plain}, {rest}")));
     }
 
     #[test]

@@ -24,6 +24,12 @@ pub enum MachineError {
         /// What is wrong, and what there is.
         message: String,
     },
+    /// There is no such machine.
+    #[error("no machine that ships is called {name}; there are {}", crate::shipped::machines().collect::<Vec<_>>().join(", "))]
+    Machine {
+        /// As asked for.
+        name: String,
+    },
     /// There is no such volume.
     #[error("machine {machine} has no volume {volume:?}; it has {}", known.join(", "))]
     NoVolume {

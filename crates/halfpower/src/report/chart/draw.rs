@@ -38,14 +38,17 @@ pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
         let style = line.stroke.dashes().map_or(LineStyle::Solid, |dashes| LineStyle::Custom(dashes.to_owned()));
         // Earlier lines are wider, so that one that coincides with a later one is seen to either side of it.
         let behind = (lines.len() - index) as f64;
+        let many = points.len() > MARKED;
         if line.stroke == Stroke::Points {
             let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
-            plots.push(Plot::Scatter(markers.with_size(2.0).with_marker_opacity(0.75)));
+            // A few are read one by one, many as a cloud.
+            let (size, opacity) = if many { (2.0, 0.75) } else { (5.0, 1.0) };
+            plots.push(Plot::Scatter(markers.with_size(size).with_marker_opacity(opacity)));
             continue;
         }
         let line = LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style);
         plots.push(Plot::Line(line.with_stroke_width(1.6 + 0.2 * behind)));
-        if points.len() > MARKED || stroke_of == Stroke::Steps {
+        if many || stroke_of == Stroke::Steps {
             continue;
         }
         let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));

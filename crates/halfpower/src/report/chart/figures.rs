@@ -1,102 +1,180 @@
-//! A paper's figures, one chart for each volume and operation of each: our lines, and what the paper prints as points.
+//! A paper's figures: our lines, and what the paper prints as points. A chart for each operation, or, where that would be more
+//! lines than one can read, for each volume and operation.
 
 use super::lines::is_drawable;
-use super::{Chart, Line, Point, Stroke, Value, XAxis, YAxis};
+use super::{Chart, LINES_SHOWN, Line, Point, Stroke, Value, XAxis, YAxis};
 use crate::report::ReportInput;
-use crate::study::published::beside::{PaperCell, PaperFigure};
+use crate::study::Shows;
+use crate::study::published::beside::{PaperCell, PaperFigure, Printed};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Estimate, Quantity};
-
-/// The charts of all figures, in their order.
-pub(super) fn figures(input: &ReportInput<'_>) -> Vec<Chart> {
-    let charts = input.paper_figures.iter().enumerate();
-    charts.flat_map(|(number, figure)| of_figure(input, figure, number)).collect()
-}
+use halfpower_model::{Among, Durability, Estimate, FileState, Quantity};
 
 /// A cell that was measured, as the figure has it.
 type Measured<'a> = (&'a PaperCell, &'a CellSummary);
 
-fn of_figure(input: &ReportInput<'_>, figure: &PaperFigure, number: usize) -> Vec<Chart> {
+/// The charts of a figure, the `number`-th of its report.
+pub(in crate::report) fn of_figure(input: &ReportInput<'_>, figure: &PaperFigure, number: usize) -> Vec<Chart> {
     let summary = |cell: &PaperCell| input.analysis.cells.iter().find(|summary| summary.cell == cell.cell);
-    let measured: Vec<Measured<'_>> = figure.cells.iter().filter_map(|cell| Some((cell, summary(cell)?))).collect();
-    let mut groups: Vec<(String, Vec<Measured<'_>>)> = Vec::new();
-    for (cell, summary) in measured {
-        let name = format!("{}, {}", cell.volume, summary.workload.work());
-        match groups.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, cells)) => cells.push((cell, summary)),
-            None => groups.push((name, vec![(cell, summary)])),
+    let measured = figure.cells.iter().filter_map(|cell| Some((cell, summary(cell)?))).collect();
+    let mut charts = Vec::new();
+    for (work, cells) in grouped(measured, |(_, summary)| summary.workload.work()) {
+        let Some(x) = axis(&cells) else { continue };
+        let all = lines(figure, &cells, x, Named::Volume);
+        let own = |lines: &[Line]| lines.iter().filter(|line| line.stroke != Stroke::Points).count();
+        let by_volume = grouped(cells.clone(), |(cell, _)| cell.volume.clone());
+        // The paper's points are a line as well.
+        if by_volume.len() > 1 && own(&all) < LINES_SHOWN {
+            charts.push((work, all, cells, x));
+            continue;
+        }
+        for (volume, cells) in by_volume {
+            let Some(x) = axis(&cells) else { continue };
+            charts.push((format!("{volume}, {work}"), lines(figure, &cells, x, Named::Rest), cells, x));
         }
     }
-    let charts = groups.into_iter().enumerate();
-    charts
-        .filter_map(|(group, (name, cells))| {
-            let x = axis(&cells)?;
-            let is_ordered = cells[0].1.workload.pattern.is_ordered();
-            Some(Chart {
-                id: format!("figure-{number}-{group}"),
-                title: format!("{} ({name})", figure.label),
-                point: "the mean of a workload, or what the paper prints of it",
-                x,
-                y: if is_ordered { YAxis::BytesPerSecond } else { YAxis::RequestsPerSecond },
-                lines: lines(&cells, x, is_ordered),
-                half_of_peak: None,
-            })
-        })
-        .collect()
+    let chart = |(at, (title, lines, cells, x)): (usize, (String, Vec<Line>, Vec<Measured<'_>>, XAxis))| Chart {
+        id: format!("figure-{number}-{at}"),
+        title,
+        point: point(figure.exhibit.shows),
+        x,
+        y: y_axis(figure.exhibit.shows, &cells),
+        lines,
+        half_of_peak: None,
+    };
+    charts.into_iter().filter(|(_, lines, ..)| !lines.is_empty()).enumerate().map(chart).collect()
 }
 
-/// What runs from left to right: what has more values; none where nothing varies.
-fn axis(cells: &[Measured<'_>]) -> Option<XAxis> {
-    let count = |of: fn(&CellSummary) -> u64| {
-        let mut values: Vec<u64> = cells.iter().map(|(_, summary)| of(summary)).collect();
-        values.sort_unstable();
-        values.dedup();
-        values.len()
-    };
-    let (sizes, depths) =
-        (count(|summary| summary.workload.request_size.0), count(|summary| u64::from(summary.workload.depth)));
-    if sizes.max(depths) < 2 {
-        return None;
+/// By what `name` gives, in the order in which that comes.
+fn grouped<'a>(cells: Vec<Measured<'a>>, name: impl Fn(&Measured<'a>) -> String) -> Vec<(String, Vec<Measured<'a>>)> {
+    let mut groups: Vec<(String, Vec<Measured<'a>>)> = Vec::new();
+    for cell in cells {
+        let name = name(&cell);
+        match groups.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((name, vec![cell])),
+        }
     }
-    Some(if sizes >= depths { XAxis::RequestSize } else { XAxis::Depth })
+    groups
 }
 
-fn lines(cells: &[Measured<'_>], x: XAxis, is_ordered: bool) -> Vec<Line> {
-    let place = |summary: &CellSummary| match x {
+fn point(shows: Shows) -> &'static str {
+    match shows {
+        Shows::Processor => "the mean processor time a MB of a workload, or what the paper prints of it",
+        Shows::Latency => "the mean time of a workload's requests, or what the paper prints of it",
+        Shows::Throughput | Shows::Parts => "the mean of a workload, or what the paper prints of it",
+    }
+}
+
+fn y_axis(shows: Shows, cells: &[Measured<'_>]) -> YAxis {
+    match shows {
+        Shows::Processor => YAxis::ProcessorCost,
+        Shows::Latency => YAxis::Latency,
+        _ if cells[0].1.workload.pattern.is_ordered() => YAxis::BytesPerSecond,
+        _ => YAxis::RequestsPerSecond,
+    }
+}
+
+/// What runs from left to right: what has most values; none where nothing varies.
+fn axis(cells: &[Measured<'_>]) -> Option<XAxis> {
+    let count = |x: XAxis| {
+        let mut places: Vec<u64> = cells.iter().map(|(_, summary)| place(summary, x) as u64).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.len()
+    };
+    let axes = [XAxis::Depth, XAxis::RequestSize, XAxis::Place];
+    axes.into_iter().filter(|x| count(*x) > 1).max_by_key(|x| count(*x))
+}
+
+fn place(summary: &CellSummary, x: XAxis) -> f64 {
+    match x {
         XAxis::Depth => f64::from(summary.workload.depth),
+        XAxis::Place => summary.workload.offset.0 as f64,
         _ => summary.workload.request_size.0 as f64,
-    };
-    let quantity = if is_ordered { Quantity::BytesPerSecond } else { Quantity::RequestsPerSecond };
-    let printed = |(cell, summary): &Measured<'_>| {
-        let value = cell.printed.as_ref()?.rate;
-        let estimate = Estimate { quantity, value, low: None, high: None, repetitions: 1 };
-        Some(Point { x: place(summary), y: Value::Estimate(estimate) })
-    };
-    // Of several depths at one size, the paper's point lies on the line that it is of.
-    let paper: Vec<Point> = cells.iter().filter_map(printed).collect();
+    }
+}
+
+/// What a figure shows of a workload; none where it was not measured.
+fn value(shows: Shows, summary: &CellSummary) -> Option<Value> {
+    match shows {
+        Shows::Processor => summary.cpu_ms_per_mb.filter(|cost| cost.value > 0.0).map(Value::Estimate),
+        Shows::Latency => summary.histogram.mean().map(|mean_ns| Value::LatencyNs(mean_ns as u64)),
+        // The parts are in a table of their own.
+        Shows::Parts => None,
+        Shows::Throughput if summary.workload.pattern.is_ordered() => Some(Value::Estimate(summary.bytes_per_s)),
+        Shows::Throughput => Some(Value::Estimate(summary.requests_per_s)),
+    }
+}
+
+/// What a line's name begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Volume,
+    /// The volume is in the title.
+    Rest,
+}
+
+fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, named: Named) -> Vec<Line> {
+    let shows = figure.exhibit.shows;
     let mut lines: Vec<Line> = Vec::new();
-    for (_, summary) in cells {
-        let label = match x {
-            XAxis::Depth => summary.workload.request_size.to_string(),
-            _ => format!("{} deep", summary.workload.depth),
-        };
-        let label = format!("{}, {label}", summary.workload.buffering);
-        let estimate = if is_ordered { summary.bytes_per_s } else { summary.requests_per_s };
-        let point = Point { x: place(summary), y: Value::Estimate(estimate) };
+    for (cell, summary) in cells {
+        let Some(y) = value(shows, summary) else { continue };
+        let rest = label(cells, summary, x);
+        let label = if named == Named::Volume { format!("{}, {rest}", cell.volume) } else { rest };
+        let point = Point { x: place(summary, x), y };
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
             None => lines.push(Line { label, stroke: Stroke::of(summary), points: vec![point], fitted: None }),
         }
     }
+    let paper: Vec<Point> = figure.printed.iter().filter_map(|printed| paper_point(shows, printed, cells, x)).collect();
+    // Drawn last, over the lines that it lies on, but among those that are shown.
+    let last = lines.len().min(LINES_SHOWN - 1);
+    lines.insert(last, Line { label: "the paper".to_owned(), stroke: Stroke::Points, points: paper, fitted: None });
     for line in &mut lines {
         line.points.retain(is_drawable);
         line.points.sort_by(|one, other| one.x.total_cmp(&other.x));
     }
-    let paper = (!paper.is_empty()).then(|| Line {
-        label: "the paper".to_owned(),
-        stroke: Stroke::Points,
-        points: paper,
-        fitted: None,
-    });
-    paper.into_iter().chain(lines.into_iter().filter(|line| !line.points.is_empty())).collect()
+    lines.retain(|line| !line.points.is_empty());
+    if lines.iter().all(|line| line.stroke == Stroke::Points) { Vec::new() } else { lines }
+}
+
+/// The buffering, and what else tells a workload from the others of its chart.
+fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
+    let workload = &summary.workload;
+    let mut words = vec![workload.buffering.to_string()];
+    let varies = |x: XAxis| cells.iter().any(|(_, other)| place(other, x) != place(summary, x));
+    if x != XAxis::Depth {
+        words.push(format!("{} deep", workload.depth));
+    }
+    if x != XAxis::RequestSize && varies(XAxis::RequestSize) {
+        words.push(workload.request_size.to_string());
+    }
+    if workload.among != Among::All || workload.targets > 1 {
+        words.push(format!("{} targets", workload.targets));
+    }
+    if workload.file_state != FileState::Written {
+        words.push(format!("{} file", workload.file_state));
+    }
+    if workload.durability != Durability::None {
+        words.push("flushed".to_owned());
+    }
+    if workload.rate.is_some() {
+        words.push("read ahead".to_owned());
+    }
+    words.join(", ")
+}
+
+/// What the paper prints of one of the workloads.
+fn paper_point(shows: Shows, printed: &Printed, cells: &[Measured<'_>], x: XAxis) -> Option<Point> {
+    let (_, summary) = cells.iter().find(|(cell, _)| printed.cells.first() == Some(&cell.cell))?;
+    let value = printed.point(&summary.workload).filter(|_| printed.shows() == shows)?;
+    let estimate = |quantity| Value::Estimate(Estimate { quantity, value, low: None, high: None, repetitions: 1 });
+    let y = match shows {
+        Shows::Latency => Value::LatencyNs(value as u64),
+        Shows::Processor => estimate(Quantity::MillisecondsPerMegabyte),
+        _ if summary.workload.pattern.is_ordered() => estimate(Quantity::BytesPerSecond),
+        _ => estimate(Quantity::RequestsPerSecond),
+    };
+    Some(Point { x: place(summary, x), y })
 }

@@ -12,6 +12,7 @@ mod swatch;
 pub(super) use axis::{XAxis, YAxis};
 pub(super) use bars::{bars, bars_view_box};
 pub(super) use draw::{svg, view_box};
+pub(super) use figures::of_figure;
 pub(super) use swatch::{bar_legend, fitted_swatch, reference_swatch, swatch};
 
 use super::ReportInput;
@@ -143,8 +144,8 @@ impl Stroke {
 /// The charts of a report, and a sentence for each kind that cannot be shown.
 pub(super) fn charts(input: &ReportInput<'_>) -> (Vec<Chart>, Vec<&'static str>) {
     if !input.paper_figures.is_empty() {
-        // Lines of every volume in one chart would be read by nobody.
-        return (figures::figures(input), Vec::new());
+        // They stand with their figures.
+        return (Vec::new(), Vec::new());
     }
     let groups = groups(&input.analysis.cells);
     let kinds: [(Vec<Chart>, &'static str); 4] = [

@@ -1,87 +1,198 @@
-//! Published figures beside the workloads of a run that are of the same volume: points for its charts.
+//! Published figures beside the workloads of a run that they are of: figure by figure of the paper that its study carries out.
+//!
+//! A printed figure stands in the figure that it is printed in; where that is not part of the run, in the first that shows such
+//! figures of its workloads. On targets that are no simulated machine's nothing printed stands beside: the papers' machines are others.
 
 use super::{Figure, Measure};
-use crate::plan::Plan;
-use halfpower_model::Workload;
+use crate::plan::{FigurePlan, Plan};
+use crate::study::{Exhibit, Shows, VOLUME};
+use halfpower_model::{Among, Workload, WorkloadSpec};
 
-/// The part of a plan that is one figure of a paper.
+/// A figure of a paper, as a run has it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PaperFigure {
-    /// The sweep's name.
-    pub label: String,
+    /// Which.
+    pub exhibit: Exhibit,
     /// Its workloads, with the volume of each.
     pub cells: Vec<PaperCell>,
+    /// What the paper prints of them.
+    pub printed: Vec<Printed>,
 }
 
 /// A workload of a figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PaperCell {
     /// Its place in the plan.
     pub cell: u32,
-    /// The volume that it is of.
+    /// The volume that it is of, or the target where there are several.
     pub volume: String,
-    /// What the paper prints of it.
-    pub printed: Option<Printed>,
 }
 
-/// A printed figure in our units.
+/// A printed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Printed {
-    /// Bytes a second of a sequential workload, requests a second of others.
-    pub rate: f64,
-    /// As it is printed, with its unit.
-    pub text: String,
-    /// Where.
-    pub place: String,
+    /// What is printed.
+    pub figure: Figure,
+    /// The workloads that it takes, as places in the plan: all of them on its first target, then on its second.
+    pub cells: Vec<u32>,
+    /// What they come to here; none before that is worked out, or where they do not tell.
+    pub here: Option<f64>,
 }
 
-/// A plan's sweeps as figures of papers, in its order; empty where it is of no simulated machine, or of none that a paper
-/// has figures of.
-pub(crate) fn paper_figures(plan: &Plan, target: &str, figures: &[Figure]) -> Vec<PaperFigure> {
-    let Some((machine, own)) = target.strip_prefix("sim:").and_then(|name| name.rsplit_once(':')) else {
-        return Vec::new();
+/// A plan's figures of a paper, in its order; empty where it is the study of none.
+pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> Vec<PaperFigure> {
+    let base = target.strip_prefix("sim:").map(|name| name.split_once(',').map_or(name, |(volume, _)| volume));
+    let base = base.and_then(|name| name.rsplit_once(':'));
+    let cells = |figure: &FigurePlan| {
+        let of = |cell: &usize| PaperCell { cell: *cell as u32, volume: volume(plan, base, *cell) };
+        figure.cells.iter().map(of).collect()
     };
-    let mut found: Vec<PaperFigure> = Vec::new();
-    for cell in &plan.cells {
-        let (volume, other) = cell.workload.set.without("volume");
-        let volume = volume.unwrap_or(own);
-        let name = format!("{machine}:{volume}");
-        let is_it = |figure: &&Figure| other.is_empty() && is_of(figure, &name, &cell.workload);
-        let printed = figures.iter().find(is_it).map(printed);
-        let cell_of = PaperCell { cell: cell.index as u32, volume: volume.to_owned(), printed };
-        match found.last_mut().filter(|figure| figure.label == cell.label) {
-            Some(figure) => figure.cells.push(cell_of),
-            None => found.push(PaperFigure { label: cell.label.clone(), cells: vec![cell_of] }),
+    let mut figures: Vec<PaperFigure> = plan
+        .figures
+        .iter()
+        .map(|figure| PaperFigure { exhibit: figure.exhibit.clone(), cells: cells(figure), printed: Vec::new() })
+        .collect();
+    let Some((machine, own)) = base else { return figures };
+    let is_of_machine = |figure: &&Figure| figure.targets.iter().any(|target| machine_of(target) == machine);
+    let sources: Vec<&str> = published.iter().filter(is_of_machine).map(|figure| figure.source.as_str()).collect();
+    for figure in published.iter().filter(|figure| sources.contains(&figure.source.as_str())) {
+        let full = |cell: &usize| full_volume(&plan.cells[*cell].workload, machine, own);
+        let found: Vec<(usize, Vec<u32>)> = plan
+            .figures
+            .iter()
+            .enumerate()
+            .filter_map(|(number, in_plan)| Some((number, cells_of(figure, plan, &in_plan.cells, full)?)))
+            .collect();
+        let is_named = |(number, _): &&(usize, _)| is_printed_in(figure, &figures[*number].exhibit.label);
+        let suits = |(number, _): &&(usize, _)| figures[*number].exhibit.shows == shows(&figure.measure);
+        // Rates and costs are of any workload; of the others only those that are asked for.
+        let is_common = matches!(shows(&figure.measure), Shows::Throughput | Shows::Processor);
+        let any = found.first().filter(|_| is_common);
+        let place = found.iter().find(is_named).or_else(|| found.iter().find(suits)).or(any);
+        if let Some((number, cells)) = place.cloned() {
+            figures[number].printed.push(Printed { figure: figure.clone(), cells, here: None });
         }
     }
-    let has_printed = |figure: &PaperFigure| figure.cells.iter().any(|cell| cell.printed.is_some());
-    if found.iter().any(has_printed) { found } else { Vec::new() }
+    figures
 }
 
-/// Whether a figure is the rate of a workload; how much of the volume it uses and for how long may differ.
-fn is_of(figure: &Figure, target: &str, workload: &Workload) -> bool {
-    let ([own], [spec]) = (figure.targets.as_slice(), figure.cells.as_slice()) else { return false };
-    let is_rate = match figure.measure {
-        Measure::Megabytes => workload.pattern.is_ordered(),
-        Measure::Requests => !workload.pattern.is_ordered(),
-        _ => false,
+fn machine_of(target: &str) -> &str {
+    target.split_once(':').map_or(target, |(machine, _)| machine)
+}
+
+/// What a workload goes to, in few words: its volume and what is set beside, or its target.
+fn volume(plan: &Plan, base: Option<(&str, &str)>, cell: usize) -> String {
+    let workload = &plan.cells[cell].workload;
+    let (volume, others) = workload.set.without(VOLUME);
+    let target = match (base, workload.among) {
+        (Some((_, own)), _) => own,
+        (None, Among::Only(number)) => plan.targets.get(number as usize - 1).map_or("", String::as_str),
+        (None, _) => plan.targets.first().map_or("", String::as_str),
     };
-    is_rate
-        && figure.left_out.is_none()
-        && own == target
-        && spec.operation.unwrap_or_default() == workload.operation
+    let others = if others.is_empty() { String::new() } else { format!(", {others}") };
+    format!("{}{others}", volume.unwrap_or(target))
+}
+
+/// The volume with its machine, as published figures name it; none where something else is set.
+fn full_volume(workload: &Workload, machine: &str, own: &str) -> Option<String> {
+    let (volume, others) = workload.set.without(VOLUME);
+    let volume = volume.unwrap_or(own);
+    let full = if volume.contains(':') { volume.to_owned() } else { format!("{machine}:{volume}") };
+    others.is_empty().then_some(full)
+}
+
+/// The workloads among these that a figure takes; none where one is missing, or nothing is held against it.
+fn cells_of(
+    figure: &Figure,
+    plan: &Plan,
+    among: &[usize],
+    full_volume: impl Fn(&usize) -> Option<String>,
+) -> Option<Vec<u32>> {
+    if figure.left_out.is_some() {
+        return None;
+    }
+    let wanted = figure.targets.iter().flat_map(|target| figure.cells.iter().map(move |spec| (target, spec)));
+    let found = wanted.map(|(target, spec)| {
+        let is_it =
+            |cell: &&usize| is_of(spec, &plan.cells[**cell].workload) && full_volume(cell).as_deref() == Some(target);
+        among.iter().find(is_it).map(|cell| *cell as u32)
+    });
+    found.collect()
+}
+
+/// Whether a workload is the one of a figure. For how long it ran may differ, and in the file cache how much it used.
+fn is_of(spec: &WorkloadSpec, workload: &Workload) -> bool {
+    let span = spec.span.map_or(1.0, |span| workload.span.0 as f64 / span.0.max(1) as f64);
+    spec.operation.unwrap_or_default() == workload.operation
         && spec.pattern.unwrap_or_default() == workload.pattern
         && spec.request_size == Some(workload.request_size)
         && spec.depth == Some(workload.depth)
         && spec.buffering == Some(workload.buffering)
         && spec.offset.unwrap_or_default() == workload.offset
+        && spec.sharing.unwrap_or_default() == workload.sharing
         && spec.file_state.unwrap_or_default() == workload.file_state
+        && spec.durability.unwrap_or_default() == workload.durability
+        && spec.rate == workload.rate
+        && spec.personality.is_none_or(|personality| personality == workload.personality)
+        && workload.among == Among::All
+        && (!workload.buffering.is_direct() || (0.5..=2.0).contains(&span))
 }
 
-fn printed(figure: &Figure) -> Printed {
-    let rate = match figure.measure {
-        Measure::Megabytes => figure.published * 1_048_576.0,
-        _ => figure.published,
-    };
-    Printed { rate, text: format!("{} {}", figure.published, figure.measure.unit()), place: figure.place.clone() }
+/// Whether a figure is printed in what the paper calls `label`.
+fn is_printed_in(figure: &Figure, label: &str) -> bool {
+    figure.place.split([',', ';']).any(|place| place.trim().eq_ignore_ascii_case(label))
+}
+
+fn shows(measure: &Measure) -> Shows {
+    match measure {
+        Measure::FixedUs
+        | Measure::MarginalUs
+        | Measure::ProcessorUs
+        | Measure::ProcessorMsPerMegabyte
+        | Measure::ProcessorPercent
+        | Measure::ClocksPerByte { .. }
+        | Measure::SaturationMegabytes => Shows::Processor,
+        Measure::ServiceMs => Shows::Latency,
+        Measure::BusyPercent { .. } | Measure::PhasePercent { .. } => Shows::Parts,
+        Measure::Megabytes
+        | Measure::Copied
+        | Measure::Requests
+        | Measure::MeanRequests
+        | Measure::LossPercent
+        | Measure::DollarsPerRequest { .. }
+        | Measure::RequestsPerDollar { .. }
+        | Measure::MegabyteAccesses
+        | Measure::MegabyteAccessesPerDollar { .. }
+        | Measure::MegabytesPerDollar { .. } => Shows::Throughput,
+    }
+}
+
+impl Printed {
+    /// Whether it is within what it may be off by; none where it is not known what it comes to here.
+    pub(crate) fn is_within(&self) -> Option<bool> {
+        let tolerance = self.figure.tolerance;
+        self.here.map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most())
+    }
+
+    /// Where it lies in a chart of one workload: in bytes or requests a second, ms of processor time a MB, or ns; none of what is
+    /// worked out from several, or is no such figure.
+    pub(crate) fn point(&self, workload: &Workload) -> Option<f64> {
+        if self.cells.len() > 1 {
+            return None;
+        }
+        let published = self.figure.published;
+        match self.figure.measure {
+            Measure::Megabytes => Some(published * 1_048_576.0),
+            Measure::Requests => Some(published),
+            Measure::ProcessorMsPerMegabyte => Some(published / 1.048_576),
+            Measure::ProcessorUs => Some(published * 1e3 / workload.request_size.0 as f64),
+            Measure::ServiceMs => Some(published * 1e6),
+            _ => None,
+        }
+    }
+
+    /// What kind of chart that is of.
+    pub(crate) fn shows(&self) -> Shows {
+        shows(&self.figure.measure)
+    }
 }

@@ -154,10 +154,35 @@ impl Tolerance {
 }
 
 impl Measure {
+    /// What it is of a workload, where its unit does not say.
+    pub(crate) fn words(&self) -> Option<String> {
+        Some(match self {
+            Measure::Copied => "copied".to_owned(),
+            Measure::MeanRequests => "mean".to_owned(),
+            Measure::LossPercent => "lost".to_owned(),
+            Measure::FixedUs => "fixed processor time".to_owned(),
+            Measure::MarginalUs => "processor time that grows".to_owned(),
+            Measure::ProcessorUs
+            | Measure::ProcessorMsPerMegabyte
+            | Measure::ProcessorPercent
+            | Measure::ClocksPerByte { .. } => "processor time".to_owned(),
+            Measure::SaturationMegabytes => "where a processor has nothing left".to_owned(),
+            Measure::BusyPercent { part } => format!("{part} is busy"),
+            Measure::PhasePercent { part, phase } => format!("{part}, {phase}"),
+            Measure::MegabyteAccesses | Measure::MegabyteAccessesPerDollar { .. } => "accesses of a MB".to_owned(),
+            Measure::MegabytesPerDollar { .. } => "capacity".to_owned(),
+            Measure::Megabytes
+            | Measure::Requests
+            | Measure::ServiceMs
+            | Measure::DollarsPerRequest { .. }
+            | Measure::RequestsPerDollar { .. } => return None,
+        })
+    }
+
     /// Its unit.
     pub(crate) fn unit(&self) -> &'static str {
         match self {
-            Measure::Megabytes | Measure::Copied | Measure::SaturationMegabytes => "MB/s (2^20)",
+            Measure::Megabytes | Measure::Copied | Measure::SaturationMegabytes => "MiB/s",
             Measure::Requests | Measure::MeanRequests | Measure::MegabyteAccesses => "requests/s",
             Measure::LossPercent
             | Measure::ProcessorPercent
@@ -165,7 +190,7 @@ impl Measure {
             | Measure::PhasePercent { .. } => "%",
             Measure::FixedUs | Measure::ProcessorUs => "µs a request",
             Measure::MarginalUs => "µs a KiB",
-            Measure::ProcessorMsPerMegabyte => "ms a MB (2^20)",
+            Measure::ProcessorMsPerMegabyte => "ms a MiB",
             Measure::ClocksPerByte { .. } => "clocks a byte",
             Measure::ServiceMs => "ms",
             Measure::DollarsPerRequest { .. } => "dollars a request/s",

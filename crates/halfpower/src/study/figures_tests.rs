@@ -1,0 +1,118 @@
+//! The papers' figures as they ship: all there, each a study that runs.
+
+use super::builtin::FILES;
+use super::*;
+use crate::ground::{self, Wish};
+use crate::plan::{Overrides, Plan};
+use crate::study::published::{beside, figures};
+use halfpower_model::{Cancel, Testbed, Workload};
+use halfpower_sim::Simulated;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+const FOLDERS: [&str; 2] = ["nt4", "win2000"];
+
+/// A plan of a study on its own machine, short.
+fn plan(study: &Study) -> (Plan, ground::Site) {
+    let path = study.path.as_ref().unwrap();
+    let site = ground::look(&Wish { targets: vec![path.into()], ..Wish::default() }).unwrap();
+    let overrides = Overrides {
+        workload: WorkloadSpec {
+            duration: Some(Nanoseconds(20_000_000)),
+            warmup: Some(Nanoseconds(0)),
+            ..WorkloadSpec::default()
+        },
+        volumes: site.volumes(&study.volumes()).unwrap(),
+        ..Overrides::default()
+    };
+    let plan =
+        Plan::make(study, &overrides, &site.environment()).unwrap_or_else(|error| panic!("{}: {error}", study.name));
+    (plan, site)
+}
+
+fn machine(path: &str) -> Simulated {
+    let (machine, volume) = path.strip_prefix("sim:").unwrap().rsplit_once(':').unwrap();
+    halfpower_sim::shipped::testbed(machine, volume).unwrap().unwrap()
+}
+
+#[test]
+fn every_study_file_that_is_there_ships() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let mut there = BTreeSet::new();
+    for under in ["", "nt4/", "win2000/"] {
+        for entry in std::fs::read_dir(folder.join(under)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            there.extend(name.strip_suffix(".toml").map(|name| format!("{under}{name}")));
+        }
+    }
+    assert!(there.remove("published"), "the papers' figures are no study");
+    assert_eq!(there, FILES.iter().map(|(name, _)| (*name).to_owned()).collect());
+}
+
+#[test]
+fn every_figure_of_the_papers_is_a_study_or_told_why_not() {
+    for (folder, figures, tables, page) in [
+        ("nt4", 1..=13, 1..=4, include_str!("../../../../docs/studies/nt4.md")),
+        ("win2000", 1..=38, 1..=11, include_str!("../../../../docs/studies/win2000.md")),
+    ] {
+        let (_, left_out) = page.split_once("## Left out").unwrap();
+        let labels = figures.map(|number| ("Figure", number)).chain(tables.map(|number| ("Table", number)));
+        for (kind, number) in labels {
+            let label = format!("{kind} {number}");
+            let study = Study::builtin(&format!("{folder}/{}-{number}", kind.to_lowercase()));
+            let is_told = left_out.contains(&format!("**{label}**"));
+            assert!(study.is_some() != is_told, "{folder}: {label}");
+            let own = study.iter().flat_map(Study::exhibits).map(|exhibit| exhibit.label.as_str());
+            assert_eq!(own.collect::<Vec<_>>(), if is_told { vec![] } else { vec![label.as_str()] }, "{folder}");
+        }
+    }
+}
+
+#[test]
+fn every_figure_runs_on_its_machine() {
+    let mut done: HashSet<String> = HashSet::new();
+    for name in FOLDERS.into_iter().flat_map(Study::files_of) {
+        let study = Study::builtin(name).unwrap();
+        assert!(study.question.is_some() && study.exhibits().len() == 1, "{name}");
+        let (plan, _) = plan(&study);
+        assert!(plan.skipped.is_empty(), "{name}: {:?}", plan.skipped);
+        let mut testbed = machine(study.path.as_ref().unwrap());
+        for cell in &plan.cells {
+            if done.insert(format!(
+                "{} {:?}",
+                study.path.as_ref().unwrap(),
+                Workload { seed: 0, ..cell.workload.clone() }
+            )) {
+                let sample = testbed.measure(&cell.workload, &mut (), &Cancel::default());
+                let sample = sample.unwrap_or_else(|error| panic!("{name}: {}: {error}", cell.workload));
+                assert!(sample.is_complete(), "{name}: {}", cell.workload);
+            }
+        }
+    }
+    assert!(done.len() > 900, "{}", done.len());
+}
+
+#[test]
+fn what_the_papers_print_stands_beside_their_figures() {
+    let published = figures();
+    for (folder, source, least) in [("nt4", "nt4", 0.9), ("win2000", "w2k", 0.75)] {
+        let study = Study::builtin(folder).unwrap();
+        let (plan, _) = plan(&study);
+        assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);
+        let beside = beside::paper_figures(&plan, study.path.as_ref().unwrap(), &published);
+        assert_eq!(beside.len(), Study::files_of(folder).count());
+        let found: Vec<&str> = beside.iter().flat_map(|of| &of.printed).map(|of| of.figure.id.as_str()).collect();
+        let all = published.iter().filter(|figure| figure.source == source && figure.left_out.is_none());
+        let missing: Vec<&str> =
+            all.clone().map(|figure| figure.id.as_str()).filter(|id| !found.contains(id)).collect();
+        eprintln!("{folder}: not beside a figure: {missing:?}");
+        assert!(found.len() as f64 >= least * all.count() as f64, "{folder}: {missing:?}");
+        // What is printed with a figure stands with it.
+        for figure in &beside {
+            let label = figure.exhibit.label.to_lowercase();
+            let others = figure.printed.iter().filter(|of| of.figure.place == label && of.figure.source == source);
+            let of_place = published.iter().filter(|of| of.place == label && found.contains(&of.id.as_str()));
+            assert_eq!(others.count(), of_place.filter(|of| of.source == source).count(), "{folder} {label}");
+        }
+    }
+}
