@@ -30,6 +30,7 @@ impl System<'_> {
             self.issued += 1;
             self.issued_bytes += u64::from(asked.length);
         }
+        self.count_outstanding();
         self.open_requests += 1;
         if asked.kind == RequestKind::Write {
             self.flushes.write(worker);
@@ -109,6 +110,7 @@ impl System<'_> {
                 return self.fill(request);
             }
         };
+        self.count_outstanding();
         self.open_requests -= 1;
         if asked.kind == RequestKind::Write {
             self.flushes.written(worker);
@@ -120,13 +122,14 @@ impl System<'_> {
             let kind = direction(asked.kind) as usize;
             self.outcome.latency[kind].record(took_ns);
             self.outcome.bytes[kind] += u64::from(asked.length);
-            self.outcome.outstanding_ns += u128::from(took_ns);
             let interval = ((self.now_ns - self.workload.warmup.0) / self.workload.interval.0.max(1)) as usize;
             if self.outcome.intervals.len() <= interval {
                 self.outcome.intervals.resize(interval + 1, (0, 0));
             }
             let (requests, bytes) = &mut self.outcome.intervals[interval];
             (*requests, *bytes) = (*requests + 1, *bytes + u64::from(asked.length));
+        } else {
+            self.marks.completion = self.mark();
         }
         match self.may_go_ns(worker) {
             at_ns if at_ns > self.now_ns => self.at(at_ns, Event::Issue { worker }),

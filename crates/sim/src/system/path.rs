@@ -210,9 +210,7 @@ impl System<'_> {
         let block = offset / BLOCK_BYTES;
         let count = (offset + bytes).div_ceil(BLOCK_BYTES) - block;
         let device = &mut self.outcome.device[direction as usize];
-        if self.marks.begun {
-            *device = (device.0 + 1, device.1 + count * BLOCK_BYTES);
-        }
+        *device = (device.0 + 1, device.1 + count * BLOCK_BYTES);
         self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count, told_ns });
         self.hear(disk);
     }
