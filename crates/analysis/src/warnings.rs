@@ -1,8 +1,8 @@
 //! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows, so
-//! does one whose figures contradict [Little's law](crate::littles_law) or whose beginning is a [warm-up](crate::course), and
-//! one that is known to be of memory by its workload does not: the findings say so of each figure.
+//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::course) or whose
+//! rate is that of [few requests](crate::resolution), and one that is known to be of memory by its workload does not: the findings say so of each figure.
 
-use crate::{Observed, course, littles_law, words};
+use crate::{Observed, course, littles_law, resolution, words};
 use halfpower_model::Sample;
 use halfpower_model::sample::Warning;
 
@@ -38,7 +38,7 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
 pub fn doubts(sample: &Sample) -> Vec<Warning> {
     let unsaid = sample.generator_bound && sample.warnings.iter().all(|warning| warning.code != GENERATOR_BOUND);
     let bound = unsaid.then(generator_bound);
-    [bound, littles_law::doubt(sample), course::doubt(sample)].into_iter().flatten().collect()
+    [bound, littles_law::doubt(sample), course::doubt(sample), resolution::doubt(sample)].into_iter().flatten().collect()
 }
 
 fn generator_bound() -> Warning {

@@ -29,7 +29,6 @@ mod writer_collapse;
 use crate::cells::Cell;
 use crate::models::Models;
 use crate::series::{Series, group};
-use crate::statistics::mean_estimate;
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 
@@ -114,9 +113,9 @@ pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate
     let ordered = cells.first()?.workload.pattern.is_ordered();
     let cell = highest(cells, if ordered { Cell::mean_bytes_per_s } else { Cell::mean_requests_per_s })?;
     let mean = if ordered {
-        mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())
+        cell.rate(Quantity::BytesPerSecond)
     } else {
-        mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())
+        cell.rate(Quantity::RequestsPerSecond)
     };
     Some((cell, mean?))
 }
