@@ -106,7 +106,10 @@ mod tests {
     fn what_one_request_may_hide_is_not_equivalent() {
         let (standing_of_few, ratio) = standing(&run(4), &run(4));
         assert_eq!((standing_of_few, ratio.value), (Standing::Undecided, 1.0));
-        assert!((ratio.low.unwrap() - 0.6).abs() < 1e-12 && (ratio.high.unwrap() - 5.0 / 3.0).abs() < 1e-12, "{ratio:?}");
+        assert!(
+            (ratio.low.unwrap() - 0.6).abs() < 1e-12 && (ratio.high.unwrap() - 5.0 / 3.0).abs() < 1e-12,
+            "{ratio:?}"
+        );
         assert_eq!(standing(&run(1), &run(1)).1.high, None, "nothing bounds the one");
         assert_eq!(standing(&run(500), &run(500)).0, Standing::Equivalent);
         assert_eq!(standing(&run(4), &run(40)).0, Standing::Better, "more than a request can be");

@@ -17,7 +17,10 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
     let mut histogram = Histogram::default();
     for observed in &cell.repetitions {
         let histograms = &observed.sample.latency_histogram;
-        [&histograms.read, &histograms.write].into_iter().flatten().for_each(|part| histogram.merge(part));
+        [&histograms.read, &histograms.write, &histograms.any]
+            .into_iter()
+            .flatten()
+            .for_each(|part| histogram.merge(part));
     }
     let cpu_ms_per_mb: Vec<f64> =
         cell.cpu_s_per(|sample| sample.total.bytes).into_iter().map(|cost_s| cost_s * 1e9).collect();

@@ -38,7 +38,10 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
 pub fn doubts(sample: &Sample) -> Vec<Warning> {
     let unsaid = sample.generator_bound && sample.warnings.iter().all(|warning| warning.code != GENERATOR_BOUND);
     let bound = unsaid.then(generator_bound);
-    [bound, littles_law::doubt(sample), course::doubt(sample), resolution::doubt(sample)].into_iter().flatten().collect()
+    [bound, littles_law::doubt(sample), course::doubt(sample), resolution::doubt(sample)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn generator_bound() -> Warning {

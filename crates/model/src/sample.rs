@@ -251,6 +251,9 @@ pub struct Histograms {
     /// Response times of an open loop, of all operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Histogram>,
+    /// Of requests of whatever kind, where the source of an imported sample does not tell the kinds apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub any: Option<Histogram>,
 }
 
 /// One stretch of a sample.
@@ -518,7 +521,7 @@ impl Histograms {
     /// All operations in one.
     pub fn total(&self) -> Histogram {
         let mut total = Histogram::default();
-        [&self.read, &self.write, &self.trim, &self.flush]
+        [&self.read, &self.write, &self.trim, &self.flush, &self.any]
             .into_iter()
             .flatten()
             .for_each(|histogram| total.merge(histogram));

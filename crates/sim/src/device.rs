@@ -3,6 +3,7 @@
 use crate::buffer::Buffer;
 use crate::cloud::Cloud;
 use crate::disk::Disk;
+use crate::flash::Flash;
 use crate::machine;
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ pub enum Device {
     Disk(Box<Disk>),
     /// A drive of which only the buffer is asked.
     Buffer(Buffer),
+    /// A flash drive.
+    Flash(Box<Flash>),
     /// A volume of a cloud provider.
     Cloud(Box<Cloud>),
 }
@@ -60,6 +63,7 @@ macro_rules! each_kind {
         match $device {
             Device::Disk($kind) => $does,
             Device::Buffer($kind) => $does,
+            Device::Flash($kind) => $does,
             Device::Cloud($kind) => $does,
         }
     };
@@ -71,6 +75,7 @@ impl Device {
         match model {
             machine::Device::Disk(drive) => Device::Disk(Box::new(Disk::new(drive.clone()))),
             machine::Device::Buffer(drive) => Device::Buffer(Buffer::new(*drive)),
+            machine::Device::Flash(drive) => Device::Flash(Box::new(Flash::new(drive.clone()))),
             machine::Device::Cloud(volume) => Device::Cloud(Box::new(Cloud::new(Arc::clone(volume), seed))),
         }
     }
@@ -98,6 +103,13 @@ impl Device {
     /// Whether all that was written is on its medium.
     pub fn is_flushed(&self) -> bool {
         each_kind!(self, device => device.is_flushed())
+    }
+
+    /// The measured part begins.
+    pub fn begin(&mut self, now_ns: u64) {
+        if let Device::Disk(disk) = self {
+            disk.begin(now_ns);
+        }
     }
 
     /// How long it has been at work until now, in nanoseconds.

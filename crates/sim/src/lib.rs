@@ -7,6 +7,7 @@ pub mod controller;
 pub mod device;
 pub mod disk;
 pub mod file;
+pub mod flash;
 pub mod machine;
 pub mod shipped;
 pub mod station;

@@ -9,6 +9,7 @@ use crate::controller::{Controller, Forwarding, Queue};
 use crate::device::Direction;
 use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
+use crate::flash::FlashDrive;
 use crate::volume::Volume;
 use halfpower_model::Bytes;
 use std::sync::Arc;
@@ -257,6 +258,8 @@ pub enum Device {
     Disk(Arc<Drive>),
     /// A drive of which only the buffer is asked.
     Buffer(BufferedDrive),
+    /// A flash drive.
+    Flash(Arc<FlashDrive>),
     /// A volume of a cloud provider.
     Cloud(Arc<CloudVolume>),
 }
@@ -278,6 +281,7 @@ impl Device {
         match self {
             Device::Disk(drive) => Bytes(drive.mechanics.geometry.blocks() * BLOCK_BYTES),
             Device::Buffer(drive) => drive.size,
+            Device::Flash(drive) => drive.size,
             Device::Cloud(volume) => volume.size,
         }
     }
@@ -303,8 +307,11 @@ impl Machine {
     pub fn without_write_caches(&self) -> Machine {
         let mut machine = self.clone();
         for disk in &mut machine.disks {
-            if let Device::Disk(drive) = &mut disk.device {
-                Arc::make_mut(drive).write_cache = None;
+            match &mut disk.device {
+                Device::Disk(drive) => Arc::make_mut(drive).write_cache = None,
+                // What outlasts a loss of power is as good as written.
+                Device::Flash(drive) if !drive.is_protected => Arc::make_mut(drive).buffer = None,
+                Device::Flash(_) | Device::Buffer(_) | Device::Cloud(_) => {}
             }
         }
         machine

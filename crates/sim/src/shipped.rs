@@ -5,9 +5,11 @@ use crate::testbed::Simulated;
 use halfpower_model::Settings;
 
 /// Name and text of each.
-const MACHINES: [(&str, &str); 4] = [
+const MACHINES: &[(&str, &str)] = &[
     ("cloud-gp3", include_str!("../../../machines/cloud-gp3.toml")),
     ("nt4-pentium-pro", include_str!("../../../machines/nt4-pentium-pro.toml")),
+    ("nvme-gen4", include_str!("../../../machines/nvme-gen4.toml")),
+    ("sata-ssd", include_str!("../../../machines/sata-ssd.toml")),
     ("win2k-pentium2", include_str!("../../../machines/win2k-pentium2.toml")),
     ("win2k-pentium3", include_str!("../../../machines/win2k-pentium3.toml")),
 ];
@@ -39,6 +41,8 @@ mod host;
 
 #[cfg(test)]
 mod drives;
+#[cfg(test)]
+mod flash;
 #[cfg(test)]
 mod paths;
 

@@ -190,7 +190,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
     let mean_s = all.mean().unwrap_or(0.0) / 1e9;
     let interval_s = workload.interval.seconds();
     let interval = |(index, (requests, bytes)): (usize, &(u64, u64))| Interval {
-        at_s: index as f64 * interval_s,
+        at_s: ((index + 1) as f64 * interval_s).min(elapsed_s),
         requests: *requests,
         bytes: *bytes,
         latency_p50_ns: None,

@@ -7,6 +7,8 @@ use crate::cloud::limit::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::device::Direction;
+use crate::flash::FlashDrive;
+use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
@@ -57,11 +59,25 @@ fn disks(machine: &Machine) -> Stop {
                 let cache = if drive.write_cache.is_some() { "write cache on" } else { "write cache off" };
                 format!("disk of {size}, {turns:.0} turns a minute, {cache}")
             }
+            Device::Flash(drive) => flash(drive),
             Device::Buffer(_) => format!("disk of {size} that answers from its buffer"),
             Device::Cloud(volume) => cloud(volume),
         }
     });
     Stop { names, does, makes: None }
+}
+
+fn flash(drive: &FlashDrive) -> String {
+    let FlashDrive { size, spare, array, .. } = drive;
+    let state = match drive.state {
+        State::Fresh => "nothing written",
+        State::Filled => "written once in its order",
+        State::Steady => "overwritten at random",
+    };
+    let spare = significant(spare.0 as f64 / size.0 as f64 * 100.0);
+    let (page, read, program) = (array.page, Nanoseconds(array.read_ns), Nanoseconds(array.program_ns));
+    let units = format!("{} units of {page} pages (read {read}, program {program})", array.units);
+    format!("flash of {size} and {spare} % spare, {units} on {} channels, {state}", array.channels)
 }
 
 fn cloud(volume: &CloudVolume) -> String {

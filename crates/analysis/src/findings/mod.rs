@@ -112,11 +112,7 @@ pub(crate) fn all(
 pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate)> {
     let ordered = cells.first()?.workload.pattern.is_ordered();
     let cell = highest(cells, if ordered { Cell::mean_bytes_per_s } else { Cell::mean_requests_per_s })?;
-    let mean = if ordered {
-        cell.rate(Quantity::BytesPerSecond)
-    } else {
-        cell.rate(Quantity::RequestsPerSecond)
-    };
+    let mean = if ordered { cell.rate(Quantity::BytesPerSecond) } else { cell.rate(Quantity::RequestsPerSecond) };
     Some((cell, mean?))
 }
 

@@ -90,6 +90,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
             trim: kept_trim.then_some(trim_histogram),
             flush: kept_flush.then_some(flush_histogram),
             response: is_open.then(|| raw.response.histogram()),
+            any: None,
         },
         intervals: raw.intervals.clone(),
         depth_mean,

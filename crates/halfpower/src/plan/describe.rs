@@ -23,6 +23,9 @@ impl Plan {
         );
         text.push_str(&match (self.bytes_written_at_most().0, self.test_file_bytes) {
             (0, _) => " It writes nothing.".to_owned(),
+            (_, None) if self.is_simulated() => {
+                format!(" What it writes, at most {}, is simulated.", self.bytes_written_at_most())
+            }
             (_, None) => format!(" It writes at most {}.", self.bytes_written_at_most()),
             (_, Some(size)) => {
                 let most = self.bytes_written_at_most();
@@ -91,10 +94,11 @@ impl Plan {
     }
 
     fn duration_in_words(&self) -> String {
+        let time = if self.is_simulated() { " of virtual time" } else { "" };
         match (self.expected_duration(), self.longest_duration()) {
-            (Some(expected), Some(longest)) if expected == longest => format!("about {}", spoken(expected)),
+            (Some(expected), Some(longest)) if expected == longest => format!("about {}{time}", spoken(expected)),
             (Some(expected), Some(longest)) => {
-                format!("about {}, up to {}, longer on a slow disk", spoken(expected), spoken(longest))
+                format!("about {}{time}, up to {}, longer on a slow disk", spoken(expected), spoken(longest))
             }
             _ => "for as long as it takes, since nothing limits the time of a trial".to_owned(),
         }

@@ -15,11 +15,13 @@ mod tests;
 
 pub(crate) use make::{Overrides, PlanError};
 
+use crate::ground::is_simulated;
 use crate::study::{Order, Repetitions};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// The name of the stored form.
 pub(crate) const SCHEMA: &str = "halfpower.plan/1";
@@ -156,14 +158,22 @@ impl Plan {
         budget::bound_flushes(self, bytes_per_s)
     }
 
-    /// What one trial of a cell takes; none where nothing limits its time. An estimate.
-    pub(crate) fn trial_duration(workload: &Workload) -> Option<Nanoseconds> {
+    /// Whether its target is a simulated machine, whose time is virtual and whose writes are nobody's.
+    pub(crate) fn is_simulated(&self) -> bool {
+        is_simulated(Path::new(&self.target))
+    }
+
+    /// What one trial of a cell takes, of a simulated machine in its time; none where nothing limits it. An estimate.
+    pub(crate) fn trial_duration(&self, workload: &Workload) -> Option<Nanoseconds> {
+        let overhead = if self.is_simulated() { 0 } else { Plan::overhead_ns(workload) };
+        Some(Nanoseconds(workload.limits.duration?.0.saturating_add(workload.warmup.0).saturating_add(overhead)))
+    }
+
+    /// What a trial takes on a host beside its requests.
+    fn overhead_ns(workload: &Workload) -> u64 {
         let buffered = !workload.buffering.is_direct();
         let soaked = workload.cpu_accounting == CpuAccounting::Soaker;
-        let overhead = TRIAL_OVERHEAD.0
-            + if buffered { BUFFERED_OVERHEAD.0 } else { 0 }
-            + if soaked { SOAKER_OVERHEAD.0 } else { 0 };
-        Some(Nanoseconds(workload.limits.duration?.0.saturating_add(workload.warmup.0).saturating_add(overhead)))
+        TRIAL_OVERHEAD.0 + if buffered { BUFFERED_OVERHEAD.0 } else { 0 } + if soaked { SOAKER_OVERHEAD.0 } else { 0 }
     }
 
     /// What the run takes when every cell needs the repetitions it is sure to get; none where nothing limits the time
@@ -179,8 +189,10 @@ impl Plan {
     pub(crate) fn longest_duration(&self) -> Option<Nanoseconds> {
         let least = self.duration_of(self.repetitions.min)?;
         let most = self.duration_of(self.repetitions.max)?;
-        let last = self.cells.iter().filter_map(|cell| Plan::trial_duration(&cell.workload)).max()?;
-        let limit = self.time_limit.map_or(u64::MAX, |limit| limit.0.saturating_add(last.0));
+        let last = self.cells.iter().filter_map(|cell| self.trial_duration(&cell.workload)).max()?;
+        // The limit is of the time that passes for who waits.
+        let limit =
+            self.time_limit.filter(|_| !self.is_simulated()).map_or(u64::MAX, |limit| limit.0.saturating_add(last.0));
         Some(Nanoseconds(most.0.min(limit).max(least.0)))
     }
 
@@ -189,7 +201,7 @@ impl Plan {
         let block = self
             .cells
             .iter()
-            .try_fold(0_u64, |sum, cell| Some(sum.saturating_add(Plan::trial_duration(&cell.workload)?.0)))?;
+            .try_fold(0_u64, |sum, cell| Some(sum.saturating_add(self.trial_duration(&cell.workload)?.0)))?;
         Some(Nanoseconds(block.saturating_mul(u64::from(repetitions)).saturating_add(fill.0)))
     }
 

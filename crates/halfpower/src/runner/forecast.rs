@@ -19,7 +19,7 @@ pub(super) struct Forecast {
 
 impl Forecast {
     pub(super) fn new(plan: &Plan) -> Self {
-        let estimate = |cell: &crate::plan::Cell| Plan::trial_duration(&cell.workload).unwrap_or(UNKNOWN);
+        let estimate = |cell: &crate::plan::Cell| plan.trial_duration(&cell.workload).unwrap_or(UNKNOWN);
         Forecast {
             least: plan.repetitions.min,
             most: plan.repetitions.max,

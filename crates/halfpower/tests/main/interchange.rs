@@ -157,15 +157,23 @@ fn several_files_are_a_run_each_and_one_bad_one_keeps_all_out() {
 }
 
 #[test]
-fn what_goes_one_way_says_what_comes_back() {
+fn forms_are_known_by_what_is_in_them_or_else_by_their_names() {
     let lab = Lab::new();
     lab.write("a.csv", TRACE.as_bytes());
     lab.json(["import", "--json", "a.csv"]);
-    lab.write("o.parquet", b"PAR1\x00\x15\x04");
-    assert_eq!(lab.run(["export", "1", "--format", "openmetrics", "--output", "o.metrics"]).status, Some(0));
-    for name in ["o.metrics", "o.parquet"] {
-        lab.refuses(["import", name], 1, "export the run with --format jsonl or csv");
-    }
+    assert_eq!(lab.run(["export", "1", "--format", "openmetrics", "--output", "any.name"]).status, Some(0));
+    let again = lab.json(["import", "--json", "any.name"]);
+    assert_eq!((&again["samples"], &again["format"]), (&Value::from(3), &Value::from("openmetrics")));
+    let table = lab.run(["export", "2", "--format", "csv"]).stdout;
+    assert!(table.contains("66.97,548618.24") && table.contains("0.016,0.234"), "{table}");
+    // Another program's are refused at their line, and a damaged one at what is wrong.
+    lab.write("node.prom", b"node_load1{cpu=\"0\"} 0.5\n# EOF\n");
+    lab.refuses(["import", "node.prom"], 1, "node.prom:1: `node_load1` is no figure of Halfpower's");
+    lab.write("a.hlog", b"0.1,1.0,2.0,HISTE\n");
+    lab.refuses(["import", "a.hlog"], 1, "a.hlog:1: the histogram is no text in base 64, or was cut");
+    lab.write("any.other", b"PAR1\x00\x15\x04");
+    let said = if cfg!(feature = "parquet") { "get the whole file again" } else { "--features parquet" };
+    lab.refuses(["import", "any.other"], 1, said);
 }
 
 /// A folder of the studies' own figures; none where it does not lie beside the project.

@@ -1,6 +1,7 @@
 //! Simulated machines as targets: the road of a host, with the same record at its end.
 
-use crate::support::{Lab, assert_refusal};
+use crate::support::{Lab, assert_refusal, wait_for};
+use rustix::process::Signal;
 
 const ATLAS: &str = "sim:win2k-pentium3:atlas-1";
 
@@ -106,4 +107,72 @@ fn commands_straight_to_a_disk_and_a_rate_are_simulated() {
     assert!((median_ns / 510e3 - 1.0).abs() < 0.1, "{median_ns}");
     let rate = sample["total"]["requests_per_s"].as_f64().unwrap();
     assert!((rate / 10.0 - 1.0).abs() < 0.05, "{rate}");
+}
+
+const CREDITS: &str = r#"
+name = "credits"
+[trial]
+repetitions = 2
+duration = "16s"
+[[sweep]]
+name = "reads"
+pattern = "random"
+request_size = "16KiB"
+buffering = "direct"
+depth = 32
+"#;
+
+/// A volume that bursts from a little of its credits, which last 8 s, and one that has none and needs none.
+#[test]
+fn credits_that_run_out_are_found_and_a_limit_that_stays_is_none() {
+    let lab = Lab::new();
+    lab.write("credits.toml", CREDITS.as_bytes());
+    let changes = |target: &str| {
+        let document = lab.json(["study", "run", "credits.toml", "--target", target, "--no-report", "--json"]);
+        let findings = document["analysis"]["findings"].as_array().unwrap().clone();
+        let brief = |finding: &serde_json::Value| finding["brief"].as_str().unwrap().to_owned();
+        findings.iter().filter(|finding| finding["code"] == "drift").map(brief).collect::<Vec<_>>()
+    };
+    let burst = changes("sim:cloud-gp3:burst,gp2.limits.full=0.004");
+    assert!(burst.len() == 1 && burst[0].ends_with(" MB/s for 8 s, then 4.92 MB/s"), "{burst:?}");
+    assert!(burst[0].starts_with("burst credit: 49."), "{burst:?}");
+    assert_eq!(changes("sim:cloud-gp3:baseline"), [""; 0]);
+    let instance = changes("sim:cloud-gp3:small-instance,m6i-large.full=0.0015");
+    assert!(instance.len() == 1 && instance[0].ends_with(" for 8 s, then 59 MB/s"), "{instance:?}");
+}
+
+#[test]
+fn a_plan_of_a_machine_tells_virtual_time_and_simulated_writes() {
+    let lab = Lab::new();
+    let told = |target: &str| lab.run(["plan", "survey-quick", "--target", target]).stdout;
+    let (simulated, real) = (told("sim:cloud-gp3:baseline"), told("."));
+    assert!(
+        simulated.contains(" of virtual time, up to ") && simulated.contains("What it writes, at most "),
+        "{simulated}"
+    );
+    assert!(!real.contains("virtual") && !real.contains("simulated"), "{real}");
+}
+
+/// Interrupted at a moment of chance and resumed, a study gives the samples that it gives in one go.
+#[test]
+fn a_study_of_a_machine_that_was_interrupted_is_resumed_to_the_same_samples() {
+    let study = CREDITS
+        .replace("repetitions = 2", "repetitions = 5")
+        .replace("depth = 32", "depth = [1, 8, 32]")
+        .replace("16s", "10s");
+    let run = ["study", "run", "credits.toml", "--target", "sim:cloud-gp3:burst,gp2.limits.full=0.004", "--no-report"];
+    let whole = Lab::new();
+    whole.write("credits.toml", study.as_bytes());
+    assert_eq!(whole.run(run).status, Some(0));
+    let lab = Lab::new();
+    lab.write("credits.toml", study.as_bytes());
+    let mut running = lab.start(run);
+    wait_for("samples", || running.has_ended() || lab.samples(1).len() >= 4);
+    running.signal(Signal::INT);
+    running.wait();
+    let kept = lab.samples(1).len();
+    assert!((4..15).contains(&kept), "{kept} of 15 samples before it was interrupted");
+    let resumed = lab.run(["study", "resume", "1", "--report", "r.html"]);
+    assert_eq!(resumed.status, Some(0), "{}", resumed.stderr);
+    assert_eq!(lab.samples(1), whole.samples(1));
 }

@@ -6,8 +6,6 @@
 //! without bursts has no credits and never lends: what was not used is lost, and no second sees more than its rate.
 //! Providers describe their credits in these words: see `machines/cloud-gp3.toml`.
 
-use crate::station::Station;
-
 /// A limit of requests or of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
@@ -35,15 +33,13 @@ pub(super) struct Meter {
     credits: f64,
     /// When they were counted, which is when the next may pass, in nanoseconds.
     free_ns: f64,
-    /// The time that it let something pass, or had nothing left for what waits.
-    passing: Station,
 }
 
 impl Meter {
     /// With the credits that there are at first.
     pub(super) fn new(limit: Limit) -> Meter {
         let credits = limit.burst.map_or(0.0, |burst| burst.at_first);
-        Meter { limit, credits, free_ns: 0.0, passing: Station::new(1) }
+        Meter { limit, credits, free_ns: 0.0 }
     }
 
     /// When the next may pass, in nanoseconds.
@@ -51,8 +47,8 @@ impl Meter {
         self.free_ns
     }
 
-    /// Lets so much pass at a moment that is not before [`free_ns`](Meter::free_ns); it is now `now_ns`.
-    pub(super) fn pass(&mut self, now_ns: u64, at_ns: f64, amount: f64) {
+    /// Lets so much pass at a moment that is not before [`free_ns`](Meter::free_ns).
+    pub(super) fn pass(&mut self, at_ns: f64, amount: f64) {
         if amount <= 0.0 {
             return;
         }
@@ -62,13 +58,6 @@ impl Meter {
         let took_s = (amount / fastest_per_s).max((amount - there) / per_s);
         self.credits = (there + took_s * per_s - amount).max(0.0);
         self.free_ns = at_ns + took_s * 1e9;
-        let from_ns = at_ns as u64;
-        self.passing.serve(now_ns, from_ns, self.free_ns as u64 - from_ns);
-    }
-
-    /// How long it has been at work until now, in nanoseconds.
-    pub(super) fn busy_ns(&self, now_ns: u64) -> u64 {
-        self.passing.busy_ns(now_ns)
     }
 }
 
@@ -83,7 +72,7 @@ mod tests {
         (0..count)
             .map(|_| {
                 let at_ns = meter.free_ns();
-                meter.pass(0, at_ns, amount);
+                meter.pass(at_ns, amount);
                 at_ns / 1e9
             })
             .collect()
@@ -98,10 +87,10 @@ mod tests {
         let even = course(Limit { per_s: 4.0, burst: None }, 1.0, 5);
         assert_eq!(even, [0.0, 0.25, 0.5, 0.75, 1.0]);
         let mut meter = Meter::new(Limit { per_s: 4.0, burst: None });
-        meter.pass(0, 60e9, 1.0);
+        meter.pass(60e9, 1.0);
         assert_eq!(meter.free_ns(), 60.25e9, "a minute of nothing is no credit");
-        meter.pass(0, 60.25e9, 6.0);
-        assert_eq!((meter.free_ns(), meter.busy_ns(70_000_000_000)), (61.75e9, 1_750_000_000));
+        meter.pass(60.25e9, 6.0);
+        assert_eq!(meter.free_ns(), 61.75e9);
     }
 
     /// The provider's table: how long a volume with so many requests a second bursts at 3000 from 5.4 million credits on. Its
@@ -123,14 +112,14 @@ mod tests {
         let mut meter = Meter::new(bursting(300.0, 600.0));
         let used = 1000;
         for _ in 0..used {
-            meter.pass(0, meter.free_ns(), 1.0);
+            meter.pass(meter.free_ns(), 1.0);
         }
         assert!(meter.credits < 1.0, "{}", meter.credits);
         let empty_ns = meter.free_ns();
         let mut later = meter.clone();
-        later.pass(0, empty_ns + 1e9, 1.0);
+        later.pass(empty_ns + 1e9, 1.0);
         assert!((later.credits - 299.0).abs() < 1.5, "{}", later.credits);
-        meter.pass(0, empty_ns + 3600e9, 1.0);
+        meter.pass(empty_ns + 3600e9, 1.0);
         assert!((meter.credits - 599.1).abs() < 1e-6, "{}", meter.credits);
     }
 
@@ -145,7 +134,7 @@ mod tests {
             for gap_ms in gaps {
                 from_ns += f64::from(gap_ms) * 1e6;
                 let at_ns = meter.free_ns().max(from_ns);
-                meter.pass(0, at_ns, 1.0);
+                meter.pass(at_ns, 1.0);
                 passed.push(at_ns / 1e9);
             }
             for (first, from_s) in passed.iter().enumerate() {

@@ -66,6 +66,8 @@ pub struct Cloud {
     /// Of requests and of bytes.
     meters: Vec<[Meter; 2]>,
     servers: Station,
+    /// The time that a limit let something pass, or had nothing left for what waits.
+    held: Station,
     last: Option<Last>,
     random: Random,
     served: VecDeque<Served>,
@@ -77,6 +79,7 @@ impl Cloud {
         Cloud {
             meters: volume.limits.iter().map(|limits| [limits.requests, limits.bytes].map(Meter::new)).collect(),
             servers: Station::new(volume.parallel),
+            held: Station::new(1),
             last: None,
             random: Random::new(seed),
             served: VecDeque::new(),
@@ -101,16 +104,24 @@ impl Cloud {
                 }
             }
         }
+        // Up to here it was at work for those before.
+        let from_ns = self.free_ns().max(passes_ns) as u64;
         for meters in &mut self.meters {
             for (meter, amount) in meters.iter_mut().zip(amounts) {
-                meter.pass(now_ns, passes_ns, amount);
+                meter.pass(passes_ns, amount);
             }
         }
+        self.held.serve(now_ns, from_ns, self.free_ns() as u64 - from_ns);
         self.last = Some(Last { direction, end: block + count, room: room + requests * unit - bytes, passes_ns });
         let took_ns = self.latency_ns(direction);
         // The first whole nanosecond that is not before it may pass.
         let ready_ns = self.servers.serve(now_ns, passes_ns.ceil() as u64, took_ns);
         self.served.push_back(Served { tag, begins_ns: ready_ns, ready_ns, from_buffer: false });
+    }
+
+    /// When the last of the limits lets the next pass.
+    fn free_ns(&self) -> f64 {
+        self.meters.iter().flatten().map(Meter::free_ns).fold(0.0, f64::max)
     }
 
     /// The mean of two draws: a triangle around the average.
@@ -139,11 +150,10 @@ impl Cloud {
         true
     }
 
-    /// How long whatever is most at work has been so until now, in nanoseconds: a limit, or the servers together.
+    /// How long it has been at work until now, in nanoseconds: its limits, or its servers together if those were longer.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let servers_ns = self.servers.busy_ns(now_ns) / u64::from(self.volume.parallel.max(1));
-        let limits = self.meters.iter().flatten().map(|meter| meter.busy_ns(now_ns));
-        limits.fold(servers_ns, u64::max)
+        servers_ns.max(self.held.busy_ns(now_ns))
     }
 }
 

@@ -58,6 +58,8 @@ struct Segment {
     end: u64,
     /// Those before it were given to the host.
     given: u64,
+    /// The time of those before it counts, or never will.
+    counted: u64,
 }
 
 /// A segment that the medium passes on into.
@@ -75,6 +77,12 @@ struct Filling {
     from_ns: u64,
     /// Up to before which block it goes.
     limit: u64,
+    /// The time of those before it counts, or never will,
+    counted: u64,
+    /// which is up to this stream position.
+    counted_turns: f64,
+    /// Until when turning towards its first block counts: as far as somebody waits for it.
+    turned_until_ns: u64,
 }
 
 /// The buffer for reads, with what is in it.
@@ -85,13 +93,15 @@ pub struct ReadCache {
     idle: Vec<Segment>,
     size: ReadBuffer,
     turn_ns: f64,
+    /// How long the medium read ahead for what was given.
+    useful_ns: u64,
 }
 
 impl ReadCache {
     /// An empty one of a drive that takes so long for a turn.
     pub fn new(size: ReadBuffer, turn_ns: f64) -> ReadCache {
         let size = ReadBuffer { read_ahead_blocks: size.read_ahead_blocks.min(size.segment_blocks), ..size };
-        ReadCache { filling: None, idle: Vec::with_capacity(size.segments), size, turn_ns }
+        ReadCache { filling: None, idle: Vec::with_capacity(size.segments), size, turn_ns, useful_ns: 0 }
     }
 
     /// What there is of these blocks. What is found counts as given.
@@ -106,6 +116,11 @@ impl ReadCache {
         let mut used = self.idle.remove(index);
         let (end, again) = ((block + count).min(used.end), block < used.given);
         used.given = used.given.max(end);
+        if end > used.counted {
+            let turns = geometry.turns_after(end - 1) - geometry.turns_after(used.counted.max(1) - 1);
+            self.useful_ns += (turns * self.turn_ns) as u64;
+            used.counted = end;
+        }
         self.idle.push(used);
         match end - block {
             blocks if blocks < count => Found::Front { blocks },
@@ -135,13 +150,14 @@ impl ReadCache {
             filling.limit = further;
         }
         if end <= filling.limit {
-            filling.given = filling.given.max(end);
-            return Found::All { ready_ns: filling.passes_ns(geometry, turn_ns, end).max(now_ns), again };
+            let (ready_ns, useful_ns) = filling.give(geometry, turn_ns, now_ns, end);
+            self.useful_ns += useful_ns;
+            return Found::All { ready_ns: ready_ns.max(now_ns), again };
         }
         if passed <= block {
             return Found::Nothing;
         }
-        filling.given = filling.given.max(passed);
+        self.useful_ns += filling.give(geometry, turn_ns, now_ns, passed).1;
         Found::Front { blocks: passed - block }
     }
 
@@ -152,8 +168,9 @@ impl ReadCache {
 
     /// The arm is wanted and the head is at [`head`](ReadCache::head): what the read-ahead has got so far is what there is.
     pub fn stop(&mut self, head: u64) {
-        let Some(Filling { first, given, .. }) = self.filling.take() else { return };
-        self.add(Segment { first: first.max(head.saturating_sub(self.size.segment_blocks)), end: head, given });
+        let Some(Filling { first, given, counted, .. }) = self.filling.take() else { return };
+        let first = first.max(head.saturating_sub(self.size.segment_blocks));
+        self.add(Segment { first, end: head, given, counted: counted.max(first) });
     }
 
     fn add(&mut self, segment: Segment) {
@@ -179,9 +196,36 @@ impl ReadCache {
             // A zero-latency access ended with blocks from the middle: the last of them are still to come by again.
             let waiting_ns = wait(now_ns as f64 / self.turn_ns, from_turns) * self.turn_ns;
             let from_ns = now_ns + waiting_ns as u64;
-            self.filling = Some(Filling { first, given: end, from_block: end, from_turns, from_ns, limit });
+            self.filling = Some(Filling {
+                first,
+                given: end,
+                from_block: end,
+                from_turns,
+                from_ns,
+                limit,
+                counted: end,
+                counted_turns: from_turns,
+                turned_until_ns: now_ns,
+            });
         } else {
-            self.add(Segment { first, end, given: end });
+            self.add(Segment { first, end, given: end, counted: end });
+        }
+    }
+
+    /// How long the medium read ahead for what was given: the time of what nobody asked for is not in it, since the arm leaves
+    /// that at once when it is wanted. What is given late counts late.
+    pub fn useful_ns(&self) -> u64 {
+        self.useful_ns
+    }
+
+    /// What was read ahead until now never counts.
+    pub fn begin(&mut self, geometry: &Geometry, now_ns: u64) {
+        self.idle.iter_mut().for_each(|segment| segment.counted = segment.end);
+        let turn_ns = self.turn_ns;
+        let Some(filling) = &mut self.filling else { return };
+        let passed = filling.passed(geometry, turn_ns, now_ns);
+        if passed > filling.counted {
+            (filling.counted, filling.counted_turns) = (passed, geometry.turns_after(passed - 1));
         }
     }
 
@@ -205,12 +249,26 @@ impl Filling {
         geometry.blocks_before(turns).clamp(self.from_block, self.limit)
     }
 
-    /// When the block before `end` has passed under the head; 0 where it had before the read-ahead began.
-    fn passes_ns(&self, geometry: &Geometry, turn_ns: f64, end: u64) -> u64 {
-        if end <= self.from_block {
-            return 0;
+    /// Gives what lies before `end`: when that has passed under the head, 0 where it had before the read-ahead began; and how
+    /// long the medium takes for what of it does not count yet.
+    fn give(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64, end: u64) -> (u64, u64) {
+        self.given = self.given.max(end);
+        if end <= self.from_block && end <= self.counted {
+            return (0, 0);
         }
-        self.from_ns + ((geometry.turns_after(end - 1) - self.from_turns) * turn_ns + 0.5) as u64
+        let turns = geometry.turns_after(end - 1);
+        let (mut ready_ns, mut useful_ns) = (0, 0);
+        if end > self.from_block {
+            ready_ns = self.from_ns + ((turns - self.from_turns) * turn_ns + 0.5) as u64;
+            useful_ns = self.from_ns.saturating_sub(now_ns.max(self.turned_until_ns));
+            self.turned_until_ns = self.turned_until_ns.max(self.from_ns);
+        }
+        if end > self.counted {
+            // Rounded down: the arm is not at work for longer than there is time.
+            useful_ns += ((turns - self.counted_turns) * turn_ns) as u64;
+            (self.counted, self.counted_turns) = (end, turns);
+        }
+        (ready_ns, useful_ns)
     }
 }
 
@@ -304,6 +362,24 @@ mod tests {
         assert_eq!(wanted.find(&disk, 90 * MS, 10, 2, Arm::Wanted), all(90 * MS), "its last blocks");
         assert_eq!(wanted.find(&disk, 91 * MS, 12, 2, Arm::Wanted), Found::Nothing);
         assert_eq!(wanted.find(&disk, 91 * MS, 9, 6, Arm::Wanted), Found::Front { blocks: 3 });
+    }
+
+    #[test]
+    fn time_counts_for_what_is_given_and_once() {
+        let (mut cache, disk) = cache();
+        let useful_ms = |cache: &ReadCache| (cache.useful_ns() as f64 / MS as f64).round() as u64;
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
+        assert_eq!(useful_ms(&cache), 0, "what nobody asked for");
+        cache.find(&disk, 5 * MS, 4, 2, Arm::Free);
+        assert_eq!(useful_ms(&cache), 2, "blocks 4 and 5, one of which is to come");
+        cache.find(&disk, 9 * MS, 4, 2, Arm::Free);
+        assert_eq!(useful_ms(&cache), 2, "given again");
+        cache.begin(&disk, 8 * MS);
+        cache.find(&disk, 9 * MS, 6, 3, Arm::Free);
+        assert_eq!(useful_ms(&cache), 3, "blocks 6 and 7 passed before the measured part");
+        assert_eq!(stop(&mut cache, &disk, 14 * MS), Some(12));
+        cache.find(&disk, 20 * MS, 9, 3, Arm::Free);
+        assert_eq!(useful_ms(&cache), 8, "9, the shift of two sectors, 10 and 11, from what was kept");
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub struct Disk {
     /// Writes that wait for room in the write cache.
     parked: VecDeque<Command>,
     served: VecDeque<Served>,
-    /// How long the arm was at work.
+    /// How long the arm was at work, beside reading ahead.
     busy_ns: u64,
     /// Since when it is free, while it is.
     free_ns: u64,
@@ -168,7 +168,6 @@ impl Disk {
     fn read_on_until(&mut self, now_ns: u64, at_ns: u64) {
         let until_ns = self.busy.map_or(now_ns, |(_, until_ns)| until_ns);
         if at_ns > until_ns {
-            self.busy_ns += at_ns - until_ns;
             self.busy = Some((Work::ReadOn, at_ns));
         }
     }
@@ -355,9 +354,15 @@ impl Disk {
         self.dirty_blocks == 0 && self.parked.is_empty()
     }
 
-    /// How long the arm has been at work until now, in nanoseconds; reading ahead counts as far as somebody waited for it.
+    /// The measured part begins: what was read ahead until now counts no more.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.cache.begin(&self.drive.mechanics.geometry, now_ns);
+    }
+
+    /// How long the arm has been at work until now, in nanoseconds; reading ahead counts as far as it was for what was given.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
-        self.busy_ns - self.next_ns().map_or(0, |ends_ns| ends_ns.saturating_sub(now_ns))
+        let to_come_ns = self.next_ns().map_or(0, |ends_ns| ends_ns.saturating_sub(now_ns));
+        (self.busy_ns + self.cache.useful_ns()).saturating_sub(to_come_ns)
     }
 }
 

@@ -8,6 +8,7 @@ mod cloud;
 mod controller;
 mod drive;
 mod error;
+mod flash;
 mod host;
 mod settings;
 mod share;
@@ -20,6 +21,7 @@ use bus::BusKeys;
 use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
 use drive::DriveKeys;
+use flash::FlashKeys;
 use halfpower_model::Settings;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
@@ -53,6 +55,8 @@ pub struct MachineFile {
     /// What an instance of the provider may do, whatever its volumes may.
     #[serde(default)]
     instance: BTreeMap<String, LimitKeys>,
+    #[serde(default)]
+    flash: BTreeMap<String, FlashKeys>,
     #[serde(default)]
     share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,

@@ -3,6 +3,7 @@
 use super::{MachineError, MachineFile, Said};
 use crate::buffer::BufferedDrive;
 use crate::disk::Drive;
+use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Device, Made, Part};
 use crate::volume::{Reader, Volume};
 use halfpower_model::Bytes;
@@ -50,6 +51,12 @@ pub(super) struct VolumeKeys {
     /// True: the drives answer from their buffers, whatever is asked.
     #[serde(default)]
     pub(super) from_buffers: bool,
+    /// Of flash: how much of each drive is used; what is not is spare. None: all.
+    pub(super) capacity: Option<Said<Bytes>>,
+    /// Of flash: fresh, filled or steady: what was written before.
+    pub(super) state: Option<Said<State>>,
+    /// Of flash: false: nothing cools it.
+    pub(super) cooled: Option<bool>,
 }
 
 fn yes() -> bool {
@@ -117,6 +124,14 @@ impl VolumeKeys {
     fn device(&self, file: &MachineFile, machine: &str, name: &str) -> Result<Device, MachineError> {
         if let Some(keys) = file.cloud.get(&self.drive) {
             return Ok(Device::Cloud(Arc::new(keys.volume(file, machine, name, self)?)));
+        }
+        if let Some(keys) = file.flash.get(&self.drive) {
+            return Ok(Device::Flash(Arc::new(keys.volume(machine, name, self)?)));
+        }
+        if self.capacity.is_some() || self.state.is_some() || self.cooled.is_some() {
+            let (machine, part) = (machine.to_owned(), format!("volume {name}"));
+            let message = "capacity, state and cooled are of flash drives".to_owned();
+            return Err(MachineError::Figure { machine, part, message });
         }
         let keys = file.drive.get(&self.drive).ok_or_else(|| file.missing(machine, name, "drive", &self.drive))?;
         Ok(self.disk(keys.drive(machine, &self.drive)?))

@@ -78,6 +78,8 @@ fn credits_run_out_when_the_provider_says() {
     let rates: Vec<u64> = sample.intervals.iter().map(|interval| interval.requests).collect();
     let fast = rates.iter().take_while(|requests| **requests > 2900).count();
     assert_eq!(fast, 20, "{rates:?}");
+    let ends: Vec<f64> = sample.intervals.iter().map(|interval| interval.at_s).collect();
+    assert_eq!((ends[0], ends[39], sample.elapsed_s), (1.0, 40.0, 40.0), "an interval has its end");
     assert!(rates[22..].iter().all(|requests| *requests <= 301), "{rates:?}");
     assert!(rates[22..39].iter().all(|requests| *requests >= 299), "{rates:?}");
 }

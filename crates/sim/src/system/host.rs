@@ -129,7 +129,7 @@ impl System<'_> {
             let (requests, bytes) = &mut self.outcome.intervals[interval];
             (*requests, *bytes) = (*requests + 1, *bytes + u64::from(asked.length));
         } else {
-            self.marks.completion = self.mark();
+            self.may_begin();
         }
         match self.may_go_ns(worker) {
             at_ns if at_ns > self.now_ns => self.at(at_ns, Event::Issue { worker }),

@@ -24,7 +24,7 @@ mod path;
 mod safety_tests;
 mod share;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::bus::Tally;
 use crate::controller::Gate;

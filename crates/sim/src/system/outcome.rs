@@ -8,8 +8,8 @@ use super::System;
 use crate::bus::Tally;
 use crate::machine;
 use halfpower_model::Histogram;
-use halfpower_model::workload::FEW_REQUESTS;
 use halfpower_model::sample::{Part, PartKind};
+use halfpower_model::workload::FEW_REQUESTS;
 use std::collections::BTreeMap;
 
 /// What a run came to.
@@ -88,6 +88,13 @@ impl System<'_> {
         self.outstanding_until_ns = self.now_ns;
     }
 
+    /// A request of the program is done during the warm-up: the measured part may begin here. What disks read ahead before
+    /// counts no more; what they do from here to the window counts with it.
+    pub(super) fn may_begin(&mut self) {
+        self.devices.iter_mut().for_each(|device| device.begin(self.now_ns));
+        self.marks.completion = self.mark();
+    }
+
     /// The window begins.
     pub(super) fn begin(&mut self) {
         self.marks.begun = true;
@@ -135,7 +142,7 @@ impl System<'_> {
         let parts = std::iter::once(processors).chain(between).chain(disks).chain(server);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
-            let busy = *used as f64 / whole_ns / servers;
+            let busy = (*used as f64 / whole_ns / servers).min(1.0);
             Part { busy, ..part }
         };
         self.outcome.parts = parts.zip(&used).map(used_by).collect();

@@ -11,7 +11,7 @@ use halfpower_model::workload::Rate;
 use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Pattern, Personality};
 use std::sync::Arc;
 
-pub(super) fn bus(name: &str, bytes_per_s: f64) -> Part {
+pub(crate) fn bus(name: &str, bytes_per_s: f64) -> Part {
     Part::Bus(Bus {
         name: name.to_owned(),
         read_ns_per_byte: 1e9 / bytes_per_s,
@@ -24,7 +24,7 @@ pub(super) fn bus(name: &str, bytes_per_s: f64) -> Part {
     })
 }
 
-pub(super) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
+pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
     let drive = Arc::new(drive);
     let cost = Cost { fixed_us: 30.0, marginal_us_per_kib: 0.25 };
     Machine {
@@ -59,7 +59,7 @@ pub(super) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
     }
 }
 
-pub(super) fn workload(pattern: Pattern, request_size: u64, depth: u32, machine: &Machine) -> Workload {
+pub(crate) fn workload(pattern: Pattern, request_size: u64, depth: u32, machine: &Machine) -> Workload {
     Workload {
         pattern,
         request_size: Bytes(request_size),
@@ -75,7 +75,7 @@ pub(super) fn megabytes_per_s(outcome: &Outcome) -> f64 {
     (outcome.bytes[0] + outcome.bytes[1]) as f64 / outcome.elapsed_ns as f64 * 1e3
 }
 
-pub(super) fn requests(outcome: &Outcome) -> u64 {
+pub(crate) fn requests(outcome: &Outcome) -> u64 {
     outcome.latency.iter().map(Histogram::count).sum()
 }
 

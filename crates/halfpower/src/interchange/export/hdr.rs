@@ -7,6 +7,7 @@
 //! and 1951 for the stream, RFC 4648 for base 64.
 
 use super::Exported;
+use crate::interchange::import::hdr::{OWN, adler_32};
 use crate::store::StoredSample;
 use halfpower_model::Sample;
 use halfpower_model::histogram::{Histogram, bucket_middle};
@@ -21,10 +22,12 @@ const HALF_BITS: u32 = 7;
 /// The log.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
     let began = |sample: &Sample| sample.tells("started_at").then_some(sample.started_at);
-    let base = samples.iter().filter_map(|stored| began(&stored.sample)).min().unwrap_or_default();
+    // Where one does not tell it, all times are since the epoch, at which nothing of ours began.
+    let first = samples.iter().map(|stored| began(&stored.sample)).min().flatten().unwrap_or_default();
+    let base = jiff::Timestamp::from_millisecond(first.as_millisecond()).unwrap_or_default();
     let base_s = base.as_millisecond() as f64 / 1e3;
     let mut log = format!(
-        "#[Service times in nanoseconds by Halfpower; Interval_Max is in milliseconds]\n\
+        "{OWN}\n\
          #[Histogram log format version 1.3]\n#[BaseTime: {base_s:.3} (seconds since epoch)]\n\
          #[StartTime: {base_s:.3} (seconds since epoch), {}]\n\
          \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
@@ -52,10 +55,11 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
         let _ = writeln!(log, "#[sample {}: {}]", stored.id, sample.workload);
         let start_s = began(sample).map_or(0.0, |at| at.duration_since(base).as_secs_f64());
         for (kind, histogram) in full {
-            let max_ms = histogram.max().unwrap_or_default() as f64 / 1e6;
+            let max = histogram.max().unwrap_or_default();
+            let (max_ms, max_rest_ns) = (max / 1_000_000, max % 1_000_000);
             let payload = base_64(&compressed(&encoded(histogram)));
             let tag = format!("sample-{}-{kind}", stored.id);
-            let _ = writeln!(log, "Tag={tag},{start_s:.3},{:.3},{max_ms:.3},{payload}", sample.elapsed_s);
+            let _ = writeln!(log, "Tag={tag},{start_s:.6},{:.6},{max_ms}.{max_rest_ns:06},{payload}", sample.elapsed_s);
         }
     }
     exported.content = log.into_bytes();
@@ -119,12 +123,7 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
         stream.extend((!length).to_le_bytes());
         stream.extend(*block);
     }
-    let (mut low, mut high) = (1_u32, 0_u32);
-    for byte in bytes {
-        low = (low + u32::from(*byte)) % 65_521;
-        high = (high + low) % 65_521;
-    }
-    stream.extend((high << 16 | low).to_be_bytes());
+    stream.extend(adler_32(bytes).to_be_bytes());
     [&COMPRESSED_COOKIE.to_be_bytes()[..], &(stream.len() as u32).to_be_bytes(), &stream].concat()
 }
 

@@ -5,57 +5,11 @@
 //! escaped; times of day are those of the sample's end.
 
 use super::Exported;
+use crate::interchange::import::gauges::{GAUGES, Gauge, LATENCY, PREFIX};
 use crate::store::StoredSample;
 use halfpower_model::Sample;
 use halfpower_model::histogram::{Histogram, bucket_low};
 use std::fmt::Write as _;
-
-/// A gauge: name, unit (the end of the name), help, and where its figure is in the record and what it is times.
-type Gauge = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)], f64);
-
-/// The figures; where there are several, the first word is the label `percentile` or `operation`.
-const GAUGES: [Gauge; 8] = [
-    ("requests_per_second", "", "Requests completed a second.", &OPERATIONS_REQUESTS, 1.0),
-    ("bytes_per_second", "", "Bytes moved a second.", &OPERATIONS_BYTES, 1.0),
-    ("latency_mean_seconds", "seconds", "Mean service time of a request.", &[("all", "/total/latency_ns/mean")], 1e-9),
-    ("latency_percentile_seconds", "seconds", "Service time that so many percent do not exceed.", &PERCENTILES, 1e-9),
-    ("depth_mean", "", "Requests outstanding on average.", &[("all", "/depth_mean/counted")], 1.0),
-    (
-        "cpu_user_seconds",
-        "seconds",
-        "Processor time of the workers in the program.",
-        &[("all", "/cpu/lower/user_s")],
-        1.0,
-    ),
-    (
-        "cpu_system_seconds",
-        "seconds",
-        "Processor time of the workers in the kernel.",
-        &[("all", "/cpu/lower/system_s")],
-        1.0,
-    ),
-    ("elapsed_seconds", "seconds", "Length of the measured part.", &[("all", "/elapsed_s")], 1.0),
-];
-const OPERATIONS_REQUESTS: [(&str, &str); 4] = [
-    ("all", "/total/requests_per_s"),
-    ("read", "/read/requests_per_s"),
-    ("write", "/write/requests_per_s"),
-    ("trim", "/trim/requests_per_s"),
-];
-const OPERATIONS_BYTES: [(&str, &str); 4] = [
-    ("all", "/total/bytes_per_s"),
-    ("read", "/read/bytes_per_s"),
-    ("write", "/write/bytes_per_s"),
-    ("trim", "/trim/bytes_per_s"),
-];
-const PERCENTILES: [(&str, &str); 6] = [
-    ("50", "/total/latency_ns/p50"),
-    ("90", "/total/latency_ns/p90"),
-    ("95", "/total/latency_ns/p95"),
-    ("99", "/total/latency_ns/p99"),
-    ("99.9", "/total/latency_ns/p99_9"),
-    ("99.99", "/total/latency_ns/p99_99"),
-];
 
 /// The text.
 pub(super) fn write(samples: &[StoredSample]) -> Exported {
@@ -70,19 +24,18 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
         }
     }
     let mut text = String::new();
-    for (name, unit, help, figures, scale) in GAUGES {
+    for Gauge { name, unit, help, figures, scale, label } in GAUGES {
         head(&mut text, name, "gauge", unit, help);
         for (stored, record) in &shown {
             for (word, path) in figures {
                 let Some(figure) = record.pointer(path).and_then(serde_json::Value::as_f64) else { continue };
-                let which = if name.contains("percentile") { "percentile" } else { "kind" };
-                let own = if figures.len() > 1 { format!(",{which}=\"{word}\"") } else { String::new() };
+                let own = label.map(|label| format!(",{label}=\"{word}\"")).unwrap_or_default();
                 let labels = labels(stored);
-                let _ = writeln!(text, "halfpower_{name}{{{labels}{own}}} {}{}", figure * scale, stamp(&stored.sample));
+                let _ = writeln!(text, "{PREFIX}{name}{{{labels}{own}}} {}{}", figure * scale, stamp(&stored.sample));
             }
         }
     }
-    head(&mut text, "latency_seconds", "histogram", "seconds", "Service times of the requests.");
+    head(&mut text, LATENCY, "histogram", "seconds", "Service times of the requests.");
     for (stored, _) in &shown {
         let histogram = stored.sample.latency_histogram.total();
         if histogram.count() > 0 {
@@ -95,16 +48,16 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
 }
 
 fn head(text: &mut String, name: &str, kind: &str, unit: &str, help: &str) {
-    let _ = writeln!(text, "# TYPE halfpower_{name} {kind}");
+    let _ = writeln!(text, "# TYPE {PREFIX}{name} {kind}");
     if !unit.is_empty() {
-        let _ = writeln!(text, "# UNIT halfpower_{name} {unit}");
+        let _ = writeln!(text, "# UNIT {PREFIX}{name} {unit}");
     }
-    let _ = writeln!(text, "# HELP halfpower_{name} {help}");
+    let _ = writeln!(text, "# HELP {PREFIX}{name} {help}");
 }
 
 fn buckets(text: &mut String, labels: &str, histogram: &Histogram, stamp: &str) {
     let mut line = |end: &str, value: &dyn std::fmt::Display| {
-        let _ = writeln!(text, "halfpower_latency_seconds{end} {value}{stamp}");
+        let _ = writeln!(text, "{PREFIX}{LATENCY}{end} {value}{stamp}");
     };
     let (lowest, highest) = (histogram.min().unwrap_or_default(), histogram.max().unwrap_or_default());
     let first = lowest.max(1).ilog2();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::interchange::import::{Format as From, Imported, import_bytes};
+use halfpower_model::histogram::bucket_of;
 use halfpower_model::sample::{CpuTime, Failure, Latency, Totals};
 use halfpower_model::workload::Mix;
 use halfpower_model::{
@@ -185,6 +186,17 @@ impl Made {
         sample.note.clone_from(&self.note);
         sample
     }
+
+    /// The same, measured at some time; an imported one that does not tell when, where that is not known.
+    fn timed(&self, known: bool) -> Sample {
+        let mut sample = self.sample();
+        sample.started_at = jiff::Timestamp::new(1_700_000_000 + i64::from(self.elapsed_ms), 123_456_789).unwrap();
+        if !known {
+            let origin = Origin { unknown: ["started_at"].into_iter().collect(), ..Origin::default() };
+            sample.origin = Some(origin.into());
+        }
+        sample
+    }
 }
 
 fn totals(histogram: &Histogram, request_size: u64, elapsed_s: f64) -> Totals {
@@ -213,6 +225,13 @@ fn alike(one: &Totals, other: &Totals) -> bool {
         && near(mean(one), mean(other))
 }
 
+/// The forms of the one table.
+const TABLES: &[(Format, From)] = &[
+    (Format::Csv, From::Csv),
+    #[cfg(feature = "parquet")]
+    (Format::Parquet, From::Parquet),
+];
+
 proptest! {
     #[test]
     fn a_table_comes_back_as_the_same_table(made in made(), known in any::<bool>()) {
@@ -221,10 +240,12 @@ proptest! {
             let origin = Origin { unknown: ["elapsed_s", "cpu.lower", "depth_mean"].into_iter().collect(), ..Origin::default() };
             sample.origin = Some(origin.into());
         }
-        let samples = again(vec![sample.clone(), sample.clone()], Format::Csv, From::Csv).samples;
-        prop_assert_eq!(samples[0].tells("elapsed_s"), known);
-        prop_assert_eq!(&samples[0].note, &sample.note.clone().filter(|note| !note.is_empty()));
-        prop_assert_eq!(written(samples, Format::Csv), written(vec![sample.clone(), sample], Format::Csv));
+        for &(format, from) in TABLES {
+            let samples = again(vec![sample.clone(), sample.clone()], format, from).samples;
+            prop_assert_eq!(samples[0].tells("elapsed_s"), known);
+            prop_assert_eq!(&samples[0].note, &sample.note.clone().filter(|note| !note.is_empty()));
+            prop_assert_eq!(written(samples, Format::Csv), written(vec![sample.clone(), sample.clone()], Format::Csv));
+        }
     }
 
     #[test]
@@ -249,6 +270,78 @@ proptest! {
         let (cpu, own) = (back.cpu.lower, sample.cpu.lower);
         prop_assert!((cpu.user_s - own.user_s).abs() + (cpu.system_s - own.system_s).abs() < 1e-9 * (1.0 + own.user_s));
         prop_assert_eq!(&back.environment.target.path, &sample.environment.target.path);
+    }
+
+    #[test]
+    fn open_metrics_keep_rates_and_percentiles(mades in prop::collection::vec(made(), 1..4), known in any::<bool>()) {
+        let samples: Vec<Sample> = mades.iter().map(|made| made.timed(known)).collect();
+        let text = written(samples.clone(), Format::Openmetrics);
+        let back = again(samples.clone(), Format::Openmetrics, From::Openmetrics).samples;
+        prop_assert_eq!(back.len(), samples.len());
+        let near = |one: f64, other: f64| (one - other).abs() <= 1e-12 * one.abs();
+        for (back, sample) in back.iter().zip(&samples) {
+            let named = |of: &Workload| {
+                (of.operation, of.pattern, of.request_size, of.depth, of.workers, of.buffering, of.personality)
+            };
+            prop_assert_eq!(named(&back.workload), named(&sample.workload));
+            prop_assert_eq!(back.environment.target.path.clone(), sample.environment.target.path.clone());
+            prop_assert_eq!((back.elapsed_s, &back.cpu.lower), (sample.elapsed_s, &sample.cpu.lower));
+            prop_assert_eq!(back.tells("started_at"), known);
+            prop_assert!(!known || (back.started_at - sample.started_at).total(jiff::Unit::Second)?.abs() <= 1.1e-3);
+            let percentiles = |of: &Sample| {
+                let latency = of.total.latency_ns;
+                [latency.p50, latency.p90, latency.p95, latency.p99, latency.p99_9, latency.p99_99]
+            };
+            prop_assert_eq!(percentiles(back), percentiles(sample));
+            prop_assert!(near(back.total.latency_ns.mean.unwrap(), sample.total.latency_ns.mean.unwrap()));
+            let rates = |of: &Sample| {
+                [Some(&of.total), of.read.as_ref(), of.write.as_ref(), of.trim.as_deref()]
+                    .map(|totals| totals.map(|totals| (totals.requests_per_s, totals.bytes_per_s.0)))
+            };
+            prop_assert_eq!(rates(back), rates(sample));
+            // What the form has not is not there.
+            prop_assert!(!back.tells("total.requests") && !back.tells("total.bytes") && !back.tells("generator_bound"));
+            prop_assert_eq!((back.total.latency_ns.min, back.latency_histogram.total().count()), (None, 0));
+        }
+        // All but histograms is there once more.
+        let head = |text: &str| text.split("# TYPE halfpower_latency_seconds histogram").next().unwrap().to_owned();
+        if mades.iter().all(|made| made.values.len() > 1) {
+            let twice = written(back, Format::Openmetrics);
+            prop_assert_eq!(head(&twice).lines().count(), head(&text).lines().count());
+        }
+    }
+
+    #[test]
+    fn a_log_of_hdr_histogram_keeps_every_bucket(mades in prop::collection::vec(made(), 1..4), known in any::<bool>()) {
+        let samples: Vec<Sample> = mades.iter().map(|made| made.timed(known)).collect();
+        let back = again(samples.clone(), Format::Hdr, From::Hdr).samples;
+        prop_assert_eq!(back.len(), samples.len());
+        for (back, sample) in back.iter().zip(&samples) {
+            let kinds = |of: &Sample| {
+                let histograms = &of.latency_histogram;
+                [&histograms.read, &histograms.write, &histograms.trim].map(|histogram| {
+                    let full = histogram.as_ref().filter(|histogram| histogram.count() > 0)?;
+                    Some((full.bins().collect::<Vec<_>>(), full.max()))
+                })
+            };
+            prop_assert_eq!(kinds(back), kinds(sample));
+            // Within its bucket: the smallest value, which bounds percentiles, is not kept.
+            let median = |of: &Sample| of.total.latency_ns.p50.map(bucket_of);
+            prop_assert_eq!(median(back), median(sample));
+            prop_assert!((back.elapsed_s - sample.elapsed_s).abs() <= 1e-6);
+            prop_assert_eq!(back.tells("started_at"), known);
+            prop_assert!(!known || (back.started_at - sample.started_at).total(jiff::Unit::Second)?.abs() <= 1e-5);
+            prop_assert_eq!(back.total.latency_ns.max, sample.total.latency_ns.max);
+            // What the form has not is not there.
+            prop_assert!(!back.workload.tells("operation") && !back.tells("total.requests") && !back.tells("cpu.lower"));
+        }
+        // What was lost once is all that is lost.
+        let histograms = |samples| {
+            let log = written(samples, Format::Hdr);
+            let lines = log.lines().filter(|line| !line.starts_with('#'));
+            lines.filter_map(|line| line.rsplit(',').next().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(histograms(back), histograms(samples));
     }
 
     #[test]

@@ -1,20 +1,10 @@
-//! The table that `halfpower export --format csv` writes, back again: what it has no column for stays unknown.
-//!
-//! Columns are found by their names; those that are not known are passed over, so that tables of later versions are
-//! read. RFC 4180: quotes around a field, doubled within. A blank that the export put before a text which a spreadsheet
-//! would compute is taken away.
+//! The table that `halfpower export --format csv` writes, back again. RFC 4180: quotes around a field, doubled within. A
+//! blank that the export put before a text which a spreadsheet would compute is taken away.
 
-use super::error::What;
-use super::record::{Told, began, fill, lasted, origin, used};
-use super::text::number;
+use super::error::{Place, What};
+use super::table::{MAX_COLUMNS, Row};
 use super::{Format, Harvest, Source};
-use halfpower_model::sample::{DepthMean, Failure, Latency, Parallel};
-use halfpower_model::{BytesPerSecond, Environment, RequestKind, Sample, WorkloadSpec};
 use std::borrow::Cow;
-use std::str::FromStr;
-
-/// Most columns a table may have.
-const MAX_COLUMNS: usize = 1000;
 
 /// Whether it is such a table.
 pub(super) fn is_one(text: &str) -> bool {
@@ -45,7 +35,8 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
             let message = format!("the row has {} columns and not {}", fields.len(), names.len());
             return Err(What::at(first_line, message));
         }
-        let row = Row { line: first_line, names: &names, fields: &fields };
+        let fields: Vec<Option<Cow<'_, str>>> = fields.into_iter().map(|field| Some(as_written(field))).collect();
+        let row = Row { format: Format::Csv, place: Place::Line(first_line), names: &names, fields: &fields };
         harvest.take(row.sample(source)?)?;
     }
     Ok(harvest)
@@ -86,6 +77,16 @@ fn next_row<'a>(rest: &mut &'a str, line: &mut u64) -> Result<Vec<Cow<'a, str>>,
     }
 }
 
+/// Without the blank before what a spreadsheet would compute.
+fn as_written(field: Cow<'_, str>) -> Cow<'_, str> {
+    let is_computed = field.trim_start_matches(' ').starts_with(['=', '+', '-', '@']);
+    match field {
+        Cow::Borrowed(text) if is_computed => Cow::Borrowed(text.strip_prefix(' ').unwrap_or(text)),
+        Cow::Owned(text) if is_computed => Cow::Owned(text.strip_prefix(' ').unwrap_or(&text).to_owned()),
+        other => other,
+    }
+}
+
 /// The first quote that is not doubled.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut at = 0;
@@ -95,131 +96,6 @@ fn closing_quote(text: &str) -> Option<usize> {
             return Some(at);
         }
         at += 2;
-    }
-}
-
-struct Row<'a> {
-    line: u64,
-    names: &'a [Cow<'a, str>],
-    fields: &'a [Cow<'a, str>],
-}
-
-impl Row<'_> {
-    fn text(&self, name: &str) -> Option<&str> {
-        let field = &self.fields[self.names.iter().position(|known| known == name)?];
-        let computed = field.trim_start_matches(' ').starts_with(['=', '+', '-', '@']);
-        let text = if computed { field.strip_prefix(' ').unwrap_or(field) } else { field };
-        Some(text).filter(|text| !text.is_empty())
-    }
-
-    fn wrong(&self, name: &str) -> What {
-        let shown: String = self.text(name).unwrap_or_default().chars().take(40).collect();
-        What::at(self.line, format!("the column `{name}` is `{shown}`, which it cannot be"))
-    }
-
-    /// A word or a count; none where the field is empty.
-    fn said<T: FromStr>(&self, name: &str) -> Result<Option<T>, What> {
-        self.text(name).map(|text| text.parse().map_err(|_| self.wrong(name))).transpose()
-    }
-
-    /// A number of bytes as such.
-    fn bytes(&self, name: &str) -> Result<Option<halfpower_model::Bytes>, What> {
-        Ok(self.said::<u64>(name)?.map(halfpower_model::Bytes))
-    }
-
-    fn figure(&self, name: &str) -> Result<Option<f64>, What> {
-        self.text(name).map(|text| number(text).ok_or_else(|| self.wrong(name))).transpose()
-    }
-
-    fn workload(&self) -> Result<WorkloadSpec, What> {
-        Ok(WorkloadSpec {
-            operation: self.said("operation")?,
-            pattern: self.said("pattern")?,
-            request_size: self.bytes("request_size_bytes")?,
-            sizes: self.said("sizes")?,
-            depth: self.said("depth")?,
-            workers: self.said("workers")?,
-            buffering: self.said("buffering")?,
-            personality: self.said("personality")?,
-            durability: self.said("durability")?,
-            cache: self.said("cache")?,
-            file_state: self.said("file_state")?,
-            span: self.bytes("span_bytes")?,
-            seed: self.said("seed")?,
-            ..WorkloadSpec::default()
-        })
-    }
-
-    fn sample(&self, source: Source<'_>) -> Result<Sample, What> {
-        let mut environment = Environment::unknown(self.text("target").unwrap_or_default(), None);
-        self.text("host").unwrap_or_default().clone_into(&mut environment.host);
-        self.text("kernel").unwrap_or_default().clone_into(&mut environment.kernel);
-        let from = origin(Format::Csv, source, Some(self.line), self.text("sample"));
-        let mut sample = Sample::imported(self.workload()?.told(None), environment, from);
-        let total = Told {
-            requests: self.said("requests")?,
-            bytes: self.said("bytes")?,
-            latency: self.latency()?,
-            ..self.rates("")?.unwrap_or_default()
-        };
-        fill(&mut sample, None, total);
-        for (prefix, kind) in [("read_", RequestKind::Read), ("write_", RequestKind::Write)] {
-            if let Some(told) = self.rates(prefix)? {
-                fill(&mut sample, Some(kind), told);
-            }
-        }
-        if let Some(at) = self.said("started_at")? {
-            began(&mut sample, at);
-        }
-        if let Some(elapsed_s) = self.figure("elapsed_s")? {
-            lasted(&mut sample, elapsed_s);
-        }
-        if let (Some(user_s), Some(system_s)) = (self.figure("cpu_user_s")?, self.figure("cpu_system_s")?) {
-            used(&mut sample, user_s, system_s);
-        }
-        sample.cpu.upper_s = self.figure("cpu_upper_s")?;
-        if let (Some(counted), Some(little)) = (self.figure("depth_mean")?, self.figure("depth_mean_little")?) {
-            sample.depth_mean = DepthMean { little, counted };
-            sample.tell("depth_mean");
-        }
-        if let Some(parent) = self.figure("parent_bytes_per_s")? {
-            sample.parallel = Some(Parallel { parent_bytes_per_s: BytesPerSecond(parent), ..Parallel::default() });
-            sample.tell("parallel.parent_bytes_per_s");
-        }
-        if let Some(bound) = self.said("generator_bound")? {
-            sample.generator_bound = bound;
-            sample.tell("generator_bound");
-        }
-        sample.failure = self
-            .text("failure")
-            .map(|code| Failure { code: code.to_owned(), message: "the table has no more words for it".to_owned() });
-        sample.note = self.text("note").map(str::to_owned);
-        Ok(sample)
-    }
-
-    /// Rates of a kind; none where it has none.
-    fn rates(&self, prefix: &str) -> Result<Option<Told>, What> {
-        let requests_per_s = self.figure(&format!("{prefix}requests_per_s"))?;
-        let bytes_per_s = self.figure(&format!("{prefix}bytes_per_s"))?;
-        let some = requests_per_s.is_some() || bytes_per_s.is_some();
-        Ok(some.then(|| Told { requests_per_s, bytes_per_s, ..Told::default() }))
-    }
-
-    fn latency(&self) -> Result<Latency, What> {
-        let figure = |name: &str| self.figure(&format!("latency_{name}_ns"));
-        let count = |name: &str| self.said(&format!("latency_{name}_ns"));
-        Ok(Latency {
-            min: count("min")?,
-            mean: figure("mean")?,
-            stddev: figure("stddev")?,
-            p50: count("p50")?,
-            p90: count("p90")?,
-            p95: count("p95")?,
-            p99: count("p99")?,
-            p99_9: count("p99_9")?,
-            p99_99: count("p99_99")?,
-            max: count("max")?,
-        })
     }
 }
 

@@ -19,9 +19,6 @@ pub(crate) enum ImportError {
         "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`)"
     )]
     Unknown { file: String },
-    /// Of a form that is only written.
-    #[error("{file} is {form}, which goes one way; export the run with --format jsonl or csv, and import that")]
-    OneWay { file: String, form: &'static str },
     /// Of its form, and without a result.
     #[error("{file}: it has no result that could be read as {format}; is it complete, and is that its form?")]
     Empty { file: String, format: &'static str },
@@ -33,23 +30,52 @@ pub(crate) enum ImportError {
 /// What is wrong, and where.
 #[derive(Debug)]
 pub(crate) struct What {
-    line: Option<u64>,
+    place: Place,
     message: String,
+}
+
+/// Where something is wrong.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// On a line, from 1.
+    Line(u64),
+    /// In a row of a file that has no lines, from 1.
+    #[cfg(feature = "parquet")]
+    Row(u64),
+    /// With the whole.
+    Whole,
+}
+
+impl Place {
+    /// What is wrong there.
+    pub(super) fn wrong(self, message: impl AsRef<str>) -> What {
+        What { place: self, message: shortened(message.as_ref()) }
+    }
+
+    /// The line, where it is on one.
+    pub(super) fn line(self) -> Option<u64> {
+        if let Place::Line(line) = self { Some(line) } else { None }
+    }
 }
 
 impl What {
     /// On a line, from 1.
     pub(super) fn at(line: u64, message: impl AsRef<str>) -> Self {
-        What { line: Some(line), message: shortened(message.as_ref()) }
+        Place::Line(line).wrong(message)
     }
 
     /// With the whole; the message says what to do.
     pub(super) fn whole(message: impl AsRef<str>) -> Self {
-        What { line: None, message: shortened(message.as_ref()) }
+        Place::Whole.wrong(message)
     }
 
     fn remedy(&self) -> &'static str {
-        if self.line.is_some() { "; mend it there, or name the form with --format if it is another" } else { "" }
+        match self.place {
+            Place::Line(_) => "; mend it there, or name the form with --format if it is another",
+            #[cfg(feature = "parquet")]
+            Place::Row(_) => "; mend it there, or export the run with --format csv",
+            Place::Whole => "",
+        }
     }
 }
 
@@ -60,9 +86,11 @@ pub(super) fn shortened(text: &str) -> String {
 
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, ":{line}: {}", self.message),
-            None => write!(f, ": {}", self.message),
+        match self.place {
+            Place::Line(line) => write!(f, ":{line}: {}", self.message),
+            #[cfg(feature = "parquet")]
+            Place::Row(row) => write!(f, ": row {row}: {}", self.message),
+            Place::Whole => write!(f, ": {}", self.message),
         }
     }
 }

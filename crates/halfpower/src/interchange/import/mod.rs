@@ -11,14 +11,20 @@ mod diskspd;
 mod elbencho;
 mod error;
 mod fio;
+pub(crate) mod gauges;
+pub(crate) mod hdr;
 mod ior;
 mod iozone;
 mod json;
 mod jsonl;
 #[cfg(test)]
 mod judge;
+mod openmetrics;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod record;
 mod sqlio;
+mod table;
 mod text;
 
 pub(crate) use error::ImportError;
@@ -27,6 +33,7 @@ use clap::ValueEnum;
 use error::What;
 use halfpower_model::Sample;
 use halfpower_model::sample::Warning;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -37,6 +44,12 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 const MAX_SAMPLES: usize = 200_000;
 /// Most of them with a histogram, each of which takes 30 kB.
 const MAX_HISTOGRAMS: usize = 20_000;
+
+/// How a file of Parquet begins.
+const PARQUET: &[u8] = b"PAR1";
+#[cfg(not(feature = "parquet"))]
+const WITHOUT_PARQUET: &str = "this program was built without the feature `parquet`; build it with \
+                               `cargo build --release --features parquet`, or export the run with --format csv";
 
 /// What can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -59,6 +72,12 @@ pub(crate) enum Format {
     Halfpower,
     /// The table that our own `export --format csv` writes
     Csv,
+    /// The same table as Parquet; only in a program built with `--features parquet`
+    Parquet,
+    /// OpenMetrics text of our own export
+    Openmetrics,
+    /// An interval log of HdrHistogram, of any program: latencies alone
+    Hdr,
 }
 
 /// What a file gave.
@@ -77,7 +96,9 @@ pub(crate) struct Imported {
 struct Source<'a> {
     /// Its name.
     name: &'a str,
+    /// Nothing for a form that is none.
     text: &'a str,
+    bytes: &'a [u8],
 }
 
 /// What is taken from a file while it is read.
@@ -104,16 +125,22 @@ impl Format {
             Format::Ior => "ior",
             Format::Halfpower => "halfpower",
             Format::Csv => "csv",
+            Format::Parquet => "parquet",
+            Format::Openmetrics => "openmetrics",
+            Format::Hdr => "hdr",
         }
     }
 
     /// Which it is; none where it looks like none of them.
     fn recognise(source: Source<'_>) -> Option<Format> {
+        if source.bytes.starts_with(PARQUET) {
+            return Some(Format::Parquet);
+        }
         if fio::is_log(source) {
             return Some(Format::FioLog);
         }
         type Test = fn(&str) -> bool;
-        let forms: [(Format, Test); 8] = [
+        let forms: [(Format, Test); 10] = [
             (Format::Csv, csv::is_one),
             (Format::Sqlio, sqlio::is_one),
             (Format::Iozone, iozone::is_one),
@@ -122,8 +149,21 @@ impl Format {
             (Format::Elbencho, elbencho::is_one),
             (Format::Ior, ior::is_one),
             (Format::Halfpower, jsonl::is_one),
+            (Format::Openmetrics, openmetrics::is_one),
+            (Format::Hdr, hdr::is_one),
         ];
-        forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format))
+        let found = forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format));
+        found.or_else(|| Format::named(source.name))
+    }
+
+    /// Which it is by its name, where what is in it says nothing.
+    fn named(name: &str) -> Option<Format> {
+        match Path::new(name).extension()?.to_str()? {
+            "parquet" => Some(Format::Parquet),
+            "openmetrics" | "prom" => Some(Format::Openmetrics),
+            "hlog" | "hdr" => Some(Format::Hdr),
+            _ => None,
+        }
     }
 
     fn read(self, source: Source<'_>) -> Result<Harvest, What> {
@@ -137,6 +177,12 @@ impl Format {
             Format::Ior => ior::read(source),
             Format::Halfpower => jsonl::read(source),
             Format::Csv => csv::read(source),
+            Format::Openmetrics => openmetrics::read(source),
+            Format::Hdr => hdr::read(source),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => parquet::read(source),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => Err(What::whole(WITHOUT_PARQUET)),
         }
     }
 }
@@ -159,17 +205,11 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ImportError::TooLarge { file: name.to_owned(), most: MAX_FILE_BYTES >> 20 });
     }
-    let text = text::decoded(bytes);
-    let source = Source { name, text: &text };
+    let text = if bytes.starts_with(PARQUET) { Cow::Borrowed("") } else { text::decoded(bytes) };
+    let source = Source { name, text: &text, bytes };
     let format = match format.or_else(|| Format::recognise(source)) {
         Some(format) => format,
-        None => {
-            let file = name.to_owned();
-            return Err(match one_way(bytes) {
-                Some(form) => ImportError::OneWay { file, form },
-                None => ImportError::Unknown { file },
-            });
-        }
+        None => return Err(ImportError::Unknown { file: name.to_owned() }),
     };
     let broken = |what| ImportError::Broken { file: name.to_owned(), format: format.word(), what };
     let mut harvest = format.read(source).map_err(broken)?;
@@ -185,16 +225,6 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
     Ok(harvest.finish(format))
 }
 
-/// A form that `export` writes and nothing reads back.
-fn one_way(bytes: &[u8]) -> Option<&'static str> {
-    const BEGIN: [(&[u8], &str); 3] = [
-        (b"PAR1", "Parquet"),
-        (b"# TYPE halfpower_", "OpenMetrics"),
-        (b"#[Histogram log format", "a log of HdrHistogram"),
-    ];
-    BEGIN.into_iter().find(|(begin, _)| bytes.starts_with(begin)).map(|(_, form)| form)
-}
-
 impl Harvest {
     /// Takes a sample.
     fn take(&mut self, sample: Sample) -> Result<(), What> {
@@ -202,7 +232,9 @@ impl Harvest {
             return Err(What::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
         }
         let histograms = &sample.latency_histogram;
-        let own = [&histograms.read, &histograms.write, &histograms.trim].into_iter().flatten().count();
+        let kinds = [&histograms.read, &histograms.write, &histograms.trim, &histograms.flush];
+        let others = [&histograms.response, &histograms.any];
+        let own = kinds.into_iter().chain(others).flatten().count();
         self.histograms += own;
         if self.histograms > MAX_HISTOGRAMS {
             return Err(What::whole(format!("it has more than {MAX_HISTOGRAMS} histograms; split it")));

@@ -2,7 +2,7 @@
 
 use super::{Format, Source};
 use halfpower_model::sample::{Latency, Totals};
-use halfpower_model::{BytesPerSecond, Origin, RequestKind, Sample};
+use halfpower_model::{BytesPerSecond, Histogram, Origin, RequestKind, Sample};
 use std::collections::BTreeMap;
 
 /// What a source tells of the requests of one kind, or of all.
@@ -90,4 +90,16 @@ pub(super) fn used(sample: &mut Sample, user_s: f64, system_s: f64) {
     sample.tell("cpu.lower");
     let requests = sample.total.requests as f64;
     sample.cpu.lower_us_per_request = (requests > 0.0).then(|| (user_s + system_s) * 1e6 / requests);
+}
+
+/// A histogram of fio's counts by the value that stands for their bucket.
+pub(super) fn histogram(bins: impl Iterator<Item = (u64, u64)>, sum: f64, min: u64, max: u64) -> Option<Histogram> {
+    let mut counts = vec![0_u64; halfpower_model::histogram::BUCKETS];
+    let mut total = 0_u64;
+    for (value, count) in bins {
+        let bucket = &mut counts[halfpower_model::histogram::bucket_of(value)];
+        *bucket = bucket.checked_add(count)?;
+        total = total.checked_add(count)?;
+    }
+    (total > 0 && min <= max).then(|| Histogram::from_counts(counts, sum, min, max))
 }

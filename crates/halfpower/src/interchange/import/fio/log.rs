@@ -172,7 +172,12 @@ fn read_values(source: Source<'_>, kind: Kind) -> Result<Vec<(Sample, Option<Dou
     directions.iter().enumerate().filter(|(_, entries)| !entries.is_empty()).map(of).collect()
 }
 
-fn of_values(source: Source<'_>, number: usize, entries: &[Entry], kind: Kind) -> Result<(Sample, Option<Doubt>), What> {
+fn of_values(
+    source: Source<'_>,
+    number: usize,
+    entries: &[Entry],
+    kind: Kind,
+) -> Result<(Sample, Option<Doubt>), What> {
     let mut sample = sample(source, number, entries.iter().map(|entry| entry.request_bytes));
     if let Some(pair) = entries.windows(2).find(|pair| pair[1].at_ms < pair[0].at_ms) {
         return Err(What::at(pair[1].line, "the time goes back; has the log several jobs? log them apart"));
@@ -244,7 +249,8 @@ impl Windows {
     /// Of lines at these times; the sample gets the distance as that of its intervals.
     fn of(sample: &mut Sample, ends_ms: &[u64]) -> Windows {
         let starts = std::iter::once(0).chain(ends_ms.iter().copied());
-        let mut distances: Vec<u64> = starts.zip(ends_ms).map(|(start, end)| end.saturating_sub(start)).filter(|ms| *ms > 0).collect();
+        let mut distances: Vec<u64> =
+            starts.zip(ends_ms).map(|(start, end)| end.saturating_sub(start)).filter(|ms| *ms > 0).collect();
         distances.sort_unstable();
         // Lines come late by some milliseconds: the least of those that have most within a tenth above them.
         let alike = |from: usize| distances.partition_point(|ms| *ms <= distances[from] + distances[from] / 10) - from;
@@ -261,7 +267,11 @@ impl Windows {
     /// done between, which the sample gets as an interval.
     fn next(&mut self, sample: &mut Sample, end_ms: u64) -> u64 {
         let distance_ms = end_ms.saturating_sub(self.before_ms);
-        let from_ms = if distance_ms > self.usual_ms.saturating_add(self.usual_ms / 2) { end_ms - self.usual_ms } else { self.before_ms };
+        let from_ms = if distance_ms > self.usual_ms.saturating_add(self.usual_ms / 2) {
+            end_ms - self.usual_ms
+        } else {
+            self.before_ms
+        };
         if from_ms > self.before_ms {
             self.idle_ms += from_ms - self.before_ms;
             let (requests, bytes, at_s) = (0, 0, from_ms as f64 / 1e3);

@@ -11,11 +11,11 @@ mod options;
 
 use super::error::What;
 use super::json::{Document, count, documents, figure};
-use super::record::{Told, began, fill, lasted, origin, used};
+use super::record::{Told, began, fill, histogram, lasted, origin, used};
 use super::{Format, Harvest, Source};
 use direction::Direction;
 use halfpower_model::sample::{Failure, Histograms, Warning};
-use halfpower_model::{Environment, Histogram, RequestKind, Sample, WorkloadSpec};
+use halfpower_model::{Environment, RequestKind, Sample, WorkloadSpec};
 use options::Options;
 use serde_json::Value;
 
@@ -217,18 +217,6 @@ fn fill_directions(sample: &mut Sample, directions: Vec<(RequestKind, Direction)
         let message = "the job ran for less than a millisecond, or not at all";
         sample.warnings.push(Warning::new("nothing_measured", message, "let it run longer"));
     }
-}
-
-/// A histogram of fio's counts by the value that stands for their bucket.
-fn histogram(bins: impl Iterator<Item = (u64, u64)>, sum: f64, min: u64, max: u64) -> Option<Histogram> {
-    let mut counts = vec![0_u64; halfpower_model::histogram::BUCKETS];
-    let mut total = 0_u64;
-    for (value, count) in bins {
-        let bucket = &mut counts[halfpower_model::histogram::bucket_of(value)];
-        *bucket = bucket.checked_add(count)?;
-        total = total.checked_add(count)?;
-    }
-    (total > 0 && min <= max).then(|| Histogram::from_counts(counts, sum, min, max))
 }
 
 #[cfg(test)]

@@ -1,0 +1,265 @@
+//! Interval logs of HdrHistogram: of our own export a sample for each that it has, of any other program's a sample for each
+//! tag, whose lines are its intervals. There is nothing in them but latencies and when they were.
+//!
+//! Each line is `[Tag=NAME,]start,length,largest,histogram`; `#[StartTime: …]` and `#[BaseTime: …]` say what the starts
+//! count from. A log does not say what its values are: those of other programs are taken for nanoseconds, as the library's
+//! own writer has them, and that is a warning. Source: `HistogramLogReader` of HdrHistogram's Java.
+
+mod encoding;
+mod inflate;
+#[cfg(test)]
+mod tests;
+
+use super::error::What;
+use super::record::{Told, began, fill, histogram, lasted, origin};
+use super::text::{lines, number};
+use super::{Format, Harvest, MAX_SAMPLES, Source};
+use encoding::{Cell, decoded};
+use halfpower_model::histogram::{bucket_low, bucket_of};
+use halfpower_model::sample::{Interval, Latency};
+use halfpower_model::{Environment, Histogram, RequestKind, Sample, WorkloadSpec};
+use std::collections::HashMap;
+
+pub(crate) use inflate::adler_32;
+
+/// The line by which our own logs are known.
+pub(crate) const OWN: &str = "#[Service times in nanoseconds by Halfpower; Interval_Max is in milliseconds]";
+/// Most bytes that all histograms of a file inflate to.
+const MAX_INFLATED_BYTES: usize = 256 << 20;
+/// A year: starts that are further before the log's own are no times of day.
+const YEAR_S: f64 = 365.0 * 86_400.0;
+/// 1990: no log is older.
+const OLDEST_S: f64 = 631_152_000.0;
+
+/// Whether it is such a log.
+pub(super) fn is_one(text: &str) -> bool {
+    // Every compressed histogram of version 2 begins so.
+    text.starts_with("#[Histogram log format") || text.starts_with(OWN) || text.contains(",HISTF")
+}
+
+/// Every sample.
+///
+/// # Errors
+/// At the first line that is none.
+pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+    let mut log = Log::default();
+    for line in lines(source.text) {
+        let (line, text) = line?;
+        log.take(line, text.trim_end()).map_err(|wrong| What::at(line, wrong))?;
+    }
+    let mut harvest = Harvest::default();
+    let what = if log.is_own { "smallest and mean latency" } else { "smallest, largest and mean latency" };
+    let message = format!("{what} are those of the histogram's buckets");
+    harvest.doubt("latency_from_buckets", message, "nothing to do: the log has no others");
+    if log.is_own {
+        log.own(source, &mut harvest)?;
+        return Ok(harvest);
+    }
+    let message = "the log does not say what its values are; they were taken for nanoseconds";
+    harvest.doubt("unit_not_told", message, "if they are not, every latency is wrong by that factor: log nanoseconds");
+    if let Some(line) = log.disagrees {
+        let message =
+            format!("line {line}: Interval_Max is neither its histogram's largest value nor a millionth of it");
+        harvest.doubt("largest_disagrees", message, "look at the log: its values may be no nanoseconds");
+    }
+    for course in &log.courses {
+        let mut sample = log.sample(course, course.tag.as_deref(), source);
+        let all = course.histogram.clone();
+        fill(&mut sample, None, Told { latency: Latency::of(&all), ..Told::default() });
+        sample.latency_histogram.any = Some(all.packed());
+        if course.intervals.len() > 1 {
+            sample.intervals.clone_from(&course.intervals);
+        }
+        harvest.take(sample)?;
+    }
+    Ok(harvest)
+}
+
+/// What is read of a log.
+#[derive(Default)]
+struct Log {
+    is_own: bool,
+    started_s: Option<f64>,
+    base_s: Option<f64>,
+    /// One for each tag, in their order.
+    courses: Vec<Course>,
+    places: HashMap<Option<String>, usize>,
+    intervals: usize,
+    inflated_bytes: usize,
+    /// The first line whose largest value is not that of its histogram.
+    disagrees: Option<u64>,
+}
+
+/// The lines of a tag.
+struct Course {
+    line: u64,
+    tag: Option<String>,
+    start_s: f64,
+    last_start_s: f64,
+    end_s: f64,
+    histogram: Histogram,
+    intervals: Vec<Interval>,
+}
+
+impl Log {
+    fn take(&mut self, line: u64, text: &str) -> Result<(), String> {
+        if let Some(head) = text.strip_prefix("#[") {
+            self.is_own |= text == OWN;
+            let seconds = |name: &str| {
+                let figure =
+                    head.strip_prefix(name).map(|rest| rest.trim_start().split([' ', ']']).next().unwrap_or_default());
+                figure
+                    .map(|figure| number(figure).ok_or_else(|| format!("{name} has no number of seconds")))
+                    .transpose()
+            };
+            self.started_s = seconds("StartTime:")?.or(self.started_s);
+            self.base_s = seconds("BaseTime:")?.or(self.base_s);
+            return Ok(());
+        }
+        if text.is_empty() || text.starts_with('#') || text.starts_with("\"StartTimestamp\"") {
+            return Ok(());
+        }
+        let (tag, rest) = match text.strip_prefix("Tag=") {
+            Some(rest) => rest.split_once(',').map(|(tag, rest)| (Some(tag.to_owned()), rest)),
+            None => Some((None, text)),
+        }
+        .ok_or("nothing stands behind the tag")?;
+        let fields: Vec<&str> = rest.splitn(4, ',').collect();
+        let [start, length, largest, payload] = fields[..] else {
+            return Err("a line has a start, a length, a largest value and a histogram".to_owned());
+        };
+        let figure = |field: &str, what: &str| number(field).ok_or_else(|| format!("the {what} is no number"));
+        let (start_s, length_s) = (figure(start, "start")?, figure(length, "length")?);
+        let largest = figure(largest, "largest value")?;
+        self.intervals += 1;
+        if self.intervals > MAX_SAMPLES {
+            return Err(format!("it has more than {MAX_SAMPLES} lines of histograms"));
+        }
+        let (cells, bytes) = decoded(payload)?;
+        self.inflated_bytes += bytes;
+        if self.inflated_bytes > MAX_INFLATED_BYTES {
+            return Err(format!("the histograms inflate to more than {} MiB up to here", MAX_INFLATED_BYTES >> 20));
+        }
+        let part = self.histogram(line, &cells, largest)?;
+        self.add(line, tag, (start_s, length_s), part)
+    }
+
+    /// A line's histogram. Of our own the least value is that of our bucket, not of the narrower cell its middle is in.
+    fn histogram(&mut self, line: u64, cells: &[Cell], largest: f64) -> Result<Histogram, String> {
+        let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Ok(Histogram::default()) };
+        let bucket = bucket_of(last.middle());
+        let own_high = bucket_low(bucket + 1).saturating_sub(1);
+        let (min, low, high) = if self.is_own {
+            (bucket_low(bucket_of(first.middle())), bucket_low(bucket), own_high)
+        } else {
+            (first.low, last.low, last.high())
+        };
+        // In milliseconds, as the library's own writer has it, which in some languages cuts them to whole ones; or as it is.
+        let told = [largest * 1e6, largest].map(|value| value.round() as u64);
+        let within = told.into_iter().find(|value| (low..=high).contains(value));
+        let near = |value: u64, by: u64| value.saturating_add(by) >= low && value <= high.saturating_add(by);
+        if within.is_none() && !near(told[0], 1_000_000) && !near(told[1], 1) {
+            self.disagrees = self.disagrees.or(Some(line));
+        }
+        let of = |cell: &Cell| (cell.middle(), cell.count);
+        let sum = cells.iter().map(|cell| cell.middle() as f64 * cell.count as f64).sum();
+        let max = within.unwrap_or(high);
+        histogram(cells.iter().map(of), sum, min.min(max), max).ok_or_else(|| "its counts are too many".to_owned())
+    }
+
+    fn add(&mut self, line: u64, tag: Option<String>, when: (f64, f64), part: Histogram) -> Result<(), String> {
+        let (start_s, end_s) = (when.0, when.0 + when.1);
+        let count = self.courses.len();
+        let place = *self.places.entry(tag.clone()).or_insert(count);
+        if place == count {
+            let (histogram, intervals) = (Histogram::default(), Vec::new());
+            self.courses.push(Course { line, tag, start_s, last_start_s: start_s, end_s, histogram, intervals });
+        }
+        let course = &mut self.courses[place];
+        if start_s < course.last_start_s {
+            return Err("it begins before the line before it: keep runs in files of their own, or tag them".to_owned());
+        }
+        course.last_start_s = start_s;
+        course.end_s = course.end_s.max(end_s);
+        course.histogram.count().checked_add(part.count()).ok_or("the histograms count more than there can be")?;
+        course.intervals.push(Interval {
+            at_s: end_s - course.start_s,
+            requests: 0,
+            bytes: 0,
+            latency_p50_ns: part.quantile(0.5),
+            latency_p99_ns: part.quantile(0.99),
+        });
+        if course.intervals.len() == 1 {
+            course.histogram = part.packed();
+        } else {
+            course.histogram.merge(&part);
+        }
+        Ok(())
+    }
+
+    /// A sample of which no more is known than when it was.
+    fn sample(&self, course: &Course, record: Option<&str>, source: Source<'_>) -> Sample {
+        let from = origin(Format::Hdr, source, Some(course.line), record);
+        let mut sample = Sample::imported(WorkloadSpec::default().told(None), Environment::unknown("", None), from);
+        let elapsed_s = course.end_s - course.start_s;
+        if elapsed_s > 0.0 {
+            lasted(&mut sample, elapsed_s);
+        }
+        if let Some(at) = self.at(course.start_s) {
+            began(&mut sample, at);
+        }
+        sample
+    }
+
+    /// The time of day of a start; none where the log does not tell it.
+    fn at(&self, start_s: f64) -> Option<jiff::Timestamp> {
+        let base_s = match (self.base_s, self.started_s) {
+            (Some(base_s), _) => base_s,
+            (None, Some(started_s)) if start_s < started_s - YEAR_S => started_s,
+            (None, _) => 0.0,
+        };
+        // Each has so many digits behind its point that together they are more than a float has.
+        let microseconds = (base_s * 1e6).round() + (start_s * 1e6).round();
+        (microseconds >= OLDEST_S * 1e6).then(|| jiff::Timestamp::from_microsecond(microseconds as i64).ok())?
+    }
+
+    /// The samples of our own log: lines of one sample have tags like `sample-17-read`.
+    fn own(&self, source: Source<'_>, harvest: &mut Harvest) -> Result<(), What> {
+        let mut samples: Vec<(&str, Sample)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for course in &self.courses {
+            let tag = course.tag.as_deref().unwrap_or_default();
+            let parts = tag.strip_prefix("sample-").and_then(|rest| rest.split_once('-'));
+            let (id, kind) = parts.ok_or_else(|| What::at(course.line, "its tag is not like `sample-17-read`"))?;
+            let count = samples.len();
+            let place = *places.entry(id).or_insert(count);
+            if place == count {
+                samples.push((id, self.sample(course, Some(id), source)));
+            }
+            let all = course.histogram.clone();
+            let histograms = &mut samples[place].1.latency_histogram;
+            let (part, kind) = match kind {
+                "read" => (&mut histograms.read, Some(RequestKind::Read)),
+                "write" => (&mut histograms.write, Some(RequestKind::Write)),
+                "trim" => (&mut histograms.trim, Some(RequestKind::Trim)),
+                "flush" => (&mut histograms.flush, Some(RequestKind::Flush)),
+                "response" => (&mut histograms.response, None),
+                _ => return Err(What::at(course.line, "its tag ends with none of read, write, trim, flush, response")),
+            };
+            let told = Told { latency: Latency::of(&all), ..Told::default() };
+            *part = Some(all);
+            if kind.is_some() {
+                fill(&mut samples[place].1, kind, told);
+            }
+        }
+        for (_, mut sample) in samples {
+            // Whether flushes were asked for, and so are in the total, is not told.
+            if sample.flush.is_none() {
+                let latency = Latency::of(&sample.latency_histogram.total());
+                fill(&mut sample, None, Told { latency, ..Told::default() });
+            }
+            harvest.take(sample)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Reading ahead: whoever reads a stream finds what comes next in the buffer.
+//!
+//! A read that continues another one makes a stream of it: the drive then keeps so many bytes beyond it on their way. A few
+//! streams are known at a time; the one that was not read for longest makes room for another. As all reads go to the same
+//! units, what is read ahead costs others time, and nothing is read ahead of addresses at random.
+
+use super::units::Came;
+use crate::disk::geometry::BLOCK_BYTES;
+use halfpower_model::Bytes;
+use std::collections::VecDeque;
+
+/// How far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadAhead {
+    /// Bytes beyond each stream.
+    pub size: Bytes,
+    /// Streams at the most.
+    pub streams: usize,
+}
+
+/// A stream, or a read that may become one.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Where it goes on.
+    next: u64,
+    /// What was read ahead: the block behind it, and when it is there.
+    coming: VecDeque<(u64, Came)>,
+}
+
+/// The streams: the one that was read last is the last.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    habits: ReadAhead,
+    streams: VecDeque<Stream>,
+}
+
+impl Ahead {
+    /// None yet.
+    pub fn new(habits: ReadAhead) -> Ahead {
+        Ahead { habits, streams: vec![Stream::default(); habits.streams].into() }
+    }
+
+    /// A read of blocks; `read` asks the flash.
+    pub fn read(&mut self, block: u64, count: u64, read: &mut impl FnMut(u64, u64) -> Came) -> Came {
+        let end = block + count;
+        let known = self.streams.iter().rposition(|stream| stream.next == block && block > 0);
+        // At least one by construction.
+        let Some(mut stream) = self.streams.remove(known.unwrap_or(0)) else { return read(block, count) };
+        let mut came = Came { begins_ns: u64::MAX, ends_ns: 0 };
+        let mut have = block;
+        if known.is_none() {
+            stream.coming.clear();
+        }
+        while let Some((behind, part)) = stream.coming.front().copied().filter(|_| have < end) {
+            if have == block {
+                came.begins_ns = part.begins_ns;
+            }
+            came.ends_ns = came.ends_ns.max(part.ends_ns);
+            have = behind.min(end);
+            if behind <= end {
+                stream.coming.pop_front();
+            }
+        }
+        if have < end {
+            let rest = read(have, end - have);
+            came = Came { begins_ns: came.begins_ns.min(rest.begins_ns), ends_ns: came.ends_ns.max(rest.ends_ns) };
+        }
+        if known.is_some() {
+            let ahead = stream.coming.back().map_or(end, |(behind, _)| *behind);
+            let until = end + self.habits.size.0 / BLOCK_BYTES;
+            // As much at a time as is asked for at a time.
+            let mut from = ahead;
+            while from < until {
+                let blocks = count.min(until - from);
+                stream.coming.push_back((from + blocks, read(from, blocks)));
+                from += blocks;
+            }
+        }
+        stream.next = end;
+        self.streams.push_back(stream);
+        came
+    }
+
+    /// What was read ahead of these blocks is no longer so.
+    pub fn forget(&mut self, block: u64, count: u64) {
+        for stream in &mut self.streams {
+            let behind = stream.coming.back().map_or(stream.next, |(behind, _)| *behind);
+            if block < behind && stream.next < block + count {
+                stream.coming.clear();
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The buffer for writes, and how it empties.
+//!
+//! A write is done when the buffer has room for it. The buffer empties in the order in which it was filled, as fast as the
+//! units program, which is slower where garbage collection copies. Flash that is written faster (one bit a cell) comes first
+//! as long as it has room; what it holds is copied on while the drive has nothing else to do. All of it is a fluid: one number
+//! tells when all is out, and from that what there is room for.
+
+use super::units::Units;
+use halfpower_model::Bytes;
+
+/// Flash that is written faster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FastArea {
+    /// What it holds.
+    pub size: Bytes,
+    /// All units together, in it.
+    pub ns_per_byte: f64,
+    /// Copied on, while the drive is idle.
+    pub copy_ns_per_byte: f64,
+    /// How long it has had nothing to do when that begins.
+    pub rest_ns: u64,
+}
+
+/// A write on its way through the buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    /// Of the host.
+    pub bytes: u64,
+    /// With what is written about them.
+    pub programmed: u64,
+    /// Bytes programmed for each of those.
+    pub amplification: f64,
+}
+
+/// The buffer.
+#[derive(Clone, Debug)]
+pub struct Drain {
+    buffer: Option<Bytes>,
+    fast_area: Option<FastArea>,
+    /// What the fast area holds.
+    fast_bytes: f64,
+    /// When all that came is in flash.
+    empty_ns: u64,
+    /// How long it takes to empty when it is full, of what came lately.
+    full_ns: f64,
+    /// When the last write was in the buffer: nobody overtakes.
+    last_ns: u64,
+}
+
+impl Drain {
+    /// Empty.
+    pub fn new(buffer: Option<Bytes>, fast_area: Option<FastArea>) -> Drain {
+        Drain { buffer, fast_area, fast_bytes: 0.0, empty_ns: 0, full_ns: 0.0, last_ns: 0 }
+    }
+
+    /// When all that came until now is in flash.
+    pub fn empty_ns(&self) -> u64 {
+        self.empty_ns
+    }
+
+    /// Reads take so much of all units' time.
+    pub fn lose(&mut self, now_ns: u64, ns: u64) {
+        if self.empty_ns > now_ns {
+            self.empty_ns += ns;
+        }
+    }
+
+    /// Takes a write that the controller has seen to at `at_ns`; gives when it is done.
+    pub fn write(&mut self, now_ns: u64, at_ns: u64, passage: Passage, units: &mut Units) -> u64 {
+        let Passage { bytes, programmed, amplification } = passage;
+        let area = self.fast_area;
+        let ns_per_byte = match area {
+            Some(area) if self.has_room(area, units.idle_ns(now_ns), programmed as f64) => area.ns_per_byte,
+            _ => units.array().ns_per_byte(amplification),
+        };
+        let took_ns = (programmed as f64 * ns_per_byte + 0.5) as u64;
+        self.empty_ns = units.program(now_ns, took_ns);
+        let in_ns = match self.buffer {
+            // So many bytes may still be on their way when this one is in.
+            Some(room) => {
+                let weight = if self.full_ns == 0.0 { 1.0 } else { (bytes as f64 / room.0 as f64).min(1.0) };
+                self.full_ns += (took_ns as f64 / bytes as f64 * room.0 as f64 - self.full_ns) * weight;
+                self.empty_ns.saturating_sub(self.full_ns as u64).max(at_ns)
+            }
+            None => self.empty_ns.max(at_ns + units.array().program_ns),
+        };
+        self.last_ns = self.last_ns.max(in_ns);
+        self.last_ns
+    }
+
+    /// Whether the fast area takes a write, after what it passed on while the drive was idle.
+    fn has_room(&mut self, area: FastArea, idle_ns: u64, bytes: f64) -> bool {
+        let copied = idle_ns.saturating_sub(area.rest_ns) as f64 / area.copy_ns_per_byte;
+        let left = (self.fast_bytes - copied).max(0.0) + bytes;
+        let fits = left <= area.size.0 as f64;
+        self.fast_bytes = if fits { left } else { left - bytes };
+        fits
+    }
+}

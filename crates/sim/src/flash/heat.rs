@@ -1,0 +1,61 @@
+//! Heat: a drive that moves more bytes than its surroundings cool slows down until it is cool.
+//!
+//! Its temperature follows what it moves with one time constant, as a body with one capacity and one resistance does, and is
+//! told in bytes a second: of the rate which would keep it so warm for ever. Above the rate that it bears it lets through a part of it
+//! only, until it has fallen to a lower mark. Writes warm it more than reads.
+
+use super::{Work, decay};
+use crate::device::Direction;
+
+/// What it bears.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Heat {
+    /// Bytes a second of writes that it bears for ever.
+    pub sustained: f64,
+    /// How many bytes read warm it as one that is written does.
+    pub reads_per_write: f64,
+    /// Time constant.
+    pub time_constant_ns: u64,
+    /// Bytes a second of writes that pass while it is hot.
+    pub throttled: f64,
+    /// The part of `sustained` to which its temperature has to fall.
+    pub until: f64,
+}
+
+/// It at work.
+#[derive(Clone, Debug)]
+pub struct Cooling {
+    heat: Heat,
+    temperature: f64,
+    seen_ns: u64,
+    is_hot: bool,
+    gate: Work,
+}
+
+impl Cooling {
+    /// Cool.
+    pub fn new(heat: Heat) -> Cooling {
+        Cooling { heat, temperature: 0.0, seen_ns: 0, is_hot: false, gate: Work::default() }
+    }
+
+    /// A command of so many bytes comes; gives when it may go on.
+    pub fn pass(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
+        let Heat { sustained, reads_per_write, time_constant_ns, throttled, until } = self.heat;
+        let bytes = bytes as f64 / if direction == Direction::Read { reads_per_write } else { 1.0 };
+        let passed_ns = now_ns.max(self.gate.free_ns) - self.seen_ns;
+        self.seen_ns += passed_ns;
+        let constant_ns = time_constant_ns as f64;
+        self.temperature = self.temperature * decay(passed_ns as f64 / constant_ns) + bytes / constant_ns * 1e9;
+        let limit = if self.is_hot { until * sustained } else { sustained };
+        self.is_hot = self.temperature > limit;
+        if !self.is_hot {
+            return now_ns.max(self.gate.free_ns);
+        }
+        self.gate.book(now_ns, (bytes / throttled * 1e9 + 0.5) as u64)
+    }
+
+    /// How long it held commands back.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.gate.busy_ns(now_ns)
+    }
+}

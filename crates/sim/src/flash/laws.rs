@@ -1,0 +1,167 @@
+//! What holds of any flash drive, whatever its figures and what is asked of it.
+
+use super::tests::{alone, drive};
+use super::*;
+use crate::machine::{self, Machine, Part};
+use crate::system::run;
+use crate::system::tests::{bus, requests, workload};
+use halfpower_model::{Bytes, Cancel, Histogram, Limits, Operation, Pattern, Workload};
+use proptest::prelude::*;
+
+/// A drive of any habits.
+fn any_drive() -> impl Strategy<Value = FlashDrive> {
+    let array = (1_u32..5, 1_u32..40, 1_u64..5, 0_u64..90_000, 100_000_u64..2_000_000, 0.0_f64..20.0);
+    let array = array.prop_map(|(channels, each, page, read_ns, program_ns, channel_ns_per_byte)| Array {
+        units: channels * each,
+        channels,
+        page: Bytes(page * 4096),
+        read_ns,
+        program_ns,
+        channel_ns_per_byte,
+        suspend_ns: read_ns / 2,
+    });
+    let buffer = proptest::option::of((1_u64..4096).prop_map(|kib| Bytes(kib << 10)));
+    let ahead = proptest::option::of(
+        (1_u64..512, 1_usize..6).prop_map(|(kib, streams)| ReadAhead { size: Bytes(kib << 10), streams }),
+    );
+    let area = proptest::option::of((1_u64..64).prop_map(|mib| FastArea {
+        size: Bytes(mib << 20),
+        ns_per_byte: 0.5,
+        copy_ns_per_byte: 3.0,
+        rest_ns: 1_000_000,
+    }));
+    let heat = proptest::option::of((1.0_f64..500.0).prop_map(|megabytes| Heat {
+        sustained: megabytes * 1e6,
+        reads_per_write: 2.0,
+        time_constant_ns: 20_000_000,
+        throttled: megabytes * 5e5,
+        until: 0.8,
+    }));
+    let state = (0..State::WORDS.len()).prop_map(|which| State::WORDS[which].1);
+    let own = (0_u64..5_000, 0_u64..30_000, 1_u64..4096, any::<bool>());
+    (array, buffer, ahead, area, heat, state, own).prop_map(
+        |(array, buffer, read_ahead, fast_area, heat, state, (command_ns, delay_ns, spare, is_protected))| FlashDrive {
+            spare: Bytes(spare << 20),
+            array,
+            command_ns: [command_ns, 2 * command_ns],
+            delay_ns: [delay_ns, delay_ns / 2],
+            scattered_write_ns: delay_ns,
+            buffer,
+            is_protected,
+            fast_area,
+            mapping: Bytes(delay_ns),
+            read_ahead,
+            heat,
+            state,
+            ..drive()
+        },
+    )
+}
+
+/// It behind a bus of any rate, on processors that cost a little.
+fn any_machine() -> impl Strategy<Value = Machine> {
+    (any_drive(), 50.0_f64..4000.0).prop_map(|(drive, megabytes)| {
+        let mut machine = alone(drive);
+        machine.parts = vec![bus("link", megabytes * 1e6)];
+        machine.disks[0].near = vec![0];
+        machine.system.direct_read.fixed_us = 1.0;
+        machine.system.direct_write.fixed_us = 1.0;
+        machine
+    })
+}
+
+fn any_workload() -> impl Strategy<Value = Workload> {
+    let operation = prop_oneof![Just(Operation::Read), Just(Operation::Write)];
+    let pattern = prop_oneof![Just(Pattern::Random), Just(Pattern::Sequential)];
+    let machine = alone(drive());
+    (any::<u64>(), operation, pattern, 1_u64..600, 1_u32..80, 1_u32..4, 30_u32..33).prop_map(
+        move |(seed, operation, pattern, blocks, depth, workers, span)| {
+            let size = blocks * 512;
+            Workload {
+                seed,
+                operation,
+                workers,
+                span: Bytes(((1_u64 << span) / size).max(4) * size),
+                limits: Limits { duration: None, requests: Some(600), bytes: None },
+                ..workload(pattern, size, depth, &machine)
+            }
+        },
+    )
+}
+
+fn rate(machine: &Machine, workload: &Workload) -> f64 {
+    let outcome = run(machine, workload, &Cancel::default());
+    outcome.bytes.iter().sum::<u64>() as f64 / outcome.elapsed_ns as f64
+}
+
+/// The drive of a machine, changed.
+fn changed(machine: &Machine, change: impl Fn(&mut FlashDrive)) -> Machine {
+    let mut machine = machine.clone();
+    if let machine::Device::Flash(drive) = &mut machine.disks[0].device {
+        change(Arc::make_mut(drive));
+    }
+    machine
+}
+
+/// The same without heat and a fast area: a drive that is asked for more is hot sooner, and has no rest in which to empty its
+/// area, so that it may well do less.
+fn without_memory(machine: &Machine) -> Machine {
+    changed(machine, |drive| (drive.heat, drive.fast_area) = (None, None))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn nothing_is_lost_and_no_part_works_more_than_there_is_time(machine in any_machine(), workload in any_workload()) {
+        let outcome = run(&machine, &workload, &Cancel::default());
+        prop_assert_eq!(requests(&outcome), 600);
+        let bytes = 600 * workload.request_size.0;
+        prop_assert_eq!(outcome.bytes.iter().sum::<u64>(), bytes);
+        prop_assert!(outcome.device.iter().map(|(_, bytes)| bytes).sum::<u64>() >= bytes);
+        for part in &outcome.parts {
+            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
+        }
+        let mean_ns = outcome.latency.iter().map(Histogram::sum).sum::<f64>() / 600.0;
+        let outstanding = 600.0 / outcome.elapsed_ns as f64 * mean_ns;
+        prop_assert!(outstanding <= f64::from(workload.depth * workload.workers) * (1.0 + 1e-9), "{}", outstanding);
+        let counted = outcome.outstanding_ns as f64 / outcome.elapsed_ns as f64;
+        prop_assert!((outstanding / counted - 1.0).abs() < 1e-6, "{} {}", outstanding, counted);
+    }
+
+    #[test]
+    fn the_same_seed_takes_the_same_course(machine in any_machine(), workload in any_workload()) {
+        let [one, other] = [(); 2].map(|()| format!("{:?}", run(&machine, &workload, &Cancel::default())));
+        prop_assert_eq!(one, other);
+    }
+
+    /// As for disks: what meets at another moment may meet in a worse order, by a request or two at the end.
+    #[test]
+    fn more_depth_lowers_no_throughput(machine in any_machine(), workload in any_workload()) {
+        let machine = without_memory(&machine);
+        let deeper = Workload { depth: workload.depth * 2, ..workload.clone() };
+        let (few, many) = (rate(&machine, &workload), rate(&machine, &deeper));
+        prop_assert!(many > few * 0.97, "{} {}", few, many);
+    }
+
+    #[test]
+    fn a_wider_link_slows_nothing(machine in any_machine(), workload in any_workload(), factor in 1.0_f64..4.0) {
+        let machine = without_memory(&machine);
+        let mut wide = machine.clone();
+        if let Part::Bus(link) = &mut wide.parts[0] {
+            link.read_ns_per_byte /= factor;
+            link.write_ns_per_byte /= factor;
+        }
+        let (narrow, wide) = (rate(&machine, &workload), rate(&wide, &workload));
+        prop_assert!(wide > narrow * 0.97, "{} {}", narrow, wide);
+    }
+
+    #[test]
+    fn more_spare_flash_slows_no_writes(machine in any_machine(), workload in any_workload(), more in 1_u64..4096) {
+        let machine = changed(&machine, |drive| drive.heat = None);
+        let workload = Workload { operation: Operation::Write, ..workload };
+        let wide = changed(&machine, |drive| drive.spare.0 += more << 20);
+        let (tight, wide) = (rate(&machine, &workload), rate(&wide, &workload));
+        prop_assert!(wide > tight * 0.999, "{} {}", tight, wide);
+    }
+}

@@ -1,0 +1,212 @@
+//! A flash drive: parallel units behind one controller, with a buffer for writes, and flash that is erased before it is
+//! written again.
+//!
+//! ```text
+//! command → controller → read: units that its pages lie on → channels → link
+//!                      ↘ write: buffer → (garbage collection) → all units, as fast as they are free
+//! ```
+//!
+//! Reads are a closed network: each page is read by the unit that it lies on, one after another there, and its bytes go over
+//! the unit's channel; throughput rises with depth as those of so many servers do, until the controller, the units or the link
+//! is full. Writes are done when the buffer has them, and the buffer empties into all units alike, which is how a log is
+//! written: a fluid, whose rate falls with what garbage collection copies ([`space`]). Reads go before it: a unit that is
+//! programming is suspended for them, and the fluid loses their time. Everything is known when a command comes, so a request
+//! costs arithmetic and no event.
+//!
+//! It does not keep what lies where, so a read of what the buffer still has goes to the flash, and one of what was never
+//! written too. It knows no trim, no reads that fail and are tried again, no wear, and does not collect garbage
+//! while it is idle. Sources: Agrawal and others, "Design tradeoffs for SSD performance" (2008); the parts as in MQSim (Tavakkol
+//! and others, FAST 2018); those of its own parts are named there.
+
+pub mod ahead;
+pub mod drain;
+pub mod heat;
+pub mod space;
+pub mod units;
+
+use crate::device::{Command, Direction, Served};
+use crate::disk::geometry::BLOCK_BYTES;
+use crate::station::Station;
+use ahead::{Ahead, ReadAhead};
+use drain::{Drain, FastArea};
+use halfpower_model::Bytes;
+use heat::{Cooling, Heat};
+use space::{Space, State, Written};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::{Array, Units};
+
+/// What a flash drive is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlashDrive {
+    /// Bytes that it offers.
+    pub size: Bytes,
+    /// Bytes of flash beside them.
+    pub spare: Bytes,
+    /// What reads and programs.
+    pub array: Array,
+    /// The controller's own time for a read and for a write, one after another.
+    pub command_ns: [u64; 2],
+    /// What a read and a write take beside that, any number of them at once.
+    pub delay_ns: [u64; 2],
+    /// The same of a write that continues none.
+    pub scattered_write_ns: u64,
+    /// What the buffer for writes holds; none where it is off.
+    pub buffer: Option<Bytes>,
+    /// Whether what the buffer holds outlasts a loss of power, so that a flush has nothing to do.
+    pub is_protected: bool,
+    /// Flash that is written faster, before the rest; none where there is none.
+    pub fast_area: Option<FastArea>,
+    /// Bytes that are programmed beside each write that continues none: of the table of what lies where.
+    pub mapping: Bytes,
+    /// How far it reads ahead of streams; none: it does not.
+    pub read_ahead: Option<ReadAhead>,
+    /// What it does when it is hot; none: it stays cool.
+    pub heat: Option<Heat>,
+    /// What was written before.
+    pub state: State,
+}
+
+/// Work that is done at once as soon as there is time: what is booked and what of it lies ahead.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    /// Until when.
+    free_ns: u64,
+    booked_ns: u64,
+}
+
+impl Work {
+    /// Takes more, now; gives when that is done.
+    fn book(&mut self, now_ns: u64, ns: u64) -> u64 {
+        self.free_ns = self.free_ns.max(now_ns) + ns;
+        self.booked_ns += ns;
+        self.free_ns
+    }
+
+    fn busy_ns(&self, now_ns: u64) -> u64 {
+        self.booked_ns - self.free_ns.saturating_sub(now_ns).min(self.booked_ns)
+    }
+}
+
+/// It at work.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    drive: Arc<FlashDrive>,
+    controller: Station,
+    units: Units,
+    drain: Drain,
+    space: Space,
+    ahead: Option<Ahead>,
+    cooling: Option<Cooling>,
+    /// When it has to see whether the buffer is empty; none while it is.
+    wake_ns: Option<u64>,
+    served: VecDeque<Served>,
+}
+
+impl Flash {
+    /// At rest and cool, with an empty buffer.
+    pub fn new(drive: Arc<FlashDrive>) -> Flash {
+        Flash {
+            controller: Station::new(1),
+            units: Units::new(drive.array),
+            drain: Drain::new(drive.buffer, drive.fast_area),
+            space: Space::new(drive.size, drive.spare, drive.state),
+            ahead: drive.read_ahead.map(Ahead::new),
+            cooling: drive.heat.map(Cooling::new),
+            wake_ns: None,
+            served: VecDeque::new(),
+            drive,
+        }
+    }
+
+    /// Takes a command that came at `now_ns`: of a write, when its bytes were in the buffer. Time never goes back.
+    pub fn accept(&mut self, now_ns: u64, command: Command) {
+        let from_ns = match &mut self.cooling {
+            Some(cooling) => cooling.pass(now_ns, command.direction, command.count * BLOCK_BYTES),
+            None => now_ns,
+        };
+        let at_ns = self.controller.serve(now_ns, from_ns, self.drive.command_ns[command.direction as usize]);
+        let served = match command.direction {
+            Direction::Read => self.read(now_ns, at_ns, command),
+            Direction::Write => self.write(now_ns, at_ns, command),
+        };
+        self.served.push_back(served);
+    }
+
+    /// A read that the controller has seen to.
+    fn read(&mut self, now_ns: u64, at_ns: u64, command: Command) -> Served {
+        let Command { tag, block, count, .. } = command;
+        let (units, drain) = (&mut self.units, &mut self.drain);
+        let mut read = |block, count| units.read(now_ns, at_ns, block * BLOCK_BYTES, count * BLOCK_BYTES, drain);
+        let delay_ns = self.drive.delay_ns[Direction::Read as usize];
+        let came = match &mut self.ahead {
+            Some(ahead) => ahead.read(block, count, &mut read),
+            None => read(block, count),
+        };
+        Served {
+            tag,
+            begins_ns: came.begins_ns.max(at_ns) + delay_ns,
+            ready_ns: came.ends_ns.max(at_ns) + delay_ns,
+            from_buffer: came.ends_ns <= at_ns,
+        }
+    }
+
+    /// A write that the controller has seen to at `at_ns`.
+    fn write(&mut self, now_ns: u64, at_ns: u64, command: Command) -> Served {
+        let Command { tag, block, count, .. } = command;
+        self.ahead.iter_mut().for_each(|ahead| ahead.forget(block, count));
+        let (drive, bytes) = (&*self.drive, count * BLOCK_BYTES);
+        let Written { continues, amplification } = self.space.write(block, count);
+        let mapping = if continues { 0 } else { drive.mapping.0 };
+        let passage = drain::Passage { bytes, programmed: bytes + mapping, amplification };
+        let in_ns = self.drain.write(now_ns, at_ns, passage, &mut self.units);
+        let scattered_ns = if continues { 0 } else { drive.scattered_write_ns };
+        let done_ns = in_ns + drive.delay_ns[Direction::Write as usize] + scattered_ns;
+        if !drive.is_protected && self.wake_ns.is_none() {
+            self.wake_ns = Some(self.drain.empty_ns());
+        }
+        Served { tag, begins_ns: done_ns, ready_ns: done_ns, from_buffer: drive.buffer.is_some() }
+    }
+
+    /// When the buffer may be empty; none while it is, or nobody needs to know.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.wake_ns
+    }
+
+    /// The time is now [`next_ns`](Flash::next_ns).
+    pub fn advance(&mut self, now_ns: u64) {
+        let empty_ns = self.drain.empty_ns();
+        self.wake_ns = (empty_ns > now_ns).then_some(empty_ns);
+    }
+
+    /// What became of a command, in the order in which they came.
+    pub fn answer(&mut self) -> Option<Served> {
+        self.served.pop_front()
+    }
+
+    /// Whether all that was written would outlast a loss of power.
+    pub fn is_flushed(&self) -> bool {
+        self.wake_ns.is_none()
+    }
+
+    /// How long the busiest of its parts has been at work until now: controller, units, channels, or what keeps it cool.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        let cooling_ns = self.cooling.as_ref().map_or(0, |cooling| cooling.busy_ns(now_ns));
+        self.controller.busy_ns(now_ns).max(self.units.busy_ns(now_ns)).max(cooling_ns)
+    }
+}
+
+/// e to the power of minus `x`, by multiplications alone, so that it is the same on every host; off by a share of x²/2²¹.
+fn decay(x: f64) -> f64 {
+    const SQUARINGS: i32 = 20;
+    let mut power = 1.0 / (1.0 + x / f64::from(1 << SQUARINGS));
+    for _ in 0..SQUARINGS {
+        power *= power;
+    }
+    power
+}
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod tests;

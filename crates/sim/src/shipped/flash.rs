@@ -1,0 +1,127 @@
+//! Flash drives against their data sheets.
+
+use super::testbed;
+use super::tests::check;
+use halfpower_model::Operation::{Read, Write};
+use halfpower_model::Pattern::{Random, Sequential};
+use halfpower_model::{
+    Buffering, Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern, Personality, Sample, Testbed, Workload,
+};
+
+/// Requests of so many KiB over the whole drive, for so many milliseconds.
+fn measure(target: &str, asked: (Operation, Pattern, u64), workers: u32, depth: u32, ms: u64) -> Sample {
+    let (machine, volume) = target.split_once(':').unwrap();
+    let mut testbed = testbed(machine, volume).unwrap().unwrap();
+    let (operation, pattern, kib) = asked;
+    let size = testbed.describe().target.size_bytes.0;
+    let workload = Workload {
+        operation,
+        pattern,
+        workers,
+        depth,
+        buffering: Buffering::Direct,
+        personality: Personality::IoUring,
+        request_size: Bytes(kib << 10),
+        span: Bytes(size / (kib << 10) * (kib << 10)),
+        warmup: Nanoseconds(50_000_000),
+        limits: Limits { duration: Some(Nanoseconds(ms * 1_000_000)), requests: None, bytes: None },
+        ..Workload::default()
+    };
+    testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
+}
+
+fn per_s(target: &str, asked: (Operation, Pattern, u64), workers: u32, depth: u32) -> f64 {
+    measure(target, asked, workers, depth, 200).total.requests_per_s
+}
+
+fn megabytes(target: &str, operation: Operation, depth: u32) -> f64 {
+    measure(target, (operation, Sequential, 128), 1, depth, 300).total.bytes_per_s.0 / 1e6
+}
+
+/// Microseconds of a request of 4 KiB one deep.
+fn latency_us(target: &str, operation: Operation, pattern: Pattern) -> f64 {
+    measure(target, (operation, pattern, 4), 1, 1, 100).total.latency_ns.mean.unwrap() / 1e3
+}
+
+#[test]
+fn the_nvme_drive_is_as_its_data_sheets_have_it() {
+    let many = |volume, operation| per_s(&format!("nvme-gen4:{volume}"), (operation, Random, 4), 8, 32);
+    check("random reads", many("filled", Read), 1_000_000.0, 5.0);
+    check("random writes", many("steady", Write), 130_000.0, 5.0);
+    // Not fitted: the same flash, less of it in use.
+    check("random writes of a P5600", many("steady-mixed-use", Write), 260_000.0, 5.0);
+    check("read in order", megabytes("nvme-gen4:filled", Read, 32), 7000.0, 5.0);
+    check("written in order", megabytes("nvme-gen4:filled", Write, 32), 4300.0, 5.0);
+    for (operation, pattern, published) in
+        [(Read, Random, 85.0), (Read, Sequential, 10.0), (Write, Random, 20.0), (Write, Sequential, 13.0)]
+    {
+        let what = format!("{operation:?} {pattern:?}");
+        check(&what, latency_us("nvme-gen4:filled", operation, pattern), published, 5.0);
+    }
+}
+
+#[test]
+fn the_sata_drive_is_as_its_data_sheet_has_it() {
+    for (operation, kib, published) in
+        [(Read, 4, 72_000.0), (Read, 8, 48_000.0), (Write, 4, 33_000.0), (Write, 8, 21_000.0)]
+    {
+        let rate = measure("sata-ssd:steady", (operation, Random, kib), 1, 32, 500).total.requests_per_s;
+        check(&format!("{operation:?} of {kib} KiB"), rate, published, 5.0);
+    }
+    check("read in order", megabytes("sata-ssd:filled", Read, 32), 500.0, 5.0);
+    check("written in order", megabytes("sata-ssd:filled", Write, 32), 490.0, 5.0);
+    for (operation, pattern, published) in
+        [(Read, Random, 110.0), (Read, Sequential, 36.0), (Write, Random, 52.0), (Write, Sequential, 36.0)]
+    {
+        let what = format!("{operation:?} {pattern:?}");
+        check(&what, latency_us("sata-ssd:filled", operation, pattern), published, 5.0);
+    }
+}
+
+#[test]
+fn the_clients_drive_is_as_its_data_sheet_has_it() {
+    let random = |operation| per_s("sata-ssd:client", (operation, Random, 4), 1, 32);
+    check("random reads", random(Read), 98_000.0, 5.0);
+    check("random writes", random(Write), 88_000.0, 5.0);
+    check("read in order", megabytes("sata-ssd:client", Read, 32), 560.0, 5.0);
+    check("written in order", megabytes("sata-ssd:client", Write, 32), 530.0, 5.0);
+    // 78 GB at 530 MB/s are 147 s.
+    let long = measure("sata-ssd:client", (Write, Sequential, 1024), 1, 8, 200_000);
+    let rate = |second: usize| long.intervals[second].bytes as f64 / 1e6;
+    check("before its fast area is full", rate(140), 530.0, 5.0);
+    check("after", rate(160), 160.0, 5.0);
+}
+
+#[test]
+fn queues_are_as_deep_as_their_protocols_have_them() {
+    let at = |target, workers, depth| per_s(target, (Read, Random, 4), workers, depth);
+    let (full, more) = (at("sata-ssd:filled", 1, 32), at("sata-ssd:filled", 1, 128));
+    assert!((more / full - 1.0).abs() < 0.01, "{full} {more}");
+    let (few, many) = (at("nvme-gen4:filled", 1, 8), at("nvme-gen4:filled", 1, 32));
+    assert!(many > 3.0 * few, "{few} {many}");
+}
+
+#[test]
+fn four_drives_are_four_times_one_until_the_processors_are_busy() {
+    let read = |volume: &str| megabytes(&format!("nvme-gen4:{volume}"), Read, 64);
+    check("a stripe of four", measure_large("stripe-4"), 4.0 * read("fresh"), 5.0);
+    let write = |volume: &str| per_s(&format!("nvme-gen4:{volume}"), (Write, Random, 4), 8, 32);
+    check("random writes", write("stripe-4-steady"), 4.0 * write("steady"), 5.0);
+}
+
+/// Megabytes a second of reads of 2 MiB, a chunk on each of four.
+fn measure_large(volume: &str) -> f64 {
+    measure(&format!("nvme-gen4:{volume}"), (Read, Sequential, 2048), 1, 16, 100).total.bytes_per_s.0 / 1e6
+}
+
+#[test]
+fn a_drive_without_air_slows_down_and_recovers() {
+    let long = measure("nvme-gen4:uncooled", (Write, Sequential, 1024), 1, 8, 120_000);
+    let rates: Vec<f64> = long.intervals.iter().map(|interval| interval.bytes as f64 / 1e6).collect();
+    // The first at full speed: 4.3 GB/s warm it beyond 1.5 in 60 s × ln(4.3 / 2.8) = 26 s; then 500 MB/s let it cool to 1.2.
+    let hot = rates.iter().position(|rate| *rate < 600.0).unwrap();
+    check("seconds until it is hot", hot as f64, 26.0, 5.0);
+    let cool = rates[hot..].iter().position(|rate| *rate > 4000.0).unwrap();
+    check("seconds until it is cool", cool as f64, 60.0 * f64::ln(1.0 / 0.7), 7.0);
+    assert!(rates[1] > 4200.0, "{}", rates[1]);
+}
