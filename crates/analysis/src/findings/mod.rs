@@ -32,7 +32,7 @@ use crate::series::{Series, group};
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 
-pub(crate) use drift::changes_otherwise;
+pub(crate) use drift::{changes_otherwise, doubt as doubt_of_course};
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
 
