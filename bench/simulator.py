@@ -4,8 +4,8 @@
     bench/simulator.py [target/release/halfpower] [--requests 2000000]
 
 One Atlas 10K: random reads of 8 KiB 1, 8 and 32 deep, the last also with SPTF, random writes, streams of reads and writes of
-64 KiB. Of each the processor time of the whole program less that of a run of one request, so that other
-work on the machine does not count; and the most memory of a run of this many requests and of a fifth of them. Ends with
+64 KiB; and one flash drive: random reads and writes of 4 KiB 32 deep. Of each the processor time of the whole program less that
+of a run of one request, so that other work on the machine does not count; and the most memory of a run of this many requests and of a fifth of them. Ends with
 status 1 where a rate is below what was promised, or where memory grew by more than 1 MiB.
 """
 
@@ -17,6 +17,7 @@ import sys
 
 BINARY = pathlib.Path(__file__).resolve().parent.parent / "target" / "release" / "halfpower"
 TARGET = "sim:win2k-pentium3:atlas-1"
+FLASH = "sim:nvme-gen4:steady"
 SPTF = "--set=drive.atlas-10k.scheduler=sptf"
 RANDOM = ["--pattern=random", "--request-size=8KiB"]
 STREAM = ["--pattern=sequential", "--request-size=64KiB", "--depth=2"]
@@ -30,11 +31,16 @@ CASES = [
     ("sequential reads, 2 deep", STREAM, 2_000_000),
     ("sequential writes, 2 deep", [*STREAM, "--op=write"], None),
 ]
+SMALL = ["--pattern=random", "--request-size=4KiB", "--depth=32", "--buffering=direct"]
+FLASH_CASES = [
+    ("flash, random reads, 32 deep", SMALL, 1_000_000),
+    ("flash, random writes, 32 deep", [*SMALL, "--op=write"], None),
+]
 
 
-def run(binary, options, requests):
+def run(binary, target, options, requests):
     """Processor seconds and KiB of memory at the most."""
-    command = [binary, "io", TARGET, *options, f"--requests={requests}", "--no-store", "--json", "--interval=1000s"]
+    command = [binary, "io", target, *options, f"--requests={requests}", "--no-store", "--json", "--interval=1000s"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     measured = subprocess.run(["/usr/bin/time", "-f", "%M", *command], capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -50,10 +56,11 @@ def main():
     parser.add_argument("--requests", type=int, default=2_000_000)
     arguments = parser.parse_args()
     failed = False
-    for what, options, promised in CASES:
-        idle, _ = run(arguments.binary, options, 1)
-        _, few = run(arguments.binary, options, arguments.requests // 5)
-        used, most = run(arguments.binary, options, arguments.requests)
+    cases = [(TARGET, *case) for case in CASES] + [(FLASH, *case) for case in FLASH_CASES]
+    for target, what, options, promised in cases:
+        idle, _ = run(arguments.binary, target, options, 1)
+        _, few = run(arguments.binary, target, options, arguments.requests // 5)
+        used, most = run(arguments.binary, target, options, arguments.requests)
         rate = arguments.requests / (used - idle)
         is_short = promised is not None and rate < promised
         failed |= is_short or most > few + 1024

@@ -212,7 +212,7 @@ mod tests {
             (warm_ups.count(), drifts.count())
         };
         assert_eq!(told(levels(&[(100, 10.0), (400, 20.0)])), (1, 0), "a rise that settles");
-        assert_eq!(told(levels(&[(150, 30.0), (350, 10.0)])), (0, 1), "burst credit");
+        assert_eq!(told(levels(&[(150, 30.0), (350, 10.0)])), (0, 1), "a fall");
         assert_eq!(told(levels(&[(350, 10.0), (150, 20.0)])), (0, 1), "still changing in the second half");
         assert_eq!(told(levels(&[(500, 10.0)])), (0, 0));
     }

@@ -6,7 +6,12 @@
 
 use crate::cells::Cell;
 use crate::statistics::mean_estimate;
-use halfpower_model::{Estimate, Quantity, Sample};
+use halfpower_model::{Buffering, Bytes, Durability, Estimate, Operation, Quantity, RwFlag, Sample, TargetKind};
+
+/// A page, and the block of most file systems: what the system writes at least.
+const PAGE: u64 = 4096;
+/// From this share on, what the device did for others is most of what it did.
+pub(crate) const MOST_FOR_OTHERS: f64 = 0.5;
 
 /// What the device read in one repetition.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +49,39 @@ pub(crate) fn mean_ratio(reads: &[DeviceReads], figure: impl Fn(&DeviceReads) ->
     mean_estimate(Quantity::Ratio, &reads.iter().map(figure).collect::<Vec<_>>())
 }
 
+/// Of all bytes that the device moved, the share that was for others; none where that cannot be told. It can be of direct
+/// requests of one kind and size on a host, which go to the device as they are: of what a file cache reads ahead or writes
+/// back nobody knows whose it is, and writes that are stored one by one bring the file system's journal with them. Requests
+/// that may have been outstanding at the end count as theirs.
+pub(crate) fn share_for_others(sample: &Sample) -> Option<f64> {
+    let workload = &sample.workload;
+    let is_stored = workload.buffering == Buffering::None
+        || !matches!(workload.durability, Durability::None | Durability::FlushAtEnd)
+        || workload.rw_flags.has(RwFlag::Dsync);
+    let copies = match workload.operation {
+        Operation::Read => 1,
+        Operation::Write if !is_stored => workload.copies(),
+        _ => return None,
+    };
+    let is_of_host = sample.origin.is_none()
+        && sample
+            .environment
+            .all_targets()
+            .all(|target| matches!(target.kind, TargetKind::File | TargetKind::BlockDevice));
+    let block = sample.block.as_ref().filter(|_| is_of_host && workload.buffering.is_direct())?;
+    let outstanding = u64::from(workload.depth) * u64::from(workload.workers);
+    let own = (submitted(sample)? + outstanding) * workload.request_size.0 * copies;
+    let moved = block.read?.bytes + block.write?.bytes;
+    (moved > 0).then(|| (1.0 - own as f64 / moved as f64).max(0.0))
+}
+
+/// The block that requests are held against: a page, or the device's block where that is larger.
+pub(crate) fn block<'a>(samples: impl Iterator<Item = &'a Sample>) -> Bytes {
+    let targets = samples.flat_map(|sample| sample.environment.all_targets());
+    let logical = targets.filter_map(|target| target.logical_block_bytes).map(|bytes| bytes.0).max();
+    Bytes(logical.unwrap_or(0).max(PAGE))
+}
+
 /// Requests of one size that were submitted, those of the warm-up too.
 pub(crate) fn submitted(sample: &Sample) -> Option<u64> {
     let by_workers: u64 = sample.workers.iter().map(|worker| worker.submitted).sum();
@@ -56,9 +94,9 @@ pub(crate) fn submitted(sample: &Sample) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, read};
-    use halfpower_model::Nanoseconds;
+    use crate::support::{Run, buffered, read, write};
     use halfpower_model::sample::WorkerTotals;
+    use halfpower_model::{Nanoseconds, Workload};
 
     #[test]
     fn the_warm_up_is_on_both_sides() {
@@ -74,5 +112,30 @@ mod tests {
         assert_eq!((reads.per_byte, reads.per_request, reads.bytes_each), (2.0, 1.0, Some(8192.0)));
         sample.workload.sizes = "4KiB:1/8KiB:1".parse().unwrap();
         assert!(DeviceReads::of(sample).is_none(), "of several sizes");
+    }
+
+    #[test]
+    fn what_was_for_others_is_told_of_direct_requests_alone() {
+        let shares = |workload: Workload, bytes: u64| {
+            let mut run = Run::default();
+            run.add(workload, &[4_096_000.0]);
+            run.device_reads(0, |_| (1000, bytes));
+            share_for_others(&run.samples[0].sample)
+        };
+        // 1000 requests of 4 KiB and one that may be outstanding.
+        assert_eq!(shares(read(4), 4 * 1001 * 4096), Some(0.75));
+        assert_eq!(shares(read(4), 1000 * 4096), Some(0.0));
+        assert_eq!(shares(buffered(read(4)), 4 * 1001 * 4096), None, "it may have been read ahead");
+        assert_eq!(shares(write(4), 4 * 1001 * 4096), Some(0.75), "whatever it read and wrote");
+        assert_eq!(
+            shares(Workload { durability: Durability::Fsync { every: 1 }, ..write(4) }, 4 * 1001 * 4096),
+            None,
+            "a journal's"
+        );
+        let mut run = Run::default();
+        run.add(read(4), &[4_096_000.0]);
+        run.device_reads(0, |_| (1000, 4 * 1001 * 4096));
+        run.samples[0].sample.environment.target.kind = TargetKind::Simulated;
+        assert_eq!(share_for_others(&run.samples[0].sample), None, "there is nobody else");
     }
 }

@@ -1,7 +1,10 @@
 //! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows, so
-//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::course) or whose
-//! rate is that of [few requests](crate::resolution), and one that is known to be of memory by its workload does not: the findings say so of each figure.
+//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::course), whose
+//! rate is that of [few requests](crate::resolution), or beside which the device worked most for
+//! [others](crate::device::share_for_others), and
+//! one that is known to be of memory by its workload does not: the findings say so of each figure.
 
+use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use crate::{Observed, course, findings, littles_law, resolution, words};
 use halfpower_model::Sample;
 use halfpower_model::sample::Warning;
@@ -43,11 +46,25 @@ pub fn doubts(sample: &Sample) -> Vec<Warning> {
         littles_law::doubt(sample),
         course::doubt(sample),
         resolution::doubt(sample),
+        for_others(sample),
         findings::doubt_of_course(sample),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Other programs had most of the device.
+fn for_others(sample: &Sample) -> Option<Warning> {
+    let share = share_for_others(sample).filter(|share| *share >= MOST_FOR_OTHERS)?;
+    Some(Warning::new(
+        "for_others",
+        format!(
+            "{:.0} % of the bytes that the device moved meanwhile were for others: alone it may be faster",
+            share * 100.0
+        ),
+        "measure again while no other program uses the device",
+    ))
 }
 
 fn generator_bound() -> Warning {
@@ -89,6 +106,19 @@ mod tests {
         run.samples[0].sample.workload.buffering = halfpower_model::Buffering::Buffered;
         run.samples[0].sample.workload.cache = halfpower_model::CachePolicy::Warm;
         assert_eq!(collect(&run.observed()).iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_device_that_works_most_for_others_is_warned_of() {
+        let told = |bytes: u64| {
+            let mut run = Run::default();
+            run.add(read(4), &[4_096_000.0]);
+            run.device_reads(0, |_| (5000, bytes));
+            collect(&run.observed()).into_iter().map(|(warning, _)| warning.message).collect::<Vec<_>>()
+        };
+        let message = "80 % of the bytes that the device moved meanwhile were for others: alone it may be faster";
+        assert_eq!(told(5 * 1001 * 4096), [message]);
+        assert!(told(1001 * 4096 * 3 / 2).is_empty(), "a third");
     }
 
     #[test]

@@ -6,8 +6,8 @@
 
 use halfpower_analysis::statistics::{
     Contrast, Equation, Interval, Margin, RandomisedBlocks, Verdict, bootstrap_interval, bootstrap_of_means,
-    cliffs_delta, is_precise, least_squares, mean_estimate, mean_interval, median_estimate, paired_ratio, pseudomedian,
-    ratio_of_means, series_mean, shift, verdicts,
+    cliffs_delta, is_precise, lasting_changes, least_squares, mean_estimate, mean_interval, median_estimate,
+    paired_ratio, pseudomedian, ratio_of_means, series_mean, shift, verdicts,
 };
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Estimate, Quantity};
@@ -429,6 +429,31 @@ fn comparisons_of_others() {
             let new: Vec<f64> = draws.many(Scatter::Normal(0.01), 10).iter().map(|value| value * change).collect();
             let old = draws.many(Scatter::Normal(0.01), 10);
             Contrast::apart(&new, &old, Margin::THROUGHPUT).is_some_and(|contrast| contrast.verdict() == verdict)
+        });
+    }
+    table.conclude();
+}
+
+/// What `lasting_changes` says of series that lean on themselves and do not change, and of such that do.
+#[test]
+fn lasting() {
+    const LEAST: f64 = 0.02;
+    let mut table = Table::default();
+    let about_one = |draws: &mut Draws, lean, count| -> Vec<f64> {
+        draws.leaning(lean, count).iter().map(|value| 1.0 + 0.2 * value).collect()
+    };
+    for lean in [0.0, 0.3, 0.5, 0.8, 0.9] {
+        for count in [12, 13, 16, 24, 60, 120] {
+            table.happens(&format!("false changes | leaning by {lean} | {count}"), 0.0..=0.05, |draws| {
+                !lasting_changes(&about_one(draws, lean, count), LEAST).is_empty()
+            });
+        }
+    }
+    for (lean, count) in [(0.0, 12), (0.0, 24), (0.0, 120), (0.5, 24), (0.5, 120), (0.8, 120)] {
+        table.happens(&format!("a step of 6 deviations is found | leaning by {lean} | {count}"), 0.97..=1.0, |draws| {
+            let mut values = about_one(draws, lean, count);
+            values[..count / 2].iter_mut().for_each(|value| *value += 1.2);
+            lasting_changes(&values, LEAST).iter().any(|start| start.abs_diff(count / 2) <= 1)
         });
     }
     table.conclude();

@@ -2,7 +2,7 @@
 //!
 //! A command takes the bus, selects the device, says who speaks, and brings its own bytes. A transfer takes it again for
 //! each burst, says whose bytes come, moves them at the bus's rate for their direction, and ends with a status: small bursts
-//! waste more of it, and so do several devices: one that finds it taken is commanded again. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
+//! waste more of it, and so do several devices: of one that finds it taken, each burst is commanded again. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
 //! occupy. It does not model single cycles, and no priorities: who comes first has it first.
 //! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
 //! I/O on Windows NT 4.0" (1997), table 4.
@@ -45,6 +45,8 @@ pub struct Phases {
     pub command_ns: u64,
     /// To say whose bytes come, and that they end: each burst, and before a command again.
     pub message_in_ns: u64,
+    /// To say that all is done, which a message in does too: once a transfer.
+    pub message_end_ns: u64,
     /// How it went: once a transfer.
     pub status_ns: u64,
 }
@@ -59,15 +61,19 @@ impl Bus {
     /// How long a transfer has it.
     pub fn transfer_ns(&self, bytes: u64, direction: Direction) -> u64 {
         let each_ns = self.phases.arbitration_ns + self.phases.message_in_ns;
-        self.bursts(bytes) * each_ns + self.bytes_ns(bytes, direction) + self.phases.status_ns
+        self.bursts(bytes) * each_ns
+            + self.bytes_ns(bytes, direction)
+            + self.phases.message_end_ns
+            + self.phases.status_ns
     }
 
-    /// How much longer a transfer has it that found it taken; nothing where nobody is told whose bytes come.
-    pub fn again_ns(&self) -> u64 {
+    /// How much longer a transfer has it that found it taken; nothing where nobody is told whose bytes come. Two that meet
+    /// give it to each other burst by burst, which is as if the later one had to be asked for each of its own.
+    pub fn again_ns(&self, bytes: u64) -> u64 {
         if self.phases.message_in_ns == 0 {
             return 0;
         }
-        self.command_ns() + self.phases.arbitration_ns + self.phases.message_in_ns
+        self.bursts(bytes) * (self.command_ns() + self.phases.arbitration_ns + self.phases.message_in_ns)
     }
 
     fn bursts(&self, bytes: u64) -> u64 {
@@ -106,8 +112,8 @@ impl Tally {
     }
 
     /// A transfer found it taken.
-    pub fn again(&mut self) {
-        self.again += 1;
+    pub fn again(&mut self, bus: &Bus, bytes: u64) {
+        self.again += bus.bursts(bytes);
     }
 
     /// A transfer.
@@ -119,13 +125,21 @@ impl Tally {
 
     /// Nanoseconds by phase, in the order in which they come.
     pub fn phases(&self, bus: &Bus) -> [(&'static str, u64); 8] {
-        let Phases { arbitration_ns, selection_ns, message_out_ns, command_ns, message_in_ns, status_ns } = bus.phases;
+        let Phases {
+            arbitration_ns,
+            selection_ns,
+            message_out_ns,
+            command_ns,
+            message_in_ns,
+            message_end_ns,
+            status_ns,
+        } = bus.phases;
         [
             ("arbitration", (self.commands + self.bursts + 2 * self.again) * arbitration_ns),
             ("selection", (self.commands + self.again) * selection_ns + self.kept_ns),
             ("message out", (self.commands + self.again) * message_out_ns),
             ("command", (self.commands + self.again) * command_ns),
-            ("message in", (self.bursts + self.again) * message_in_ns),
+            ("message in", (self.bursts + self.again) * message_in_ns + self.transfers * message_end_ns),
             ("data in", self.bytes_ns[Direction::Read as usize]),
             ("data out", self.bytes_ns[Direction::Write as usize]),
             ("status", self.transfers * status_ns),
@@ -148,6 +162,7 @@ mod tests {
                 message_out_ns: 4_000,
                 command_ns: 8_000,
                 message_in_ns: 16_000,
+                message_end_ns: 64_000,
                 status_ns: 32_000,
             },
             burst: Some(Bytes(4096)),
@@ -162,17 +177,17 @@ mod tests {
         let bus = scsi();
         assert_eq!(bus.command_ns(), 15_000);
         // Three bursts of 9000 bytes: each taken and announced.
-        assert_eq!(bus.transfer_ns(9000, Direction::Read), 3 * 17_000 + 225_000 + 32_000);
-        assert_eq!(bus.transfer_ns(4096, Direction::Write), 17_000 + 204_800 + 32_000);
+        assert_eq!(bus.transfer_ns(9000, Direction::Read), 3 * 17_000 + 225_000 + 96_000);
+        assert_eq!(bus.transfer_ns(4096, Direction::Write), 17_000 + 204_800 + 96_000);
         let mut tally = Tally::default();
         tally.command();
         tally.kept(500);
-        tally.again();
+        tally.again(&bus, 9000);
         tally.transfer(&bus, 9000, Direction::Read);
         let phases = tally.phases(&bus);
         let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
-        assert_eq!(all, bus.command_ns() + 500 + bus.again_ns() + bus.transfer_ns(9000, Direction::Read));
-        assert_eq!((phases[0], phases[1]), (("arbitration", 6_000), ("selection", 4_500)));
+        assert_eq!(all, bus.command_ns() + 500 + bus.again_ns(9000) + bus.transfer_ns(9000, Direction::Read));
+        assert_eq!((phases[0], phases[1]), (("arbitration", 10_000), ("selection", 8_500)));
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn disks(machine: &Machine) -> Stop {
                 let cache = if drive.write_cache.is_some() { "write cache on" } else { "write cache off" };
                 format!("disk of {size}, {turns:.0} turns a minute, {cache}")
             }
-            Device::Flash(drive) => flash(drive),
+            Device::Flash(drive) => flash(drive, disk.queue),
             Device::Buffer(_) => format!("disk of {size} that answers from its buffer"),
             Device::Cloud(volume) => cloud(volume),
         }
@@ -67,7 +67,7 @@ fn disks(machine: &Machine) -> Stop {
     Stop { names, does, makes: None }
 }
 
-fn flash(drive: &FlashDrive) -> String {
+fn flash(drive: &FlashDrive, queue: Option<Queue>) -> String {
     let FlashDrive { size, spare, array, .. } = drive;
     let state = match drive.state {
         State::Fresh => "nothing written",
@@ -77,7 +77,8 @@ fn flash(drive: &FlashDrive) -> String {
     let spare = significant(spare.0 as f64 / size.0 as f64 * 100.0);
     let (page, read, program) = (array.page, Nanoseconds(array.read_ns), Nanoseconds(array.program_ns));
     let units = format!("{} units of {page} pages (read {read}, program {program})", array.units);
-    format!("flash of {size} and {spare} % spare, {units} on {} channels, {state}", array.channels)
+    let queue = queue.map_or_else(String::new, |queue| format!(", {} commands at a time", queue.outstanding));
+    format!("flash of {size} and {spare} % spare, {units} on {} channels{queue}, {state}", array.channels)
 }
 
 fn cloud(volume: &CloudVolume) -> String {
@@ -235,6 +236,15 @@ mod tests {
             assert!(line.starts_with(begin), "{line}");
         }
         assert!(way[2].ends_with(" makes a stripe, chunk 64 KiB; its first byte at 31.5 KiB"), "{}", way[2]);
+    }
+
+    #[test]
+    fn a_flash_drive_tells_what_it_is_made_of() {
+        let way = told("sata-ssd", "steady");
+        assert_eq!(way.len(), 3, "{way:#?}");
+        let begins = "s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 66 µs, ";
+        assert!(way[0].starts_with(begins), "{}", way[0]);
+        assert!(way[0].ends_with("on 8 channels, 32 commands at a time, overwritten at random"), "{}", way[0]);
     }
 
     #[test]

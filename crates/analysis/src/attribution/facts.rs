@@ -1,6 +1,7 @@
 //! The figures of a sample that its attribution rests on, each worked out once. One that nobody measured is none.
 
 use super::Beside;
+use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use halfpower_model::sample::{Block, Direction, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
@@ -95,6 +96,14 @@ impl<'a> Facts<'a> {
         let Some(asked) = self.asked(writes) else { return Vec::new() };
         let asked = self.is_direct().then(|| asked.requests_per_s * self.copies(writes));
         asked.into_iter().chain(self.device_rates(writes).map(|(requests, _)| requests)).collect()
+    }
+
+    /// `; 81 % of the bytes that the device moved were for others` where that is most of them; else empty.
+    pub(super) fn for_others(&self) -> String {
+        let share = share_for_others(self.sample).filter(|share| *share >= MOST_FOR_OTHERS);
+        share
+            .map(|share| format!("; {} of the bytes that the device moved were for others", percent(share)))
+            .unwrap_or_default()
     }
 
     fn copies(&self, writes: bool) -> f64 {

@@ -104,6 +104,11 @@ enum Standing {
 }
 
 impl Owner {
+    /// Whether requests of other programs take from it what these could have.
+    fn is_below(self) -> bool {
+        matches!(self, Owner::Bus | Owner::Link | Owner::Depth | Owner::FileSystem | Owner::Device | Owner::Flushes)
+    }
+
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
@@ -185,6 +190,9 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
     if found.owner.is_none() {
         let why = "no figure of it shows who holds it back".to_owned();
         found.reason = if found.open.is_empty() { why } else { std::mem::take(&mut found.open).join("; ") };
+    }
+    if found.owner.is_none_or(Owner::is_below) {
+        found.reason += &facts.for_others();
     }
     Some(found)
 }

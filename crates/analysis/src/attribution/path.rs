@@ -1,8 +1,11 @@
 //! Suspects on the way to the storage: control groups, bus and link, the depth, the file system, the device.
 //!
 //! - *Control groups*: what passed is at nine tenths or more of what the group lets through, and not beyond what its slices
-//!   give back (Linux, block/blk-throttle.c: a tenth of a second that was not used is made up for);
-//!   from half of it on that is left open, since the mean hides what was used up in bursts.
+//!   give (Linux, block/blk-throttle.c: time is rounded up to slices of up to a tenth of a second, and one that was not used is
+//!   made up for, so that the first two may go at once); from half of it on that is left open, since the mean hides what was
+//!   used up in bursts. Through the file cache what passed lies between what was asked for, of which the cache may have
+//!   answered some, and what the device moved, read-ahead and other programs' bytes with it: the lesser of the two is held
+//!   against the limit, and by the greater none is ruled out.
 //! - *Bus, link, device* with a known peak: nine tenths of it or more. Riedel, van Ingen and Gray (1997) found buses full at
 //!   75 to 80 %; what is between half and nine tenths is left open.
 //! - *Depth*: one request at a time is bound by its latency (Little, Operations Research 9, 1961), unless requests are so
@@ -15,8 +18,10 @@ use super::{Owner, Standing, Sureness};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
 
-/// Time that a throttle's slice gives back where nothing was done before.
+/// A throttle's slice, the longest there is.
 const SLICE_S: f64 = 0.1;
+/// What may pass beyond a limit all the while: what was let through just before counts when it is back.
+const BEYOND: f64 = 1.05;
 /// Larger requests may keep a device at work one at a time.
 const SMALL: Bytes = Bytes(64 << 10);
 /// With more requests outstanding it is faster from here on, and no faster up to there.
@@ -26,23 +31,35 @@ const NO_FASTER: f64 = 1.1;
 /// One limit against what passed.
 struct Held {
     owner: Owner,
+    /// By what passed at the least.
     share: f64,
+    /// By what may have passed at the most.
+    share_most: f64,
     words: String,
 }
 
 pub(super) fn limits(facts: &Facts<'_>) -> Standing {
     let held: Vec<Held> = [false, true].into_iter().flat_map(|writes| of_direction(facts, writes)).collect();
-    let most = 1.05 + SLICE_S / facts.sample.elapsed_s;
+    // A warm-up uses up what goes at once in the beginning.
+    let at_once_s = (2.0 * SLICE_S - facts.workload.warmup.seconds()).max(SLICE_S);
+    let most = BEYOND + at_once_s / facts.sample.elapsed_s;
     let nearest = held.iter().filter(|held| held.share <= most).max_by(|one, other| one.share.total_cmp(&other.share));
     match nearest {
         Some(held) if held.share >= FULL => {
             let is_idle = facts.busy.is_some_and(|busy| busy < 0.8);
-            let sureness = if is_idle || held.share >= 0.97 { Sureness::Sure } else { Sureness::Likely };
+            let is_at_it = (is_idle || held.share >= 0.97) && held.share <= BEYOND;
+            let sureness = if is_at_it { Sureness::Sure } else { Sureness::Likely };
             Standing::Named(held.owner, sureness, format!("{} of {}", percent(held.share), held.words))
         }
         Some(held) if held.share >= SPARE => {
             Standing::Open(format!("the control group is at {} of {}", percent(held.share), held.words))
         }
+        Some(held) if held.share_most >= FULL => Standing::Open(format!(
+            "the control group is at {} of {}, at {} with read-ahead or other programs' bytes",
+            percent(held.share),
+            held.words,
+            percent(held.share_most)
+        )),
         Some(held) => Standing::RuledOut(format!("the control group ({} of {})", percent(held.share), held.words)),
         None => match held.first() {
             Some(held) => Standing::Open(format!("{} is passed, and so may not count here", held.words)),
@@ -74,9 +91,12 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
             false => (limit.read_bytes_per_s, limit.read_requests_per_s),
         };
         let group = format!("that {} lets through to {device}", limit.group);
-        if let (Some(limit), Some(rate)) = (bytes, facts.storage_bytes_per_s(writes)) {
+        if let (Some(limit), Some(passed)) = (bytes, facts.storage_bytes_per_s(writes)) {
             let words = format!("the {limit} of {what} {group}");
-            held.push(Held { owner: Owner::ThrottledBandwidth, share: rate / parts / limit.0, words });
+            let asked = facts.asked(writes).map_or(passed, |asked| asked.bytes_per_s.0);
+            let least = if facts.is_direct() { passed } else { passed.min(asked) };
+            let [share, share_most] = [least, passed].map(|rate| rate / parts / limit.0);
+            held.push(Held { owner: Owner::ThrottledBandwidth, share, share_most, words });
         }
         let rates = facts.storage_requests_per_s(writes);
         if let Some(limit) = requests.filter(|limit| *limit > 0) {
@@ -84,7 +104,8 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
             // Large requests are counted in the pieces they are cut into.
             let nearest = shares.min_by(|one, other| (one - 1.0).abs().total_cmp(&(other - 1.0).abs()));
             let words = format!("the {} ({what}) {group}", Quantity::RequestsPerSecond.format(limit as f64));
-            held.extend(nearest.map(|share| Held { owner: Owner::ThrottledRequests, share, words }));
+            let owner = Owner::ThrottledRequests;
+            held.extend(nearest.map(|share| Held { owner, share, share_most: share, words }));
         }
     }
     held
@@ -143,13 +164,13 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     }
     let latency = facts.sample.total.latency_ns.mean.map(|mean| Quantity::Nanoseconds.format(mean));
     let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
+    let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
+    let else_full = if is_short { "" } else { ", and nothing else is full" };
     match asked {
         1 if facts.wanting().is_none() => Standing::Absent,
-        1 if facts.workload.request_size <= SMALL => Standing::Named(
-            Owner::Depth,
-            Sureness::Likely,
-            format!("one request at a time{takes}, and nothing else is full"),
-        ),
+        1 if facts.workload.request_size <= SMALL => {
+            Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
+        }
         1 => {
             Standing::Open("one large request at a time: whether more outstanding are faster was not tried".to_owned())
         }

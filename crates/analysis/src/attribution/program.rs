@@ -3,12 +3,15 @@
 //! - *Generator*: the loop's own cost, measured just before, times the requests (`generator_bound`).
 //! - *Processor*: the workers ran, or were ready and had to wait, nine tenths of their time. The kernel counts both of each
 //!   thread in nanoseconds (getrusage(2); Linux, Documentation/scheduler/sched-stats.rst). Workers that poll tell nothing.
+//!   What the kernel's own threads wait, which complete direct writes, nobody counts: where all of the machine's processor
+//!   time is used, processors are not ruled out, and they are named where the device stands still meanwhile.
 //! - *Memory*: the device moved less than half of the bytes that were read, or writes went no further than the file cache.
 //! - *Dirty pages*: writers are made to wait from the middle of the two thresholds on (Linux, mm/page-writeback.c,
 //!   balance_dirty_pages), so they slept, and as much was dirty. Source of the remedy: sysctl vm.dirty_bytes.
 
 use super::facts::{Facts, percent};
 use super::{Owner, Standing, Sureness};
+use crate::findings::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Personality, Quantity, Rate};
 
@@ -29,10 +32,10 @@ const READS_FIRST: f64 = 0.25;
 const MOST_OF_IT: f64 = 0.5;
 /// Flushes that take less than this do not matter.
 const FLUSHED_AT_ALL: f64 = 0.25;
+/// A device that has less to do than this hardly holds anybody up.
+const IDLE: f64 = 0.1;
 /// A device that has less to do than this could do more.
 pub(super) const SPARE: f64 = 0.5;
-/// The file cache's unit.
-const BLOCK: Bytes = Bytes(4096);
 
 pub(super) fn generator(facts: &Facts<'_>) -> Standing {
     let sample = facts.sample;
@@ -42,7 +45,7 @@ pub(super) fn generator(facts: &Facts<'_>) -> Standing {
             (false, Some(loop_ns)) => format!("its loop alone takes {} ns a request", significant(loop_ns)),
             (false, None) => "it says so itself".to_owned(),
         };
-        return Standing::Named(Owner::Generator, Sureness::Sure, reason);
+        return Standing::Named(Owner::Generator, Sureness::Sure, reason + &waited(facts));
     }
     match sample.instrument.loop_ns_per_request {
         Some(loop_ns) => {
@@ -95,6 +98,14 @@ fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
     }
 }
 
+/// `, and the workers waited 58 % of their time …` where that makes whatever sets the pace slower; else empty.
+fn waited(facts: &Facts<'_>) -> String {
+    let words = |(share, _)| {
+        format!(", and the workers waited {} of their time for a processor that others had", percent(share))
+    };
+    crowded(facts).map(words).unwrap_or_default()
+}
+
 pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     if facts.polls {
         return Standing::Open(
@@ -114,11 +125,30 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     if kernel > FROM_DEVICE {
         return Standing::Open(format!("the kernel's own threads used {} of a processor", percent(kernel)));
     }
+    // What they want it for is told already.
+    if wanting >= MOST_OF_IT && copies_into_memory(facts) {
+        return Standing::Absent;
+    }
+    if let Some(used) = facts.machine_busy().filter(|used| *used >= FULL && !facts.is_null()) {
+        return short_processors(facts, used);
+    }
     match wanting >= MOST_OF_IT {
-        // What they want it for is told already.
-        true if copies_into_memory(facts) => Standing::Absent,
         true => Standing::Open(format!("the workers wanted a processor {share}")),
         false => Standing::RuledOut(format!("the processor (the workers wanted it {share})")),
+    }
+}
+
+/// Where all processors are used, a request may wait for one in a thread of the kernel's that completes it, which is no
+/// worker's time; and if the device has hardly anything to do meanwhile, it does.
+fn short_processors(facts: &Facts<'_>, used: f64) -> Standing {
+    let used = format!("{} of all processors' time was used", percent(used));
+    match facts.busy {
+        Some(busy) if busy < IDLE && facts.is_direct() => Standing::Named(
+            Owner::Processor,
+            Sureness::Likely,
+            format!("{used}, and the device had something to do {} of the time", percent(busy)),
+        ),
+        _ => Standing::Open(format!("{used}, so that requests may have waited for one")),
     }
 }
 
@@ -145,11 +175,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
         Some((_, bytes_per_s)) if bytes_per_s < FROM_DEVICE * read.bytes_per_s.0 => {
             let share = bytes_per_s / read.bytes_per_s.0;
             let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
-            let crowd = crowded(facts).map(|(share, _)| {
-                format!(", and the workers waited {} of their time for a processor that others had", percent(share))
-            });
-            let crowd = crowd.unwrap_or_default();
-            let reason = format!("the device moved {} of the bytes that were read{crowd}", percent(share));
+            let reason = format!("the device moved {} of the bytes that were read{}", percent(share), waited(facts));
             Standing::Named(Owner::Memory, sureness, reason)
         }
         Some(_) => Standing::RuledOut("the file cache (the device moved what was read)".to_owned()),
@@ -230,17 +256,32 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     };
     let share = reads_per_s / write.requests_per_s;
     let grain = facts.workload.grain();
-    let aligned = grain.0.is_multiple_of(BLOCK.0);
+    let block = crate::device::block(std::iter::once(facts.sample));
+    let is_whole = grain.0.is_multiple_of(block.0);
     // Of whole blocks nothing is written in part but of a larger unit below, and that is read whole: a few small reads are
     // another program's.
-    if share < READS_FIRST || aligned && bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
+    if share < READS_FIRST || is_whole && bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
         return Standing::RuledOut(format!("reads before writes ({share:.2} for each write)"));
     }
-    let why = if aligned { String::new() } else { format!(", which begin and end on multiples of {grain}") };
+    let each = bytes_per_s / reads_per_s;
+    let moved = BytesPerSecond(bytes_per_s);
+    if is_whole {
+        return Standing::Open(format!(
+            "the device read {moved} meanwhile, for others or because of a larger unit below"
+        ));
+    }
+    if share > PER_REQUEST_MAX || each > BLOCKS_EACH_MAX * block.0 as f64 {
+        return Standing::Open(format!(
+            "the device read {moved} meanwhile, more than blocks that are written in part take"
+        ));
+    }
     Standing::Named(
         Owner::ReadBeforeWrite,
         Sureness::Likely,
-        format!("the device read {} times for each of the writes{why}", significant(share)),
+        format!(
+            "the device read {} times for each of the writes, which begin and end on multiples of {grain}",
+            significant(share)
+        ),
     )
 }
 

@@ -76,6 +76,12 @@ fn the_program_is_named_where_it_says_so() {
     sample.environment.target.kind = TargetKind::Null;
     sample.workload.personality = Personality::Null;
     assert_eq!(named(&sample), Some((Owner::Generator, Sureness::Sure)));
+    assert_eq!(of(&sample).reason, "its requests complete at once");
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.33, Some(0.66));
+    assert_eq!(
+        of(&sample).reason,
+        "its requests complete at once, and the workers waited 66 % of their time for a processor that others had"
+    );
 }
 
 #[test]
@@ -122,6 +128,37 @@ fn a_full_processor_and_a_crowded_one_are_named() {
     sample.workload.workers = 2;
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
     assert_eq!(named(&sample), None, "half of the time of two workers");
+}
+
+#[test]
+fn where_all_processors_are_used_requests_may_wait_for_one_that_no_worker_waits_for() {
+    let mut sample = clean(random(write(4)));
+    let used = |busy_s| SystemAccount {
+        wall_s: 1.0,
+        busy_s,
+        system_s: busy_s,
+        idle_s: 2.0 - busy_s,
+        ..SystemAccount::default()
+    };
+    (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.04, Some(0.0));
+    sample.block.as_mut().unwrap().busy_fraction = 0.012;
+    sample.cpu.system = Some(used(2.0));
+    let found = of(&sample);
+    assert_eq!(
+        found.brief(),
+        "the processor (likely): 100 % of all processors' time was used, and the device had something to do 1.2 % of the time"
+    );
+    // A device at work may be what it waits for.
+    sample.block.as_mut().unwrap().busy_fraction = 0.4;
+    let found = of(&sample);
+    assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
+    assert!(!found.reason.contains("nothing else is full") && !found.further().contains("the processor"), "{found:?}");
+    // With processors to spare it is the depth, and nothing else.
+    sample.block.as_mut().unwrap().busy_fraction = 0.012;
+    sample.cpu.system = Some(used(0.5));
+    let found = of(&sample);
+    assert!(found.reason.ends_with("and nothing else is full"), "{found:?}");
+    assert!(found.further().contains("the processor (the workers wanted it 4.0 % of their time)"), "{found:?}");
 }
 
 #[test]
@@ -197,8 +234,49 @@ fn writes_that_make_the_device_read_say_why() {
     let reads = |bytes| Some(Direction { requests, bytes, amplification: None });
     whole.block.as_mut().unwrap().read = reads(requests * 4096);
     assert_eq!(named(&whole), None);
-    whole.block.as_mut().unwrap().read = reads(bytes);
-    assert_eq!(named(&whole), Some((Owner::ReadBeforeWrite, Sureness::Likely)), "a larger unit below is read whole");
+    whole.block.as_mut().unwrap().read = reads(2 * bytes);
+    let open = of(&whole);
+    assert_eq!(open.owner, None, "nothing is written in part");
+    assert!(
+        open.reason.contains("the device read 199 MB/s meanwhile, for others or because of a larger unit"),
+        "{open:?}"
+    );
+    // Of larger blocks the same are parts.
+    whole.environment.target.logical_block_bytes = Some(Bytes(4 << 20));
+    assert_eq!(named(&whole), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
+}
+
+#[test]
+fn a_reader_beside_writes_in_part_is_not_taken_for_them() {
+    let mut sample = clean(Workload { offset: Bytes(512), ..buffered(random(write(4))) });
+    sample.dirty = Some(Dirty { braked_share: Some(0.0), ..Dirty::default() });
+    let writes = sample.total.requests;
+    let mut reads = |requests, bytes| {
+        sample.block.as_mut().unwrap().read = Some(Direction { requests, bytes, amplification: None });
+        named(&sample)
+    };
+    assert_eq!(reads(2 * writes, 2 * writes * 4096), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
+    assert_eq!(reads(7 * writes, 7 * writes * 4096), None, "more often than a write has ends");
+    assert_eq!(reads(2 * writes, 2 * writes * 262_144), None, "read ahead");
+}
+
+#[test]
+fn most_of_what_the_device_did_for_others_is_told_of_who_is_below() {
+    let mut sample = deep_reads();
+    let read = |bytes| Some(Direction { requests: 24_414, bytes, amplification: None });
+    sample.block.as_mut().unwrap().busy_fraction = 0.99;
+    sample.block.as_mut().unwrap().read = read(500_000_000);
+    assert_eq!(named(&sample), Some((Owner::Device, Sureness::Likely)));
+    assert!(
+        of(&sample).reason.ends_with("; 80 % of the bytes that the device moved were for others"),
+        "{:?}",
+        of(&sample)
+    );
+    sample.cpu.lower.system_s = 0.95;
+    assert!(!of(&sample).reason.contains("others"), "the processor does not care");
+    sample.cpu.lower.system_s = 0.2;
+    sample.block.as_mut().unwrap().read = read(130_000_000);
+    assert!(!of(&sample).reason.contains("others"), "a quarter of it");
 }
 
 /// With a control group's limit on reads.
@@ -235,6 +313,33 @@ fn a_control_group_s_limit_that_is_reached_is_named() {
     several.environment.more_targets = vec![several.environment.target.clone()];
     several.environment.more_targets[0].limits[0].device = "vdb".to_owned();
     assert_eq!(named(&several), Some((Owner::ThrottledBandwidth, Sureness::Sure)), "half of it to each");
+}
+
+#[test]
+fn a_limit_is_held_against_the_program_s_own_bytes_with_room_for_the_first_slices() {
+    let sample = |asked: f64, device: f64, limit: f64, warmup_ns: u64| {
+        let mut sample = clean(Workload { limits: Default::default(), ..buffered(read(64)) });
+        let limit =
+            Limit { group: "blkio:/a".to_owned(), read_bytes_per_s: Some(BytesPerSecond(limit)), ..Limit::default() };
+        sample.environment.target.limits = vec![DeviceLimit { device: "vda".to_owned(), limit }];
+        sample.read.as_mut().unwrap().bytes_per_s = BytesPerSecond(asked);
+        sample.workload.warmup = halfpower_model::Nanoseconds(warmup_ns);
+        let counted_s = 1.0 + sample.workload.warmup.seconds();
+        let bytes = (device * counted_s) as u64;
+        sample.block.as_mut().unwrap().read = Some(Direction { requests: 1000, bytes, amplification: None });
+        sample
+    };
+    let named = |asked, device, limit, warmup_ns| named(&sample(asked, device, limit, warmup_ns));
+    let throttled = |sureness| Some((Owner::ThrottledBandwidth, sureness));
+    assert_eq!(named(97e6, 135e6, 100e6, 0), throttled(Sureness::Sure), "read-ahead, and others");
+    assert_eq!(named(119e6, 140e6, 100e6, 0), throttled(Sureness::Likely), "the first two slices");
+    assert_eq!(named(119e6, 140e6, 100e6, 1_000_000_000), None, "a warm-up has used them up");
+    assert_eq!(named(140e6, 140e6, 100e6, 0), None, "passed");
+    assert_eq!(named(150e6, 99e6, 100e6, 0), throttled(Sureness::Sure), "a third came from the file cache");
+    let open = of(&sample(30e6, 99e6, 100e6, 0));
+    assert_eq!(open.owner, None, "others, or read-ahead");
+    assert!(open.reason.contains("is at 30 % of the 100 MB/s of reads that blkio:/a lets"), "{}", open.reason);
+    assert!(of(&sample(30e6, 40e6, 100e6, 0)).further().contains("the control group (30 %"));
 }
 
 #[test]

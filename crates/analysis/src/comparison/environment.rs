@@ -1,5 +1,6 @@
 //! What two groups of samples were measured on, as far as it differs.
 
+use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use halfpower_model::Sample;
 use serde::Serialize;
 use serde_json::Value;
@@ -7,6 +8,8 @@ use std::collections::BTreeMap;
 
 /// Facts that differ from one run to the next on the same machine, and mean nothing.
 const VOLATILE: &[&str] = &["clock.resolution_ns", "clock.cost_ns"];
+/// Not a fact of the record, but of what went on beside the samples.
+const FOR_OTHERS: &str = "target.work_for_others";
 /// What stands for facts that nobody told.
 const UNKNOWN: &str = "not told";
 
@@ -21,9 +24,25 @@ pub struct Difference {
     pub after: Vec<String>,
 }
 
+impl Difference {
+    /// Whether only one side tells it: another program's results tell little of what they were measured on.
+    pub fn is_one_sided(&self) -> bool {
+        [&self.before, &self.after].into_iter().any(|values| values == &[UNKNOWN])
+    }
+}
+
 /// Every fact of the environments, and the programs that measured, where the two sides had not the same values.
 pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Difference> {
+    let for_others = [before, after].map(in_how_many_for_others);
     let (mut before, mut after) = (facts(before), facts(after));
+    if for_others.iter().flatten().any(|count| *count > 0) {
+        for (facts, count) in [&mut before, &mut after].into_iter().zip(for_others) {
+            let words = count.map(|count| {
+                if count > 0 { format!("most of it in {count} samples") } else { "less than half".to_owned() }
+            });
+            facts.extend(words.map(|words| (FOR_OTHERS.to_owned(), vec![words])));
+        }
+    }
     let names: std::collections::BTreeSet<String> = before.keys().chain(after.keys()).cloned().collect();
     let unknown = || vec![UNKNOWN.to_owned()];
     names
@@ -42,6 +61,12 @@ pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Differen
             })
         })
         .collect()
+}
+
+/// In how many samples the device worked most for others; none where no sample tells.
+fn in_how_many_for_others(samples: &[&Sample]) -> Option<usize> {
+    let shares: Vec<f64> = samples.iter().filter_map(|sample| share_for_others(sample)).collect();
+    (!shares.is_empty()).then(|| shares.iter().filter(|share| **share >= MOST_FOR_OTHERS).count())
 }
 
 /// The values of each fact.

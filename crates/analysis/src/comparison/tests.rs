@@ -274,6 +274,21 @@ fn what_the_two_were_measured_on_is_told_where_it_differs() {
 }
 
 #[test]
+fn a_device_that_worked_most_for_others_on_one_side_is_a_difference() {
+    let beside = |bytes: u64| {
+        let mut made = run(&[(read(4), &around(1e8))]);
+        made.device_reads(0, |_| (30_000, bytes));
+        made
+    };
+    let differ = |before: u64, after: u64| compared(&beside(before), &beside(after)).differences;
+    assert_eq!(differ(100_000_000, 130_000_000), [], "a quarter for others");
+    let [told] = &differ(100_000_000, 500_000_000)[..] else { panic!("one side only") };
+    assert_eq!(told.fact, "target.work_for_others");
+    assert_eq!((&told.before[0][..], &told.after[0][..]), ("less than half", "most of it in 5 samples"));
+    assert_eq!(differ(500_000_000, 500_000_000), [], "on both");
+}
+
+#[test]
 fn the_drawn_name_of_a_test_file_is_no_difference_and_its_place_is() {
     let at = |path: &str| {
         let mut made = run(&[(read(4), &close(1e8))]);

@@ -1,18 +1,21 @@
 //! Rates that changed over time: within a sample, by its intervals, and over a run, by its blocks.
 //!
-//! *Within a sample*: its full intervals, twelve at least, are cut where their level changes (`change_points`). A change of
-//! more than a tenth between the first stretch and the last is told, where it stands in four repetitions of five: a high
-//! stretch and then lower ones that stay is burst credit; a fall in several steps is throttling; else it is drift.
+//! *Within a sample*: its full intervals, twelve at least, are cut where their level changes for longer than they wander by
+//! themselves (`lasting_changes`). A change of more than a tenth between the first stretch and the last is told as it was
+//! seen, where it stands in four repetitions of five: a fall that stays, one in several steps, a rise, a level that went and
+//! came back.
 //! *Over the run*: every block's rates over the mean of their cell, and of these the mean: one figure a block, so that a cell
 //! that is fast or slow by nature does not count. From ten blocks on they are cut by E-divisive; from five on a line whose
 //! slope is told from zero, and that comes to more than a tenth, is told where no five blocks are steady (SNIA PTS).
-//! It cannot tell who changed: the device, its host, or another program. Sources: see `statistics`.
+//! It cannot tell who changed: the device, its host, or another program. So what may be the cause is told as that, and where the
+//! device's counters show that it moved bytes for others, how many. Sources: see `statistics`.
 
 use super::Evidence;
 use crate::cells::Cell;
 use crate::course::{course, rates, warm_up_of};
+use crate::device::share_for_others;
 use crate::statistics::{
-    Point, change_points, divisive_change_points, estimate, mean, mean_estimate, steady_state, weighted_line,
+    Point, divisive_change_points, estimate, lasting_changes, mean, mean_estimate, steady_state, weighted_line,
 };
 use crate::words::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::sample::Warning;
@@ -35,9 +38,9 @@ const BLOCKS_DIVISIVE: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
     /// High at first, then lower and level.
-    BurstCredit,
+    Fell,
     /// Down in several steps.
-    Throttled,
+    FellInSteps,
     /// Higher at the end.
     Rose,
     /// Neither: up and down.
@@ -68,7 +71,7 @@ impl Levels {
             .collect();
         let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
         let level = mean(&values).filter(|level| values.len() >= INTERVALS_MIN && *level > 0.0)?;
-        let mut starts = change_points(&values, RESOLUTION * level);
+        let mut starts = lasting_changes(&values, RESOLUTION * level);
         starts.insert(0, 0);
         let ends = starts[1..].iter().copied().chain([values.len()]);
         let stretches =
@@ -92,12 +95,8 @@ impl Levels {
             return None;
         }
         if change < 1.0 - MARGIN {
-            let is_level = highest <= lowest * (1.0 + MARGIN);
-            return Some(if is_level && highest < *first * (1.0 - MARGIN) {
-                Course::BurstCredit
-            } else {
-                Course::Throttled
-            });
+            let is_level = highest <= lowest * (1.0 + MARGIN) && highest < *first * (1.0 - MARGIN);
+            return Some(if is_level { Course::Fell } else { Course::FellInSteps });
         }
         match (change > 1.0 + MARGIN, highest.max(*first) > lowest.min(*first) * (1.0 + 2.0 * MARGIN)) {
             (true, _) => Some(Course::Rose),
@@ -157,29 +156,22 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
     let (first, last) = (middle.0.first()?, middle.0.last()?);
     let [high, low] = [first.1, last.1].map(BytesPerSecond);
     let from = Quantity::Nanoseconds.format(middle.0.get(1)?.0 * 1e9);
-    let (brief, claim) = match course {
-        Course::BurstCredit => (
-            format!("burst credit: {high} for {from}, then {low}"),
-            format!(
-                "{high} for the first {from} and {low} from there on, {change} of it, and level: a credit for bursts was used up"
-            ),
-        ),
-        Course::Throttled => (
-            format!("fell from {high} to {low}"),
-            format!(
-                "fell in {} steps from {high} to {low}, {change} of it: something throttles it as time goes on",
-                middle.0.len() - 1
-            ),
-        ),
-        Course::Rose => (
-            format!("rose from {high} to {low}"),
-            format!("rose from {high} to {low}, {change} of it: what was measured at first was not settled"),
-        ),
-        Course::Drifted => (
-            format!("changed {} times", middle.0.len() - 1),
-            format!("its level changed {} times and came back: something disturbs it", middle.0.len() - 1),
-        ),
+    let times = match middle.0.len() - 1 {
+        1 => "once".to_owned(),
+        changes => format!("{changes} times"),
     };
+    let (brief, claim) = match course {
+        Course::Fell => (
+            format!("fell: {high} for {from}, then {low}"),
+            format!("{high} for the first {from} and {low} from there on, {change} of it, and level"),
+        ),
+        Course::FellInSteps => {
+            (format!("fell from {high} to {low}"), format!("fell {times}, from {high} to {low}, {change} of it"))
+        }
+        Course::Rose => (format!("rose from {high} to {low}"), format!("rose from {high} to {low}, {change} of it")),
+        Course::Drifted => (format!("changed {times}"), format!("its level changed {times} and came back")),
+    };
+    let claim = format!("{claim}: {}{}", may_be(course), for_others(cell));
     let workload = cell.workload;
     let how = format!("{}, {}, {}", workload.request_size, depth(workload), caching(workload));
     let what = format!("{} {}, {how}", workload.pattern, requests(workload.operation));
@@ -192,6 +184,25 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
         estimates: vec![change],
         samples: cell.samples(),
     })
+}
+
+/// What looks so. Nothing here tells one from the other.
+fn may_be(course: Course) -> &'static str {
+    match course {
+        Course::Fell => "a credit for bursts that was used up, heat, or another program that began may be it",
+        Course::FellInSteps => "heat, a limit that grows tighter, or other programs may be it",
+        Course::Rose => "it may not have been settled at first, or another program ended",
+        Course::Drifted => "something that comes and goes may be it, such as another program",
+    }
+}
+
+/// What the device moved for others meanwhile, where it was enough to matter: another program is then more than a guess.
+fn for_others(cell: &Cell<'_>) -> String {
+    let shares: Vec<f64> = cell.repetitions.iter().filter_map(|observed| share_for_others(observed.sample)).collect();
+    let share = mean(&shares).filter(|share| *share > MARGIN);
+    share
+        .map(|share| format!("; {:.0} % of the bytes that the device moved were for others", share * 100.0))
+        .unwrap_or_default()
 }
 
 /// The run's blocks, each with the mean of its rates over those of their cells.
@@ -295,12 +306,12 @@ mod tests {
     }
 
     #[test]
-    fn burst_credit_is_told_from_throttling_and_from_a_start() {
+    fn a_fall_is_told_as_it_was_seen_and_what_it_may_be_as_that() {
         let burst = found(&course(5, &levels(&[(10, 30.0), (20, 10.0)])));
-        assert_eq!(burst[0].brief, "burst credit: 301 MB/s for 1 s, then 99.9 MB/s");
+        assert_eq!(burst[0].brief, "fell: 301 MB/s for 1 s, then 99.9 MB/s");
         assert!((burst[0].estimates[0].value - 1.0 / 3.0).abs() < 0.01);
         let throttled = found(&course(5, &levels(&[(10, 30.0), (10, 20.0), (10, 10.0)])));
-        assert!(throttled[0].sentence.contains("fell in 2 steps from 30"), "{}", throttled[0].sentence);
+        assert!(throttled[0].sentence.contains("fell 2 times, from 30"), "{}", throttled[0].sentence);
         let rose = found(&course(1, &levels(&[(8, 10.0), (20, 20.0)])));
         assert!(rose[0].sentence.contains("rose from"), "{}", rose[0].sentence);
         let disturbed = found(&course(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])));
@@ -308,9 +319,39 @@ mod tests {
     }
 
     #[test]
+    fn another_program_s_bytes_are_told_beside_a_fall_where_there_are_any() {
+        let told = |device_bytes: u64| {
+            let mut run = course(3, &levels(&[(10, 30.0), (20, 10.0)]));
+            run.device_reads(0, |_| (20_000, device_bytes));
+            found(&run)[0].sentence.clone()
+        };
+        let may_be = "a credit for bursts that was used up, heat, or another program that began may be it";
+        assert!(told(1_000_000_000).ends_with(&format!("{may_be}.")), "{}", told(1_000_000_000));
+        let others = told(1_600_000_000);
+        assert!(others.ends_with("may be it; 37 % of the bytes that the device moved were for others."), "{others}");
+    }
+
+    #[test]
+    fn rates_that_wander_by_themselves_say_nothing() {
+        let told = |lean: f64, seed: u64| {
+            let mut normal = Normal::new(seed);
+            let mut value = normal.draw();
+            let wave = |_| {
+                value = lean * value + (1.0 - lean * lean).sqrt() * normal.draw();
+                10.0 * (1.0 + 0.2 * value).max(0.1)
+            };
+            !found(&course(1, &(0..16).map(wave).collect::<Vec<_>>())).is_empty()
+        };
+        for lean in [0.0, 0.5, 0.8] {
+            let false_ones = (0..100).filter(|seed| told(lean, *seed)).count();
+            assert!(false_ones <= 5, "{false_ones} of 100 leaning by {lean}");
+        }
+    }
+
+    #[test]
     fn a_long_course_is_looked_at_as_a_whole() {
         let long = found(&course(1, &levels(&[(20_000, 30.0), (20_000, 10.0)])));
-        assert!(long[0].brief.starts_with("burst credit: 300 MB/s for 33.3 min"), "{}", long[0].brief);
+        assert!(long[0].brief.starts_with("fell: 300 MB/s for 33.3 min"), "{}", long[0].brief);
     }
 
     #[test]

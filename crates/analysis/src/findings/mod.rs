@@ -35,6 +35,7 @@ use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 pub(crate) use drift::{changes_otherwise, doubt as doubt_of_course};
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
+pub(crate) use read_before_write::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 
 /// The measured cells in the arrangements that findings look at them.
 #[derive(Debug)]

@@ -14,11 +14,9 @@ use crate::statistics::mean;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate, Operation, Quantity};
 
-/// A page, and the block of most file systems: what the system writes at least.
-const PAGE: u64 = 4096;
 const SHARE_MIN: f64 = 0.25;
-const PER_REQUEST_MAX: f64 = 2.5;
-const BLOCKS_EACH_MAX: f64 = 4.0;
+pub(crate) const PER_REQUEST_MAX: f64 = 2.5;
+pub(crate) const BLOCKS_EACH_MAX: f64 = 4.0;
 
 /// How requests lie on the blocks of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +42,7 @@ pub(super) struct Proof {
 
 /// The block that a cell's requests are held against: a page, or the device's block where that is larger.
 pub(super) fn block(cell: &Cell<'_>) -> Bytes {
-    let targets = cell.repetitions.iter().flat_map(|observed| observed.sample.environment.all_targets());
-    let logical = targets.filter_map(|target| target.logical_block_bytes).map(|bytes| bytes.0).max();
-    Bytes(logical.unwrap_or(0).max(PAGE))
+    crate::device::block(cell.repetitions.iter().map(|observed| observed.sample))
 }
 
 /// How a cell's requests lie on its blocks.

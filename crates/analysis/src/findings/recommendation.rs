@@ -132,7 +132,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
         // A bound would need an interval.
         ("", format!("; deeper added {:.0} %{doubt}", (100.0 * (best / rate.value - 1.0)).ceil()))
     } else {
-        ("", format!("; deeper adds at most {:.0} %", (100.0 * (best / rate.value - 1.0)).ceil()))
+        ("", most_beyond(series, cell).map(|most| format!("; deeper adds at most {most:.0} %")).unwrap_or_default())
     };
     let how = format!("{least}{}, {}{}", depth(workload), caching(workload), series.distinction);
     Some(Finding {
@@ -144,6 +144,15 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
         estimates: vec![rate],
         samples: cell.samples(),
     })
+}
+
+/// By how many percent deeper ones may be faster at the most: the highest upper end of their ratios to this one; none without
+/// an interval.
+fn most_beyond(series: &Series<'_>, cell: &Cell<'_>) -> Option<f64> {
+    let deeper = series.cells.iter().filter(|other| other.workload.depth > cell.workload.depth);
+    let highs = deeper.map(|deeper| ratio_of_means(deeper.requests_per_s(), cell.requests_per_s())?.high);
+    let highest = highs.collect::<Option<Vec<f64>>>()?.into_iter().fold(1.0, f64::max);
+    Some((100.0 * (highest - 1.0)).ceil())
 }
 
 #[cfg(test)]
@@ -243,7 +252,7 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Keep random 4 KiB reads 8 deep, direct: 57\u{202f}000 requests/s ± 2 %; deeper adds at most 2 %.",
+                "Keep random 4 KiB reads 8 deep, direct: 57\u{202f}000 requests/s ± 2 %; deeper adds at most 5 %.",
                 "Keep random 4 KiB writes at least 16 deep, direct: 16\u{202f}000 requests/s ± 2 %, still growing.",
             ]
         );

@@ -11,7 +11,8 @@
 //! hold few changes: the mean of the smaller nine tenths of them, which outliers and changes do not reach. It refuses to
 //! see less than a resolution that is given.
 //!
-//! It sees levels only; [`super::divisive_change_points`] sees scatter and shape as well.
+//! It sees levels only; [`super::divisive_change_points`] sees scatter and shape as well. The values must be independent but for
+//! the changes: [`super::lasting_changes()`] is for those that lean on one another.
 //!
 //! Sources: Jackson and others, "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing
 //! Letters 12 (2005), for the search; Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
@@ -23,7 +24,7 @@ const STRETCH_MIN: usize = 6;
 /// What a change costs, times the logarithm of the number of values.
 const PENALTY: f64 = 4.0;
 /// How far from the median of its neighbours a value may be, in units of the scatter.
-const FAR_OFF: f64 = 3.0;
+pub(super) const FAR_OFF: f64 = 3.0;
 /// The share of the distances between neighbours that tell the scatter, and their mean where values are normal with a
 /// deviation of 1: the distances are normal with √2, folded; nine tenths are below 1.645 √2, and the mean of those is
 /// √2 × 0.798 × (1 - e^(-1.645² / 2)) / 0.9.
@@ -58,7 +59,7 @@ pub fn change_points(values: &[f64], resolution: f64) -> Vec<usize> {
 }
 
 /// The values, none further than `most` from the median of its neighbours.
-fn moved_in(values: &[f64], most: f64) -> Vec<f64> {
+pub(super) fn moved_in(values: &[f64], most: f64) -> Vec<f64> {
     let near = STRETCH_MIN - 1;
     let moved = |(index, value): (usize, &f64)| {
         let mut window = values[index.saturating_sub(near)..values.len().min(index + near + 1)].to_vec();
@@ -71,7 +72,7 @@ fn moved_in(values: &[f64], most: f64) -> Vec<f64> {
 }
 
 /// The scale of the scatter between neighbours.
-fn scatter(values: &[f64]) -> f64 {
+pub(super) fn scatter(values: &[f64]) -> f64 {
     let mut distances: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     distances.sort_by(f64::total_cmp);
     distances.truncate((distances.len() as f64 * KEPT).ceil() as usize);

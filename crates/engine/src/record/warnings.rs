@@ -5,6 +5,9 @@ use crate::instrument::cpu;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
 
+/// From this share of the workers' time on that they were ready and had no processor, others had theirs.
+const WAITED_MOST: f64 = 0.1;
+
 /// Everything that could.
 pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> Vec<Warning> {
     let workload = &sample.workload;
@@ -18,11 +21,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         sample.generator_bound,
         "generator_bound",
         "the program set the pace, not the storage".to_owned(),
-        if workload.personality == Personality::Null {
-            "name a file or a device to measure storage; this is what the program itself can do"
-        } else {
-            "use more workers or larger requests"
-        },
+        &program_remedy(sample),
     );
     let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
     let cold = workload.cache == CachePolicy::Cold;
@@ -87,6 +86,21 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warnings
 }
 
+/// What to do where the program set the pace; and that it could do more, where others had its processors.
+fn program_remedy(sample: &Sample) -> String {
+    let workers_s = sample.elapsed_s * f64::from(sample.workload.workers);
+    let waited = sample.cpu.waited_s.map(|waited_s| waited_s / workers_s).filter(|share| *share >= WAITED_MOST);
+    match (sample.workload.personality == Personality::Null, waited) {
+        (false, _) => "use more workers or larger requests".to_owned(),
+        (true, None) => "name a file or a device to measure storage; this is what the program itself can do".to_owned(),
+        (true, Some(share)) => format!(
+            "name a file or a device to measure storage; this is not all that the program can do: it waited {:.0} % of the \
+             time for a processor that others had",
+            share * 100.0
+        ),
+    }
+}
+
 /// What the workers surely used cannot be more than what was used at all.
 fn bounds_cross(sample: &Sample) -> Option<Warning> {
     let lower_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
@@ -112,6 +126,20 @@ mod tests {
         assert_eq!(bounds_cross(&sample).map(|warning| warning.code), Some("bounds_cross".to_owned()));
         sample.cpu.soaker = Some(Soaker { error_s: 0.06, ..Soaker::default() });
         assert!(bounds_cross(&sample).is_none(), "within the stated error");
+    }
+
+    #[test]
+    fn a_program_without_a_processor_does_not_show_what_it_can_do() {
+        let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
+        let workload = Workload { personality: Personality::Null, ..Workload::default() };
+        let mut sample = Sample::empty(workload, crate::environment(nowhere, Vec::new()));
+        (sample.elapsed_s, sample.generator_bound) = (1.0, true);
+        let told = |sample: &Sample| warnings(sample, 0.0, 1.0).remove(0).remedy;
+        sample.cpu.waited_s = Some(0.02);
+        assert!(told(&sample).ends_with("this is what the program itself can do"), "{}", told(&sample));
+        sample.cpu.waited_s = Some(0.66);
+        let remedy = told(&sample);
+        assert!(remedy.ends_with("it waited 66 % of the time for a processor that others had"), "{remedy}");
     }
 
     #[test]

@@ -165,6 +165,8 @@ fn served(block: &Block) -> String {
         (None, None) => None,
     };
     let requests = block.requests.saturating_sub(besides.map_or(0, |(besides, ..)| besides.requests));
+    // Requests without bytes are flushes of the device's cache, which the kernel counts as writes.
+    let besides = besides.filter(|(besides, ..)| besides.bytes > 0);
     let besides = besides.map(|(Direction { requests, bytes, .. }, did, these)| {
         format!("; meanwhile it {did} {} in {requests} requests, for others or for {these}", Bytes(bytes))
     });
@@ -335,6 +337,9 @@ mod tests {
         let block = sample.block.as_mut().unwrap();
         (block.read, block.write) = (block.write, block.read);
         assert!(summary(&sample).contains("; meanwhile it wrote 1 MiB in 8 requests, for others or for the reads"));
+        sample.block.as_mut().unwrap().write.as_mut().unwrap().bytes = 0;
+        let text = summary(&sample);
+        assert!(text.contains("1.25 times the bytes read in 4 requests") && !text.contains("meanwhile"), "{text}");
         sample.block.as_mut().unwrap().write = None;
         sample.block.as_mut().unwrap().read = None;
         assert!(summary(&sample).contains("1 MiB moved in 12 requests"), "{}", summary(&sample));

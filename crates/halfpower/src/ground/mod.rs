@@ -20,8 +20,9 @@ use crate::cli::UsageError;
 use crate::store::TestFile;
 use anyhow::Context as _;
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
+use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, Settings, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, Quantity, Settings, TargetFacts, TargetKind};
 use halfpower_sim::{Simulated, shipped};
 use std::path::{Path, PathBuf};
 
@@ -222,14 +223,25 @@ fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
             "measure on the server too, to tell them apart",
         ));
     }
+    let mut held_to = |what: &str, most: String, by: &str| {
+        notes.push(Warning::new(
+            "limited",
+            format!("{what} of {} are held to {most}: {by}", facts.path),
+            "run it in another control group to measure the device",
+        ));
+    };
     for level in &facts.levels {
         if let (LevelName::ReadLimit | LevelName::WriteLimit, Some(peak)) = (level.name, level.pap_bytes_per_s) {
             let what = if level.name == LevelName::ReadLimit { "reads" } else { "writes" };
-            notes.push(Warning::new(
-                "limited",
-                format!("{what} of {} are held to {peak}: {}", facts.path, level.source),
-                "run it in another control group to measure the device",
-            ));
+            held_to(what, peak.to_string(), &level.source);
+        }
+    }
+    let of_reads: fn(&Limit) -> Option<u64> = |limit| limit.read_requests_per_s;
+    for (what, of) in [("reads", of_reads), ("writes", |limit| limit.write_requests_per_s)] {
+        let limits = facts.limits.iter().filter_map(|held| Some((of(&held.limit)?, held)));
+        if let Some((most, held)) = limits.min_by_key(|(most, _)| *most) {
+            let most = Quantity::RequestsPerSecond.format(most as f64);
+            held_to(what, most, &format!("control group {}", held.limit.group));
         }
     }
     if facts.direct_alignment_bytes.is_none() && facts.kind != TargetKind::Null {
@@ -245,6 +257,7 @@ fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use halfpower_model::environment::DeviceLimit;
 
     fn wish(path: &Path) -> Wish {
         Wish { targets: vec![path.to_owned()], ..Wish::default() }
@@ -303,6 +316,32 @@ mod tests {
             let wish = Wish { targets, ..of_size(directory.path(), 1 << 20) };
             assert!(look(&wish).unwrap_err().is::<UsageError>(), "{wish:?}");
         }
+    }
+
+    #[test]
+    fn a_control_group_s_limit_of_requests_is_told_before() {
+        let told = |limits: &[Limit]| -> Vec<String> {
+            let mut facts = TargetFacts::bare("big", TargetKind::File, Bytes(1 << 30));
+            facts.direct_alignment_bytes = Some(Bytes(512));
+            let held = |limit: &Limit| DeviceLimit { device: "vda".to_owned(), limit: limit.clone() };
+            facts.limits = limits.iter().map(held).collect();
+            notes_on(&facts).into_iter().map(|note| note.message).collect()
+        };
+        let limit = |group: &str, reads, writes| Limit {
+            group: group.to_owned(),
+            read_requests_per_s: reads,
+            write_requests_per_s: writes,
+            ..Limit::default()
+        };
+        let (one, other) = (limit("blkio:/a", Some(500), None), limit("v2:/", Some(900), Some(70)));
+        assert_eq!(
+            told(&[one, other]),
+            [
+                "reads of big are held to 500 requests/s: control group blkio:/a",
+                "writes of big are held to 70 requests/s: control group v2:/"
+            ]
+        );
+        assert_eq!(told(&[limit("blkio:/a", None, None)]), [""; 0]);
     }
 
     #[test]

@@ -135,7 +135,7 @@ fn credits_that_run_out_are_found_and_a_limit_that_stays_is_none() {
     };
     let burst = changes("sim:cloud-gp3:burst,gp2.limits.full=0.004");
     assert!(burst.len() == 1 && burst[0].ends_with(" MB/s for 8 s, then 4.92 MB/s"), "{burst:?}");
-    assert!(burst[0].starts_with("burst credit: 49."), "{burst:?}");
+    assert!(burst[0].starts_with("fell: 49."), "{burst:?}");
     assert_eq!(changes("sim:cloud-gp3:baseline"), [""; 0]);
     let instance = changes("sim:cloud-gp3:small-instance,m6i-large.full=0.0015");
     assert!(instance.len() == 1 && instance[0].ends_with(" for 8 s, then 59 MB/s"), "{instance:?}");

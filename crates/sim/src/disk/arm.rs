@@ -55,7 +55,12 @@ impl Access {
         if self.ends_ns >= moment_ns {
             return self;
         }
-        let later_ns = (((moment_ns - self.ends_ns) as f64 / turn_ns).ceil() * turn_ns + 0.5) as u64;
+        self.later(((moment_ns - self.ends_ns) as f64 / turn_ns).ceil() as u64, turn_ns)
+    }
+
+    /// The same so many turns later.
+    pub fn later(self, turns: u64, turn_ns: f64) -> Access {
+        let later_ns = (turns as f64 * turn_ns + 0.5) as u64;
         Access { begins_ns: self.begins_ns + later_ns, ends_ns: self.ends_ns + later_ns, ..self }
     }
 }

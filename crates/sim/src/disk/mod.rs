@@ -35,6 +35,17 @@ pub struct Drive {
     pub overhead: Overhead,
     /// What the write cache holds at the most; none where it is off.
     pub write_cache: Option<WriteCache>,
+    /// Blocks of a sector of the medium, which is written as a whole.
+    pub physical_blocks: u64,
+}
+
+impl Drive {
+    /// Whether a write covers a sector of the medium in part: that has to be read first, and comes by again a turn later.
+    fn is_torn(&self, waiting: &Waiting) -> bool {
+        let starts_inside = |block: u64| self.physical_blocks > 1 && !block.is_multiple_of(self.physical_blocks);
+        waiting.direction == Direction::Write
+            && (starts_inside(waiting.block) || starts_inside(waiting.block + waiting.count))
+    }
 }
 
 /// The drive's own time for a command, in nanoseconds.
@@ -50,6 +61,8 @@ pub struct Overhead {
     pub read_miss_ns: u64,
     /// A write, whatever becomes of it.
     pub write_ns: u64,
+    /// The same of one for the medium that the drive was told of before the medium came to those that it is at.
+    pub write_next_ns: u64,
 }
 
 impl Overhead {
@@ -107,6 +120,8 @@ pub struct Disk {
     busy_ns: u64,
     /// Since when it is free, while it is.
     free_ns: u64,
+    /// When the medium came to the first of the writes that the arm is at, which were prepared together.
+    passage_ns: Option<u64>,
 }
 
 impl Disk {
@@ -126,6 +141,7 @@ impl Disk {
             served: VecDeque::new(),
             busy_ns: 0,
             free_ns: 0,
+            passage_ns: None,
         }
     }
 
@@ -264,12 +280,21 @@ impl Disk {
     fn move_arm(&mut self, now_ns: u64, waiting: Waiting) {
         let Drive { mechanics, overhead, .. } = &*self.drive;
         let Waiting { tag, block, count, direction, place, begins_ns, told_ns } = waiting;
-        // For a write that goes to the medium the arm leaves while the bytes come, which a bus brings faster than they pass.
-        let is_early = direction == Direction::Write && tag != CACHED;
-        let from_ns = if is_early { told_ns.max(self.free_ns).min(now_ns) } else { now_ns };
-        let leaves_ns = from_ns + overhead.before_arm_ns(&waiting);
+        let is_plain = direction == Direction::Write && tag != CACHED;
+        let is_next = is_plain && self.passage_ns.is_some_and(|from_ns| told_ns < from_ns);
+        let leaves_ns = if is_plain {
+            // The arm leaves while the bytes come, which a bus brings faster than they pass.
+            let from_ns = told_ns.max(self.free_ns).min(now_ns);
+            from_ns + if is_next { overhead.write_next_ns } else { overhead.write_ns }
+        } else {
+            now_ns + overhead.before_arm_ns(&waiting)
+        };
         let access = mechanics.access(self.position, leaves_ns, block, &place, count, direction);
-        let access = access.not_before(now_ns, mechanics.turn_ns);
+        let turns = if self.drive.is_torn(&waiting) { 1 } else { 0 };
+        let access = access.not_before(now_ns, mechanics.turn_ns).later(turns, mechanics.turn_ns);
+        if !is_next {
+            self.passage_ns = is_plain.then_some(access.begins_ns);
+        }
         // From now on, whatever part of it is the drive's own time.
         self.busy_ns += access.ends_ns - now_ns;
         (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);

@@ -4,10 +4,20 @@
 //! through them, the average taken over uniformly drawn pairs of cylinders. Source: Ruemmler and Wilkes (1994); Lee and
 //! Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993.
 
+/// Distances up to here have a time of their own; beyond it lines lie between [`FAR`] points, so that a drive of half a million
+/// cylinders takes no more room or time to make.
+const NEAR: u32 = 32_768;
+/// How many lines.
+const FAR: u32 = 4096;
+
 /// Nanoseconds for every distance in cylinders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeekCurve {
-    by_distance_ns: Vec<u32>,
+    near_ns: Vec<u32>,
+    /// Times of distances from [`NEAR`] on, so many cylinders apart; empty where there are none.
+    far_ns: Vec<u32>,
+    step: u32,
+    last: u32,
 }
 
 /// What is wrong with a curve.
@@ -81,13 +91,27 @@ impl SeekCurve {
 
     fn of(cylinders: u32, milliseconds: impl Fn(u32) -> f64) -> SeekCurve {
         let time = |distance: u32| if distance == 0 { 0 } else { (milliseconds(distance) * 1e6).round() as u32 };
-        SeekCurve { by_distance_ns: (0..cylinders.max(1)).map(time).collect() }
+        let last = cylinders.max(1) - 1;
+        let step = last.saturating_sub(NEAR).div_ceil(FAR).max(1);
+        let far = if last > NEAR { (last - NEAR).div_ceil(step) + 1 } else { 0 };
+        SeekCurve {
+            near_ns: (0..=last.min(NEAR)).map(time).collect(),
+            far_ns: (0..far).map(|point| time(NEAR + point * step)).collect(),
+            step,
+            last,
+        }
     }
 
     /// Nanoseconds over so many cylinders; 0 for none.
     pub fn time_ns(&self, cylinders: u32) -> u64 {
-        let last = self.by_distance_ns.len() - 1;
-        u64::from(self.by_distance_ns[(cylinders as usize).min(last)])
+        let distance = cylinders.min(self.last);
+        if let Some(time_ns) = self.near_ns.get(distance as usize) {
+            return u64::from(*time_ns);
+        }
+        let (point, beyond) = ((distance - NEAR) / self.step, (distance - NEAR) % self.step);
+        let [from, to] =
+            [point, point + 1].map(|point| i64::from(self.far_ns[(point as usize).min(self.far_ns.len() - 1)]));
+        (from + (to - from) * i64::from(beyond) / i64::from(self.step)) as u64
     }
 }
 
@@ -120,6 +144,27 @@ mod tests {
         let mean_ms = sum / f64::from(cylinders).powi(2) / 1e6;
         assert!((mean_ms / 9.5 - 1.0).abs() < 0.002, "{mean_ms}");
         assert_eq!((curve.time_ns(1), curve.time_ns(cylinders - 1)), (2_000_000, 18_000_000));
+    }
+
+    #[test]
+    fn half_a_million_cylinders_have_the_same_curve_and_no_more_points() {
+        let cylinders = 546_190_u32;
+        let curve = SeekCurve::data_sheet(cylinders, 0.25, 7.5, 16.0).unwrap();
+        assert!(curve.near_ns.len() + curve.far_ns.len() < 40_000);
+        assert_eq!(curve.time_ns(1), 250_000);
+        assert!(curve.time_ns(cylinders - 1).abs_diff(16_000_000) <= 1, "a line ends within a nanosecond");
+        // a + b √d + c d by hand, through the same three times.
+        let most = f64::from(cylinders - 1);
+        let (a1, b1, r1) = (most.sqrt() * 8.0 / 15.0 - 1.0, most / 3.0 - 1.0, 7.25);
+        let (a2, b2, r2) = (most.sqrt() - 1.0, most - 1.0, 15.75);
+        let root = (r1 * b2 - r2 * b1) / (a1 * b2 - a2 * b1);
+        let linear = (a1 * r2 - a2 * r1) / (a1 * b2 - a2 * b1);
+        for distance in [2, 1000, 32_768, 32_769, 40_001, 123_456, 500_003] {
+            let d = f64::from(distance);
+            let exact_ns = (0.25 + root * (d.sqrt() - 1.0) + linear * (d - 1.0)) * 1e6;
+            let time_ns = curve.time_ns(distance) as f64;
+            assert!((time_ns - exact_ns).abs() < 100.0, "{distance}: {time_ns} and {exact_ns}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ fn drive(mechanics: Mechanics) -> Drive {
         buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, again_blocks: u64::MAX },
         overhead: Overhead::default(),
         write_cache: None,
+        physical_blocks: 1,
     }
 }
 
@@ -89,6 +90,19 @@ fn sequential_writes_stream_with_the_write_cache_and_lose_turns_without() {
     assert!((without / LOST_ONE_TURN - 1.0).abs() < 0.02, "{without}");
 }
 
+/// Eight that wait together are four tracks, 48 ms, and lose one turn of 10 ms, or none at a track's end.
+#[test]
+fn sequential_writes_lose_a_turn_a_passage_where_the_drive_prepares_those_that_wait_together() {
+    let of = |write_next_ns, depth| {
+        let overhead = Overhead { write_ns: 200_000, write_next_ns, ..Overhead::default() };
+        streamed_share(Drive { overhead, ..drive(slow(false)) }, depth, Direction::Write, 5)
+    };
+    let (prepared, not) = (of(0, 8), of(200_000, 8));
+    assert!((48.0 / 58.0 - 0.02..1.0).contains(&prepared), "{prepared}");
+    assert!((not / LOST_ONE_TURN - 1.0).abs() < 0.02, "{not}");
+    assert_eq!(of(0, 1), of(200_000, 1), "one deep none waits");
+}
+
 #[test]
 fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
     let cached = Drive { write_cache: Some(WriteCache { blocks: 8, pieces: 8 }), ..drive(slow(false)) };
@@ -103,6 +117,16 @@ fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
         disk.advance(at);
     }
     assert!(disk.is_idle() && disk.busy_ns(u64::MAX) > 0);
+}
+
+#[test]
+fn a_write_of_part_of_a_physical_sector_takes_another_turn() {
+    let large = Drive { physical_blocks: 4, ..drive(slow(false)) };
+    let done_ms =
+        |drive: &Drive, command: Command| serve(&mut Disk::new(Arc::new(drive.clone())), 1, &[command])[0].0 / MS;
+    let at_once = |command| (done_ms(&drive(slow(false)), command), done_ms(&large, command));
+    assert_eq!([at_once(write(4, 4)), at_once(read(5, 2)), at_once(read(6, 3))], [(8, 8), (7, 7), (9, 9)]);
+    assert_eq!([at_once(write(5, 2)), at_once(write(4, 3)), at_once(write(6, 2))], [(7, 17), (7, 17), (8, 18)]);
 }
 
 #[test]

@@ -29,6 +29,9 @@ pub(super) struct BusKeys {
     /// Time to say whose bytes come: each burst.
     #[serde(default)]
     pub(super) message_in: Said<Nanoseconds>,
+    /// Time to say that all is done: a transfer.
+    #[serde(default)]
+    pub(super) message_end: Said<Nanoseconds>,
     /// Time to say how it went: a transfer.
     #[serde(default)]
     pub(super) status: Said<Nanoseconds>,
@@ -65,6 +68,7 @@ impl BusKeys {
                 message_out_ns: self.message_out.0.0,
                 command_ns: self.command.0.0,
                 message_in_ns: self.message_in.0.0,
+                message_end_ns: self.message_end.0.0,
                 status_ns: self.status.0.0,
             },
             burst: self.burst.map(|burst| burst.0),

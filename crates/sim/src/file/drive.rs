@@ -53,8 +53,17 @@ pub(super) struct DriveKeys {
     /// For a write.
     #[serde(default)]
     pub(super) write: Said<Nanoseconds>,
+    /// For one for the medium that came before the medium was at those that are under way; none: as `write`.
+    pub(super) write_next: Option<Said<Nanoseconds>>,
+    /// A sector of the medium: a write of part of one takes another turn, to read it first.
+    #[serde(default = "block")]
+    pub(super) physical_sector: Said<Bytes>,
     /// What the write cache holds; none: it is off.
     pub(super) write_cache: Option<WriteCacheKeys>,
+}
+
+fn block() -> Said<Bytes> {
+    Said(Bytes(BLOCK_BYTES))
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -120,6 +129,12 @@ impl DriveKeys {
             let message = format!("{} turns a minute? It is from 60 to 100 000", self.rpm);
             return Err(MachineError::Figure { machine, part: format!("drive {drive}"), message });
         }
+        let physical = self.physical_sector.0.0;
+        if physical == 0 || !physical.is_multiple_of(BLOCK_BYTES) {
+            let (machine, drive) = part();
+            let message = format!("a physical-sector of {} is of no whole blocks of 512 bytes", Bytes(physical));
+            return Err(MachineError::Figure { machine, part: format!("drive {drive}"), message });
+        }
         let mechanics = Mechanics {
             geometry,
             seeks,
@@ -143,10 +158,12 @@ impl DriveKeys {
                 read_least_ns: self.read_least.0.0,
                 read_miss_ns: self.read_miss.0.0,
                 write_ns: self.write.0.0,
+                write_next_ns: self.write_next.unwrap_or(self.write).0.0,
             },
             write_cache: self
                 .write_cache
                 .map(|cache| WriteCache { blocks: cache.size.0.0 / BLOCK_BYTES, pieces: cache.pieces }),
+            physical_blocks: physical / BLOCK_BYTES,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::volume::VolumeKeys;
 use super::{MachineError, Said};
+use crate::controller::{Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::ahead::ReadAhead;
 use crate::flash::drain::FastArea;
@@ -34,6 +35,8 @@ pub(super) struct FlashKeys {
     /// Until a unit that programs lets a read go before.
     #[serde(default)]
     pub(super) suspend: Said<Nanoseconds>,
+    /// How many commands may be at it at once; none: all.
+    pub(super) outstanding: Option<u32>,
     /// The controller's time for a read, one after another.
     #[serde(default)]
     pub(super) read_command: Said<Nanoseconds>,
@@ -126,6 +129,9 @@ impl FlashKeys {
         if self.channels == 0 || self.units < self.channels {
             return Some("it has a channel at least, and a unit on each");
         }
+        if self.outstanding == Some(0) {
+            return Some("it takes a command at least: outstanding");
+        }
         if self.read_ahead.is_some_and(|keys| keys.streams == 0) || self.buffer.is_some_and(|buffer| buffer.0.0 == 0) {
             return Some(
                 "a buffer and streams to read ahead of are at least one; leave the key out where there is none",
@@ -156,6 +162,11 @@ impl FlashKeys {
             Some(mistake) => Err(figure(format!("flash {}", volume.drive), mistake)),
             None => Ok(self.drive(size, volume)),
         }
+    }
+
+    /// How its commands wait, where something holds them back.
+    pub(super) fn queue(&self) -> Option<Queue> {
+        self.outstanding.map(|outstanding| Queue { outstanding, order: Order::Fcfs })
     }
 
     /// With so much of it in use; the rest is spare.

@@ -198,7 +198,8 @@ impl VolumeKeys {
             Part::Controller(controller) => controller.queue,
             Part::Bus(_) => None,
         });
-        let queue = queues.into_iter().next();
+        let of_drive = || file.flash.get(&self.drive).and_then(|keys| keys.queue());
+        let queue = queues.into_iter().next().or_else(of_drive);
         let disk = |disk: usize| AttachedDisk {
             device: device.clone(),
             name: self.drive.clone(),

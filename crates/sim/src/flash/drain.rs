@@ -5,7 +5,7 @@
 //! as long as it has room; what it holds is copied on while the drive has nothing else to do. All of it is a fluid: one number
 //! tells when all is out, and from that what there is room for.
 
-use super::units::Units;
+use super::units::{Array, Units};
 use halfpower_model::Bytes;
 
 /// Flash that is written faster.
@@ -69,10 +69,8 @@ impl Drain {
     pub fn write(&mut self, now_ns: u64, at_ns: u64, passage: Passage, units: &mut Units) -> u64 {
         let Passage { bytes, programmed, amplification } = passage;
         let area = self.fast_area;
-        let ns_per_byte = match area {
-            Some(area) if self.has_room(area, units.idle_ns(now_ns), programmed as f64) => area.ns_per_byte,
-            _ => units.array().ns_per_byte(amplification),
-        };
+        let area = area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), programmed as f64));
+        let ns_per_byte = area.map_or_else(|| units.array().ns_per_byte(amplification), |area| area.ns_per_byte);
         let took_ns = (programmed as f64 * ns_per_byte + 0.5) as u64;
         self.empty_ns = units.program(now_ns, took_ns);
         let in_ns = match self.buffer {
@@ -82,7 +80,7 @@ impl Drain {
                 self.full_ns += (took_ns as f64 / bytes as f64 * room.0 as f64 - self.full_ns) * weight;
                 self.empty_ns.saturating_sub(self.full_ns as u64).max(at_ns)
             }
-            None => self.empty_ns.max(at_ns + units.array().program_ns),
+            None => self.empty_ns.max(at_ns + program_ns(units.array(), area)),
         };
         self.last_ns = self.last_ns.max(in_ns);
         self.last_ns
@@ -96,4 +94,10 @@ impl Drain {
         self.fast_bytes = if fits { left } else { left - bytes };
         fits
     }
+}
+
+/// A page into flash, or into the fast area where it goes there.
+fn program_ns(array: &Array, area: Option<FastArea>) -> u64 {
+    let fast_ns = |area: FastArea| (area.ns_per_byte * array.page.0 as f64 * f64::from(array.units)) as u64;
+    area.map_or(array.program_ns, fast_ns)
 }

@@ -2,9 +2,10 @@
 //!
 //! A wider bus slows nothing as long as it does not change the order in which anything is served: bytes that come earlier
 //! are never served later. Where the order is a matter of time (a scheduler that looks at the angle, transfers of several
-//! disks that meet on a bus, a write cache that takes what it has room for), a request that comes earlier may lead to a
-//! course of which a later part is worse, by a turn of a disk at a time; that is so for real machines, and known of all
-//! scheduling (Graham, "Bounds on multiprocessing timing anomalies", 1969). There the law holds on average.
+//! disks that meet on a bus, a write cache that takes what it has room for, writes that are prepared together), a request
+//! that comes earlier may lead to a course of which a later part is worse, by a turn of a disk at a time; that is so for
+//! real machines, and known of all scheduling (Graham, "Bounds on multiprocessing timing anomalies", 1969). There the law
+//! holds on average.
 
 use super::tests::{bus, machine, megabytes_per_s, requests};
 use super::*;
@@ -32,6 +33,7 @@ fn any_drive() -> impl Strategy<Value = Drive> {
                 read_least_ns: own_ns,
                 read_miss_ns: own_ns,
                 write_ns: own_ns,
+                write_next_ns: own_ns / 3,
             },
             write_cache: cache.map(|(blocks, pieces)| WriteCache { blocks, pieces }),
             ..larger(Scheduler::WORDS[which].1)
@@ -197,10 +199,11 @@ fn widen(part: &mut Part, factor: f64) {
     bus.write_ns_per_byte /= factor;
 }
 
-/// The same disk, in the order of arrival and without a write cache.
+/// The same disk, in the order of arrival, without a write cache, and each write prepared by itself.
 fn as_asked(device: &Device) -> Device {
-    let drive = Drive { scheduler: Scheduler::Fcfs, write_cache: None, ..device.disk().clone() };
-    Device::Disk(Arc::new(drive))
+    let drive = device.disk().clone();
+    let overhead = Overhead { write_next_ns: drive.overhead.write_ns, ..drive.overhead };
+    Device::Disk(Arc::new(Drive { scheduler: Scheduler::Fcfs, write_cache: None, overhead, ..drive }))
 }
 
 /// By which share the second machine or workload is faster, on average over four seeds.

@@ -62,6 +62,23 @@ fn disagreement(change: &Change) -> Option<&'static str> {
     })
 }
 
+/// From so many on, facts that only one side tells are told in one row.
+const ONE_SIDED_MOST: usize = 8;
+
+/// Each difference with its two sides. Of many facts that only one side tells, as another program's results have it, one row
+/// says what they are of.
+fn difference_rows(differences: &[Difference]) -> Vec<[String; 2]> {
+    let (one_sided, both): (Vec<_>, Vec<_>) = differences.iter().partition(|difference| difference.is_one_sided());
+    let row = |difference: &&Difference| [difference.fact.clone(), arrow(difference)];
+    if one_sided.len() < ONE_SIDED_MOST {
+        return differences.iter().map(|difference| row(&difference)).collect();
+    }
+    let mut heads: Vec<&str> = one_sided.iter().filter_map(|difference| difference.fact.split('.').next()).collect();
+    heads.dedup();
+    let told = [format!("{} facts that only one side tells", one_sided.len()), format!("of {}", heads.join(", "))];
+    both.iter().map(row).chain([told]).collect()
+}
+
 /// A difference as `before → after`.
 fn arrow(difference: &Difference) -> String {
     format!("{} → {}", difference.before.join(", "), difference.after.join(", "))

@@ -1,7 +1,7 @@
 //! The comparison as a page.
 
 use super::forest::{Forest, forest};
-use super::{arrow, basis, disagreement, signed, title, word};
+use super::{basis, difference_rows, disagreement, signed, title, word};
 use crate::report::html::render;
 use crate::report::table::Table;
 use anyhow::Result;
@@ -66,7 +66,7 @@ struct Only<'a> {
 /// When the template does not fit what it is given, which a test would have shown.
 pub(crate) fn comparison_html(input: &ComparisonInput<'_>) -> Result<String> {
     let comparison = input.comparison;
-    let differences = comparison.differences.iter().map(|difference| [difference.fact.clone(), arrow(difference)]);
+    let differences = difference_rows(&comparison.differences).into_iter();
     let only = [("before", &comparison.only_before), ("after", &comparison.only_after)];
     let view = View {
         title: format!("{} against {}", capital(input.after), input.before),

@@ -1,6 +1,6 @@
 //! The comparison for a terminal.
 
-use super::{arrow, basis, disagreement, signed, title, word};
+use super::{basis, difference_rows, disagreement, signed, title, word};
 use crate::report::wrap::{Page, Style};
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 
@@ -14,8 +14,7 @@ pub(crate) fn comparison_text(comparison: &Comparison, colour: bool, width: usiz
     if let Some(margins) = &comparison.found_margins {
         page.paragraph("", &[(Style::Plain, &margins.sentence)]);
     }
-    let differences = comparison.differences.iter().map(|difference| [difference.fact.clone(), arrow(difference)]);
-    let differences: Vec<[String; 2]> = differences.collect();
+    let differences = difference_rows(&comparison.differences);
     page.table(["Measured on what differs", "before → after"], &differences);
     if differences.is_empty() {
         page.gap();

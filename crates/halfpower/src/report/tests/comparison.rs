@@ -6,7 +6,7 @@ use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text}
 use crate::store::RunKind;
 use halfpower_analysis::comparison::{Comparison, Figure, Margins, compare};
 use halfpower_analysis::statistics::Margin;
-use halfpower_model::{Bytes, Sample};
+use halfpower_model::{Bytes, Environment, Sample};
 
 fn samples(analysed: &Analysed) -> Vec<Sample> {
     analysed.samples.iter().map(|stored| stored.sample.clone()).collect()
@@ -44,6 +44,25 @@ fn a_comparison_says_what_differs_before_it_shows_what_changed() {
     }
     let same = html(&compared(&before, &before));
     assert!(same.contains("Nothing, as far as the samples tell.") && !same.contains("class=\"forest worse\""));
+}
+
+#[test]
+fn what_only_one_side_tells_is_one_row_where_it_is_much() {
+    let before = samples(&run(&fixed()));
+    let told = comparison_text(&compared(&before, &before), false, 200);
+    assert!(told.contains("Measured on the same") && !told.contains("only one side tells"));
+    let mut after = before.clone();
+    for sample in &mut after {
+        sample.environment = Environment::unknown("elsewhere", Some(Bytes(1 << 20))).into();
+    }
+    let text = comparison_text(&compared(&before, &after), false, 200);
+    assert!(text.contains("facts that only one side tells") && !text.contains("not told"), "{text}");
+    assert!(text.contains("elsewhere"), "what both tell keeps its row: {text}");
+    // One fact alone keeps its row, too.
+    let mut after = before.clone();
+    after.iter_mut().for_each(|sample| sample.environment.cpu_model = None);
+    let text = comparison_text(&compared(&before, &after), false, 200);
+    assert!(text.contains("cpu_model") && text.contains("not told"), "{text}");
 }
 
 #[test]

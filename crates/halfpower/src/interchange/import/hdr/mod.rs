@@ -20,8 +20,6 @@ use halfpower_model::sample::{Interval, Latency};
 use halfpower_model::{Environment, Histogram, RequestKind, Sample, WorkloadSpec};
 use std::collections::HashMap;
 
-pub(crate) use inflate::adler_32;
-
 /// The line by which our own logs are known.
 pub(crate) const OWN: &str = "#[Service times in nanoseconds by Halfpower; Interval_Max is in milliseconds]";
 /// Most bytes that all histograms of a file inflate to.
