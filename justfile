@@ -54,6 +54,10 @@ msrv:
 coverage:
     cargo test --release --locked -p halfpower-analysis --test coverage -- --nocapture
 
+# What sets the pace of 1200 simulated machines, told by what a host sees of them; five minutes
+hidden:
+    cargo test --release --locked -p halfpower-sim --test hidden -- --include-ignored --nocapture
+
 # Damaged files against every importer, or those of the FORMS named, for SECONDS each; needs nightly Rust and cargo-fuzz
 fuzz SECONDS *FORMS:
     fuzz/run {{ SECONDS }} {{ FORMS }}

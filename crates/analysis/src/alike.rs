@@ -7,7 +7,8 @@
 
 use crate::cells::Cell;
 use halfpower_model::{
-    Among, Buffering, Bytes, CachePolicy, Durability, FileState, Limits, Nanoseconds, Operation, Personality, Workload,
+    Among, Buffering, Bytes, CachePolicy, Durability, FileState, Limits, Nanoseconds, Operation, Pattern, Personality,
+    Workload,
 };
 use serde_json::{Map, Value};
 
@@ -26,6 +27,8 @@ pub(crate) enum Axis {
     Targets,
     /// What the requests do.
     Operation,
+    /// In which order they go to places, and over how much.
+    Where,
     /// What places are multiples of, and by how much they are shifted.
     Places,
     /// What the file is like before.
@@ -78,6 +81,8 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
             Axis::Warmup => bare.warmup = Nanoseconds(0),
             Axis::Targets => (bare.among, bare.targets, bare.workers) = (Among::All, 0, 0),
             Axis::Operation => bare.operation = Operation::Read,
+            // The span is bare already.
+            Axis::Where => bare.pattern = Pattern::Sequential,
             Axis::Places => (bare.align, bare.offset) = (None, Bytes(0)),
             Axis::FileState => bare.file_state = FileState::Written,
         }
@@ -91,7 +96,8 @@ pub(crate) fn groups<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, axes: &[Axis
     let mut groups: Vec<(Workload, Vec<&'a Cell<'a>>)> = Vec::new();
     for cell in cells {
         let bare = bare(cell.workload, axes);
-        let is_alike = |first: &Cell<'_>| axes.contains(&Axis::Targets) || same_span(first.workload, cell.workload);
+        let any_span = axes.contains(&Axis::Targets) || axes.contains(&Axis::Where);
+        let is_alike = |first: &Cell<'_>| any_span || same_span(first.workload, cell.workload);
         match groups.iter_mut().find(|(common, group)| is_alike(group[0]) && *common == bare) {
             Some((_, group)) => group.push(cell),
             None => groups.push((bare, vec![cell])),

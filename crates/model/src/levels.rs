@@ -115,6 +115,11 @@ impl Level {
         Level { name, pap_bytes_per_s: peak.map(BytesPerSecond), source: sources(&behind), channels: different }
     }
 
+    /// The channels that its peak is of, or that leave it open.
+    pub fn held_by(&self) -> Vec<&Channel> {
+        peak_of(&self.channels, None).1
+    }
+
     /// Whether the peak is one that somebody gave.
     pub fn is_given(&self) -> bool {
         self.channels.iter().any(|channel| channel.source == GIVEN)

@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::system::{Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, PartKind, Totals,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, SystemAccount, Totals,
 };
 use halfpower_model::{
     Arrivals, Bytes, Cancel, Environment, FileState, Layout, MeasureError, Observer, Operation, Personality, Progress,
@@ -210,8 +210,8 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         flush_s: outcome.flush_ns.map(|ns| ns as f64 / 1e9),
         flush: (outcome.flush.count() > 0).then(|| Box::new(Totals::of(&outcome.flush, 0, elapsed_s))),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
-        cpu: cpu(outcome, &total),
-        block: Some(block(outcome, elapsed_s)),
+        cpu: cpu(outcome, &total, environment.cpus),
+        block: Some(block(outcome)),
         // What the volume has nothing to do with stood still.
         parts: outcome.parts.iter().filter(|part| part.busy > 0.0).cloned().collect(),
         instrument: Instrument { loop_ns_per_request: Some(0.0), ..Instrument::default() },
@@ -224,9 +224,19 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
     }
 }
 
-/// The simulator knows all processor time there is, so both bounds are one.
-fn cpu(outcome: &Outcome, total: &Totals) -> Cpu {
+/// The simulator knows all processor time there is, so both bounds are one; the machine's account tells interrupts apart.
+fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
     let used_s = outcome.processor_ns as f64 / 1e9;
+    let wall_s = outcome.elapsed_ns as f64 / 1e9;
+    let irq_s = (outcome.interrupt_ns as f64 / 1e9).min(used_s);
+    let account = SystemAccount {
+        wall_s,
+        system_s: used_s - irq_s,
+        irq_s,
+        idle_s: (wall_s * f64::from(processors) - used_s).max(0.0),
+        busy_s: used_s,
+        ..SystemAccount::default()
+    };
     let per_request = (total.requests > 0).then(|| used_s * 1e6 / total.requests as f64);
     Cpu {
         lower: CpuTime { user_s: 0.0, system_s: used_s },
@@ -234,11 +244,13 @@ fn cpu(outcome: &Outcome, total: &Totals) -> Cpu {
         upper_method: Some("simulated".to_owned()),
         lower_us_per_request: per_request,
         upper_us_per_request: per_request,
+        system: Some(account),
         ..Cpu::default()
     }
 }
 
-fn block(outcome: &Outcome, elapsed_s: f64) -> Block {
+/// As a system counts it: a device is at work while a command is under way, whatever that waits for.
+fn block(outcome: &Outcome) -> Block {
     let direction = |which: usize| {
         let (requests, bytes) = outcome.device[which];
         let asked = outcome.bytes[which];
@@ -246,13 +258,13 @@ fn block(outcome: &Outcome, elapsed_s: f64) -> Block {
         Direction { requests, bytes, amplification }
     };
     let [read, write] = [direction(0), direction(1)];
-    let devices = outcome.parts.iter().filter(|part| part.kind == PartKind::Device);
-    let busiest = devices.map(|part| part.busy).fold(0.0, f64::max);
+    let at_work_ns: u64 = outcome.at_work_ns.iter().sum();
+    let all_ns = outcome.elapsed_ns.saturating_mul(outcome.at_work_ns.len() as u64);
     Block {
         requests: read.requests + write.requests,
         bytes: read.bytes + write.bytes,
         merges: 0,
-        busy_fraction: if elapsed_s > 0.0 { busiest } else { 0.0 },
+        busy_fraction: at_work_ns as f64 / all_ns.max(1) as f64,
         read: Some(read),
         write: Some(write),
         trim: None,

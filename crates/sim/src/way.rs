@@ -83,13 +83,16 @@ fn flash(drive: &FlashDrive, queue: Option<Queue>) -> String {
 
 fn cloud(volume: &CloudVolume) -> String {
     let CloudVolume { size, unit, read_ns, write_ns, .. } = volume;
-    let limit = |limit: Limit, told: &dyn Fn(f64) -> String| {
-        let burst = |burst: Burst| format!(", {} from {} credits", told(burst.per_s), significant(burst.at_first));
-        told(limit.per_s) + &limit.burst.map(burst).unwrap_or_default()
+    let limit = |limit: Limit, rate: &dyn Fn(f64) -> String, amount: &dyn Fn(f64) -> String| {
+        let burst = |burst: Burst| format!(" ({} while credits of {} last)", rate(burst.per_s), amount(burst.at_first));
+        rate(limit.per_s) + &limit.burst.map(burst).unwrap_or_default()
     };
-    let limits = |(Limits { requests, bytes }, whose): (&Limits, &str)| {
-        let requests = limit(*requests, &|per_s| format!("{} requests/s", significant(per_s)));
-        format!("{whose} {requests} of {unit}, and {}", limit(*bytes, &|per_s| BytesPerSecond(per_s).to_string()))
+    let requests = |number: f64| format!("{} requests", significant(number));
+    let limits = |(limits, whose): (&Limits, &str)| {
+        let of_requests = limit(limits.requests, &|per_s| requests(per_s) + "/s", &requests);
+        let rate = |per_s| BytesPerSecond(per_s).to_string();
+        let of_bytes = limit(limits.bytes, &rate, &|bytes| format!("{} GB", significant(bytes / 1e9)));
+        format!("{whose} {of_requests} of {unit} and {of_bytes}")
     };
     let told: Vec<String> = volume.limits.iter().zip(["held to", "by its instance to"]).map(limits).collect();
     let latency = match read_ns == write_ns {
@@ -245,6 +248,18 @@ mod tests {
         let begins = "s4500: flash of 3.5 TiB and 14.5 % spare, 64 units of 16 KiB pages (read 66 µs, ";
         assert!(way[0].starts_with(begins), "{}", way[0]);
         assert!(way[0].ends_with("on 8 channels, 32 commands at a time, overwritten at random"), "{}", way[0]);
+    }
+
+    #[test]
+    fn a_cloud_volume_is_told_with_what_it_is_held_to() {
+        let line = told("cloud-gp3", "small-instance")[0].clone();
+        for words in [
+            "gp3-small: cloud volume of 500 GiB, a read 700 µs, a write 900 µs, held to 16000 requests/s of 256 KiB and 1.05 GB/s",
+            "by its instance to 3600 requests/s (40000 requests/s while credits of 65520000 requests last) of 256 KiB",
+            "81.3 MB/s (1.25 GB/s while credits of 2104 GB last)",
+        ] {
+            assert!(line.contains(words), "{line}");
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use halfpower_model::sample::{Block, Direction, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
+/// The kernel's account is in ticks: over a shorter time it says little.
+const ACCOUNTED_S: f64 = 0.1;
+
 /// A sample, and what follows from it.
 pub(super) struct Facts<'a> {
     pub(super) sample: &'a Sample,
@@ -96,6 +99,15 @@ impl<'a> Facts<'a> {
         let Some(asked) = self.asked(writes) else { return Vec::new() };
         let asked = self.is_direct().then(|| asked.requests_per_s * self.copies(writes));
         asked.into_iter().chain(self.device_rates(writes).map(|(requests, _)| requests)).collect()
+    }
+
+    /// Share of the machine's processor time that was used, where most of it was the workers' own and the interrupts'; none where
+    /// others had more, or nobody counted.
+    pub(super) fn own_machine_busy(&self) -> Option<f64> {
+        let account = self.sample.cpu.system?;
+        let workers_s = self.running? * self.sample.elapsed_s * f64::from(self.workload.workers);
+        let own_s = workers_s + account.irq_s + account.softirq_s;
+        self.machine_busy().filter(|_| own_s > account.busy_s / 2.0 && account.wall_s >= ACCOUNTED_S)
     }
 
     /// `; 81 % of the bytes that the device moved were for others` where that is most of them; else empty.

@@ -15,6 +15,7 @@ mod path;
 mod program;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use facts::Facts;
 pub(crate) use facts::polls;
@@ -76,6 +77,9 @@ pub struct Attribution {
     pub owner: Option<Owner>,
     /// How sure; none where nobody is named.
     pub sureness: Option<Sureness>,
+    /// What it is called on this machine, where it has a name there: `pci`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// The figures that say so, or why it cannot be told.
     pub reason: String,
     /// Who it is not, each with the figure that says so.
@@ -91,6 +95,32 @@ pub(crate) struct Beside {
     pub(crate) deeper: Option<f64>,
     /// Whether its targets were seen to hold one another back: the share of the sum of each alone.
     pub(crate) together: Option<f64>,
+    /// The same at other places; none where nobody tried, or places do not matter to the target.
+    pub(crate) places: Option<Places>,
+    /// How its time grows with its size; none where there is one size.
+    pub(crate) growth: Option<Growth>,
+}
+
+/// Rates of the same requests at other places over this rate, the most of all; none where nobody tried.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    /// Where the medium has less to do: one after another, or of reads over a part that a buffer may hold.
+    pub(crate) nearer: Option<f64>,
+    /// Of those one after another, at random.
+    pub(crate) at_random: Option<f64>,
+    /// Of streams that begin elsewhere each time, the fastest over the slowest.
+    pub(crate) everywhere: Option<f64>,
+    /// Of writes, reads over a part that a buffer may hold: they take the same way.
+    pub(crate) reads_nearer: Option<f64>,
+}
+
+/// The time that one more request to the device adds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// Whatever its size, in nanoseconds.
+    pub(crate) fixed_ns: f64,
+    /// For each byte.
+    pub(crate) ns_per_byte: f64,
 }
 
 /// What was found of a suspect.
@@ -101,12 +131,23 @@ enum Standing {
     RuledOut(String),
     Open(String),
     Named(Owner, Sureness, String),
+    /// With what it is called on this machine.
+    NamedAt(Owner, Sureness, String, String),
 }
 
 impl Owner {
     /// Whether requests of other programs take from it what these could have.
     fn is_below(self) -> bool {
-        matches!(self, Owner::Bus | Owner::Link | Owner::Depth | Owner::FileSystem | Owner::Device | Owner::Flushes)
+        matches!(
+            self,
+            Owner::Bus
+                | Owner::Controller
+                | Owner::Link
+                | Owner::Depth
+                | Owner::FileSystem
+                | Owner::Device
+                | Owner::Flushes
+        )
     }
 
     /// For people.
@@ -174,17 +215,21 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
         return None;
     }
     let facts = Facts::of(sample, beside);
-    let mut found = Attribution { owner: None, sureness: None, reason: String::new(), ruled_out: vec![], open: vec![] };
+    let mut found =
+        Attribution { owner: None, sureness: None, at: None, reason: String::new(), ruled_out: vec![], open: vec![] };
     for suspect in SUSPECTS {
         match suspect(&facts) {
             Standing::Absent => {}
             Standing::RuledOut(why) => found.ruled_out.push(why),
+            Standing::NamedAt(owner, sureness, at, reason) if found.owner.is_none() => {
+                (found.owner, found.sureness, found.at, found.reason) = (Some(owner), Some(sureness), Some(at), reason);
+            }
             // What stands behind the first one named is explained by it.
             Standing::Open(why) if found.owner.is_none() => found.open.push(why),
             Standing::Named(owner, sureness, reason) if found.owner.is_none() => {
                 (found.owner, found.sureness, found.reason) = (Some(owner), Some(sureness), reason);
             }
-            Standing::Open(_) | Standing::Named(..) => {}
+            Standing::Open(_) | Standing::Named(..) | Standing::NamedAt(..) => {}
         }
     }
     if found.owner.is_none() {
@@ -198,7 +243,7 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
 }
 
 /// In the order in which one explains those behind it.
-const SUSPECTS: [fn(&Facts<'_>) -> Standing; 14] = [
+const SUSPECTS: [fn(&Facts<'_>) -> Standing; 15] = [
     program::rate,
     parts::parts,
     program::generator,
@@ -211,6 +256,7 @@ const SUSPECTS: [fn(&Facts<'_>) -> Standing; 14] = [
     program::flushes,
     path::levels,
     path::depth,
+    way::way,
     path::file_system,
     path::device,
 ];

@@ -14,6 +14,7 @@
 
 use super::facts::{Facts, percent};
 use super::program::{FULL, SPARE};
+use super::way::{Medium, medium};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
@@ -24,9 +25,11 @@ const SLICE_S: f64 = 0.1;
 const BEYOND: f64 = 1.05;
 /// Larger requests may keep a device at work one at a time.
 const SMALL: Bytes = Bytes(64 << 10);
+/// A bus may be full from this share of its peak on.
+const NEARLY: f64 = 0.7;
 /// With more requests outstanding it is faster from here on, and no faster up to there.
 const FASTER: f64 = 1.2;
-const NO_FASTER: f64 = 1.1;
+pub(super) const NO_FASTER: f64 = 1.1;
 
 /// One limit against what passed.
 struct Held {
@@ -118,35 +121,57 @@ pub(super) fn levels(facts: &Facts<'_>) -> Standing {
     }
     let rates = [false, true].map(|writes| facts.storage_bytes_per_s(writes).unwrap_or(0.0));
     let rate = rates[0] + rates[1];
-    // What several targets share counts once; most samples have no known peak, and putting levels together takes time.
-    let is_known = |level: &Level| level.name >= LevelName::Bus && level.pap_bytes_per_s.is_some();
-    let environment = &facts.sample.environment;
-    let any_known = environment.all_targets().any(|target| target.levels.iter().any(is_known));
-    let levels = if any_known { environment.levels() } else { Vec::new() };
-    let shares = levels.iter().filter_map(|level| {
-        let owner = match level.name {
-            LevelName::Bus => Owner::Bus,
-            LevelName::Link => Owner::Link,
-            LevelName::Device => Owner::Device,
-            LevelName::Memory | LevelName::ReadLimit | LevelName::WriteLimit => return None,
-        };
-        let peak = level.pap_bytes_per_s.filter(|peak| peak.0 > 0.0)?;
-        Some((owner, rate / peak.0, format!("{} of its peak of {}", percent(rate / peak.0), BytesPerSecond(peak.0))))
+    let shares = bus_levels(facts).into_iter().chain(device_peak(facts)).map(|(owner, at, peak)| {
+        (owner, rate / peak, at, format!("{} of its peak of {}", percent(rate / peak), BytesPerSecond(peak)))
     });
-    let Some((owner, share, words)) = shares.max_by(|one, other| one.1.total_cmp(&other.1)) else {
+    let Some((owner, share, at, words)) = shares.max_by(|one, other| one.1.total_cmp(&other.1)) else {
         return Standing::Absent;
     };
     match share {
         share if share > 1.05 => Standing::Open(format!("{}: {words}, which is wrong or not on the way", owner.name())),
-        share if share >= FULL => Standing::Named(owner, Sureness::Sure, words),
+        share if share >= FULL => Standing::NamedAt(owner, Sureness::Sure, at, words),
+        share if share >= NEARLY && owner != Owner::Device => match medium(facts) {
+            Medium::Idles(why) => Standing::NamedAt(owner, Sureness::Likely, at, format!("{words}, and {why}")),
+            Medium::Unknown => Standing::NamedAt(owner, Sureness::Likely, at, words),
+            Medium::Waits(_) => Standing::Open(format!("{} is at {words}", owner.name())),
+        },
         share if share < SPARE => Standing::RuledOut(format!("every level whose peak is known ({words})")),
         _ => Standing::Open(format!("{} is at {words}", owner.name())),
     }
 }
 
+/// The buses whose peak is known: which level, what it is called, and its peak. What several targets share counts once.
+pub(super) fn bus_levels(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
+    peaks(facts, &[(LevelName::Bus, Owner::Bus), (LevelName::Link, Owner::Link)])
+}
+
+fn device_peak(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
+    peaks(facts, &[(LevelName::Device, Owner::Device)])
+}
+
+fn peaks(facts: &Facts<'_>, wanted: &[(LevelName, Owner)]) -> Vec<(Owner, String, f64)> {
+    let owner = |level: &Level| wanted.iter().find(|(name, _)| *name == level.name).map(|(_, owner)| *owner);
+    let is_known = |level: &Level| owner(level).is_some() && level.pap_bytes_per_s.is_some();
+    let environment = &facts.sample.environment;
+    // Most samples have none, and putting levels together takes time.
+    let any_known = environment.all_targets().any(|target| target.levels.iter().any(is_known));
+    let levels = if any_known { environment.levels() } else { Vec::new() };
+    let peak = |level: &Level| {
+        let peak = level.pap_bytes_per_s.filter(|peak| peak.0 > 0.0)?;
+        let at = level.held_by().first().map_or_else(String::new, |channel| channel.at.clone());
+        Some((owner(level)?, at, peak.0))
+    };
+    levels.iter().filter_map(peak).collect()
+}
+
 pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let (asked, counted) = (facts.outstanding, facts.sample.depth_mean.counted);
     match facts.beside.deeper {
+        Some(ratio) if ratio >= FASTER && is_at_work(facts) => {
+            return Standing::RuledOut(format!(
+                "the depth (with more outstanding the rate is {ratio:.2} times this, since the arm has a better order)"
+            ));
+        }
         Some(ratio) if ratio >= FASTER => {
             let reason = format!("with more than {asked} outstanding the rate is {:.1} times as high", ratio);
             return Standing::Named(Owner::Depth, Sureness::Sure, reason);
@@ -167,7 +192,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
     let else_full = if is_short { "" } else { ", and nothing else is full" };
     match asked {
-        1 if facts.wanting().is_none() => Standing::Absent,
+        1 if facts.wanting().is_none() || is_at_work(facts) => Standing::Absent,
         1 if facts.workload.request_size <= SMALL => {
             Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
         }
@@ -180,6 +205,13 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         )),
         _ => Standing::Absent,
     }
+}
+
+/// Whether a medium whose arm has to go from place to place has something to do all the time: it works on one request at a time.
+fn is_at_work(facts: &Facts<'_>) -> bool {
+    let turns = facts.sample.environment.all_targets().all(|target| target.rotational == Some(true));
+    let is_it = facts.beside.places.is_some() && !matches!(medium(facts), Medium::Idles(_));
+    turns && is_it && facts.busy.is_some_and(|busy| busy >= FULL)
 }
 
 /// Writes that wait while the device idles wait for something above it.
@@ -214,6 +246,17 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
     };
     let is_deep =
         facts.outstanding > 1 || !facts.is_direct() || facts.beside.deeper.is_some_and(|ratio| ratio <= NO_FASTER);
+    match medium(facts) {
+        Medium::Waits(ratio) if busy >= FULL || facts.asked(false).is_none() => {
+            let reason = format!(
+                "where the medium has less to do the same is {ratio:.1} times as fast, and it had something to do {} of the time",
+                percent(busy)
+            );
+            return Standing::Named(Owner::Device, Sureness::Likely, reason);
+        }
+        Medium::Idles(why) => return Standing::RuledOut(format!("the medium ({why})")),
+        _ => {}
+    }
     if busy < SPARE && facts.outstanding > 1 {
         return Standing::RuledOut(format!("the device (it had something to do {} of the time)", percent(busy)));
     }

@@ -17,6 +17,8 @@ use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Personalit
 
 /// From this share of its time on a worker wants a processor all the time.
 pub(super) const FULL: f64 = 0.9;
+/// All processors of a machine at work for so long leave few moments in which none of them is short.
+const NEARLY_ALL: f64 = 0.85;
 /// From this share of its time on a worker waits for others.
 const CROWDED: f64 = 0.3;
 /// Share of the bytes read that the device moved, below which the rest came from memory.
@@ -119,6 +121,11 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     if wanting >= FULL {
         let reason = format!("the workers ran, or waited for one, {share}{}", pinned(facts));
         return Standing::Named(Owner::Processor, Sureness::Sure, reason);
+    }
+    if let Some(busy) = facts.own_machine_busy().filter(|busy| *busy >= NEARLY_ALL) {
+        let sureness = if busy >= FULL { Sureness::Sure } else { Sureness::Likely };
+        let reason = format!("all of them were busy {} of the time, most of it with these requests", percent(busy));
+        return Standing::Named(Owner::Processor, sureness, reason);
     }
     let kernel_s = facts.sample.cpu.system.and_then(|account| account.kernel_threads_s).unwrap_or(0.0);
     let kernel = kernel_s / facts.sample.elapsed_s;

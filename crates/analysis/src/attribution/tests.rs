@@ -468,3 +468,25 @@ fn a_simulated_machine_tells_which_part_is_full() {
     let idle = "every part by itself (the busiest, atlas, 85 % of the time)";
     assert!(found.owner.is_none() && found.ruled_out.iter().any(|reason| reason == idle), "{found:?}");
 }
+
+#[test]
+fn all_processors_that_are_busy_with_its_requests_are_full() {
+    let mut sample = deep_reads();
+    let with = |busy_s: f64, irq_s: f64| SystemAccount {
+        wall_s: 1.0,
+        busy_s,
+        irq_s,
+        system_s: busy_s - irq_s,
+        idle_s: 2.0 - busy_s,
+        ..SystemAccount::default()
+    };
+    sample.cpu.lower.system_s = 0.5;
+    sample.cpu.system = Some(with(1.9, 1.3));
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)));
+    sample.cpu.system = Some(with(1.75, 1.2));
+    assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
+    sample.cpu.system = Some(with(1.9, 0.2));
+    assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Processor), "others had most of it");
+    sample.cpu.system = Some(with(1.6, 1.2));
+    assert_ne!(named(&sample).map(|(owner, _)| owner), Some(Owner::Processor));
+}

@@ -3,6 +3,7 @@
 //! A finding is made where the cells carry it and left out where they do not; none is ever filled in.
 
 mod asymmetry;
+mod beside;
 mod buffering_gain;
 mod cache_hits;
 mod comparison;

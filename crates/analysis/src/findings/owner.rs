@@ -4,8 +4,7 @@
 //! the same with more outstanding is faster, and whether the targets hold one another back. An owner is named where four
 //! repetitions of five name it; where they name different ones it cannot be told.
 
-use super::shared_limit::{self, Holding};
-use super::{Evidence, best};
+use super::{Evidence, beside, best};
 use crate::alike::{Axis, distinctions, groups};
 use crate::attribution::{Attribution, Beside, Owner, attribute_beside};
 use crate::cells::Cell;
@@ -30,21 +29,7 @@ impl Paces {
 
 /// What sets the pace of each cell, as far as its samples can tell at all.
 pub(crate) fn paces(evidence: &Evidence<'_>) -> Paces {
-    let mut besides: BTreeMap<u32, Beside> = BTreeMap::new();
-    for series in &evidence.by_depth {
-        let mut deeper: Option<f64> = None;
-        for cell in series.cells.iter().rev() {
-            let rate = cell.mean_requests_per_s();
-            let ratio = deeper.map(|deeper| deeper / rate).filter(|ratio| ratio.is_finite());
-            besides.insert(cell.number, Beside { deeper: ratio, together: None });
-            deeper = Some(deeper.unwrap_or(0.0).max(rate));
-        }
-    }
-    for together in shared_limit::all_together(evidence) {
-        if together.holding() == Holding::Held {
-            besides.entry(together.cell.number).or_default().together = Some(together.share());
-        }
-    }
+    let besides = beside::of_cells(evidence);
     let of = |cell: &&Cell<'_>| {
         let beside = besides.get(&cell.number).copied().unwrap_or_default();
         Some((cell.number, of_cell(cell, beside)?))
@@ -74,7 +59,7 @@ fn of_cell(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
             format!("{count} of {} repetitions say {}", each.len(), owner.map_or("that it cannot be told", Owner::name))
         };
         let (reason, open) = ("the repetitions disagree".to_owned(), counts.iter().map(words).collect());
-        return Some(Attribution { owner: None, sureness: None, reason, ruled_out: Vec::new(), open });
+        return Some(Attribution { owner: None, sureness: None, at: None, reason, ruled_out: Vec::new(), open });
     }
     each.retain(|(_, attribution)| attribution.owner == owner);
     let sureness = each.iter().filter_map(|(_, attribution)| attribution.sureness).min();

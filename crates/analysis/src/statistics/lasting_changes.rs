@@ -29,9 +29,10 @@ const LEAN_MOST: f64 = 0.98;
 pub fn lasting_changes(values: &[f64], resolution: f64) -> Vec<usize> {
     let mut candidates = change_points(values, resolution);
     let (Some(middle), false) = (mean(values), candidates.is_empty()) else { return Vec::new() };
-    let most = FAR_OFF * scatter(values).max(resolution);
-    let values: Vec<f64> = moved_in(values, most).iter().map(|value| value - middle).collect();
-    let series = Series { values: &values, resolution };
+    // In units of the scatter, so that a slope of one matters whatever the values' unit.
+    let scale = scatter(values).max(resolution);
+    let values: Vec<f64> = moved_in(values, FAR_OFF * scale).iter().map(|value| (value - middle) / scale).collect();
+    let series = Series { values: &values, resolution: resolution / scale };
     let penalty = PENALTY * (values.len() as f64).ln();
     let mut starts = vec![0];
     let mut deviance = series.about_levels(&starts);
@@ -56,7 +57,7 @@ pub fn lasting_changes(values: &[f64], resolution: f64) -> Vec<usize> {
     starts.split_off(1)
 }
 
-/// A series about zero.
+/// A series about zero, in units of its scatter.
 struct Series<'a> {
     values: &'a [f64],
     resolution: f64,
@@ -136,12 +137,14 @@ mod tests {
     use crate::support::Normal;
     use proptest::prelude::*;
 
-    /// About 1, with a deviation of a fifth, each value leaning on the one before.
+    const LEVEL: f64 = 1e9;
+
+    /// About a thousand million, as bytes a second are, with a deviation of a fifth, each value leaning on the one before.
     fn leaning(normal: &mut Normal, lean: f64, count: usize) -> Vec<f64> {
         let mut value = normal.draw();
         let next = |_| {
             value = lean * value + (1.0 - lean * lean).sqrt() * normal.draw();
-            1.0 + 0.2 * value
+            LEVEL * (1.0 + 0.2 * value)
         };
         (0..count).map(next).collect()
     }
@@ -168,7 +171,7 @@ mod tests {
         for lean in [0.0, 0.5, 0.8, 0.9] {
             for count in [12, 13, 16, 24, 60] {
                 let mut normal = Normal::new(count as u64);
-                let wave = |_: &u32| !lasting_changes(&leaning(&mut normal, lean, count), 0.02).is_empty();
+                let wave = |_: &u32| !lasting_changes(&leaning(&mut normal, lean, count), 0.02 * LEVEL).is_empty();
                 let changed = (0..300).filter(wave).count();
                 // 5 % would be 15; three deviations of a binomial above that are 26.
                 assert!(changed <= 15, "{changed} of 300 with {count} values leaning by {lean}");
@@ -182,8 +185,8 @@ mod tests {
             let mut normal = Normal::new(2011);
             let found = (0..100).filter(|_| {
                 let mut values = leaning(&mut normal, lean, count);
-                values[..count / 2].iter_mut().for_each(|value| *value += 1.2);
-                let starts = lasting_changes(&values, 0.02);
+                values[..count / 2].iter_mut().for_each(|value| *value += 1.2 * LEVEL);
+                let starts = lasting_changes(&values, 0.02 * LEVEL);
                 starts.len() == 1 && starts[0].abs_diff(count / 2) <= 1
             });
             assert!(found.count() >= 95, "{count} values leaning by {lean}");
@@ -205,7 +208,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn never_more_than_change_points(values in proptest::collection::vec(0.0_f64..10.0, 0..60), scale in 0.5_f64..50.0) {
+        fn never_more_than_change_points(values in proptest::collection::vec(0.0_f64..10.0, 0..60), scale in 0.5_f64..1e9) {
             let (all, lasting) = (change_points(&values, 0.1), lasting_changes(&values, 0.1));
             prop_assert!(lasting.iter().all(|start| all.contains(start)) && lasting.is_sorted());
             let scaled: Vec<f64> = values.iter().map(|value| value * scale).collect();

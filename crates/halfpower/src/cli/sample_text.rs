@@ -135,13 +135,13 @@ fn machine(sample: &Sample) -> Option<String> {
     // In so short a sample the kernel's ticks say nothing.
     let share = |part_s: f64| (all_s >= 0.5).then(|| format!("{:.0} %", part_s / all_s * 100.0));
     let (busy, stolen) = (share(account.busy_s)?, share(account.steal_s)?);
-    let switches = sample.cpu.context_switches.unwrap_or_default();
-    let (waits, taken) = (switches.voluntary, switches.involuntary);
+    let switches = sample.cpu.context_switches.map(|switches| {
+        format!("; workers waited {} times, were interrupted {}", switches.voluntary, switches.involuntary)
+    });
+    let switches = switches.unwrap_or_default();
     let threads = account.kernel_threads_s.and_then(share);
     let threads = threads.map(|share| format!(", {share} by the kernel's threads")).unwrap_or_default();
-    Some(format!(
-        "{busy} of its processor time used{threads}, {stolen} stolen; workers waited {waits} times, were interrupted {taken}"
-    ))
+    Some(format!("{busy} of its processor time used{threads}, {stolen} stolen{switches}"))
 }
 
 /// What the device did for the requests.

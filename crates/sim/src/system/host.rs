@@ -92,6 +92,7 @@ impl System<'_> {
         }
         let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
+        self.outcome.interrupt_ns += spent_ns;
         self.at(done_ns, Event::Complete { request });
         if let Some(cache) = &self.cache {
             self.processors.serve(self.now_ns, done_ns, cache.paging_ns());

@@ -274,6 +274,8 @@ impl<'a> System<'a> {
                 flush_ns: None,
                 outstanding_ns: 0,
                 processor_ns: 0,
+                interrupt_ns: 0,
+                at_work_ns: Vec::new(),
                 parts: Vec::new(),
                 device: [(0, 0); 2],
                 cancelled: false,

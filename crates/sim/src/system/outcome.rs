@@ -31,6 +31,10 @@ pub struct Outcome {
     pub outstanding_ns: u128,
     /// Processor time.
     pub processor_ns: u64,
+    /// What of it came after a request's bytes: interrupts, which are no worker's time.
+    pub interrupt_ns: u64,
+    /// For how long each disk had a command under way, from when it set out to when its bytes were in memory.
+    pub at_work_ns: Vec<u64>,
     /// What each part was busy, over what it could be; of a bus by phase.
     pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes: of reads and of writes.
@@ -44,6 +48,8 @@ pub struct Outcome {
 pub(super) struct Mark {
     at_ns: u64,
     busy_ns: Vec<u64>,
+    at_work_ns: Vec<u64>,
+    interrupt_ns: u64,
     device: [(u64, u64); 2],
     outstanding_ns: u128,
 }
@@ -76,6 +82,8 @@ impl System<'_> {
         Mark {
             at_ns: self.now_ns,
             busy_ns: self.busy_ns(),
+            at_work_ns: self.seen.iter().map(|seen| seen.at_work_ns(self.now_ns)).collect(),
+            interrupt_ns: self.outcome.interrupt_ns,
             device: self.outcome.device,
             outstanding_ns: self.outstanding_ns + since_ns * u128::from(self.open_requests),
         }
@@ -120,9 +128,7 @@ impl System<'_> {
         let is_of_few = self.marks.is_of_few == Some(true);
         let before = std::mem::take(if is_of_few { &mut self.marks.completion } else { &mut self.marks.window });
         let elapsed_ns = self.now_ns.saturating_sub(before.at_ns);
-        // Before anything was done every part was idle.
-        let idle_ns = before.busy_ns.iter().copied().chain(std::iter::repeat(0));
-        let used: Vec<u64> = after.busy_ns.iter().zip(idle_ns).map(|(after, before)| after - before).collect();
+        let used = since(&after.busy_ns, &before.busy_ns);
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
             *now = (now.0 - then.0, now.1 - then.1);
         }
@@ -146,12 +152,20 @@ impl System<'_> {
             Part { busy, ..part }
         };
         self.outcome.parts = parts.zip(&used).map(used_by).collect();
+        self.outcome.at_work_ns = since(&after.at_work_ns, &before.at_work_ns);
+        self.outcome.interrupt_ns -= before.interrupt_ns;
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome.flush = self.flushes.took.clone();
         self.outcome.flush_ns = self.flushes.ended_ns(self.now_ns);
         self.outcome
     }
+}
+
+/// What came between two moments; before anything was done every part was idle.
+fn since(after: &[u64], before: &[u64]) -> Vec<u64> {
+    let before = before.iter().copied().chain(std::iter::repeat(0));
+    after.iter().zip(before).map(|(after, before)| after - before).collect()
 }
 
 fn kind(part: &machine::Part) -> PartKind {

@@ -28,13 +28,38 @@ pub(super) struct Moving {
     told_ns: u64,
 }
 
-/// What a mirror's reader is chosen by, of each disk.
+/// What the system sees of each disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// Where its last command ended.
+    /// Where its last command ended: a mirror's reader is chosen by that,
     end: u64,
-    /// Commands that are not done.
+    /// and by its commands that are not done.
     outstanding: u32,
+    /// Pieces that are on their way to it or back, which is what a system counts a device's time at work by,
+    under_way: u32,
+    /// since when there is one,
+    since_ns: u64,
+    /// and for how long there was one up to then.
+    at_work_ns: u64,
+}
+
+impl Seen {
+    fn set_out(&mut self, now_ns: u64, end: u64) {
+        if self.under_way == 0 {
+            self.since_ns = now_ns;
+        }
+        (self.end, self.outstanding, self.under_way) = (end, self.outstanding + 1, self.under_way + 1);
+    }
+
+    fn come_back(&mut self, now_ns: u64) {
+        self.at_work_ns = self.at_work_ns(now_ns);
+        (self.since_ns, self.under_way) = (now_ns, self.under_way - 1);
+    }
+
+    /// For how long it had something under way up to now.
+    pub(super) fn at_work_ns(&self, now_ns: u64) -> u64 {
+        self.at_work_ns + if self.under_way > 0 { now_ns - self.since_ns } else { 0 }
+    }
 }
 
 /// A sequential stream on a mirror.
@@ -114,8 +139,7 @@ impl System<'_> {
 
     /// A piece sets out: to the controller that stores it, if there is one, and on.
     fn set_out(&mut self, portion: u32, piece: Piece) {
-        let seen = &mut self.seen[piece.disk];
-        *seen = Seen { end: piece.offset + piece.bytes, outstanding: seen.outstanding + 1 };
+        self.seen[piece.disk].set_out(self.now_ns, piece.offset + piece.bytes);
         let number = self.pieces.put(Moving { portion, piece, told_ns: 0 });
         let far = &self.machine.disks[piece.disk].far;
         if far.is_empty() {
@@ -294,7 +318,8 @@ impl System<'_> {
     }
 
     pub(super) fn finish_piece(&mut self, number: u32) {
-        let Moving { portion, .. } = self.pieces.take(number);
+        let Moving { portion, piece, .. } = self.pieces.take(number);
+        self.seen[piece.disk].come_back(self.now_ns);
         let all = &mut self.portions.all[portion as usize];
         all.pieces_left -= 1;
         if all.pieces_left > 0 {

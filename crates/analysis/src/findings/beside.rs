@@ -1,0 +1,228 @@
+//! What the cells beside a cell say of it: the same requests with more outstanding, at other places, of other sizes, and of
+//! targets together.
+//!
+//! Neither a processor nor a bus nor a controller knows where on the medium a request goes; a medium with an arm does. So the
+//! same requests where its arm has less to do tell its share: one after another instead of at random, or within a part that its
+//! buffer may hold (the burst of Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance", 2000, section 3.5). That
+//! says something only where the run has a pair that shows that places matter to this target at all. What one more byte of a
+//! request costs is what the slowest part takes for it.
+
+use super::Evidence;
+use super::shared_limit::{self, Holding};
+use crate::alike::{Axis, groups};
+use crate::attribution::{Beside, Growth, Places};
+use crate::cells::Cell;
+use crate::series::Series;
+use halfpower_model::{Operation, Workload};
+use std::collections::BTreeMap;
+
+/// From this ratio of one pair of cells on, places matter to a target.
+const MATTERS: f64 = 1.5;
+/// A span that is smaller by this is one that is nearer.
+const NEARER: u64 = 8;
+/// Streams that begin at so many places have been in several zones of a disk: of three alike, all in one once in 27.
+const PLACES: usize = 4;
+
+/// Of each cell, by its number.
+pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Beside> {
+    let mut besides: BTreeMap<u32, Beside> = BTreeMap::new();
+    for series in &evidence.by_depth {
+        let mut deeper: Option<f64> = None;
+        for cell in series.cells.iter().rev() {
+            let rate = cell.mean_requests_per_s();
+            let ratio = deeper.map(|deeper| deeper / rate).filter(|ratio| ratio.is_finite());
+            besides.entry(cell.number).or_default().deeper = ratio;
+            deeper = Some(deeper.unwrap_or(0.0).max(rate));
+        }
+    }
+    for together in shared_limit::all_together(evidence) {
+        if together.holding() == Holding::Held {
+            besides.entry(together.cell.number).or_default().together = Some(together.share());
+        }
+    }
+    for (number, places) in places(evidence) {
+        besides.entry(number).or_default().places = Some(places);
+    }
+    for (number, growth) in growths(evidence) {
+        besides.entry(number).or_default().growth = Some(growth);
+    }
+    besides
+}
+
+/// What the same at other places gives; empty where no pair shows that places matter.
+fn places(evidence: &Evidence<'_>) -> Vec<(u32, Places)> {
+    let moves = |cell: &&&Cell<'_>| {
+        cell.workload.buffering.is_direct() && matches!(cell.workload.operation, Operation::Read | Operation::Write)
+    };
+    let direct = evidence.cells.iter().filter(moves).copied();
+    let groups = groups(direct, &[Axis::Where, Axis::Operation, Axis::RequestSize]);
+    let several = groups.iter().filter(|group| group.len() > 1);
+    let found: Vec<(u32, Places)> =
+        several.flat_map(|group| group.iter().map(|cell| (cell.number, places_of(cell, group)))).collect();
+    let matters = found.iter().any(|(_, places)| places.nearer.is_some_and(|ratio| ratio >= MATTERS));
+    if matters { found } else { Vec::new() }
+}
+
+fn places_of(cell: &Cell<'_>, group: &[&Cell<'_>]) -> Places {
+    let (of, rate) = (cell.workload, cell.mean_bytes_per_s());
+    // Larger requests are no slower on any way, so that what smaller ones come to is the least of it.
+    let most = |is_it: &dyn Fn(&Cell<'_>) -> bool| {
+        let others = group.iter().filter(|other| other.number != cell.number && is_it(other));
+        others.map(|other| other.mean_bytes_per_s() / rate).filter(|ratio| ratio.is_finite()).max_by(f64::total_cmp)
+    };
+    let is_part = |other: &Workload| other.span.0 <= of.span.0 / NEARER && other.request_size <= of.request_size;
+    let is_whole = |other: &Workload| other.request_size == of.request_size && other.span.0 > of.span.0 / NEARER;
+    let is_same = |other: &Workload| other.operation == of.operation;
+    let (is_ordered, is_write) = (of.pattern.is_ordered(), of.operation == Operation::Write);
+    let is_nearer = |other: &Cell<'_>| {
+        // What is written again goes to the medium again.
+        let counts = !is_write || other.repetitions.iter().all(|one| one.sample.total.bytes < other.workload.span.0);
+        let in_order = !is_ordered && is_whole(other.workload) && other.workload.pattern.is_ordered();
+        is_same(other.workload) && (in_order || counts && is_part(other.workload))
+    };
+    let at_random = |other: &Cell<'_>| {
+        is_ordered && is_same(other.workload) && is_whole(other.workload) && !other.workload.pattern.is_ordered()
+    };
+    let is_read_nearer =
+        |other: &Cell<'_>| is_write && other.workload.operation == Operation::Read && is_part(other.workload);
+    let rates = cell.bytes_per_s();
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let spread = rates.iter().copied().fold(0.0, f64::max) / least;
+    Places {
+        nearer: most(&is_nearer),
+        at_random: most(&at_random),
+        reads_nearer: most(&is_read_nearer),
+        everywhere: (is_ordered && rates.len() >= PLACES && spread.is_finite()).then_some(spread),
+    }
+}
+
+/// How the time a request grows with its size, of the same with as many outstanding as were tried, by when all are at work.
+fn growths(evidence: &Evidence<'_>) -> Vec<(u32, Growth)> {
+    let own: BTreeMap<u32, Growth> = evidence
+        .by_size
+        .iter()
+        .flat_map(|series| series.cells.iter().filter_map(|cell| Some((cell.number, growth(cell, &series.cells)?))))
+        .collect();
+    let of_series = |series: &Series<'_>| {
+        let mut found: Option<Growth> = None;
+        let mut of_cell = |cell: &&Cell<'_>| {
+            found = found.or(own.get(&cell.number).copied());
+            Some((cell.number, found?))
+        };
+        series.cells.iter().rev().filter_map(&mut of_cell).collect::<Vec<_>>()
+    };
+    evidence.by_depth.iter().flat_map(of_series).collect()
+}
+
+/// Up to a cell from the one whose requests to the device are the next smaller; of the smallest, to the next larger.
+fn growth(cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Option<Growth> {
+    let (bytes, time_ns) = to_device(cell)?;
+    let others = || cells.iter().filter_map(|other| to_device(other));
+    let smaller = others().filter(|other| other.0 < bytes * 0.75).max_by(|one, other| one.0.total_cmp(&other.0));
+    let larger = || others().filter(|other| other.0 > bytes / 0.75).min_by(|one, other| one.0.total_cmp(&other.0));
+    let (other_bytes, other_ns) = smaller.or_else(larger)?;
+    let ns_per_byte = (time_ns - other_ns) / (bytes - other_bytes);
+    Some(Growth { fixed_ns: time_ns - ns_per_byte * bytes, ns_per_byte })
+}
+
+/// Bytes of each request that the device was given, and the time that one more adds: what is asked for may be cut on its way.
+fn to_device(cell: &Cell<'_>) -> Option<(f64, f64)> {
+    let counts = cell.repetitions.iter().map(|one| {
+        let sample = one.sample;
+        (sample.block.as_ref().map_or(0, |block| block.requests), sample.total.requests)
+    });
+    let (given, asked) = counts.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let pieces = (given as f64 / asked as f64).max(1.0);
+    let time_ns = 1e9 / cell.mean_requests_per_s() / pieces;
+    time_ns.is_finite().then_some((cell.workload.request_size.0 as f64 / pieces, time_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribution::{Owner, Sureness};
+    use crate::support::{Run, deep, random, read, write};
+    use halfpower_model::sample::{Block, Direction};
+    use halfpower_model::{Bytes, BytesPerSecond, Channel, Level, LevelName};
+
+    /// A disk that is slow far off, on a link of 100 MB/s; of streams eight deep, how long 16 and 32 KiB take, and 32 KiB over
+    /// the outermost part.
+    fn run(of: fn(u64) -> Workload, [small_us, whole_us, part_us]: [f64; 3]) -> Run {
+        let mut run = Run::default();
+        let part = |workload: Workload| Workload { span: Bytes(1 << 26), ..workload };
+        let rate = |kib: u64, us: f64| (kib << 10) as f64 / us * 1e6;
+        run.add(deep(8, of(32)), &[rate(32, whole_us); 5]);
+        run.add(deep(16, of(32)), &[rate(32, whole_us)]);
+        run.add(deep(8, of(16)), &[rate(16, small_us)]);
+        run.add(part(deep(8, read(32))), &[rate(32, part_us)]);
+        run.add(random(read(4)), &[rate(4, 9000.0)]);
+        run.add(part(random(read(4))), &[rate(4, 900.0)]);
+        for placed in &mut run.samples {
+            placed.sample.cpu.lower.system_s = 0.1;
+            let (requests, bytes) = (placed.sample.total.requests, placed.sample.total.bytes);
+            let all = Some(Direction { requests, bytes, amplification: None });
+            let (read, write) = if placed.sample.read.is_some() { (all, None) } else { (None, all) };
+            let block = Block { requests, bytes, merges: 0, busy_fraction: 1.0, read, write, trim: None, phases: None };
+            placed.sample.block = Some(block);
+            let pap = Some(BytesPerSecond(100e6));
+            let (at, source) = ("scsi0".to_owned(), "its label".to_owned());
+            let link = Channel { at, through: None, pap_bytes_per_s: pap, source };
+            let mut environment = (*placed.sample.environment).clone();
+            environment.target.levels = vec![Level::of(LevelName::Link, [link])];
+            environment.target.rotational = Some(true);
+            placed.sample.environment = environment.into();
+        }
+        run
+    }
+
+    fn owner(run: &Run) -> Option<(Owner, Sureness, Option<String>)> {
+        let pace = crate::analyse(&run.observed()).cells[0].pace.clone()?;
+        Some((pace.owner?, pace.sureness?, pace.at))
+    }
+
+    fn likely(owner: Owner) -> Option<(Owner, Sureness, Option<String>)> {
+        Some((owner, Sureness::Likely, None))
+    }
+
+    #[test]
+    fn what_is_faster_where_the_arm_has_less_to_do_waits_for_the_medium() {
+        assert_eq!(owner(&run(read, [600.0, 1200.0, 1000.0])), likely(Owner::Device));
+        // Between: nothing shows it, and the device has something to do all the time.
+        assert_eq!(owner(&run(read, [600.0, 1200.0, 1400.0])), likely(Owner::Device));
+        assert_eq!(owner(&run(write, [600.0, 1200.0, 500.0])), likely(Owner::Device), "the way of writes has room");
+    }
+
+    #[test]
+    fn what_grows_as_a_bus_lets_it_is_held_by_the_bus() {
+        // 10 ns a byte, and 80 us beside: 8000 bytes' worth.
+        let link = Some((Owner::Link, Sureness::Likely, Some("scsi0".to_owned())));
+        assert_eq!(owner(&run(read, [243.8, 407.7, 407.7])), link);
+        assert_eq!(owner(&run(write, [243.8, 407.7, 407.7])), link);
+        assert_eq!(owner(&run(read, [343.8, 507.7, 507.7])), likely(Owner::Controller), "18 000 bytes' worth beside");
+    }
+
+    #[test]
+    fn what_grows_as_no_bus_does_is_held_by_a_controller() {
+        assert_eq!(owner(&run(read, [600.0, 1200.0, 1200.0])), likely(Owner::Controller));
+        assert_eq!(owner(&run(read, [600.0, 601.0, 601.0])), likely(Owner::Controller), "whatever its size");
+    }
+
+    #[test]
+    fn a_target_without_an_arm_tells_nothing_by_places() {
+        let mut flat = run(read, [600.0, 1200.0, 1200.0]);
+        let near = flat.samples.last().unwrap().sample.clone();
+        let far = flat.samples.iter_mut().find(|placed| placed.cell == 4).unwrap();
+        far.sample.total = near.total;
+        assert_eq!(owner(&flat), likely(Owner::Device), "as without them");
+    }
+
+    #[test]
+    fn a_stream_that_differs_from_place_to_place_may_wait_for_the_medium() {
+        let mut zones = run(read, [600.0, 1200.0, 1200.0]);
+        let of_first = zones.samples.iter_mut().filter(|placed| placed.cell == 0);
+        for (placed, factor) in of_first.zip([1.0, 0.9, 1.1, 1.0, 1.0]) {
+            placed.sample.total.bytes_per_s.0 *= factor;
+        }
+        assert_eq!(owner(&zones), likely(Owner::Device));
+    }
+}
