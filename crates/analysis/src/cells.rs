@@ -1,8 +1,8 @@
 //! A cell and its repetitions. What failed is counted here and goes no further.
 
-use crate::Observed;
-use crate::statistics::mean;
-use halfpower_model::{Sample, Workload};
+use crate::statistics::{mean, mean_estimate};
+use crate::{Observed, resolution};
+use halfpower_model::{Estimate, Quantity, Sample, Workload};
 use std::collections::BTreeMap;
 
 /// A cell with the repetitions that can be used, in the order of their blocks.
@@ -73,6 +73,14 @@ impl Cell<'_> {
     /// Requests per second of each repetition that tells them.
     pub(crate) fn requests_per_s(&self) -> &[f64] {
         &self.requests_per_s
+    }
+
+    /// The mean rate of the repetitions that tell it, in bytes a second, or in requests; none where nobody does. Its interval
+    /// is no narrower than what a request more or less in a window makes of it.
+    pub(crate) fn rate(&self, quantity: Quantity) -> Option<Estimate> {
+        let values = if quantity == Quantity::BytesPerSecond { &self.bytes_per_s } else { &self.requests_per_s };
+        let shares: Vec<f64> = self.repetitions.iter().map(|observed| resolution::of(observed.sample)).collect();
+        Some(resolution::no_finer(mean_estimate(quantity, values)?, mean(&shares).unwrap_or(0.0)))
     }
 
     /// Mean bytes per second; 0 without repetitions.

@@ -53,7 +53,7 @@ pub(crate) fn rates(sample: &Sample, amount: fn(&Interval) -> u64) -> Vec<(f64, 
 }
 
 /// Bytes a second, or requests where none has bytes; nothing where the figure is not the mean of its intervals.
-fn course(sample: &Sample) -> Option<(Quantity, Vec<(f64, f64)>)> {
+pub(crate) fn course(sample: &Sample) -> Option<(Quantity, Vec<(f64, f64)>)> {
     if !sample.is_complete() || sample.flush_s.is_some() {
         return None;
     }

@@ -13,6 +13,7 @@ mod littles_law;
 pub mod models;
 mod parts;
 mod pyramid;
+mod resolution;
 mod series;
 pub mod statistics;
 mod summary;

@@ -28,8 +28,8 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
         cell: cell.number,
         workload: cell.workload.clone(),
         reach: reach(cell.workload),
-        bytes_per_s: measured(Quantity::BytesPerSecond, cell.bytes_per_s()),
-        requests_per_s: measured(Quantity::RequestsPerSecond, cell.requests_per_s()),
+        bytes_per_s: measured(Quantity::BytesPerSecond, cell),
+        requests_per_s: measured(Quantity::RequestsPerSecond, cell),
         within_run: match &cell.repetitions[..] {
             [alone] => within_run(alone.sample),
             _ => None,
@@ -56,9 +56,9 @@ fn latency(cell: &Cell<'_>, histogram: &Histogram) -> Latency {
 }
 
 /// The mean; zero of no repetitions where every sample failed.
-fn measured(quantity: Quantity, values: &[f64]) -> Estimate {
+fn measured(quantity: Quantity, cell: &Cell<'_>) -> Estimate {
     let nothing = Estimate { quantity, value: 0.0, low: None, high: None, repetitions: 0 };
-    mean_estimate(quantity, values).unwrap_or(nothing)
+    cell.rate(quantity).unwrap_or(nothing)
 }
 
 /// The shares with ten requests beyond them, on the side where fewer are.

@@ -1,10 +1,11 @@
 //! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows, so
-//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::course) or beside
-//! which the device worked most for [others](crate::device::share_for_others), and
+//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::course), whose
+//! rate is that of [few requests](crate::resolution), or beside which the device worked most for
+//! [others](crate::device::share_for_others), and
 //! one that is known to be of memory by its workload does not: the findings say so of each figure.
 
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use crate::{Observed, course, littles_law, words};
+use crate::{Observed, course, findings, littles_law, resolution, words};
 use halfpower_model::Sample;
 use halfpower_model::sample::Warning;
 
@@ -40,7 +41,17 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
 pub fn doubts(sample: &Sample) -> Vec<Warning> {
     let unsaid = sample.generator_bound && sample.warnings.iter().all(|warning| warning.code != GENERATOR_BOUND);
     let bound = unsaid.then(generator_bound);
-    [bound, littles_law::doubt(sample), course::doubt(sample), for_others(sample)].into_iter().flatten().collect()
+    [
+        bound,
+        littles_law::doubt(sample),
+        course::doubt(sample),
+        resolution::doubt(sample),
+        for_others(sample),
+        findings::doubt_of_course(sample),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Other programs had most of the device.
@@ -68,6 +79,8 @@ fn generator_bound() -> Warning {
 mod tests {
     use super::*;
     use crate::support::{Run, read};
+    use halfpower_model::Nanoseconds;
+    use halfpower_model::sample::Interval;
 
     #[test]
     fn each_code_shows_once_with_its_count() {
@@ -117,5 +130,32 @@ mod tests {
         run.samples[0].sample.warnings = vec![Warning::new(GENERATOR_BOUND, "said already", "more workers")];
         let collected = collect(&run.observed());
         assert_eq!((collected.len(), collected[0].1, collected[0].0.message.as_str()), (1, 2, "said already"));
+    }
+
+    #[test]
+    fn the_course_of_a_log_is_told_though_nobody_told_its_workload() {
+        let told = |levels: &[u64], is_of_bytes: bool, is_log: bool| {
+            let mut sample = crate::support::sample(read(4), 1e9);
+            sample.workload.interval = Nanoseconds(200_000_000);
+            if is_log {
+                sample.workload.unknown = ["pattern", "depth"].into_iter().collect();
+            }
+            let interval = |(index, level): (u32, &u64)| Interval {
+                at_s: f64::from(index + 1) / 5.0,
+                requests: if is_of_bytes { 0 } else { level * 1000 / 5 },
+                bytes: if is_of_bytes { level * 1_000_000 / 5 } else { 0 },
+                latency_p50_ns: None,
+                latency_p99_ns: None,
+            };
+            sample.intervals = (0..).zip(levels).map(interval).collect();
+            let doubts = doubts(&sample);
+            doubts.into_iter().find(|doubt| doubt.code == "rate_changed").map(|doubt| doubt.message)
+        };
+        let fell = [102, 104, 98, 101, 99, 103, 41, 40, 42, 39, 41, 40, 38];
+        let message = told(&fell, true, true).unwrap();
+        assert!(message.ends_with("101 MB/s for 1.2 s, 40.1 MB/s at the end"), "{message}");
+        assert!(told(&fell, false, true).unwrap().contains(" requests/s for 1.2 s"));
+        assert_eq!(told(&fell, true, false), None, "a finding says it");
+        assert_eq!(told(&[100, 102, 98, 101, 99, 103, 100, 98, 99, 102, 101, 100, 99], true, true), None);
     }
 }

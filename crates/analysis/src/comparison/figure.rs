@@ -1,6 +1,7 @@
 //! The figures that are compared: what each is, which way is better, and what of its changes does not matter.
 
-use crate::statistics::Margin;
+use crate::resolution;
+use crate::statistics::{Margin, mean};
 use halfpower_model::{Quantity, Sample};
 use serde::Serialize;
 
@@ -57,6 +58,12 @@ impl Figure {
     pub(super) fn is_long_enough(self, sample: &Sample) -> bool {
         let least_s = if sample.origin.is_some() { 100.0 / 64.0 } else { 0.1 };
         self != Figure::ProcessorCost || sample.cpu.lower.user_s + sample.cpu.lower.system_s >= least_s
+    }
+
+    /// The share of it that one request is, on average of these samples; nothing where that does not count.
+    pub(super) fn resolution(self, samples: &[&Sample]) -> f64 {
+        let shares: Vec<f64> = samples.iter().map(|sample| resolution::of(sample)).collect();
+        mean(&shares).filter(|_| matches!(self, Figure::Throughput | Figure::ParentThroughput)).unwrap_or(0.0)
     }
 
     /// Whether more of it is better.

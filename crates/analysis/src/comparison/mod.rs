@@ -28,6 +28,7 @@ pub use noise::{FigureNoise, Noise, Scatter, against_itself};
 pub use ranks::{Disagreement, RankedBy, Ranks};
 pub use verdict::Outcome;
 
+use crate::resolution::{no_finer, no_finer_ratio};
 use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Sample, Workload};
@@ -171,7 +172,10 @@ fn add_changes(
         let margin = held.least(figure);
         let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
-        if let Some(((before, after), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
+        if let Some(((before_mean, after_mean), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
+            let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
+            let (before, after) = (no_finer(before_mean, old_share), no_finer(after_mean, new_share));
+            let contrast = Contrast { ratio: no_finer_ratio(contrast.ratio, new_share, old_share), ..contrast };
             let alone = match beyond_noise(figure, margin, &old, &new) {
                 Alone::Beyond if !are_long_enough => Alone::Within,
                 alone => alone,

@@ -12,12 +12,13 @@
 
 use super::Evidence;
 use crate::cells::Cell;
-use crate::course::{rates, warm_up_of};
+use crate::course::{course, rates, warm_up_of};
 use crate::device::share_for_others;
 use crate::statistics::{
     Point, divisive_change_points, estimate, lasting_changes, mean, mean_estimate, steady_state, weighted_line,
 };
 use crate::words::{caching, depth, memory_note, reach, requests, sentence};
+use halfpower_model::sample::Warning;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 use std::collections::BTreeMap;
 
@@ -58,7 +59,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 impl Levels {
     /// Of a sample's full intervals; none with too few of them.
     fn of(sample: &Sample) -> Option<Levels> {
-        let rates = rates(sample, |interval| interval.bytes);
+        Levels::of_rates(&rates(sample, |interval| interval.bytes))
+    }
+
+    /// Of the starts of intervals, and the rates in them.
+    fn of_rates(rates: &[(f64, f64)]) -> Option<Levels> {
         let together = rates.len().div_ceil(INTERVALS_MAX).max(1);
         let rates: Vec<(f64, f64)> = rates
             .chunks(together)
@@ -99,6 +104,25 @@ impl Levels {
             (false, false) => None,
         }
     }
+}
+
+/// Says so of a sample whose rate changes and that is in no finding, since nobody told its workload: a log's.
+pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+    let (quantity, rates) = course(sample).filter(|_| !sample.workload.is_described())?;
+    let levels = Levels::of_rates(&rates)?;
+    let course = levels.course().filter(|course| *course != Course::Rose || warm_up_of(sample).is_none())?;
+    let (first, last) = (levels.0.first()?, levels.0.last()?);
+    let [first, last] = [first.1, last.1].map(|rate| quantity.format(rate));
+    let until = Quantity::Nanoseconds.format(levels.0.get(1)?.0 * 1e9);
+    let message = match course {
+        Course::Drifted => format!("its rate changed {} times and came back to {last}", levels.0.len() - 1),
+        _ => format!("its rate changed over time: {first} for {until}, {last} at the end"),
+    };
+    Some(Warning::new(
+        "rate_changed",
+        message,
+        "take the figure for a mean of different states; its intervals have the course",
+    ))
 }
 
 /// Whether the rate of a sample changes in a way that is no beginning that settles.

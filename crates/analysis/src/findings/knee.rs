@@ -9,7 +9,7 @@ use super::Evidence;
 use crate::cells::Cell;
 use crate::models::{Load, Models};
 use crate::series::Series;
-use crate::statistics::{bootstrap_of_means, estimate, mean_estimate};
+use crate::statistics::{bootstrap_of_means, estimate};
 use crate::words::{reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
@@ -52,9 +52,9 @@ pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
     let index = index_of_knee(&means);
     let cell = series.cells[index];
     let rate = if cell.workload.pattern.is_ordered() {
-        mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())?
+        cell.rate(Quantity::BytesPerSecond)?
     } else {
-        mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())?
+        cell.rate(Quantity::RequestsPerSecond)?
     };
     Some(Knee { cell, rate, best: rate.value * highest / means[index], still_growing: index == means.len() - 1 })
 }

@@ -30,11 +30,10 @@ mod writer_collapse;
 use crate::cells::Cell;
 use crate::models::Models;
 use crate::series::{Series, group};
-use crate::statistics::mean_estimate;
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 
-pub(crate) use drift::changes_otherwise;
+pub(crate) use drift::{changes_otherwise, doubt as doubt_of_course};
 pub(crate) use owner::{Paces, paces};
 pub(crate) use processor_cost::{Cost, processor_costs};
 pub(crate) use read_before_write::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
@@ -115,11 +114,7 @@ pub(crate) fn all(
 pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate)> {
     let ordered = cells.first()?.workload.pattern.is_ordered();
     let cell = highest(cells, if ordered { Cell::mean_bytes_per_s } else { Cell::mean_requests_per_s })?;
-    let mean = if ordered {
-        mean_estimate(Quantity::BytesPerSecond, cell.bytes_per_s())
-    } else {
-        mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s())
-    };
+    let mean = if ordered { cell.rate(Quantity::BytesPerSecond) } else { cell.rate(Quantity::RequestsPerSecond) };
     Some((cell, mean?))
 }
 

@@ -10,7 +10,7 @@
 
 use super::{Evidence, highest};
 use crate::cells::Cell;
-use crate::statistics::{estimate, mean_estimate};
+use crate::statistics::estimate;
 use crate::words::{reaches_storage, requests, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate, Finding, FindingCode, Offer, Operation, Pattern, Quantity, Reach, TargetKind};
@@ -103,7 +103,7 @@ fn of_size<'a>(cells: &[&'a Cell<'a>], sizes: &RangeInclusive<u64>, pattern: Pat
 
 /// None where nothing moved.
 fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> {
-    let rate = mean_estimate(Quantity::RequestsPerSecond, cell.requests_per_s()).filter(|rate| rate.value > 0.0)?;
+    let rate = cell.rate(Quantity::RequestsPerSecond).filter(|rate| rate.value > 0.0)?;
     let at = |rate: f64| offer.price.amount / rate;
     let ends = rate.low.zip(rate.high).filter(|(low, _)| *low > 0.0);
     let estimate = Estimate {

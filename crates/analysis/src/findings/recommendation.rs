@@ -9,7 +9,7 @@ use super::{Evidence, highest};
 use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
 use crate::series::Series;
-use crate::statistics::{mean_estimate, ratio_of_means};
+use crate::statistics::ratio_of_means;
 use crate::words::{caching, depth, kind, reach, reaches_storage, sentence};
 use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
@@ -83,7 +83,7 @@ fn smallest_of_the_good(
         .iter()
         .filter(|cell| is_good(cell))
         .min_by_key(|cell| (cell.outstanding(), cell.workload.request_size, Reverse(cell.mean_bytes_per_s() as u64)))?;
-    let estimate = mean_estimate(Quantity::BytesPerSecond, choice.bytes_per_s())?;
+    let estimate = choice.rate(Quantity::BytesPerSecond)?;
     let workload = choice.workload;
     let verb = if workload.operation == Operation::Read { "read" } else { "write" };
     let larger: Vec<_> = candidates

@@ -23,6 +23,7 @@ use gate::{Gate, Start};
 use halfpower_model::RequestKind;
 use halfpower_model::random::derive_seed;
 use halfpower_model::sample::Interval;
+use halfpower_model::workload::FEW_REQUESTS;
 use halfpower_model::{
     Cancel, Closing, Durability, Layout, MeasureError, Nanoseconds, Observer, Sharing, Verify, WorkerKind, Workload,
 };
@@ -435,6 +436,8 @@ fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) ->
         measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
         requests: share.unwrap_or(u64::MAX),
         count_drain: workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed,
+        // At a rate it is the arrivals that tell how many there are in a time.
+        few: if workload.rate.is_some() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
     }
 }
 

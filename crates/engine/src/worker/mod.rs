@@ -46,6 +46,8 @@ pub(crate) struct Schedule {
     pub(crate) requests: u64,
     /// Whether what is outstanding at the end counts, and the time until it is back.
     pub(crate) count_drain: bool,
+    /// With fewer completions than these by `measure_until` the measured part goes from completion to completion.
+    pub(crate) few: u64,
 }
 
 impl Schedule {
@@ -198,6 +200,13 @@ pub(crate) struct Worker<'a, P, const FULL: bool> {
     wait_batch: u32,
     phase: Phase,
     count_drain: bool,
+    /// What the schedule calls few, and whether it was no more.
+    few: u64,
+    is_of_few: bool,
+    /// Tick of the last completion of the warm-up, of the start without one; outstanding requests times ticks from there to
+    /// where the window begins.
+    settled_at: u64,
+    lead_ticks: u64,
     /// Requests that may still be submitted; without a limit, more than a life is long enough for.
     remaining: u64,
     /// Outstanding requests times ticks over the measured part, and the tick up to which they are counted.
@@ -232,6 +241,10 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             wait_batch: workload.wait_batch,
             phase: Phase::Warmup,
             count_drain: false,
+            few: 0,
+            is_of_few: false,
+            settled_at: 0,
+            lead_ticks: 0,
             remaining: u64::MAX,
             depth_ticks: 0,
             depth_until: 0,
@@ -252,7 +265,9 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     /// When the personality itself fails, not a request of it; requests may then still be outstanding.
     pub(crate) fn run(mut self, schedule: Schedule) -> io::Result<Outcome> {
         self.count_drain = schedule.count_drain;
+        self.few = schedule.few;
         let mut now = self.clock.tick();
+        self.settled_at = now;
         self.meter.restart();
         let schedule = schedule.not_before(now);
         let mut next_event = schedule.measure_from;
@@ -315,6 +330,8 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         self.meter.restart();
         self.outcome.would_block = self.personality.would_block();
         self.depth_until = schedule.measure_from;
+        // Since the last completion the same ones are outstanding.
+        self.lead_ticks = self.in_flight() * schedule.measure_from.saturating_sub(self.settled_at);
         if FULL {
             self.extras.measure_from(schedule.measure_from, self.outstanding_bytes());
         }
@@ -334,6 +351,9 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             self.outcome.cpu = self.meter.used();
             // Requests used up: the last ones count.
             self.count_drain |= self.remaining == 0;
+            if time_is_up && self.in_flight() > 0 {
+                self.see_whether_few();
+            }
             let end = schedule.measure_until.min(now);
             self.outcome.elapsed_ticks = end - schedule.measure_from;
             if FULL {
@@ -348,12 +368,24 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
         schedule.measure_until
     }
 
-    /// Whether completions after the window count: where the flush is timed, and where the window saw none at all,
-    /// because a request took longer than it; the measured part then lasts until they are back.
+    /// Whether completions after the window count: where the flush is timed, and where the window saw few; the measured
+    /// part then lasts until they are back.
     #[cold]
     fn counts_late(&mut self) -> bool {
-        self.count_drain |= self.record.kinds.iter().all(Recorder::is_empty);
+        self.see_whether_few();
         self.count_drain
+    }
+
+    /// The window is over, and something is outstanding. A few requests make no rate by a window, which would be a multiple
+    /// of one in it: their measured part begins with the last completion before it and ends when the last one is back. None
+    /// at all are waited for even where a rate holds them back.
+    #[cold]
+    fn see_whether_few(&mut self) {
+        if !self.count_drain {
+            let done: u64 = self.record.kinds.iter().map(Recorder::requests).sum();
+            self.is_of_few = done < self.few;
+            self.count_drain = self.is_of_few || done == 0;
+        }
     }
 
     /// Bytes of the requests outstanding.
@@ -372,7 +404,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
     /// Adds what was outstanding since the last reading.
     #[inline]
     fn count_depth(&mut self, now: u64) {
-        if self.phase == Phase::Measuring {
+        if self.phase == Phase::Measuring || self.is_of_few {
             self.depth_ticks += self.in_flight() * now.saturating_sub(self.depth_until);
             self.depth_until = now;
         }
@@ -390,8 +422,10 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
 
     /// What comes after the last request: the flush and the closing that count.
     fn finish(mut self, schedule: &Schedule, last_reap: u64) -> io::Result<Outcome> {
+        let (measured_from, lead_ticks) =
+            if self.is_of_few { (self.settled_at, self.lead_ticks) } else { (schedule.measure_from, 0) };
         self.outcome.depth_mean =
-            self.depth_ticks as f64 / self.depth_until.saturating_sub(schedule.measure_from).max(1) as f64;
+            (self.depth_ticks + lead_ticks) as f64 / self.depth_until.saturating_sub(measured_from).max(1) as f64;
         let before = self.outcome.would_block.unwrap_or(0);
         self.outcome.would_block = self.personality.would_block().map(|all| all - before);
         let Worker { personality, extras, meter, mut outcome, clock, .. } = self;
@@ -407,7 +441,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             outcome.end_ticks = end - from;
         }
         if self.phase == Phase::Draining && self.count_drain {
-            outcome.elapsed_ticks = end.saturating_sub(schedule.measure_from);
+            outcome.elapsed_ticks = end.saturating_sub(measured_from);
             outcome.cpu = meter.used();
         }
         Ok(outcome)

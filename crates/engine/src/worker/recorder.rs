@@ -64,9 +64,9 @@ impl Recorder {
         }
     }
 
-    /// Whether nothing was counted yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.least_inverted.load(Relaxed) == 0
+    /// Requests counted until now; takes a while.
+    pub(crate) fn requests(&self) -> u64 {
+        self.counts.iter().map(|count| count.load(Relaxed)).sum()
     }
 
     /// Bytes counted until now.

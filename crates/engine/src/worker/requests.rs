@@ -210,7 +210,9 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     /// Requests came back that do not count: those after the window leave word of how long they took.
     #[cold]
     fn overhang(&mut self, alike: Alike, now: u64) {
-        if self.phase != Phase::Warmup {
+        if self.phase == Phase::Warmup {
+            self.settled_at = now;
+        } else {
             let overhang = &mut self.outcome.overhang;
             overhang.requests += alike.requests;
             overhang.longest_ticks = overhang.longest_ticks.max(now - alike.submitted_at);

@@ -28,6 +28,11 @@ impl Personality for Slow {
 }
 
 fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
+    let (outcome, histogram) = run_of_few(depth, warmup_ms, window_ms, 0);
+    (outcome, histogram.count())
+}
+
+fn run_of_few(depth: u32, warmup_ms: u64, window_ms: u64, few: u64) -> (Outcome, halfpower_model::Histogram) {
     let workload = Workload { request_size: Bytes(4096), depth, span: Bytes(1 << 20), ..Workload::default() };
     let records = shared::Shared::<Record>::new(1).unwrap();
     let stop = AtomicBool::new(false);
@@ -54,10 +59,11 @@ fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
         measure_until: measure_from + window_ms * 1_000_000,
         requests: u64::MAX,
         count_drain: false,
+        few,
     });
     let mut counted = recorder::Snapshot::default();
     records[0].kinds.iter().for_each(|recorder| counted.add(recorder));
-    (outcome.unwrap(), counted.requests())
+    (outcome.unwrap(), counted.histogram())
 }
 
 #[test]
@@ -68,6 +74,21 @@ fn a_request_longer_than_the_window_lengthens_it() {
         assert!(outcome.elapsed_ticks >= (40 - warmup_ms) * 1_000_000, "{outcome:?}");
         assert!((0.9..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
     }
+}
+
+/// Whatever the window cuts: the time of the requests that count is the measured part, one after another.
+#[test]
+fn the_measured_part_of_few_requests_is_theirs() {
+    for (warmup_ms, window_ms) in [(0, 10), (5, 60), (0, 100), (60, 100), (90, 90)] {
+        let (outcome, latencies) = run_of_few(1, warmup_ms, window_ms, 100);
+        let share = latencies.sum() / outcome.elapsed_ticks as f64;
+        assert!((0.99..=1.0).contains(&share), "{share} after {warmup_ms} ms in {window_ms} ms: {outcome:?}");
+        assert!((0.99..=1.0).contains(&outcome.depth_mean), "{outcome:?}");
+        assert_eq!(outcome.overhang, Overhang::default(), "what was waited for counts");
+    }
+    // No more than were asked for, some of which were begun before it.
+    let (outcome, latencies) = run_of_few(3, 60, 100, 100);
+    assert!((1.0..=3.0).contains(&outcome.depth_mean) && latencies.count() >= 4, "{outcome:?}");
 }
 
 #[test]

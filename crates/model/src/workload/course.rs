@@ -21,6 +21,10 @@ pub struct Limits {
     pub bytes: Option<Bytes>,
 }
 
+/// With fewer requests than these done in its window, a measured part goes from completion to completion: the rate of a
+/// window is a multiple of one request a window, which is then more than 1 % of it.
+pub const FEW_REQUESTS: u64 = 100;
+
 /// What makes written data safe, inside the timing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {

@@ -15,7 +15,7 @@ mod settings;
 mod way;
 pub(crate) mod words;
 
-pub use course::{Arrivals, Closing, Durability, FileState, Limits, Rate, Verify};
+pub use course::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Verify};
 pub use flags::{RwFlag, RwFlags};
 pub use names::names;
 pub use operation::{Mix, Operation, Sizes};

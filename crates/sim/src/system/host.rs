@@ -30,6 +30,7 @@ impl System<'_> {
             self.issued += 1;
             self.issued_bytes += u64::from(asked.length);
         }
+        self.count_outstanding();
         self.open_requests += 1;
         if asked.kind == RequestKind::Write {
             self.flushes.write(worker);
@@ -91,9 +92,7 @@ impl System<'_> {
         }
         let spent_ns = self.cost_ns(&self.requests.all[request as usize].asked, self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
-        if self.marks.begun {
-            self.outcome.interrupt_ns += spent_ns;
-        }
+        self.outcome.interrupt_ns += spent_ns;
         self.at(done_ns, Event::Complete { request });
         if let Some(cache) = &self.cache {
             self.processors.serve(self.now_ns, done_ns, cache.paging_ns());
@@ -112,6 +111,7 @@ impl System<'_> {
                 return self.fill(request);
             }
         };
+        self.count_outstanding();
         self.open_requests -= 1;
         if asked.kind == RequestKind::Write {
             self.flushes.written(worker);
@@ -123,13 +123,14 @@ impl System<'_> {
             let kind = direction(asked.kind) as usize;
             self.outcome.latency[kind].record(took_ns);
             self.outcome.bytes[kind] += u64::from(asked.length);
-            self.outcome.outstanding_ns += u128::from(took_ns);
             let interval = ((self.now_ns - self.workload.warmup.0) / self.workload.interval.0.max(1)) as usize;
             if self.outcome.intervals.len() <= interval {
                 self.outcome.intervals.resize(interval + 1, (0, 0));
             }
             let (requests, bytes) = &mut self.outcome.intervals[interval];
             (*requests, *bytes) = (*requests + 1, *bytes + u64::from(asked.length));
+        } else {
+            self.may_begin();
         }
         match self.may_go_ns(worker) {
             at_ns if at_ns > self.now_ns => self.at(at_ns, Event::Issue { worker }),

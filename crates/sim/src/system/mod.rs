@@ -145,8 +145,10 @@ struct System<'a> {
     /// The files, if they grow.
     growth: Option<Growth>,
     flushes: Flushes,
-    /// Requests of the program that are not done.
+    /// Requests of the program that are not done; their time up to the last change of that.
     open_requests: u32,
+    outstanding_ns: u128,
+    outstanding_until_ns: u64,
     /// When no more are made.
     ends_ns: u64,
     issued: u64,
@@ -199,14 +201,15 @@ pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
     }
     let mut until_look = EVENTS_BETWEEN_LOOKS;
     while let Some(Reverse((at_ns, _, event))) = system.events.pop() {
-        if at_ns > system.ends_ns && !system.flushes.at_end() {
+        if at_ns > system.ends_ns && system.ends_with_window() {
             system.now_ns = system.ends_ns;
             break;
         }
-        system.now_ns = at_ns;
         if !system.marks.begun && at_ns >= workload.warmup.0 {
+            system.now_ns = workload.warmup.0;
             system.begin();
         }
+        system.now_ns = at_ns;
         until_look -= 1;
         if until_look == 0 {
             until_look = EVENTS_BETWEEN_LOOKS;
@@ -257,6 +260,8 @@ impl<'a> System<'a> {
             growth: Growth::of(machine, workload),
             flushes: Flushes::of(workload),
             open_requests: 0,
+            outstanding_ns: 0,
+            outstanding_until_ns: 0,
             ends_ns: workload.limits.duration.map_or(u64::MAX, |duration| duration.0 + workload.warmup.0),
             issued: 0,
             issued_bytes: 0,

@@ -1,10 +1,15 @@
-//! What a run came to: what was counted from the end of the warm-up on.
+//! What a run came to: what was counted from the end of the warm-up on, and where that begins and ends.
+//!
+//! The measured part is the window that was asked for. Where it holds few requests, its ends are completions: the last one
+//! of the warm-up (or the start), and the last of what is outstanding when the window is over. A window of two and a half
+//! requests would have a rate of two or of three.
 
 use super::System;
 use crate::bus::Tally;
 use crate::machine;
 use halfpower_model::Histogram;
 use halfpower_model::sample::{Part, PartKind};
+use halfpower_model::workload::FEW_REQUESTS;
 use std::collections::BTreeMap;
 
 /// What a run came to.
@@ -38,11 +43,27 @@ pub struct Outcome {
     pub cancelled: bool,
 }
 
-/// Where the parts were when the measured part began.
+/// What was counted up to a moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mark {
+    at_ns: u64,
+    busy_ns: Vec<u64>,
+    at_work_ns: Vec<u64>,
+    interrupt_ns: u64,
+    device: [(u64, u64); 2],
+    outstanding_ns: u128,
+}
+
+/// Where the measured part may begin and how it ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     pub(super) begun: bool,
-    pub(super) busy_ns: Vec<u64>,
+    /// The end of the warm-up.
+    window: Mark,
+    /// The last completion before it; the start before there is one.
+    pub(super) completion: Mark,
+    /// Whether its ends are completions; nobody has asked yet.
+    is_of_few: Option<bool>,
 }
 
 impl System<'_> {
@@ -55,17 +76,63 @@ impl System<'_> {
         stations.chain(arms).chain(server).collect()
     }
 
-    /// The measured part begins.
-    pub(super) fn begin(&mut self) {
+    /// What was counted up to now.
+    pub(super) fn mark(&self) -> Mark {
+        let since_ns = u128::from(self.now_ns - self.outstanding_until_ns);
+        Mark {
+            at_ns: self.now_ns,
+            busy_ns: self.busy_ns(),
+            at_work_ns: self.seen.iter().map(|seen| seen.at_work_ns(self.now_ns)).collect(),
+            interrupt_ns: self.outcome.interrupt_ns,
+            device: self.outcome.device,
+            outstanding_ns: self.outstanding_ns + since_ns * u128::from(self.open_requests),
+        }
+    }
+
+    /// Requests of the program are about to be more or fewer.
+    pub(super) fn count_outstanding(&mut self) {
+        let since_ns = self.now_ns - self.outstanding_until_ns;
+        self.outstanding_ns += u128::from(since_ns) * u128::from(self.open_requests);
+        self.outstanding_until_ns = self.now_ns;
+    }
+
+    /// A request of the program is done during the warm-up: the measured part may begin here. What disks read ahead before
+    /// counts no more; what they do from here to the window counts with it.
+    pub(super) fn may_begin(&mut self) {
         self.devices.iter_mut().for_each(|device| device.begin(self.now_ns));
-        self.marks = Marks { begun: true, busy_ns: self.busy_ns() };
-        self.seen.iter_mut().for_each(|seen| seen.begin(self.now_ns));
+        self.marks.completion = self.mark();
+    }
+
+    /// The window begins.
+    pub(super) fn begin(&mut self) {
+        self.marks.begun = true;
+        self.marks.window = self.mark();
+    }
+
+    /// Whether the measured part ends with its window, which is over: not where the flush is timed, nor with so few
+    /// requests that what is outstanding has to be waited for. A rate that holds them back is no matter of completions.
+    pub(super) fn ends_with_window(&mut self) -> bool {
+        if self.flushes.at_end() {
+            return false;
+        }
+        let done: u64 = self.outcome.latency.iter().map(Histogram::count).sum();
+        let is_of_few = done < FEW_REQUESTS && self.open_requests > 0 && self.workload.rate.is_none();
+        !*self.marks.is_of_few.get_or_insert(is_of_few)
     }
 
     pub(super) fn finish(mut self) -> Outcome {
-        let elapsed_ns = self.now_ns.saturating_sub(self.workload.warmup.0);
-        let used = self.busy_ns();
-        let used: Vec<u64> = used.iter().zip(&self.marks.busy_ns).map(|(after, before)| after - before).collect();
+        if !self.marks.begun {
+            self.begin();
+        }
+        let after = self.mark();
+        let is_of_few = self.marks.is_of_few == Some(true);
+        let before = std::mem::take(if is_of_few { &mut self.marks.completion } else { &mut self.marks.window });
+        let elapsed_ns = self.now_ns.saturating_sub(before.at_ns);
+        let used = since(&after.busy_ns, &before.busy_ns);
+        for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
+            *now = (now.0 - then.0, now.1 - then.1);
+        }
+        self.outcome.outstanding_ns = after.outstanding_ns - before.outstanding_ns;
         let part = |kind, name, servers: f64, phases| (Part { name, kind, busy: 0.0, phases }, servers);
         let processors =
             part(PartKind::Processor, "processors".to_owned(), f64::from(self.machine.processors), BTreeMap::new());
@@ -81,17 +148,24 @@ impl System<'_> {
         let parts = std::iter::once(processors).chain(between).chain(disks).chain(server);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
-            let busy = *used as f64 / whole_ns / servers;
+            let busy = (*used as f64 / whole_ns / servers).min(1.0);
             Part { busy, ..part }
         };
         self.outcome.parts = parts.zip(&used).map(used_by).collect();
-        self.outcome.at_work_ns = self.seen.iter().map(|seen| seen.at_work_ns(self.now_ns)).collect();
+        self.outcome.at_work_ns = since(&after.at_work_ns, &before.at_work_ns);
+        self.outcome.interrupt_ns -= before.interrupt_ns;
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome.flush = self.flushes.took.clone();
         self.outcome.flush_ns = self.flushes.ended_ns(self.now_ns);
         self.outcome
     }
+}
+
+/// What came between two moments; before anything was done every part was idle.
+fn since(after: &[u64], before: &[u64]) -> Vec<u64> {
+    let before = before.iter().copied().chain(std::iter::repeat(0));
+    after.iter().zip(before).map(|(after, before)| after - before).collect()
 }
 
 fn kind(part: &machine::Part) -> PartKind {

@@ -39,16 +39,11 @@ pub(super) struct Seen {
     under_way: u32,
     /// since when there is one,
     since_ns: u64,
-    /// and for how long there was one, of the measured part up to then.
+    /// and for how long there was one up to then.
     at_work_ns: u64,
 }
 
 impl Seen {
-    /// The measured part begins.
-    pub(super) fn begin(&mut self, now_ns: u64) {
-        (self.since_ns, self.at_work_ns) = (now_ns, 0);
-    }
-
     fn set_out(&mut self, now_ns: u64, end: u64) {
         if self.under_way == 0 {
             self.since_ns = now_ns;
@@ -61,7 +56,7 @@ impl Seen {
         (self.since_ns, self.under_way) = (now_ns, self.under_way - 1);
     }
 
-    /// For how long it had something under way, of the measured part up to now.
+    /// For how long it had something under way up to now.
     pub(super) fn at_work_ns(&self, now_ns: u64) -> u64 {
         self.at_work_ns + if self.under_way > 0 { now_ns - self.since_ns } else { 0 }
     }
@@ -240,9 +235,7 @@ impl System<'_> {
         let block = offset / BLOCK_BYTES;
         let count = (offset + bytes).div_ceil(BLOCK_BYTES) - block;
         let device = &mut self.outcome.device[direction as usize];
-        if self.marks.begun {
-            *device = (device.0 + 1, device.1 + count * BLOCK_BYTES);
-        }
+        *device = (device.0 + 1, device.1 + count * BLOCK_BYTES);
         self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count, told_ns });
         self.hear(disk);
     }

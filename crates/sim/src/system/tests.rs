@@ -160,3 +160,44 @@ fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
     assert_eq!((whole.device[0].0, straight.device[0].0), (1600, 400), "nobody cuts a command");
     assert!(whole.processor_ns > 0 && straight.processor_ns == 0);
 }
+
+/// Sequential reads of 1 MiB, of which a window holds from one to seven: it has their rate, and not a multiple of one a window.
+#[test]
+fn a_window_of_few_requests_has_their_rate() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    for depth in [1, 4] {
+        let long = workload(Pattern::Sequential, 1 << 20, depth, &machine);
+        let long = Workload { warmup: Nanoseconds(200_000_000), ..long };
+        let rate = megabytes_per_s(&run(&machine, &long, &Cancel::default()));
+        for window_ms in [20, 60, 80, 110, 170, 300] {
+            let limits = Limits { duration: Some(Nanoseconds(window_ms * 1_000_000)), ..long.limits };
+            let outcome = run(&machine, &Workload { limits, ..long.clone() }, &Cancel::default());
+            let few = megabytes_per_s(&outcome);
+            assert!((few / rate - 1.0).abs() < 0.03, "{window_ms} ms, {depth} deep: {few} and not {rate} MB/s");
+            // Nothing of a request lies outside.
+            let outstanding = outcome.outstanding_ns as f64 / outcome.elapsed_ns as f64;
+            assert!(outstanding <= f64::from(depth), "{window_ms} ms: {outstanding} outstanding of {depth}");
+            let done = requests(&outcome);
+            assert!(outcome.device[0].1 >= (done + 1 - u64::from(depth)) << 20, "{:?} of {done}", outcome.device);
+        }
+    }
+}
+
+/// Of many requests the window is what was asked for.
+#[test]
+fn a_window_of_many_requests_ends_when_it_was_to() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    let workload = workload(Pattern::Sequential, 64 << 10, 1, &machine);
+    let workload = Workload { warmup: Nanoseconds(100_000_001), ..workload };
+    let outcome = run(&machine, &workload, &Cancel::default());
+    assert_eq!(outcome.elapsed_ns, 20_000_000_000);
+    assert!(outcome.outstanding_ns <= u128::from(outcome.elapsed_ns), "{}", outcome.outstanding_ns);
+    // A rate that holds requests back: ten a second are ten in a second, however many that is.
+    let slow = Workload {
+        rate: Some(Rate::Requests(10)),
+        limits: Limits { duration: Some(Nanoseconds(1_000_000_000)), ..workload.limits },
+        ..workload
+    };
+    let outcome = run(&machine, &slow, &Cancel::default());
+    assert_eq!((requests(&outcome), outcome.elapsed_ns), (10, 1_000_000_000));
+}

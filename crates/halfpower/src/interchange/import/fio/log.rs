@@ -4,6 +4,9 @@
 //! The lines do not say what their value is: the file's name does, `NAME_bw.1.log` (KiB/s), `_iops`, `_lat`, `_clat` and
 //! `_slat` (ns), `_clat_hist`. Averages of latencies cannot be held in a sample and are refused. Each direction is a
 //! sample; its rate is over the time to its last line.
+//!
+//! A line of averages is of `log_avg_msec`, which no line says: it is the distance that most lines have. Where nothing was
+//! done fio writes no line, so what lies further back was idle. How long it was idle after the last line the log does not say.
 
 use super::super::error::What;
 use super::super::record::{Told, fill_only, lasted, origin};
@@ -11,7 +14,9 @@ use super::super::text::{lines, whole};
 use super::super::{Format, Harvest, Source};
 use halfpower_model::histogram::{SUB_BUCKET_BITS, bucket_low, bucket_middle};
 use halfpower_model::sample::{Interval, Latency};
-use halfpower_model::{Bytes, Environment, Histogram, RequestKind, Sample, WorkloadSpec};
+use halfpower_model::units::significant;
+use halfpower_model::{Bytes, Environment, Histogram, Nanoseconds, RequestKind, Sample, WorkloadSpec};
+use std::cmp::Reverse;
 
 /// Buckets of fio's histograms (FIO_IO_U_PLAT_NR); coarser logs have a half, a quarter and so on.
 const FIO_BUCKETS: usize = 1856;
@@ -25,6 +30,17 @@ enum Kind {
     /// Of the submission alone.
     Submission,
     Histogram,
+}
+
+/// What is to be said of a direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Doubt {
+    Buckets,
+    /// Windows without a line.
+    Idle {
+        idle_s: f64,
+        over_s: f64,
+    },
 }
 
 /// A line of values.
@@ -78,10 +94,22 @@ pub(in super::super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         Kind::Histogram => read_histograms(source)?,
         kind => read_values(source, kind)?,
     };
-    for (sample, warns) in samples {
-        if warns {
-            let message = "smallest, largest and mean latency are those of the histogram's buckets";
-            harvest.doubt("latency_from_buckets", message, "import the JSON for the exact ones");
+    for (sample, doubt) in samples {
+        match doubt {
+            Some(Doubt::Buckets) => {
+                let message = "smallest, largest and mean latency are those of the histogram's buckets";
+                harvest.doubt("latency_from_buckets", message, "import the JSON for the exact ones");
+            }
+            Some(Doubt::Idle { idle_s, over_s }) => {
+                let message = format!(
+                    "for {} s of {} s there is no line: nothing was done then, and the rate is over all of it; how long nothing \
+                     was done after the last line the log does not say",
+                    significant(idle_s),
+                    significant(over_s)
+                );
+                harvest.doubt("idle_windows", message, "import the JSON, which has the whole time");
+            }
+            None => {}
         }
         harvest.take(sample)?;
     }
@@ -124,7 +152,7 @@ fn sample(source: Source<'_>, direction: usize, sizes: impl Iterator<Item = u64>
     Sample::imported(said.told(None), Environment::unknown("", None), from)
 }
 
-fn read_values(source: Source<'_>, kind: Kind) -> Result<Vec<(Sample, bool)>, What> {
+fn read_values(source: Source<'_>, kind: Kind) -> Result<Vec<(Sample, Option<Doubt>)>, What> {
     let mut directions: [Vec<Entry>; 3] = Default::default();
     for line in lines(source.text) {
         let (line, text) = line?;
@@ -144,7 +172,12 @@ fn read_values(source: Source<'_>, kind: Kind) -> Result<Vec<(Sample, bool)>, Wh
     directions.iter().enumerate().filter(|(_, entries)| !entries.is_empty()).map(of).collect()
 }
 
-fn of_values(source: Source<'_>, number: usize, entries: &[Entry], kind: Kind) -> Result<(Sample, bool), What> {
+fn of_values(
+    source: Source<'_>,
+    number: usize,
+    entries: &[Entry],
+    kind: Kind,
+) -> Result<(Sample, Option<Doubt>), What> {
     let mut sample = sample(source, number, entries.iter().map(|entry| entry.request_bytes));
     if let Some(pair) = entries.windows(2).find(|pair| pair[1].at_ms < pair[0].at_ms) {
         return Err(What::at(pair[1].line, "the time goes back; has the log several jobs? log them apart"));
@@ -172,18 +205,18 @@ fn of_values(source: Source<'_>, number: usize, entries: &[Entry], kind: Kind) -
             keep_histogram(&mut sample, number, histogram);
         }
         fill_only(&mut sample, told);
-        return Ok((sample, false));
+        return Ok((sample, None));
     }
     if kind == Kind::Latency {
         let message =
             "it has averages of latencies (log_avg_msec), which make no sample; import the JSON or the histogram log";
         return Err(What::whole(message));
     }
-    let mut before_ms = 0;
+    let ends_ms: Vec<u64> = entries.iter().map(|entry| entry.at_ms).collect();
+    let mut windows = Windows::of(&mut sample, &ends_ms);
     let mut sum = 0.0;
     for entry in entries {
-        let window_s = (entry.at_ms - before_ms) as f64 / 1e3;
-        before_ms = entry.at_ms;
+        let window_s = windows.next(&mut sample, entry.at_ms) as f64 / 1e3;
         let rate = entry.value as f64 * if kind == Kind::Bandwidth { 1024.0 } else { 1.0 };
         let moved = (rate * window_s).round() as u64;
         sum += rate * window_s;
@@ -191,6 +224,7 @@ fn of_values(source: Source<'_>, number: usize, entries: &[Entry], kind: Kind) -
         let at_s = entry.at_ms as f64 / 1e3;
         sample.intervals.push(Interval { at_s, requests, bytes, latency_p50_ns: None, latency_p99_ns: None });
     }
+    let doubt = (windows.idle_ms > 0).then(|| Doubt::Idle { idle_s: windows.idle_ms as f64 / 1e3, over_s });
     let mean = (last_ms > 0).then(|| sum / over_s);
     let told = if kind == Kind::Bandwidth {
         sample.tell("intervals.bytes");
@@ -200,7 +234,52 @@ fn of_values(source: Source<'_>, number: usize, entries: &[Entry], kind: Kind) -
         Told { requests_per_s: mean, ..Told::default() }
     };
     fill_only(&mut sample, told);
-    Ok((sample, false))
+    Ok((sample, doubt))
+}
+
+/// The windows of a log's lines, one after another.
+struct Windows {
+    /// The distance that most lines have.
+    usual_ms: u64,
+    before_ms: u64,
+    idle_ms: u64,
+}
+
+impl Windows {
+    /// Of lines at these times; the sample gets the distance as that of its intervals.
+    fn of(sample: &mut Sample, ends_ms: &[u64]) -> Windows {
+        let starts = std::iter::once(0).chain(ends_ms.iter().copied());
+        let mut distances: Vec<u64> =
+            starts.zip(ends_ms).map(|(start, end)| end.saturating_sub(start)).filter(|ms| *ms > 0).collect();
+        distances.sort_unstable();
+        // Lines come late by some milliseconds: the least of those that have most within a tenth above them.
+        let alike = |from: usize| distances.partition_point(|ms| *ms <= distances[from] + distances[from] / 10) - from;
+        let usual = (0..distances.len()).max_by_key(|from| (alike(*from), Reverse(*from)));
+        let usual_ms = usual.map_or(0, |from| distances[from + alike(from) / 2]);
+        if usual_ms > 0 {
+            sample.workload.interval = Nanoseconds(usual_ms.saturating_mul(1_000_000));
+            sample.workload.unknown.tell("interval_s");
+        }
+        Windows { usual_ms, before_ms: 0, idle_ms: 0 }
+    }
+
+    /// How long the window is that ends then. Where the line before lies further back than half a window more, nothing was
+    /// done between, which the sample gets as an interval.
+    fn next(&mut self, sample: &mut Sample, end_ms: u64) -> u64 {
+        let distance_ms = end_ms.saturating_sub(self.before_ms);
+        let from_ms = if distance_ms > self.usual_ms.saturating_add(self.usual_ms / 2) {
+            end_ms - self.usual_ms
+        } else {
+            self.before_ms
+        };
+        if from_ms > self.before_ms {
+            self.idle_ms += from_ms - self.before_ms;
+            let (requests, bytes, at_s) = (0, 0, from_ms as f64 / 1e3);
+            sample.intervals.push(Interval { at_s, requests, bytes, latency_p50_ns: None, latency_p99_ns: None });
+        }
+        self.before_ms = end_ms;
+        end_ms.saturating_sub(from_ms)
+    }
 }
 
 fn keep_histogram(sample: &mut Sample, number: usize, histogram: Histogram) {
@@ -208,7 +287,7 @@ fn keep_histogram(sample: &mut Sample, number: usize, histogram: Histogram) {
     *[&mut histograms.read, &mut histograms.write, &mut histograms.trim][number] = Some(histogram);
 }
 
-fn read_histograms(source: Source<'_>) -> Result<Vec<(Sample, bool)>, What> {
+fn read_histograms(source: Source<'_>) -> Result<Vec<(Sample, Option<Doubt>)>, What> {
     let mut directions: [Vec<Row>; 3] = Default::default();
     for line in lines(source.text) {
         let (line, text) = line?;
@@ -249,11 +328,14 @@ fn histogram_of(counts: &[(usize, u64)]) -> Option<Histogram> {
     super::histogram(bins, sum, bucket_low(first), bucket_low(last) + width - 1)
 }
 
-fn of_rows(source: Source<'_>, number: usize, rows: &[Row]) -> Result<(Sample, bool), What> {
+fn of_rows(source: Source<'_>, number: usize, rows: &[Row]) -> Result<(Sample, Option<Doubt>), What> {
     let mut sample = sample(source, number, rows.iter().map(|row| row.request_bytes));
     let overflow = || What::whole("the bins count more requests than there can be; is it a log of fio?");
     let mut all: Vec<(usize, u64)> = Vec::new();
+    let ends_ms: Vec<u64> = rows.iter().map(|row| row.at_ms).collect();
+    let mut windows = Windows::of(&mut sample, &ends_ms);
     for row in rows {
+        windows.next(&mut sample, row.at_ms);
         all.extend(&row.counts);
         let histogram = if row.counts.is_empty() {
             Histogram::default()
@@ -280,5 +362,5 @@ fn of_rows(source: Source<'_>, number: usize, rows: &[Row]) -> Result<(Sample, b
     };
     fill_only(&mut sample, told);
     keep_histogram(&mut sample, number, histogram);
-    Ok((sample, true))
+    Ok((sample, Some(Doubt::Buckets)))
 }

@@ -223,6 +223,41 @@ fn averaged_logs_have_rates_over_their_windows() {
     assert!(log("l_slat.1.log", "200, 143861, 0, 0, 0\n").unwrap_err().contains("submissions"));
 }
 
+/// A run of fio 3.33 with `--thinktime=700ms --thinktime_blocks=1500 --log_avg_msec=250`: its JSON has 30 720 000 bytes read.
+#[test]
+fn windows_without_a_line_were_idle() {
+    let lines = "258, 18899, 0, 0, 0\n\
+                 511, 4460, 0, 0, 0\n\
+                 1279, 14078, 0, 0, 0\n\
+                 1536, 9431, 0, 0, 0\n\
+                 2312, 11553, 0, 0, 0\n\
+                 2568, 11952, 0, 0, 0\n\
+                 2832, 196, 0, 0, 0\n\
+                 3363, 1418, 0, 0, 0\n\
+                 3620, 15078, 0, 0, 0\n\
+                 3896, 6487, 0, 0, 0\n\
+                 4650, 17051, 0, 0, 0\n\
+                 4900, 6880, 0, 0, 0\n";
+    let imported = log("j1_bw.1.log", lines).unwrap();
+    let read = &imported.samples[0];
+    let bytes: u64 = read.intervals.iter().map(|interval| interval.bytes).sum();
+    assert!((bytes as f64 / 30_720_000.0 - 1.0).abs() < 0.03, "{bytes}");
+    assert!((read.total.bytes_per_s.0 - bytes as f64 / 4.9).abs() < 10.0, "{:?}", read.total);
+    let codes: Vec<&str> = imported.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    assert_eq!(codes, ["idle_windows"]);
+    assert!(imported.warnings[0].message.starts_with("for 1."), "{:?}", imported.warnings);
+    // The window after a gap begins where the gap ends.
+    let gap = read.intervals.iter().position(|interval| interval.bytes == 0).unwrap();
+    let length_s = read.intervals[gap + 1].at_s - read.intervals[gap].at_s;
+    assert!((length_s - 0.257).abs() < 0.005, "{length_s}");
+    assert!(read.workload.tells("interval_s") && (read.workload.interval.seconds() - length_s).abs() < 1e-9);
+    // Lines that come late by some of a window leave nothing out.
+    let late = "250, 10, 0, 0, 0\n510, 10, 0, 0, 0\n800, 10, 0, 0, 0\n1050, 10, 0, 0, 0\n";
+    let late = log("l_iops.1.log", late).unwrap();
+    assert_eq!((late.samples[0].intervals.len(), late.samples[0].total.requests_per_s), (4, 10.0));
+    assert!(late.warnings.is_empty(), "{:?}", late.warnings);
+}
+
 #[test]
 fn a_log_of_every_request_has_its_histogram() {
     let lines: Vec<String> = (1..=100).map(|n| format!("{}, {}, 1, 4096, 0", n * 10, n * 1000)).collect();

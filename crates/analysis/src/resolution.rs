@@ -1,0 +1,131 @@
+//! How finely the rate of a sample is told, and samples of too few requests.
+//!
+//! In a window of fixed length a whole number of requests is done, so a rate is a multiple of one request a window. Where the
+//! window begins at the same place of the requests each time, as after the same warm-up, every repetition is off by the same,
+//! and no scatter tells it: no interval is narrower than that one request either way. Where the measured part began and ended
+//! with completions, or with the last of so many requests, the rate is theirs. So it is with a rate that was set, and what
+//! another program measured may have ended either way: nothing is said of these.
+
+use halfpower_model::sample::Warning;
+use halfpower_model::{Closing, Durability, Estimate, Sample};
+
+/// What two readings of the clock make of the same time.
+const SAME_TIME: f64 = 1e-6;
+/// With fewer requests a rate is that of a few, whatever ends their time.
+const TOO_FEW: u64 = 10;
+
+/// Whether the measured part lasted until its time was over, as long as that or until what was outstanding was back.
+fn is_of_a_time(sample: &Sample) -> Option<f64> {
+    let window_s = sample.workload.limits.duration.filter(|_| sample.origin.is_none())?.seconds();
+    let share = sample.elapsed_s / window_s;
+    (share.is_finite() && share > 1.0 - SAME_TIME).then_some(share)
+}
+
+/// The share of its rate that one request is, where the window decided how many there are; else nothing.
+pub(crate) fn of(sample: &Sample) -> f64 {
+    let workload = &sample.workload;
+    // What is outstanding is waited for before a flush or a closing that counts.
+    let is_cut = workload.durability != Durability::FlushAtEnd && workload.closing == Closing::Untimed;
+    let is_of_window = is_cut && is_of_a_time(sample).is_some_and(|share| share < 1.0 + SAME_TIME);
+    let requests = sample.total.requests;
+    if is_of_window && requests > 0 && workload.rate.is_none() { 1.0 / requests as f64 } else { 0.0 }
+}
+
+/// A rate with an interval that is no narrower than that share of it.
+pub(crate) fn no_finer(rate: Estimate, share: f64) -> Estimate {
+    let [lower, higher] = [rate.value * (1.0 - share), rate.value * (1.0 + share)];
+    Estimate { low: rate.low.map(|low| low.min(lower)), high: rate.high.map(|high| high.max(higher)), ..rate }
+}
+
+/// A ratio of two rates, likewise.
+pub(crate) fn no_finer_ratio(ratio: Estimate, above: f64, below: f64) -> Estimate {
+    let lowest = ratio.value * (1.0 - above) / (1.0 + below);
+    // What one request is all of has no bound above.
+    let highest = if below < 1.0 { ratio.value * (1.0 + above) / (1.0 - below) } else { f64::INFINITY };
+    let high = ratio.high.map(|high| high.max(highest)).filter(|high| high.is_finite());
+    Estimate { low: ratio.low.map(|low| low.min(lowest)), high, ..ratio }
+}
+
+/// What is to be said of a sample that was ended by its time after a few requests.
+pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+    let requests = sample.total.requests;
+    is_of_a_time(sample).filter(|_| sample.is_complete() && (1..TOO_FEW).contains(&requests))?;
+    let count = if requests == 1 { "one request".to_owned() } else { format!("{requests} requests") };
+    Some(Warning::new(
+        "few_requests",
+        format!("{count} a trial make its rate: what disturbs one of them changes it"),
+        "measure longer, with --duration",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::{Figure, Margins, Standing, compare};
+    use crate::support::{Run, read};
+    use halfpower_model::Nanoseconds;
+
+    /// Five samples of a second without any scatter, of so many requests of 1 MiB.
+    fn run(requests: u32) -> Run {
+        let mut run = Run::default();
+        run.add(read(1024), &[f64::from(requests) * 1_048_576.0; 5]);
+        run
+    }
+
+    fn standing(before: &Run, after: &Run) -> (Standing, Estimate) {
+        let samples = |run: &Run| run.samples.iter().map(|placed| placed.sample.clone()).collect::<Vec<_>>();
+        let (before, after) = (samples(before), samples(after));
+        let (before, after): (Vec<&Sample>, Vec<&Sample>) = (before.iter().collect(), after.iter().collect());
+        let comparison = compare(&before, &after, Margins::Usual);
+        let change = comparison.cells[0].change(Figure::Throughput).unwrap().clone();
+        (change.standing, change.ratio)
+    }
+
+    #[test]
+    fn a_rate_is_no_finer_than_a_request_of_its_window() {
+        let mut one = run(4);
+        let of = |run: &Run| crate::analyse(&run.observed()).cells[0].bytes_per_s;
+        let rate = of(&one);
+        assert_eq!((rate.low, rate.high), (Some(0.75 * rate.value), Some(1.25 * rate.value)));
+        // Ended by a completion, or told by another program.
+        for placed in &mut one.samples {
+            placed.sample.elapsed_s += 0.01;
+        }
+        assert_eq!(of(&one).low, Some(of(&one).value));
+        let mut imported = run(4);
+        imported.samples.iter_mut().for_each(|placed| placed.sample.origin = Some(Box::default()));
+        assert_eq!(of(&imported).low, Some(of(&imported).value));
+        // Enough scatter is all that is said.
+        let mut scattered = Run::default();
+        scattered.add(read(1024), &[100e6, 200e6, 100e6, 200e6, 100e6].map(|rate| rate * 1.048_576));
+        let (rate, values) = (of(&scattered), [100e6, 200e6, 100e6, 200e6, 100e6].map(|rate| rate * 1.048_576));
+        assert_eq!(rate.low, crate::statistics::mean_interval(&values).map(|interval| interval.low));
+    }
+
+    #[test]
+    fn what_one_request_may_hide_is_not_equivalent() {
+        let (standing_of_few, ratio) = standing(&run(4), &run(4));
+        assert_eq!((standing_of_few, ratio.value), (Standing::Undecided, 1.0));
+        assert!(
+            (ratio.low.unwrap() - 0.6).abs() < 1e-12 && (ratio.high.unwrap() - 5.0 / 3.0).abs() < 1e-12,
+            "{ratio:?}"
+        );
+        assert_eq!(standing(&run(1), &run(1)).1.high, None, "nothing bounds the one");
+        assert_eq!(standing(&run(500), &run(500)).0, Standing::Equivalent);
+        assert_eq!(standing(&run(4), &run(40)).0, Standing::Better, "more than a request can be");
+    }
+
+    #[test]
+    fn few_requests_are_told() {
+        let told = |requests| doubt(&run(requests).samples[0].sample).map(|warning| warning.message);
+        assert!(told(1).unwrap().starts_with("one request a trial"));
+        assert!(told(9).unwrap().starts_with("9 requests a trial"));
+        assert_eq!(told(10), None);
+        let mut counted = run(4).samples.remove(0).sample;
+        counted.workload.limits.duration = Some(Nanoseconds(2_000_000_000));
+        assert_eq!(doubt(&counted), None, "its requests were used up before its time");
+        let mut waited = run(4).samples.remove(0).sample;
+        waited.elapsed_s += 0.3;
+        assert!(doubt(&waited).is_some() && of(&waited) == 0.0, "no more than those, but of their own time");
+    }
+}
