@@ -131,7 +131,7 @@ pub(super) fn of_paper(figure: &PaperFigure, cells: &[CellSummary]) -> Option<Ta
             what,
             format!("{} {unit}", own.published),
             format!("{} {unit}", significant(here)),
-            format!("{off:+.1} {}", own.tolerance.unit()),
+            format!("{off:+.1} {}", own.tolerance.unit()).replace('-', "−"),
             own.place.clone(),
         ])
     });

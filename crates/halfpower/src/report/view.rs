@@ -361,7 +361,8 @@ fn caption(chart: &Chart) -> String {
     });
     let estimates: Vec<Estimate> = estimates.collect();
     let mut caption = format!("A point is {}", chart.point);
-    if chart.lines.iter().any(|line| line.stroke == chart::Stroke::Points) {
+    let is_of_paper = chart.lines.iter().any(|line| line.label == chart::PAPER);
+    if !is_of_paper && chart.lines.iter().any(|line| line.stroke == chart::Stroke::Points) {
         return caption;
     }
     let repetitions = || estimates.iter().map(|estimate| estimate.repetitions);
@@ -372,6 +373,9 @@ fn caption(chart: &Chart) -> String {
     }
     if estimates.iter().any(|estimate| estimate.low.is_some()) {
         caption += " The band, or the bar of a lone point, is the 95 % interval; where none is seen, it is narrower than the line.";
+    }
+    if is_of_paper {
+        caption += " The points without a line are what the paper prints.";
     }
     if chart.lines.iter().take(LINES_SHOWN).any(|line| line.fitted.is_some()) {
         caption += " A thin curve is a model fitted to the points of its colour; nobody measured it.";

@@ -116,6 +116,8 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     let report = std::fs::read_to_string(lab.path("nt4.html")).unwrap();
     let figure = report.split("<h2>Figure 3</h2>").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(figure.contains("Why?") && figure.contains(">the paper</"), "{figure}");
+    assert!(figure.contains("the mean of a workload over 2 repetitions."), "{figure}");
+    assert!(figure.contains("The points without a line are what the paper prints."), "{figure}");
     // The Barracuda's 8.5 MB/s of 2^20.
     let beside = figure.split("class=\"beside\"").nth(1).unwrap();
     let row = beside.split("<tr>").find(|row| row.contains(">barracuda-uw<") && row.contains("<td>8.5 MiB&#x2f;s"));

@@ -3,7 +3,7 @@
 //! A setting is named where the words of a workload would be the same with the value that another one has. That is
 //! tried out rather than listed, so that words and names cannot drift apart.
 
-use super::{CachePolicy, Personality, Workload};
+use super::{Among, CachePolicy, Personality, Workload};
 use crate::units::{Bytes, Nanoseconds};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
@@ -93,7 +93,7 @@ const _: fn(Workload) = |workload| {
 /// What each workload is called among them all, in their order. `shown` are the keys that stand beside the name.
 ///
 /// A key is named in every name that would not tell it otherwise, if any two of the workloads differ in it, but for the file
-/// cache left as it is and the personality that nobody has to ask for; a limit, a size or a warm-up only where nothing else
+/// cache left as it is, the personality that nobody has to ask for and all of one target; a limit, a size or a warm-up only where nothing else
 /// tells two of them apart.
 pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = workloads.iter().map(ToString::to_string).collect();
@@ -137,6 +137,7 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
             }
         }
         let shared_names = names.iter_mut().zip(workloads).filter(|(name, _)| shared.contains(*name));
+        let shared_names = shared_names.filter(|(_, workload)| !is_usual(limit.key, workload));
         shared_names.for_each(|(name, workload)| limit.add_to(name, workload));
     }
     names
@@ -151,6 +152,8 @@ fn is_usual(key: &str, workload: &Workload) -> bool {
             workload.tells(key)
                 && workload.personality == if is_deep { Personality::IoUring } else { Personality::Sync }
         }
+        "among" => workload.tells(key) && workload.among == Among::All,
+        "targets" => workload.tells(key) && workload.targets == 1,
         _ => false,
     }
 }
@@ -194,6 +197,15 @@ mod tests {
 
     fn named(workloads: &[Workload], shown: &[&str]) -> Vec<String> {
         names(&workloads.iter().collect::<Vec<_>>(), shown)
+    }
+
+    #[test]
+    fn what_one_expects_is_not_said_beside_what_one_does_not() {
+        let one = Workload { set: "volume=atlas-1".parse().unwrap(), ..workload() };
+        let alone = Workload { among: Among::Only(2), targets: 4, ..workload() };
+        let names = named(&[one, alone], &[]);
+        assert!(names[0].ends_with("set volume=atlas-1") && names[1].contains("target 2 alone"), "{names:?}");
+        assert!(!names[0].contains("among") && !names[0].contains("targets"), "{names:?}");
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub(in crate::report) fn of_figure(input: &ReportInput<'_>, figure: &PaperFigure
     charts.into_iter().filter(|(_, lines, ..)| !lines.is_empty()).enumerate().map(chart).collect()
 }
 
+/// What the paper's points are called.
+pub(in crate::report) const PAPER: &str = "the paper";
+
 /// By what `name` gives, in the order in which that comes.
 fn grouped<'a>(cells: Vec<Measured<'a>>, name: impl Fn(&Measured<'a>) -> String) -> Vec<(String, Vec<Measured<'a>>)> {
     let mut groups: Vec<(String, Vec<Measured<'a>>)> = Vec::new();
@@ -59,9 +62,9 @@ fn grouped<'a>(cells: Vec<Measured<'a>>, name: impl Fn(&Measured<'a>) -> String)
 
 fn point(shows: Shows) -> &'static str {
     match shows {
-        Shows::Processor => "the mean processor time a MB of a workload, or what the paper prints of it",
-        Shows::Latency => "the mean time of a workload's requests, or what the paper prints of it",
-        Shows::Throughput | Shows::Parts => "the mean of a workload, or what the paper prints of it",
+        Shows::Processor => "the mean processor time a MB of a workload",
+        Shows::Latency => "the mean time of a workload's requests",
+        Shows::Throughput | Shows::Parts => "the mean of a workload",
     }
 }
 
@@ -130,7 +133,7 @@ fn lines(figure: &PaperFigure, cells: &[Measured<'_>], x: XAxis, named: Named) -
     let paper: Vec<Point> = figure.printed.iter().filter_map(|printed| paper_point(shows, printed, cells, x)).collect();
     // Drawn last, over the lines that it lies on, but among those that are shown.
     let last = lines.len().min(LINES_SHOWN - 1);
-    lines.insert(last, Line { label: "the paper".to_owned(), stroke: Stroke::Points, points: paper, fitted: None });
+    lines.insert(last, Line { label: PAPER.to_owned(), stroke: Stroke::Points, points: paper, fitted: None });
     for line in &mut lines {
         line.points.retain(is_drawable);
         line.points.sort_by(|one, other| one.x.total_cmp(&other.x));

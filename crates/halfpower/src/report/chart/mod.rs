@@ -12,6 +12,7 @@ mod swatch;
 pub(super) use axis::{XAxis, YAxis};
 pub(super) use bars::{bars, bars_view_box};
 pub(super) use draw::{svg, view_box};
+pub(super) use figures::PAPER;
 pub(super) use figures::of_figure;
 pub(super) use swatch::{bar_legend, fitted_swatch, reference_swatch, swatch};
 
