@@ -183,7 +183,7 @@ proptest! {
         let is_stream = in_order.pattern == Pattern::Sequential && in_order.operation == Operation::Read;
         let in_order = match narrow.disks.len() {
             1 if is_stream => in_order,
-            _ => Workload { depth: 1, ..in_one_piece(in_order, &narrow.volume) },
+            _ => Workload { depth: 1, ..in_order },
         };
         let mut wide = narrow.clone();
         widen(&mut wide.parts[which], factor);
@@ -191,13 +191,6 @@ proptest! {
         // But for the rounding to nanoseconds.
         prop_assert!(wide >= narrow * (1.0 - 1e-6), "{} {}", narrow, wide);
     }
-}
-
-/// The same in requests that go to one disk each: of several pieces that meet on a bus, a wider one changes which is first.
-fn in_one_piece(workload: Workload, volume: &Volume) -> Workload {
-    let Volume::Stripe { chunk } = volume else { return workload };
-    let bytes = 1 << workload.request_size.0.ilog2();
-    Workload { request_size: Bytes(chunk.0.min(bytes)), span: Bytes(4 << 30), ..workload }
 }
 
 fn widen(part: &mut Part, factor: f64) {
