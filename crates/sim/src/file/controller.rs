@@ -17,7 +17,8 @@ pub(super) struct ControllerKeys {
     pub(super) read_rate: Option<Rate>,
     /// The same of writes.
     pub(super) write_rate: Option<Rate>,
-    /// through, or stored: it has all bytes before they go on.
+    /// through, or stored: it has all bytes before they go on. Above a bus that each disk has for itself (`each-disk`), bytes
+    /// that go through do so by a port for each disk, all at the same time.
     pub(super) bytes: Word<Forwarding>,
     /// How many commands are at a disk at the most; none: all.
     pub(super) outstanding: Option<Count<1, 65_536>>,

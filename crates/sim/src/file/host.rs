@@ -1,9 +1,8 @@
 //! The keys of processors and of the operating system.
 
-use super::bounds::Blocks;
-use super::bounds::{Count, Long, MOST_BYTES, Named, Share, Short, Size, Time, Word};
+use super::bounds::{Blocks, Count, Long, MOST_BYTES, Named, Share, Short, Size, Time, Word};
 use super::error::Wrong;
-use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads};
+use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads, SplitAt};
 use halfpower_model::Bytes;
 use serde::Deserialize;
 
@@ -25,6 +24,10 @@ pub(super) struct SystemKeys {
     pub(super) name: String,
     /// Direct requests beyond this are cut into pieces of it.
     pub(super) split: Option<Blocks<512, { 1 << 30 }>>,
+    /// volume or disk: whether a request is cut before it comes to a volume that the system makes, as the file systems of
+    /// Windows do, or what each of its disks is given, as Linux does by each disk's max_sectors_kb.
+    #[serde(default)]
+    pub(super) split_at: Word<SplitAt>,
     /// Processor time of a direct read.
     pub(super) direct_read: CostKeys,
     /// Processor time of a direct write.
@@ -72,6 +75,10 @@ pub(super) struct SlowReadsKeys {
 
 impl Named for Growth {
     const WORDS: &'static [(&'static str, Self)] = &Growth::WORDS;
+}
+
+impl Named for SplitAt {
+    const WORDS: &'static [(&'static str, Self)] = &SplitAt::WORDS;
 }
 
 impl Named for Fill {
@@ -139,6 +146,7 @@ impl SystemKeys {
         OperatingSystem {
             name: self.name.clone(),
             split: self.split.map(|split| split.0),
+            split_at: self.split_at.0,
             direct_read: self.direct_read.cost(),
             direct_write: self.direct_write.cost(),
             completion_share: self.completion_share.0,
