@@ -124,7 +124,8 @@ impl SetArgument {
     /// # Errors
     /// When none of them is simulated.
     pub(super) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
-        let settings = self.set.iter().fold(Settings::default(), Settings::and);
+        // All that were said: of one said twice none counts, and the machine says so.
+        let settings = Settings(self.set.iter().flat_map(|settings| settings.0.clone()).collect());
         if settings.is_empty() {
             return Ok(targets.to_vec());
         }

@@ -24,6 +24,8 @@ use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, Quantity, Settings, TargetFacts, TargetKind};
 use halfpower_sim::{Simulated, shipped};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.
@@ -32,6 +34,9 @@ const LEAST_TEST_FILE: Bytes = Bytes(64 << 20);
 const DEFAULT_TEST_FILE: Bytes = Bytes(1 << 30);
 /// Most targets: what a transfer can name, and more than anybody has.
 const MOST_TARGETS: usize = 1024;
+
+/// More than a machine's file has.
+const MOST_MACHINE: u64 = 2 << 20;
 
 /// How the name of a simulated volume begins: `sim:MACHINE:VOLUME`.
 const SIMULATED: &str = "sim:";
@@ -99,13 +104,20 @@ impl SimulatedName {
     }
 }
 
+/// A machine's file; of one that is longer than any, so much that this can be told of it.
+fn read_machine(path: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_MACHINE).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// A volume of a machine that ships or of a machine's file.
 fn simulated_site(name: &SimulatedName) -> anyhow::Result<Site> {
     let SimulatedName { machine, volume, settings } = name;
     let text = match shipped::machine_text(machine) {
         Some(text) => text.to_owned(),
         None if machine.contains('/') => {
-            std::fs::read_to_string(machine).with_context(|| format!("cannot read the machine {machine}"))?
+            read_machine(machine).with_context(|| format!("cannot read the machine {machine}"))?
         }
         None => {
             let known = shipped::machines().collect::<Vec<_>>().join(", ");

@@ -69,7 +69,8 @@ fn a_machine_can_be_another_one_for_a_run() {
     refused("pcie.rate=1GB/s", "no part is called pcie; there are processor, system, ");
     refused("pci.rte=1GB/s", "unknown field `rte`, expected one of");
     refused("pci.rate=fast", "pci.rate=fast");
-    refused("disks=0", "too few disks");
+    refused("disks=0", "from 1 to 1024");
+    refused("disks=4,disks=5", "is set twice");
     refused("disks", "like disks=4");
     assert_refusal(&lab.run(["io", "null:", "--set", "disks=4"]), 2, "is of a simulated machine", "null");
 }
