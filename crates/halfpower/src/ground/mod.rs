@@ -102,7 +102,10 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
     }
     if let Some(simulated) = wish.targets.iter().find_map(|target| target.to_str()?.strip_prefix(SIMULATED)) {
         if wish.targets.len() > 1 {
-            let message = format!("{SIMULATED}{simulated} takes no other targets beside it; name it alone");
+            let message = format!(
+                "{SIMULATED}{simulated} takes no other targets beside it; name it alone: a machine's volume of several disks \
+                 is several targets, and a study goes to several volumes by its key set"
+            );
             return Err(UsageError(message).into());
         }
         return simulated_site(simulated);

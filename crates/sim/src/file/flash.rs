@@ -3,12 +3,12 @@
 use super::volume::VolumeKeys;
 use super::{MachineError, Said};
 use crate::controller::{Order, Queue};
-use crate::flash::FlashDrive;
 use crate::flash::ahead::ReadAhead;
 use crate::flash::drain::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::space::State;
 use crate::flash::units::Array;
+use crate::flash::{FlashDrive, Trim};
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::Deserialize;
 use std::str::FromStr;
@@ -64,8 +64,19 @@ pub(super) struct FlashKeys {
     pub(super) read_ahead: Option<ReadAheadKeys>,
     /// Flash that is written faster, before the rest; none: there is none.
     pub(super) fast_area: Option<FastAreaKeys>,
+    /// What giving blocks back costs its controller; none: it does not take trims.
+    pub(super) trim: Option<TrimKeys>,
     /// What it does when it is hot; none: it stays cool.
     pub(super) heat: Option<HeatKeys>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrimKeys {
+    /// Time a command, one after another.
+    pub(super) command: Said<Nanoseconds>,
+    /// Bytes of addresses a second besides.
+    pub(super) rate: Said<BytesPerSecond>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -128,6 +139,9 @@ impl FlashKeys {
         }
         if self.channels == 0 || self.units < self.channels {
             return Some("it has a channel at least, and a unit on each");
+        }
+        if self.trim.is_some_and(|keys| !(1.0..f64::INFINITY).contains(&keys.rate.0.0)) {
+            return Some("what it trims a second is a byte at least: trim.rate");
         }
         if self.outstanding == Some(0) {
             return Some("it takes a command at least: outstanding");
@@ -197,6 +211,7 @@ impl FlashKeys {
             }),
             mapping: self.mapping.0,
             read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams }),
+            trim: self.trim.map(|keys| Trim { command_ns: keys.command.0.0, ns_per_byte: per_byte(keys.rate) }),
             heat: self.heat.filter(|_| volume.cooled == Some(false)).map(|keys| Heat {
                 sustained: keys.sustained.0.0,
                 reads_per_write: keys.reads_per_write,

@@ -116,8 +116,8 @@ struct System<'a> {
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     made: u64,
     processors: Station,
-    /// What drivers add to a request, of reads and of writes.
-    driver_costs: [Cost; 2],
+    /// What drivers add to a request, by its kind.
+    driver_costs: [Cost; 4],
     /// Buses and controllers, and what they did.
     stations: Vec<Station>,
     tallies: Vec<Tally>,
@@ -240,7 +240,7 @@ impl<'a> System<'a> {
             events: BinaryHeap::new(),
             made: 0,
             processors: Station::new(machine.processors),
-            driver_costs: [Direction::Read, Direction::Write].map(|direction| machine.driver_cost(direction)),
+            driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(Direction::of(kind))),
             stations: machine.parts.iter().map(|_| Station::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
@@ -267,8 +267,8 @@ impl<'a> System<'a> {
             issued_bytes: 0,
             outcome: Outcome {
                 elapsed_ns: 0,
-                latency: [Histogram::default(), Histogram::default()],
-                bytes: [0, 0],
+                latency: std::array::from_fn(|_| Histogram::default()),
+                bytes: [0; 4],
                 intervals: Vec::new(),
                 flush: Histogram::default(),
                 flush_ns: None,
@@ -277,7 +277,7 @@ impl<'a> System<'a> {
                 interrupt_ns: 0,
                 at_work_ns: Vec::new(),
                 parts: Vec::new(),
-                device: [(0, 0); 2],
+                device: [(0, 0); 4],
                 cancelled: false,
             },
             marks: Marks::default(),
@@ -320,9 +320,4 @@ fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
 fn first(pace: ArrivalStream) -> (ArrivalStream, u64) {
     let at_ns = pace.next_ns();
     (pace, at_ns)
-}
-
-/// Which way the bytes go; whatever moves none is taken for a read of none.
-fn direction(kind: RequestKind) -> Direction {
-    if kind == RequestKind::Write { Direction::Write } else { Direction::Read }
 }
