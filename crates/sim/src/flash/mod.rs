@@ -117,7 +117,7 @@ pub struct Flash {
     space: Space,
     ahead: Option<Ahead>,
     cooling: Option<Cooling>,
-    /// When it has to see whether the buffer is empty; none while it is.
+    /// When it has to see whether all that came is in flash; none while it is.
     wake_ns: Option<u64>,
     served: VecDeque<Served>,
 }
@@ -161,7 +161,7 @@ impl Flash {
             }
             // All that came before is out by then, unless reads hold it up.
             Direction::Flush if self.is_flushed() => self.answered(command.tag, at_ns),
-            Direction::Flush => self.answered(command.tag, at_ns.max(self.drain.empty_ns())),
+            Direction::Flush => self.answered(command.tag, at_ns.max(self.drain.safe_ns())),
         };
         self.served.push_back(served);
     }
@@ -202,7 +202,7 @@ impl Flash {
         let scattered_ns = if continues { 0 } else { drive.scattered_write_ns };
         let done_ns = in_ns + drive.delay_ns[Direction::Write as usize] + scattered_ns;
         if !drive.is_protected && self.wake_ns.is_none() {
-            self.wake_ns = Some(self.drain.empty_ns());
+            self.wake_ns = Some(self.drain.safe_ns());
         }
         Served { tag, begins_ns: done_ns, ready_ns: done_ns, from_buffer: drive.buffer.is_some() }
     }
@@ -214,8 +214,8 @@ impl Flash {
 
     /// The time is now [`next_ns`](Flash::next_ns).
     pub fn advance(&mut self, now_ns: u64) {
-        let empty_ns = self.drain.empty_ns();
-        self.wake_ns = (empty_ns > now_ns).then_some(empty_ns);
+        let safe_ns = self.drain.safe_ns();
+        self.wake_ns = (safe_ns > now_ns).then_some(safe_ns);
     }
 
     /// What became of a command, in the order in which they came.
