@@ -6,14 +6,15 @@
 use crate::file::{MachineError, MachineFile};
 use crate::machine::Machine;
 use crate::shipped;
-use crate::system::{Outcome, run};
+use crate::system::{self, Outcome, run};
 use crate::volume::Volume;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, SystemAccount, Totals,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop,
+    SystemAccount, Totals, rate_not_reached,
 };
 use halfpower_model::{
-    Arrivals, Bytes, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer, Personality, Progress,
+    Bytes, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer, Personality, Progress,
     RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
 };
 use std::sync::Arc;
@@ -229,7 +230,6 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
             moves_none && (!workload.buffering.is_direct() || machine.share.is_some()),
             "trims and flushes through a file cache or a share; say --buffering direct on a local volume, or for flushes --durability",
         ),
-        (workload.arrivals != Arrivals::Closed, "arrivals whether anybody is free or not; leave --arrivals out"),
         (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
         (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
         (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
@@ -268,13 +268,14 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         latency_p50_ns: None,
         latency_p99_ns: None,
     };
-    Sample {
+    let mut sample = Sample {
         elapsed_s,
         latency_histogram: Histograms {
             read: latency(&read),
             write: latency(&write),
             trim: latency(&trim),
             flush: latency(&flush),
+            response: outcome.open_loop.as_ref().map(|open| open.response.clone()),
             ..Histograms::default()
         },
         read: read.map(|(totals, _)| totals),
@@ -283,6 +284,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         flush: flush.map(|(totals, _)| Box::new(totals)),
         intervals: outcome.intervals.iter().enumerate().map(interval).collect(),
         flush_s: outcome.flush_ns.map(|ns| ns as f64 / 1e9),
+        open_loop: outcome.open_loop.as_ref().map(|open| open_loop(open).into()),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total, environment.cpus),
         block: Some(block(outcome)),
@@ -295,6 +297,17 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         }),
         total,
         ..Sample::empty(workload.clone(), environment)
+    };
+    sample.warnings.extend(rate_not_reached(&sample));
+    sample
+}
+
+fn open_loop(open: &system::OpenLoop) -> OpenLoop {
+    OpenLoop {
+        response_ns: Latency::of(&open.response),
+        lateness_ns: Latency::of(&open.late),
+        backlog_max: open.backlog_max,
+        backlog_at_end: open.backlog_at_end,
     }
 }
 
