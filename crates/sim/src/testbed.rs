@@ -188,6 +188,10 @@ impl Testbed for Simulated {
         });
         Ok(sample)
     }
+
+    fn another(&self) -> Option<Box<dyn Testbed + Send>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 /// What is not simulated.
