@@ -1,8 +1,11 @@
 //! A controller between buses: it takes a request's command, and the bytes go through it or rest in it.
 //!
 //! A command costs its processor a time, and nothing moves through it then. A transfer holds it for as long as the slowest of
-//! itself and the buses on its side takes. One that stores takes a piece's bytes in wholly before it passes them on, so that
-//! its two sides are used one after the other by a piece and at once by several. It may let only so many commands be at a
+//! itself and the buses on its side takes, where all its disks are on one bus: that is the one port that it has. Where each
+//! disk has a link of its own, as with SATA, it has a port for each, which move at the same time, and what holds a transfer
+//! is the link; the controller itself is held for as long as its own rate says, if it has one. One that stores takes a
+//! piece's bytes in wholly before it passes them on, so that its two sides are used one after the other by a piece and at
+//! once by several. It may let only so many commands be at a
 //! disk, and choose the next read from those that wait, by their addresses: it does not know where they lie. Writes go as they
 //! came, as disks put what is in their write caches in an order of their own: two orders, one after the other, would write
 //! faster than was measured (docs/journal).
@@ -39,8 +42,10 @@ pub struct Controller {
 /// How bytes pass a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forwarding {
-    /// They are on both sides at once.
+    /// They are on both sides at once, by the one port that there is.
     Through,
+    /// The same, by a port for each disk.
+    Ports,
     /// It has them all before they go on.
     Stored,
 }

@@ -151,6 +151,16 @@ impl Part {
         matches!(self, Part::Bus(bus) if bus.programmed)
     }
 
+    /// The same above disks with a link each: bytes that go through a controller do so by a port for each.
+    pub fn with_ports(mut self) -> Part {
+        if let Part::Controller(controller) = &mut self
+            && controller.forwarding == Forwarding::Through
+        {
+            controller.forwarding = Forwarding::Ports;
+        }
+        self
+    }
+
     /// Whether bytes rest in it.
     pub fn stores(&self) -> bool {
         matches!(self, Part::Controller(controller) if controller.forwarding == Forwarding::Stored)
@@ -164,6 +174,8 @@ pub struct OperatingSystem {
     pub name: String,
     /// Direct requests of more bytes are cut into pieces of so many, all outstanding at once; none: not cut.
     pub split: Option<Bytes>,
+    /// Where that is done.
+    pub split_at: SplitAt,
     /// Processor time of a direct read.
     pub direct_read: Cost,
     /// Processor time of a direct write.
@@ -174,6 +186,21 @@ pub struct OperatingSystem {
     pub cache: Option<FileCache>,
     /// How it extends a file.
     pub growth: Growth,
+}
+
+/// Where large direct requests are cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SplitAt {
+    /// Before a volume that the system makes is looked at: what is left of a stripe's row may be part of one.
+    #[default]
+    Volume,
+    /// What each disk of it is given. A volume that a controller makes is one disk to the system.
+    Disk,
+}
+
+impl SplitAt {
+    /// What each is called in a machine file.
+    pub const WORDS: [(&'static str, SplitAt); 2] = [("volume", SplitAt::Volume), ("disk", SplitAt::Disk)];
 }
 
 /// How writes that extend a file go.

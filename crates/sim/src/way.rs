@@ -9,7 +9,7 @@ use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::device::Direction;
 use crate::flash::FlashDrive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part};
+use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part, SplitAt};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
 use halfpower_model::{BytesPerSecond, Nanoseconds};
@@ -132,6 +132,7 @@ fn bus(bus: &Bus) -> String {
 fn controller(controller: &Controller) -> String {
     let mut words = vec![String::from(match controller.forwarding {
         Forwarding::Through => "controller, bytes go through",
+        Forwarding::Ports => "controller, bytes go through, those of each disk by a port of its own",
         Forwarding::Stored => "controller, has all bytes of a piece before they go on",
     })];
     if controller.request_ns > 0 {
@@ -177,7 +178,8 @@ fn host(machine: &Machine) -> Stop {
     } else {
         format!("a direct read {read}, a write {write}")
     };
-    let cut = system.split.map_or_else(String::new, |split| format!(", requests cut at {split}"));
+    let what = if system.split_at == SplitAt::Disk { "each disk's" } else { "requests" };
+    let cut = system.split.map_or_else(String::new, |split| format!(", {what} cut at {split}"));
     let count = machine.processors;
     let processors =
         if count == 1 { machine.processor_model.clone() } else { format!("{count} × {}", machine.processor_model) };

@@ -18,7 +18,8 @@ pub(super) struct ControllerKeys {
     pub(super) read_rate: Option<Said<BytesPerSecond>>,
     /// The same of writes.
     pub(super) write_rate: Option<Said<BytesPerSecond>>,
-    /// through, or stored: it has all bytes before they go on.
+    /// through, or stored: it has all bytes before they go on. Above a bus that each disk has for itself (`each-disk`), bytes
+    /// that go through do so by a port for each disk, all at the same time.
     pub(super) bytes: Said<Forwarding>,
     /// How many commands are at a disk at the most; none: all.
     pub(super) outstanding: Option<u32>,

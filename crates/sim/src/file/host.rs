@@ -1,7 +1,7 @@
 //! The keys of processors and of the operating system.
 
 use super::Said;
-use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads};
+use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads, SplitAt};
 use halfpower_model::{Bytes, Nanoseconds};
 use serde::Deserialize;
 use std::str::FromStr;
@@ -24,6 +24,10 @@ pub(super) struct SystemKeys {
     pub(super) name: String,
     /// Direct requests beyond this are cut into pieces of it.
     pub(super) split: Option<Said<Bytes>>,
+    /// volume or disk: whether a request is cut before it comes to a volume that the system makes, as the file systems of
+    /// Windows do, or what each of its disks is given, as Linux does by each disk's max_sectors_kb.
+    #[serde(default)]
+    pub(super) split_at: Said<SplitAt>,
     /// Processor time of a direct read.
     pub(super) direct_read: CostKeys,
     /// Processor time of a direct write.
@@ -74,6 +78,14 @@ impl FromStr for Growth {
 
     fn from_str(text: &str) -> Result<Self, String> {
         super::word("growth", &Growth::WORDS, text)
+    }
+}
+
+impl FromStr for SplitAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        super::word("place to split at", &SplitAt::WORDS, text)
     }
 }
 
@@ -134,6 +146,7 @@ impl SystemKeys {
         OperatingSystem {
             name: self.name.clone(),
             split: self.split.map(|split| split.0),
+            split_at: self.split_at.0,
             direct_read: self.direct_read.cost(),
             direct_write: self.direct_write.cost(),
             completion_share: self.completion_share,

@@ -165,10 +165,14 @@ impl VolumeKeys {
         // For each name of the path: its parts, and how many disks there are in turn to each.
         let mut parts = Vec::new();
         let mut levels = Vec::new();
+        let is_each_disk_s = |named: &String| file.bus.get(named).is_some_and(|bus| bus.each_disk);
         for (level, named) in self.path.iter().enumerate() {
-            let part = file.part(machine, name, named)?;
+            let mut part = file.part(machine, name, named)?;
+            if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&self.path[below])) {
+                part = part.with_ports();
+            }
             let is_last = level + 1 == self.path.len();
-            let count = match (file.bus.get(named).is_some_and(|bus| bus.each_disk), is_last) {
+            let count = match (is_each_disk_s(named), is_last) {
                 (true, _) => self.disks,
                 (false, true) => 1,
                 (false, false) => self.strings,

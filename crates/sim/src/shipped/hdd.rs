@@ -1,12 +1,13 @@
 //! A present-day disk as its data sheet has it.
 
 use super::tests::check;
+use halfpower_model::sample::Sample;
 use halfpower_model::{
     Buffering, Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern, Personality, Testbed, Workload,
 };
 
-/// Requests a second: random ones over all of a volume, a stream in its outermost 100 GiB.
-fn rate(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> f64 {
+/// Random requests over all of a volume, a stream in its outermost 100 GiB; on each of its targets.
+fn sample(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> Sample {
     let mut testbed = super::testbed("hdd-18tb", volume).unwrap().unwrap();
     let size = match pattern {
         Pattern::Sequential => 100 << 30,
@@ -19,11 +20,18 @@ fn rate(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth:
         pattern,
         depth,
         request_size: Bytes(bytes),
+        targets: testbed.describe().targets(),
+        workers: testbed.describe().targets(),
         span: Bytes(size / bytes * bytes),
         limits: Limits { duration: Some(Nanoseconds(60_000_000_000)), requests: None, bytes: None },
         ..Workload::default()
     };
-    testbed.measure(&workload, &mut (), &Cancel::default()).unwrap().total.requests_per_s
+    testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
+}
+
+/// Requests a second.
+fn rate(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> f64 {
+    sample(volume, operation, pattern, bytes, depth).total.requests_per_s
 }
 
 fn random(volume: &str, operation: Operation, bytes: u64, depth: u32) -> f64 {
@@ -56,4 +64,28 @@ fn writes_of_part_of_a_physical_sector_cost_a_turn() {
     let whole = random("disk-nocache", Operation::Write, 4096, 1);
     let part = random("disk-nocache", Operation::Write, 512, 1);
     check("512 B", part, 1000.0 / (1000.0 / whole + 8.333), 2.0);
+}
+
+#[test]
+fn the_adapter_s_ports_move_at_once() {
+    let stream = |volume| sample(volume, Operation::Read, Pattern::Sequential, 1 << 20, 8);
+    let (one, four) = (stream("disk"), stream("disk-each-4"));
+    check("four disks", four.total.bytes_per_s.0, 4.0 * one.total.bytes_per_s.0, 1.0);
+    let busy = |name: &str| four.parts.iter().find(|part| part.name == name).unwrap().busy;
+    assert!(busy("ahci") < 0.01 && busy("exos-x18 1") > 0.9, "{:?}", four.parts);
+    // Four at 270 of 3940 MB/s.
+    check("DMI, percent", busy("dmi") * 100.0, 4.0 * 270.0 / 39.4, 5.0);
+}
+
+#[test]
+fn whole_rows_of_a_raid5_are_written_without_reading() {
+    let write = |kib: u64| sample("raid5-4", Operation::Write, Pattern::Sequential, kib << 10, 8);
+    let blocks = |sample: &Sample| sample.block.clone().unwrap();
+    let whole = write(3 * 512);
+    assert_eq!(blocks(&whole).read.unwrap().requests, 0, "{:?}", whole.block);
+    check("parity", blocks(&whole).write.unwrap().bytes as f64, whole.total.bytes as f64 * 4.0 / 3.0, 1.0);
+    let disk = rate("disk", Operation::Write, Pattern::Sequential, 512 << 10, 8) * f64::from(512 << 10);
+    check("three disks of data", whole.total.bytes_per_s.0, 3.0 * disk, 10.0);
+    let part = write(2 * 512);
+    assert!(blocks(&part).read.unwrap().bytes > part.total.bytes / 2, "{:?}", part.block);
 }

@@ -2,13 +2,14 @@
 //!
 //! A wider bus slows nothing as long as it does not change the order in which anything is served: bytes that come earlier
 //! are never served later. Where the order is a matter of time (a scheduler that looks at the angle, transfers of several
-//! disks that meet on a bus, a write cache that takes what it has room for, writes that are prepared together), a request
-//! that comes earlier may lead to a course of which a later part is worse, by a turn of a disk at a time; that is so for
-//! real machines, and known of all scheduling (Graham, "Bounds on multiprocessing timing anomalies", 1969). There the law
-//! holds on average.
+//! disks that meet on a bus, commands that meet bytes there, completions that meet new requests on a processor, a write
+//! cache that takes what it has room for, writes that are prepared together), a request that comes earlier may lead to a
+//! course of which a later part is worse, by a turn of a disk at a time; that is so for real machines, and known of all
+//! scheduling (Graham, "Bounds on multiprocessing timing anomalies", 1969). There the law holds on average.
 
 use super::tests::{bus, machine, megabytes_per_s, requests};
 use super::*;
+use crate::bus::Phases;
 use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::disk::cache::ReadBuffer;
 use crate::disk::scheduler::Scheduler;
@@ -174,23 +175,52 @@ proptest! {
     }
 
     #[test]
-    fn a_wider_bus_slows_nothing_that_is_served_in_the_same_order(
+    fn a_wider_bus_slows_no_requests_one_after_another(
         machine in any_machine(), workload in any_workload(300), factor in 1.0_f64..4.0, which in 0_usize..2
     ) {
-        let mut narrow = machine;
-        narrow.disks.iter_mut().for_each(|disk| disk.device = as_asked(&disk.device));
-        let in_order = Workload { workers: 1, ..workload };
-        let is_stream = in_order.pattern == Pattern::Sequential && in_order.operation == Operation::Read;
-        let in_order = match narrow.disks.len() {
-            1 if is_stream => in_order,
-            _ => Workload { depth: 1, ..in_order },
-        };
-        let mut wide = narrow.clone();
-        widen(&mut wide.parts[which], factor);
-        let (narrow, wide) = (rate(&narrow, &in_order), rate(&wide, &in_order));
+        let (narrow, wide) = narrow_and_wide(machine, factor, which);
+        let workload = Workload { workers: 1, depth: 1, ..workload };
+        let (narrow, wide) = (rate(&narrow, &workload), rate(&wide, &workload));
         // But for the rounding to nanoseconds.
         prop_assert!(wide >= narrow * (1.0 - 1e-6), "{} {}", narrow, wide);
     }
+
+    /// Reads that are too small for the read-ahead come to its limit, now within it and now beyond.
+    #[test]
+    fn a_wider_bus_slows_no_stream_whose_requests_meet_nothing_of_another_kind(
+        machine in any_machine(), workload in any_workload(300), factor in 1.0_f64..4.0, which in 0_usize..2,
+        small in proptest::option::of((0_u64..40, 1_u64..9)),
+    ) {
+        let mut machine = machine;
+        machine.disks.truncate(1);
+        machine.volume = Volume::Each;
+        machine.system.completion_share = 0.0;
+        for part in &mut machine.parts {
+            let Part::Bus(bus) = part else { continue };
+            bus.phases = Phases::default();
+        }
+        let mut workload =
+            Workload { workers: 1, operation: Operation::Read, pattern: Pattern::Sequential, ..workload };
+        if let Some((read_ahead_blocks, blocks)) = small {
+            let drive = machine.disks[0].device.disk().clone();
+            let buffer = ReadBuffer { read_ahead_blocks, ..drive.buffer };
+            machine.disks[0].device = Device::Disk(Arc::new(Drive { buffer, ..drive }));
+            workload.request_size = Bytes(blocks * 512);
+            workload.span = Bytes((4 << 30) / (blocks * 512) * (blocks * 512));
+        }
+        let (narrow, wide) = narrow_and_wide(machine, factor, which);
+        let (narrow, wide) = (rate(&narrow, &workload), rate(&wide, &workload));
+        prop_assert!(wide >= narrow * (1.0 - 1e-6), "{} {}", narrow, wide);
+    }
+}
+
+/// A machine whose disks serve in the order of arrival, and the same with one of its buses so many times as wide.
+fn narrow_and_wide(machine: Machine, factor: f64, which: usize) -> (Machine, Machine) {
+    let mut narrow = machine;
+    narrow.disks.iter_mut().for_each(|disk| disk.device = as_asked(&disk.device));
+    let mut wide = narrow.clone();
+    widen(&mut wide.parts[which], factor);
+    (narrow, wide)
 }
 
 fn widen(part: &mut Part, factor: f64) {

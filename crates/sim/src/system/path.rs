@@ -1,13 +1,15 @@
 //! From the volume to its devices and back: portions, pieces, commands, bytes over all parts of a leg at once.
 //!
-//! A portion is what the operating system does not cut; a piece of it is one disk's. Where a controller makes the volume, the
-//! portion goes over the parts between it and memory as a whole, and pieces only below it.
+//! A portion is what the operating system does not cut above the volume; a piece of it is one disk's, cut once more where the
+//! system cuts below. Where a controller makes the volume, the portion goes over the parts between it and memory as a whole,
+//! and pieces only below it.
 
 use super::{Event, System};
 use crate::bus::Bus;
+use crate::controller::Forwarding;
 use crate::device::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
-use crate::machine::{Made, Part};
+use crate::machine::{Made, Part, SplitAt};
 use crate::volume::{Piece, Portion, Reader, Stage, Volume};
 
 /// A portion under way.
@@ -79,8 +81,7 @@ impl System<'_> {
         let machine = self.machine;
         let target = open.volume as usize;
         let direction = super::direction(open.asked.kind);
-        let split = machine.system.split.filter(|_| !self.is_raw);
-        let most = split.map_or(u64::MAX, |split| split.0);
+        let most = self.most(SplitAt::Volume);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
         let mut portions = 0;
         while left > 0 {
@@ -99,6 +100,17 @@ impl System<'_> {
             (offset, left, portions) = (offset + bytes, left - bytes, portions + 1);
         }
         self.requests.all[request as usize].portions_left = portions;
+    }
+
+    /// The most bytes that are not cut at a place.
+    fn most(&self, place: SplitAt) -> u64 {
+        let system = &self.machine.system;
+        let is_there = match self.machine.made {
+            Made::InSoftware => system.split_at == place,
+            // To the system its volume is a disk.
+            Made::InController(_) => place == SplitAt::Volume,
+        };
+        system.split.filter(|_| is_there && !self.is_raw).map_or(u64::MAX, |split| split.0)
     }
 
     /// The disk of a mirror that reads.
@@ -129,10 +141,17 @@ impl System<'_> {
     pub(super) fn launch(&mut self, number: u32) {
         let Portioned { portion, stage, .. } = self.portions.all[number as usize];
         let machine = self.machine;
+        let most = self.most(SplitAt::Disk);
         let mut pieces = 0;
-        machine.volume.pieces(machine.disks.len(), &portion, stage, &mut |piece| {
-            pieces += 1;
-            self.set_out(number, piece);
+        machine.volume.pieces(machine.disks.len(), &portion, stage, &mut |Piece { disk, offset, bytes, direction }| {
+            let end = offset + bytes;
+            let mut at = offset;
+            while at < end {
+                let bytes = (end - at).min(most);
+                pieces += 1;
+                self.set_out(number, Piece { disk, offset: at, bytes, direction });
+                at += bytes;
+            }
         });
         self.portions.all[number as usize].pieces_left = pieces;
     }
@@ -204,8 +223,15 @@ impl System<'_> {
             let part = &machine.parts[*number];
             let through_ns = match part {
                 Part::Bus(bus) => self.move_on_bus(*number, bus, bytes, direction, from_ns),
-                // It is held until its slowest neighbour is done.
-                Part::Controller(_) => self.stations[*number].serve(self.now_ns, from_ns, slowest_ns),
+                Part::Controller(controller) => {
+                    let held_ns = match controller.forwarding {
+                        // Its disk's link is held.
+                        Forwarding::Ports => part.transfer_ns(bytes, direction),
+                        // It is held until its slowest neighbour is done.
+                        Forwarding::Through | Forwarding::Stored => slowest_ns,
+                    };
+                    self.stations[*number].serve(self.now_ns, from_ns, held_ns)
+                }
             };
             latency_ns += part.latency_ns();
             done_ns = done_ns.max(through_ns);

@@ -5,10 +5,10 @@ use crate::bus::{Bus, Phases};
 use crate::disk::Drive;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
-use crate::machine::{AttachedDisk, Cost, Device, Growth, Made, OperatingSystem, Part};
+use crate::machine::{AttachedDisk, Cost, Device, Growth, Made, OperatingSystem, Part, SplitAt};
 use crate::volume::Volume;
 use halfpower_model::workload::Rate;
-use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Pattern, Personality};
+use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern, Personality};
 use std::sync::Arc;
 
 pub(crate) fn bus(name: &str, bytes_per_s: f64) -> Part {
@@ -36,6 +36,7 @@ pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
         system: OperatingSystem {
             name: "test".to_owned(),
             split: Some(Bytes(64 << 10)),
+            split_at: SplitAt::Volume,
             direct_read: cost,
             direct_write: cost,
             completion_share: 0.4,
@@ -159,6 +160,33 @@ fn a_rate_is_kept_and_commands_straight_to_a_disk_pass_the_system_by() {
     assert_eq!((requests(&whole), requests(&straight)), (400, 400), "20 a second for 20 seconds");
     assert_eq!((whole.device[0].0, straight.device[0].0), (1600, 400), "nobody cuts a command");
     assert!(whole.processor_ns > 0 && straight.processor_ns == 0);
+}
+
+#[test]
+fn a_request_is_cut_above_the_volume_or_for_each_disk() {
+    let commands = |volume, size, split_at, made: Option<Made>| {
+        let mut machine = machine(larger(Scheduler::CLook), 4, volume);
+        machine.system.split_at = split_at;
+        machine.made = made.unwrap_or(Made::InSoftware);
+        let workload = Workload {
+            operation: Operation::Write,
+            limits: Limits { duration: None, requests: Some(100), bytes: None },
+            ..workload(Pattern::Sequential, size, 1, &machine)
+        };
+        run(&machine, &workload, &Cancel::default()).device.map(|(commands, _)| commands)
+    };
+    // Rows of 96 KiB, three of 32 KiB and one of parity. Cut at 64 KiB above the volume no row is whole, and each part is two
+    // commands and its parity, read and written, and one and its parity.
+    let raid5 = Volume::Raid5 { chunk: Bytes(32 << 10) };
+    assert_eq!(commands(raid5, 96 << 10, SplitAt::Disk, None), [0, 400]);
+    assert_eq!(commands(raid5, 96 << 10, SplitAt::Volume, None), [500, 500]);
+    // The system takes what a controller makes for one disk.
+    let in_controller = Some(Made::InController(Vec::new()));
+    assert_eq!(commands(raid5, 96 << 10, SplitAt::Disk, in_controller), [500, 500]);
+    // 160 KiB are three commands of a disk, wherever they are cut.
+    for split_at in [SplitAt::Disk, SplitAt::Volume] {
+        assert_eq!(commands(Volume::Each, 160 << 10, split_at, None), [0, 300]);
+    }
 }
 
 /// Sequential reads of 1 MiB, of which a window holds from one to seven: it has their rate, and not a multiple of one a window.
