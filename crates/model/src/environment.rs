@@ -159,6 +159,46 @@ impl Environment {
         }
     }
 
+    /// Several as one, with the targets of all: names one after the other, and nothing where they have different figures. None
+    /// of none.
+    pub fn joined<'a>(environments: impl Iterator<Item = &'a Environment>) -> Option<Environment> {
+        let mut whole: Option<Environment> = None;
+        let mut names: [Vec<&str>; 2] = Default::default();
+        for environment in environments {
+            for (known, name) in names.iter_mut().zip([&environment.host, &environment.kernel]) {
+                if !known.contains(&name.as_str()) {
+                    known.push(name);
+                }
+            }
+            let Some(whole) = &mut whole else {
+                whole = Some(environment.clone());
+                continue;
+            };
+            whole.more_targets.extend(environment.all_targets().cloned());
+            whole.cpu_model = whole.cpu_model.take().filter(|model| environment.cpu_model.as_ref() == Some(model));
+            if whole.cpus != environment.cpus {
+                whole.cpus = 0;
+                whole.cpu_numbers.clear();
+            }
+            if whole.memory_bytes != environment.memory_bytes {
+                whole.memory_bytes = Bytes(0);
+            }
+        }
+        let [host, kernel] = names.map(|names| names.join(", "));
+        whole.map(|whole| Environment { host, kernel, ..whole })
+    }
+
+    /// The kernel's names of the disks that the targets are on, each once.
+    pub fn devices(&self) -> Vec<&str> {
+        let mut devices: Vec<&str> = Vec::new();
+        for device in self.all_targets().filter_map(|target| target.device.as_deref()) {
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        devices
+    }
+
     /// How many targets there are.
     pub fn targets(&self) -> u32 {
         1 + self.more_targets.len() as u32
@@ -263,5 +303,27 @@ impl TargetFacts {
             levels: Vec::new(),
             limits: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(host: &str, cpus: u32, device: &str) -> Environment {
+        let mut machine = Environment { host: host.to_owned(), cpus, ..Environment::unknown(host, None) };
+        machine.memory_bytes = Bytes(64);
+        machine.target.device = Some(device.to_owned());
+        machine
+    }
+
+    #[test]
+    fn several_machines_are_told_as_one() {
+        assert_eq!(Environment::joined(std::iter::empty()), None);
+        let (one, same, other) = (machine("a", 2, "disk"), machine("a", 2, "disk"), machine("b", 1, "drum"));
+        assert_eq!(Environment::joined([&one].into_iter()), Some(one.clone()));
+        let all = Environment::joined([&one, &same, &other].into_iter()).unwrap();
+        assert_eq!((all.host.as_str(), all.targets(), all.devices()), ("a, b", 3, vec!["disk", "drum"]));
+        assert_eq!((all.cpus, all.memory_bytes), (0, Bytes(64)), "they differ in one of the two");
     }
 }

@@ -334,7 +334,7 @@ mod tests {
         assert!(message("3500MB/s").contains("device=3500MB/s"));
         assert!(message("cable=3500MB/s").contains("memory, bus, link, device"));
         assert!(message("read_limit=1MB/s").contains("control group"));
-        assert!(message("device=fast").contains("no number") && message("device=10").contains("MB/s"));
+        assert!(message("device=fast").contains("no rate") && message("device=10").contains("MB/s"));
         assert!(message("device=0MB/s").contains("nothing"));
     }
 }

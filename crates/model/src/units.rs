@@ -221,8 +221,16 @@ impl FromStr for BytesPerSecond {
         let (size, _) = text
             .split_once("/s")
             .filter(|(_, rest)| rest.trim().is_empty())
-            .ok_or_else(|| split_number(text).err().unwrap_or_else(|| UnitError::NoRate(text.to_owned())))?;
-        match size.parse::<Bytes>()? {
+            .ok_or_else(|| UnitError::NoRate(text.to_owned()))?;
+        let bytes = size.parse().map_err(|error| match error {
+            UnitError::NoNumber(_) | UnitError::Negative(_) => UnitError::NoRate(text.to_owned()),
+            UnitError::TooLarge(_) => UnitError::TooLarge(text.to_owned()),
+            UnitError::UnknownUnit { unit, expected, .. } => {
+                UnitError::UnknownUnit { text: text.to_owned(), unit, expected }
+            }
+            other => other,
+        })?;
+        match bytes {
             Bytes(0) => Err(UnitError::ZeroRate(text.to_owned())),
             Bytes(bytes) => Ok(BytesPerSecond(bytes as f64)),
         }
@@ -423,8 +431,9 @@ mod tests {
         for (text, rate) in [("600MB/s", 6e8), ("3.5GB/s", 3.5e9), (" 1 MiB/s ", 1_048_576.0)] {
             assert_eq!(text.parse(), Ok(BytesPerSecond(rate)), "{text}");
         }
-        for text in ["600MB", "fast", "0MB/s", "1MB/sec", "-1MB/s", ""] {
-            assert!(text.parse::<BytesPerSecond>().is_err(), "{text}");
+        for text in ["600MB", "fast", "0MB/s", "1MB/sec", "-1MB/s", "NaN", "infMB/s", "1e30GB/s", ""] {
+            let error = text.parse::<BytesPerSecond>().unwrap_err().to_string();
+            assert!(error.contains(text) && !error.contains("duration"), "{error}");
         }
     }
 

@@ -60,9 +60,10 @@ pub struct Queue {
 }
 
 /// Which of the waiting reads is next, by address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// As they came.
+    #[default]
     Fcfs,
     /// Upwards from the one before, then again from the lowest.
     CLook,

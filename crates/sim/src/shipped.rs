@@ -72,19 +72,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn mistakes_are_told_with_their_place() {
-        let (name, text) = ("win2k-pentium3", machine_text("win2k-pentium3").unwrap());
-        let told = |text: &str| MachineFile::parse(name, text).unwrap_err().to_string();
-        let misspelt = told(&text.replace("head-switch = \"176us\"", "head-swich = \"176us\""));
-        assert!(misspelt.contains("head-swich") && misspelt.contains("line "), "{misspelt}");
-        let unitless = told(&text.replace("\"176us\"", "\"176 parsecs\""));
-        assert!(unitless.contains("parsecs"), "{unitless}");
-        let error = testbed(name, "atlas-9").unwrap().unwrap_err().to_string();
-        assert!(error.contains("no volume \"atlas-9\"; it has ") && error.contains(", atlas-1, "), "{error}");
-        assert!(testbed("cray-1", "x").is_none());
-    }
-
     pub(super) fn measure(volume: &str, change: impl Fn(Workload) -> Workload) -> Sample {
         let mut testbed = testbed("win2k-pentium3", volume).unwrap().unwrap();
         let workload = Workload {

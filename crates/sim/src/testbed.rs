@@ -49,6 +49,13 @@ impl Simulated {
     /// When the file is not one, there is no such volume, or a setting cannot be.
     pub fn of_file(machine: &str, text: &str, volume: &str, settings: &Settings) -> Result<Simulated, MachineError> {
         let (other, of_parts) = settings.without(VOLUME);
+        if settings.0.len() > of_parts.0.len() + 1 {
+            return Err(MachineError::Mistake {
+                machine: machine.to_owned(),
+                place: format!(" with {settings}"),
+                message: format!("`{VOLUME}` is set twice; say it once"),
+            });
+        }
         let (machine, text, volume) = match other.map(|other| (other, other.split_once(':'))) {
             Some((_, Some((machine, volume)))) => {
                 let unknown = || MachineError::Machine { name: machine.to_owned() };
@@ -57,7 +64,7 @@ impl Simulated {
             Some((volume, None)) => (machine, text, volume),
             None => (machine, text, volume),
         };
-        let made = MachineFile::with_settings(machine, text, volume, &of_parts)?.with_volume(machine, volume)?;
+        let made = MachineFile::with_settings(machine, text, volume, &of_parts)?.with_volume(volume)?;
         let set = if of_parts.is_empty() { String::new() } else { format!(",{of_parts}") };
         let environment = environment(&made, &format!("sim:{machine}:{volume}{set}"));
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);

@@ -218,7 +218,7 @@ mod tests {
 
     fn told(machine: &str, volume: &str) -> Vec<String> {
         let file = MachineFile::parse(machine, machine_text(machine).unwrap()).unwrap();
-        let stops = way(&file.with_volume(machine, volume).unwrap());
+        let stops = way(&file.with_volume(volume).unwrap());
         let told = |stop: &Stop| {
             let makes = stop.makes.as_ref().map_or_else(String::new, |makes| format!(" makes {makes}"));
             format!("{}: {}{makes}", stop.names.join(", "), stop.does)

@@ -120,7 +120,7 @@ pub(super) fn carry_out_study(
     let twice = arguments.aa.then(|| study.clone().twice());
     let (study, kind) = twice.as_ref().map_or((study, kind), |twice| (twice, RunKind::Aa));
     let Prepared { site, environment, plan } = prepare(study, targets, &arguments.plan)?;
-    context.console.message(&format!("Ground: {}", site.describe(environment.memory_bytes)));
+    context.console.message(&format!("Ground: {}", site.describe(&environment)));
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
@@ -153,6 +153,7 @@ pub(super) fn carry_out_study(
 /// The ground looked at, and the plan for it.
 pub(super) struct Prepared {
     pub(super) site: Site,
+    /// Of all that the workloads go to.
     pub(super) environment: Environment,
     pub(super) plan: Plan,
 }
@@ -193,6 +194,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         _ => error.into(),
     })?;
     site.refuse_holes(plan.cells.iter().map(|cell| &cell.workload))?;
+    let environment = site.environment_of(&study.grounds())?;
     Ok(Prepared { site, environment, plan })
 }
 

@@ -118,7 +118,7 @@ struct ShownStop {
 
 fn show_way(context: &Context, machine: &str, text: &str, volume: &str) -> anyhow::Result<Ending> {
     let file = MachineFile::parse(machine, text)?;
-    let made = file.with_volume(machine, volume).map_err(|error| UsageError(error.to_string()))?;
+    let made = file.with_volume(volume).map_err(|error| UsageError(error.to_string()))?;
     let shown = |Stop { names, does, makes }: Stop| ShownStop { parts: names, does, makes };
     let way: Vec<ShownStop> = way(&made).into_iter().map(shown).collect();
     let target = format!("sim:{machine}:{volume}");

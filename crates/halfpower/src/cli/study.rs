@@ -8,10 +8,11 @@ use super::{Context, Ending, UsageError};
 use crate::ground::{self, Wish};
 use crate::plan::Plan;
 use crate::store::{RunId, RunKind, RunStatus, StoreError};
-use crate::study::Study;
+use crate::study::{Study, VOLUME, volumes_in};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use halfpower_engine::NULL_TARGET;
+use halfpower_model::Environment;
 use std::path::{Path, PathBuf};
 
 /// Studies: a question, a target and a sweep, as a TOML file (docs/FORMAT.md) or built in.
@@ -231,20 +232,21 @@ fn resume(
         targets,
         ..Wish::default()
     };
+    let volumes = volumes_in(plan.cells.iter().map(|cell| cell.workload.set.without(VOLUME).0));
     let site = ground::look(&wish)?;
+    let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     if let Some(path) = site.only_read().filter(|_| writes) {
         return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", path.display())).into());
     }
     store.resume_run(id)?;
-    warn_of_changes(context, plan, &stored.environment, &site);
+    warn_of_changes(context, plan, &stored.environment, &now);
     let end = session::carry_out(context, &mut store, id, plan, &site)?;
     session::show_end(context, &store, id, end, Some(report))
 }
 
 /// Says where the host is not what it was: the samples before and after then measured different things.
-fn warn_of_changes(context: &Context, plan: &Plan, before: &halfpower_model::Environment, site: &ground::Site) {
-    let now = site.environment();
+fn warn_of_changes(context: &Context, plan: &Plan, before: &Environment, now: &Environment) {
     for (what, before, now) in [
         ("host", &before.host, &now.host),
         ("kernel", &before.kernel, &now.kernel),

@@ -1,8 +1,8 @@
 //! What is measured, and what of it may be lost: shared by every command that takes targets.
 
 use super::{Context, UsageError};
-use crate::ground::{Overwrite, is_simulated};
-use crate::study::{StandIns, Study, TestbedKind};
+use crate::ground::{Overwrite, SimulatedName, is_simulated};
+use crate::study::{StandIns, Study, VOLUME};
 use clap::Args;
 use halfpower_model::{GivenPeak, LevelName, Settings};
 use std::path::{Path, PathBuf};
@@ -35,21 +35,21 @@ impl TargetArgument {
         if !study.path.as_ref().is_some_and(|path| is_simulated(Path::new(path))) {
             return Ok((study, self.targets.clone()));
         }
+        let simulated = self.targets.iter().filter(|target| is_simulated(target)).count();
+        if simulated > 0 && simulated < self.targets.len() {
+            let message = "a study is of simulated targets or of others; name only one kind of them";
+            return Err(UsageError(message.to_owned()));
+        }
         let volumes = study.volumes();
         let list = || volumes.join(", ");
-        let stand_ins = match (self.targets.len(), volumes.len()) {
-            (1, several) if several > 1 => {
-                context.console.message(&format!(
-                    "{} compares {several} volumes ({}). On one target nothing is compared, and each workload is run once; \
-                     for a target of its own for each, repeat --target in that order.",
-                    study.name,
-                    list()
-                ));
-                StandIns::One
-            }
-            (_, 0 | 1) => StandIns::One,
-            (given, several) if given == several => StandIns::Each,
-            (given, several) => {
+        match (self.targets.len(), volumes.len()) {
+            (1, several) if several > 1 => context.console.message(&format!(
+                "{} compares {several} volumes ({}). On one target nothing is compared, and each workload is run once; \
+                 for a target of its own for each, repeat --target in that order.",
+                study.name,
+                list()
+            )),
+            (given, several) if given > 1 && given != several && (several > 1 || simulated > 0) => {
                 return Err(UsageError(format!(
                     "{} compares {several} volumes ({}), and {given} targets are named; name one for all of them, or one for \
                      each in that order",
@@ -57,10 +57,30 @@ impl TargetArgument {
                     list()
                 )));
             }
+            _ => {}
+        }
+        let each = volumes.len() > 1 && self.targets.len() > 1;
+        let stand_ins = match (each, simulated) {
+            (false, 0) => StandIns::OneOfHost,
+            (true, 0) => StandIns::EachOfHost,
+            (false, _) => StandIns::OneSimulated,
+            (true, _) => return self.each_simulated(study),
         };
-        let simulated = self.targets.iter().any(|target| is_simulated(target));
-        let testbed = if simulated { TestbedKind::Simulated } else { TestbedKind::Host };
-        Ok((study.moved(stand_ins, testbed), self.targets.clone()))
+        Ok((study.moved(&stand_ins), self.targets.clone()))
+    }
+
+    /// The study with a simulated volume of its own in place of each that it compares, and the target: a run has one testbed, and its
+    /// workloads name their volumes.
+    fn each_simulated(&self, study: Study) -> Result<(Study, Vec<PathBuf>), UsageError> {
+        let names =
+            self.targets.iter().filter_map(|target| SimulatedName::of(target)).collect::<Result<Vec<_>, _>>()?;
+        let first = names[0].plain();
+        let volume = |name: &SimulatedName| match name.machine == names[0].machine {
+            true => name.volume.clone(),
+            false => format!("{}:{}", name.machine, name.volume),
+        };
+        let settings = names.iter().map(|name| Settings(vec![(VOLUME.to_owned(), volume(name))]).and(&name.settings));
+        Ok((study.moved(&StandIns::EachSimulated(settings.collect())), vec![first]))
     }
 }
 
@@ -104,7 +124,8 @@ impl SetArgument {
     /// # Errors
     /// When none of them is simulated.
     pub(super) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
-        let settings = self.set.iter().fold(Settings::default(), Settings::and);
+        // All that were said: of one said twice none counts, and the machine says so.
+        let settings = Settings(self.set.iter().flat_map(|settings| settings.0.clone()).collect());
         if settings.is_empty() {
             return Ok(targets.to_vec());
         }

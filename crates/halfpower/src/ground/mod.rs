@@ -24,6 +24,8 @@ use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, Quantity, Settings, TargetFacts, TargetKind};
 use halfpower_sim::{Simulated, shipped};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.
@@ -32,6 +34,9 @@ const LEAST_TEST_FILE: Bytes = Bytes(64 << 20);
 const DEFAULT_TEST_FILE: Bytes = Bytes(1 << 30);
 /// Most targets: what a transfer can name, and more than anybody has.
 const MOST_TARGETS: usize = 1024;
+
+/// More than a machine's file has.
+const MOST_MACHINE: u64 = 2 << 20;
 
 /// How the name of a simulated volume begins: `sim:MACHINE:VOLUME`.
 const SIMULATED: &str = "sim:";
@@ -62,32 +67,65 @@ pub(crate) struct Wish {
     pub(crate) held: Vec<TestFile>,
 }
 
-/// A volume of a machine that ships or of a machine's file, `MACHINE:VOLUME`, and settings behind it, `,KEY=VALUE`.
-fn simulated_site(name: &str) -> anyhow::Result<Site> {
-    let known = || shipped::machines().collect::<Vec<_>>().join(", ");
-    let (volume, settings) = match name.split_once(',') {
-        Some((volume, settings)) => (volume, settings.parse().map_err(|error| UsageError(format!("{error}")))?),
-        None => (name, Settings::default()),
-    };
-    let Some((machine, volume)) = volume.rsplit_once(':') else {
-        let message = format!(
-            "{SIMULATED}{name} names no volume; write {SIMULATED}MACHINE:VOLUME, with a machine of {}",
-            known()
-        );
-        return Err(UsageError(message).into());
-    };
+/// What the name of a simulated target says: `sim:MACHINE:VOLUME`, and settings behind it, `,KEY=VALUE`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SimulatedName {
+    /// One that ships, or the path of a file.
+    pub(crate) machine: String,
+    /// One of its volumes.
+    pub(crate) volume: String,
+    /// What is different from its file.
+    pub(crate) settings: Settings,
+}
+
+impl SimulatedName {
+    /// Of a target; none where it is no simulated one.
+    pub(crate) fn of(target: &Path) -> Option<Result<SimulatedName, UsageError>> {
+        Some(SimulatedName::read(target.to_str()?.strip_prefix(SIMULATED)?))
+    }
+
+    fn read(name: &str) -> Result<SimulatedName, UsageError> {
+        let (volume, settings) = match name.split_once(',') {
+            Some((volume, settings)) => (volume, settings.parse().map_err(|error| UsageError(format!("{error}")))?),
+            None => (name, Settings::default()),
+        };
+        let Some((machine, volume)) = volume.rsplit_once(':') else {
+            let known = shipped::machines().collect::<Vec<_>>().join(", ");
+            return Err(UsageError(format!(
+                "{SIMULATED}{name} names no volume; write {SIMULATED}MACHINE:VOLUME, with a machine of {known}"
+            )));
+        };
+        Ok(SimulatedName { machine: machine.to_owned(), volume: volume.to_owned(), settings })
+    }
+
+    /// The target without the settings.
+    pub(crate) fn plain(&self) -> PathBuf {
+        PathBuf::from(format!("{SIMULATED}{}:{}", self.machine, self.volume))
+    }
+}
+
+/// A machine's file; of one that is longer than any, so much that this can be told of it.
+fn read_machine(path: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_MACHINE).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// A volume of a machine that ships or of a machine's file.
+fn simulated_site(name: &SimulatedName) -> anyhow::Result<Site> {
+    let SimulatedName { machine, volume, settings } = name;
     let text = match shipped::machine_text(machine) {
         Some(text) => text.to_owned(),
         None if machine.contains('/') => {
-            std::fs::read_to_string(machine).with_context(|| format!("cannot read the machine {machine}"))?
+            read_machine(machine).with_context(|| format!("cannot read the machine {machine}"))?
         }
         None => {
-            let message =
-                format!("no simulated machine is called {machine}; there are {}, or a file: ./own.toml", known());
+            let known = shipped::machines().collect::<Vec<_>>().join(", ");
+            let message = format!("no simulated machine is called {machine}; there are {known}, or a file: ./own.toml");
             return Err(UsageError(message).into());
         }
     };
-    let made = Simulated::of_file(machine, &text, volume, &settings);
+    let made = Simulated::of_file(machine, &text, volume, settings);
     Ok(Site::simulated(made.map_err(|error| UsageError(crate::cli::causes(&error)))?))
 }
 
@@ -100,12 +138,12 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
     if files == 0 {
         return Err(UsageError("--files is 0; give at least 1".to_owned()).into());
     }
-    if let Some(simulated) = wish.targets.iter().find_map(|target| target.to_str()?.strip_prefix(SIMULATED)) {
+    if let Some((target, name)) = wish.targets.iter().find_map(|target| Some((target, SimulatedName::of(target)?))) {
         if wish.targets.len() > 1 {
-            let message = format!("{SIMULATED}{simulated} takes no other targets beside it; name it alone");
+            let message = format!("{} takes no other targets beside it; name it alone", target.display());
             return Err(UsageError(message).into());
         }
-        return simulated_site(simulated);
+        return simulated_site(&name?);
     }
     refuse_same(&wish.targets).map_err(|error| UsageError(error.to_string()))?;
     refuse_same_names(&wish.targets)?;
@@ -257,6 +295,7 @@ fn notes_on(facts: &TargetFacts) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use halfpower_model::Environment;
     use halfpower_model::environment::DeviceLimit;
 
     fn wish(path: &Path) -> Wish {
@@ -353,11 +392,9 @@ mod tests {
         }
         let site = look(&of_size(memory, 1 << 20)).unwrap();
         assert!(site.notes.iter().any(|note| note.code == "memory"), "{:?}", site.notes);
-        assert!(site.describe(Bytes(1 << 34)).starts_with("tmpfs, "), "{}", site.describe(Bytes(1 << 34)));
-        assert!(
-            site.describe(Bytes(1 << 34))
-                .ends_with("no direct I/O, a file cache that cannot be emptied, 16 GiB of memory.")
-        );
+        let told = site.describe(&Environment { memory_bytes: Bytes(1 << 34), ..site.environment() });
+        assert!(told.starts_with("tmpfs, "), "{told}");
+        assert!(told.ends_with("no direct I/O, a file cache that cannot be emptied, 16 GiB of memory."), "{told}");
         assert!(site.no_cold_cache(Bytes(1 << 34)).is_some_and(|reason| reason.contains("--size")));
         assert_eq!(site.no_cold_cache(Bytes(1 << 10)), None, "a file larger than memory cannot stay in it");
     }

@@ -106,6 +106,18 @@ impl Site {
         halfpower_engine::environment(first, facts.collect())
     }
 
+    /// What workloads go to that name these volumes, for who reads of it; none among them is what was named.
+    ///
+    /// # Errors
+    /// When there is none of a name.
+    pub(crate) fn environment_of(&self, volumes: &[Option<String>]) -> Result<Environment, UsageError> {
+        let own = self.environment();
+        let named: Vec<String> = volumes.iter().flatten().cloned().collect();
+        let known = self.volumes(&named)?;
+        let of = |name: &Option<String>| name.as_ref().and_then(|name| known.get(name)).unwrap_or(&own);
+        Ok(Environment::joined(volumes.iter().map(of)).unwrap_or(own))
+    }
+
     /// Volumes of the machine, or of another one that ships, each as it is; empty on a host.
     ///
     /// # Errors
@@ -120,15 +132,21 @@ impl Site {
     }
 
     /// The ground in a sentence: what lies there, how much room, how it may be read.
-    pub(crate) fn describe(&self, memory: Bytes) -> String {
+    pub(crate) fn describe(&self, environment: &Environment) -> String {
         let mut grounds: Vec<String> = Vec::new();
-        for place in &self.places {
+        for place in self.places.iter().filter(|_| self.simulated.is_none()) {
             let ground = describe(place);
             if !grounds.contains(&ground) {
                 grounds.push(ground);
             }
         }
-        format!("{}, {memory} of memory.", grounds.join("; "))
+        if self.simulated.is_some() {
+            grounds.push(environment.devices().join(", "));
+        }
+        // Several machines have no one memory.
+        let memory = Some(environment.memory_bytes).filter(|memory| memory.0 > 0);
+        let memory = memory.map(|memory| format!(", {memory} of memory")).unwrap_or_default();
+        format!("{}{memory}.", grounds.join("; "))
     }
 
     /// The note that this is no storage, if it is none.

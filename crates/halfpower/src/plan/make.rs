@@ -4,7 +4,7 @@ use super::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, SCHEMA, Skipped, TestF
 use crate::study::{Study, Sweep, VOLUME};
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Offer, TargetKind, Workload, WorkloadSpec};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What was said beside the study, on the command line say.
 #[derive(Clone, Debug, Default)]
@@ -169,6 +169,8 @@ struct Resolved {
     /// The targets of those that name a volume, each once.
     volumes: Vec<String>,
     first_of: HashMap<Workload, usize>,
+    /// What of figures was left out: several may have the same.
+    left_out: HashSet<WorkloadSpec>,
 }
 
 fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> Resolved {
@@ -212,6 +214,7 @@ impl Resolved {
                     return leave_out(&mut self.skipped, label, reason);
                 }
             },
+            Err(_) if sweep.exhibit.is_some() && !self.left_out.insert(spec.clone()) => return,
             Err(reason) => return leave_out(&mut self.skipped, label, reason),
         };
         let Some(exhibit) = &sweep.exhibit else { return };

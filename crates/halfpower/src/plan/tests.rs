@@ -203,6 +203,16 @@ fn cells_that_come_to_the_same_are_run_once() {
 }
 
 #[test]
+fn what_several_figures_have_is_left_out_once() {
+    let text =
+        "name = \"x\"\nfigure = \"Figure 1\"\n[trial]\nduration = \"1s\"\n[[sweep]]\nsize = [\"2GiB\", \"1MiB\"]\n";
+    let study = Study::parse("x.toml", text).unwrap();
+    let twice = study.clone().and(study);
+    let plan = Plan::make(&twice, &Overrides::default(), &environment(Bytes(1 << 30))).unwrap();
+    assert_eq!((plan.cells.len(), plan.skipped.len(), plan.skipped[0].cells), (1, 1, 1));
+}
+
+#[test]
 fn a_budget_too_small_says_what_it_takes() {
     let study = study("operation = \"write\"\nrequest_size = \"1MiB\"\nbuffering = \"direct\"");
     let budget = |mib: u64| Overrides {

@@ -7,7 +7,7 @@ use super::view::unfinished;
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
 use halfpower_analysis::CellSummary;
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, TargetKind};
 
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
@@ -76,10 +76,14 @@ fn heading(page: &mut Page, input: &ReportInput<'_>) {
 /// What lies under the target, as far as the system tells.
 fn place(environment: &Environment) -> String {
     let target = &environment.target;
-    let device = target.device.as_ref().map(|device| {
-        let described = [&target.transport, &target.model].into_iter().flatten().map(String::as_str);
-        std::iter::once(device.as_str()).chain(described).collect::<Vec<_>>().join(", ")
-    });
+    let device = match (&target.device, target.kind) {
+        (_, TargetKind::Simulated) => Some(environment.devices().join(", ")),
+        (Some(device), _) => {
+            let described = [&target.transport, &target.model].into_iter().flatten().map(String::as_str);
+            Some(std::iter::once(device.as_str()).chain(described).collect::<Vec<_>>().join(", "))
+        }
+        (None, _) => None,
+    };
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
     let kernel = (!environment.kernel.is_empty()).then(|| format!("kernel {}", environment.kernel));
     let plural = if environment.cpus == 1 { "" } else { "s" };

@@ -355,7 +355,8 @@ fn description(chart: &Chart) -> String {
 
 /// What a point is, how many repetitions are behind it, what the band means.
 fn caption(chart: &Chart) -> String {
-    let estimates = chart.lines.iter().flat_map(|line| &line.points).filter_map(|point| match point.y {
+    let ours = chart.lines.iter().filter(|line| line.label != chart::PAPER);
+    let estimates = ours.flat_map(|line| &line.points).filter_map(|point| match point.y {
         Value::Estimate(estimate) => Some(estimate),
         Value::LatencyNs(_) | Value::Once(_) => None,
     });

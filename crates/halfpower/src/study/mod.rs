@@ -22,7 +22,7 @@ mod value;
 
 pub(crate) use diagnostic::StudyErrors;
 
-use halfpower_model::{Among, Bytes, GivenPeak, Nanoseconds, Offer, Plugin, WorkloadSpec};
+use halfpower_model::{Among, Bytes, GivenPeak, Nanoseconds, Offer, Plugin, Settings, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 /// A study as it was written.
@@ -125,26 +125,35 @@ pub(crate) struct Sweep {
     pub cells: Vec<WorkloadSpec>,
 }
 
-/// What stands for the volumes of a simulated machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What stands for the volumes of a simulated machine that a study names.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StandIns {
-    /// One for all.
-    One,
-    /// One for each.
-    Each,
-}
-
-/// What a study goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TestbedKind {
-    /// This host's disks.
-    Host,
-    /// A simulated machine, which can be set.
-    Simulated,
+    /// One target of this host for all.
+    OneOfHost,
+    /// One of this host for each.
+    EachOfHost,
+    /// One simulated volume for all: what else is set stays.
+    OneSimulated,
+    /// One for each, with what is set of it.
+    EachSimulated(Vec<Settings>),
 }
 
 /// The setting that names another volume of a simulated machine.
 pub(crate) const VOLUME: &str = "volume";
+
+/// What a trial of a simulated machine's study lasts at most on this host.
+const LONGEST_ON_HOST: Nanoseconds = Nanoseconds(10_000_000_000);
+
+/// Each volume once, in their order; none is the one that the target names.
+pub(crate) fn volumes_in<'a>(volumes: impl Iterator<Item = Option<&'a str>>) -> Vec<Option<String>> {
+    let mut once: Vec<Option<&str>> = Vec::new();
+    for volume in volumes {
+        if !once.contains(&volume) {
+            once.push(volume);
+        }
+    }
+    once.into_iter().map(|volume| volume.map(str::to_owned)).collect()
+}
 
 impl Study {
     /// The same with the sweeps of another, and with the time that they may take.
@@ -167,42 +176,50 @@ impl Study {
 
     /// The volumes of a simulated machine that its workloads name, in the order of the file.
     pub(crate) fn volumes(&self) -> Vec<String> {
-        let mut volumes: Vec<String> = Vec::new();
+        self.grounds().into_iter().flatten().collect()
+    }
+
+    /// The same, and none for the one that the target names, where a workload goes to that.
+    pub(crate) fn grounds(&self) -> Vec<Option<String>> {
         let cells = self.sweeps.iter().flat_map(|sweep| &sweep.cells);
-        for volume in cells.filter_map(|cell| cell.set.as_ref()?.without(VOLUME).0) {
-            if !volumes.iter().any(|known| known == volume) {
-                volumes.push(volume.to_owned());
-            }
-        }
-        volumes
+        volumes_in(cells.map(|cell| cell.set.as_ref()?.without(VOLUME).0))
     }
 
     /// The same on targets that are not its simulated machine's: one in place of all the volumes that its workloads name, or
     /// one for each in their order.
     #[must_use]
-    pub(crate) fn moved(mut self, stand_ins: StandIns, testbed: TestbedKind) -> Study {
+    pub(crate) fn moved(mut self, stand_ins: &StandIns) -> Study {
         let volumes = self.volumes();
+        let is_host = matches!(stand_ins, StandIns::OneOfHost | StandIns::EachOfHost);
         let mut seen = std::collections::HashSet::new();
         for sweep in &mut self.sweeps {
             for cell in &mut sweep.cells {
                 let set = cell.set.take().unwrap_or_default();
                 let (volume, others) = set.without(VOLUME);
                 let number = volume.and_then(|volume| volumes.iter().position(|known| known == volume));
-                cell.among = match (stand_ins, number) {
-                    (StandIns::Each, Some(number)) => Some(Among::Only(number as u32 + 1)),
-                    _ => cell.among,
+                let set = match (stand_ins, number) {
+                    (StandIns::EachOfHost, Some(number)) => {
+                        cell.among = Some(Among::Only(number as u32 + 1));
+                        Settings::default()
+                    }
+                    (StandIns::EachSimulated(own), Some(number)) => own[number].clone().and(&others),
+                    _ => others,
                 };
-                cell.set = (testbed == TestbedKind::Simulated && !others.is_empty()).then_some(others);
+                cell.set = Some(set).filter(|set| !is_host && !set.is_empty());
                 if cell.pattern.is_some_and(|pattern| !pattern.is_ordered()) {
                     // As large as a disk of that machine: here it is as large as the target.
                     cell.span = None;
+                }
+                if is_host {
+                    // A minute of virtual time is over at once.
+                    cell.duration = cell.duration.map(|duration| duration.min(LONGEST_ON_HOST));
                 }
             }
             let is_of_figure = sweep.exhibit.is_some();
             sweep.cells.retain(|cell| seen.insert(cell.clone()) || is_of_figure);
         }
         self.sweeps.retain(|sweep| !sweep.cells.is_empty());
-        if testbed == TestbedKind::Host {
+        if is_host {
             // What costs nothing in virtual time wears a disk.
             self.trial.write_budget = None;
         }

@@ -293,19 +293,26 @@ fn a_folder_is_the_study_of_its_files_in_their_order() {
 #[test]
 fn on_other_targets_one_stands_for_all_volumes_or_one_for_each() {
     let text = "name = \"x\"\n[trial]\nwrite_budget = \"1TiB\"\n[[sweep]]\nset = [\"volume=a\", \"volume=b\", \"volume=b,disks=2\"]\n\
-                pattern = \"random\"\nsize = \"1TiB\"\n";
+                pattern = \"random\"\nsize = \"1TiB\"\nduration = \"60s\"\n";
     let study = || Study::parse("x.toml", text).unwrap();
-    let one = study().moved(StandIns::One, TestbedKind::Host);
+    let one = study().moved(&StandIns::OneOfHost);
     assert_eq!((one.cells(), one.trial.write_budget), (1, None));
     let cell = &one.sweeps[0].cells[0];
     assert_eq!((&cell.set, cell.among, cell.span), (&None, None, None));
-    let each = study().moved(StandIns::Each, TestbedKind::Host);
+    assert_eq!(cell.duration, Some(Nanoseconds(10_000_000_000)), "a minute is long on a disk");
+    let each = study().moved(&StandIns::EachOfHost);
     let among: Vec<_> = each.sweeps[0].cells.iter().map(|cell| cell.among).collect();
     assert_eq!(among, [Some(Among::Only(1)), Some(Among::Only(2))]);
-    let simulated = study().moved(StandIns::One, TestbedKind::Simulated);
-    let set: Vec<_> = simulated.sweeps[0].cells.iter().map(|cell| cell.set.as_ref().map(ToString::to_string)).collect();
-    assert_eq!(set, [None, Some("disks=2".to_owned())]);
+    let set = |study: &Study| -> Vec<_> {
+        study.sweeps[0].cells.iter().map(|cell| cell.set.as_ref().map(ToString::to_string)).collect()
+    };
+    let simulated = study().moved(&StandIns::OneSimulated);
+    assert_eq!(set(&simulated), [None, Some("disks=2".to_owned())]);
     assert_eq!(simulated.trial.write_budget, Some(Bytes(1 << 40)));
+    let own = ["volume=m:c,rate=9", "volume=d"].map(|set| set.parse().unwrap());
+    let each = study().moved(&StandIns::EachSimulated(own.to_vec()));
+    assert_eq!(set(&each), ["volume=m:c,rate=9", "volume=d", "volume=d,disks=2"].map(|set| Some(set.to_owned())));
+    assert_eq!(each.sweeps[0].cells[0].duration, Some(Nanoseconds(60_000_000_000)));
 }
 
 /// What is put into a valid study to break it.

@@ -69,7 +69,8 @@ fn a_machine_can_be_another_one_for_a_run() {
     refused("pcie.rate=1GB/s", "no part is called pcie; there are processor, system, ");
     refused("pci.rte=1GB/s", "unknown field `rte`, expected one of");
     refused("pci.rate=fast", "pci.rate=fast");
-    refused("disks=0", "too few disks");
+    refused("disks=0", "from 1 to 1024");
+    refused("disks=4,disks=5", "is set twice");
     refused("disks", "like disks=4");
     assert_refusal(&lab.run(["io", "null:", "--set", "disks=4"]), 2, "is of a simulated machine", "null");
 }
@@ -117,6 +118,7 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     let figure = report.split("<h2>Figure 3</h2>").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(figure.contains("Why?") && figure.contains(">the paper</"), "{figure}");
     assert!(figure.contains("the mean of a workload over 2 repetitions."), "{figure}");
+    assert!(!figure.contains("over 1 to 2"), "what the paper prints is no repetition: {figure}");
     assert!(figure.contains("The points without a line are what the paper prints."), "{figure}");
     // The Barracuda's 8.5 MB/s of 2^20.
     let beside = figure.split("class=\"beside\"").nth(1).unwrap();
@@ -170,6 +172,42 @@ fn one_target_stands_for_all_volumes_or_one_for_each() {
     assert!(one.stderr.contains("compares 2 volumes (fireball-dma, fireball-pio)"), "{}", one.stderr);
     assert_eq!(among(&plan(2)), ["only=1", "only=2"]);
     assert_refusal(&plan(3), 2, "name one for all of them, or one for each", "win2000/table-7");
+}
+
+#[test]
+fn a_simulated_volume_stands_for_each_volume() {
+    let lab = Lab::new();
+    let plan = |targets: &[&str]| lab.run([&["plan", "win2000/table-7", "--json"], targets].concat());
+    let two = plan(&["--target=sim:hdd-18tb:disk", "--target=sim:win2k-pentium3:atlas-3,disks=2"]);
+    let two: serde_json::Value = serde_json::from_str(&two.stdout).unwrap();
+    let set: Vec<&str> =
+        two["cells"].as_array().unwrap().iter().map(|cell| cell["workload"]["set"].as_str().unwrap()).collect();
+    assert_eq!(set, ["volume=disk", "volume=win2k-pentium3:atlas-3,disks=2"]);
+    assert_eq!(two["target"], "sim:hdd-18tb:disk, sim:win2k-pentium3:atlas-3");
+    let three = plan(&["--target=sim:hdd-18tb:disk"; 3]);
+    assert_refusal(&three, 2, "name one for all of them, or one for each", "win2000/table-7");
+    let mixed = plan(&["--target=sim:hdd-18tb:disk", "--target=null:"]);
+    assert_refusal(&mixed, 2, "name only one kind of them", "win2000/table-7");
+}
+
+#[test]
+fn a_study_s_ground_is_what_its_workloads_go_to() {
+    let lab = Lab::new();
+    let head = "name = \"two\"\n[target]\npath = \"sim:win2k-pentium3:atlas-1\"\n[trial]\nrepetitions = 1\n[[sweep]]\n";
+    let run = |volumes: &str| {
+        let study = format!("{head}size = \"10MiB\"\nduration = \"10ms\"\nset = [{volumes}]\n");
+        lab.write("two.toml", study.as_bytes());
+        let outcome = lab.run(["study", "run", "two.toml", "--no-report"]);
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        (outcome.stderr, outcome.stdout.replace('\n', " "))
+    };
+    let (ground, summary) = run("\"volume=fireball-raid0-2\", \"volume=fireball-1\"");
+    assert!(ground.starts_with("Ground: fireball-lct08, 256 MiB of memory.\n"), "{ground}");
+    assert!(summary.contains("(fireball-lct08; kernel Windows 2000, 2 processors)"), "{summary}");
+    let (ground, summary) =
+        run("\"volume=fireball-1\", \"volume=nt4-pentium-pro:barracuda-uw\", \"processor.count=2\"");
+    assert!(ground.starts_with("Ground: fireball-lct08, barracuda-4lp, atlas-10k.\n"), "{ground}");
+    assert!(summary.contains("atlas-10k; kernel Windows 2000, Windows NT 4.0 SP3)"), "{summary}");
 }
 
 #[test]

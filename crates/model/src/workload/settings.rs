@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 const FORMS: &str = "KEY=VALUE or several with commas between, like disks=4 or pci.rate=533MB/s,disks=4";
 
-/// Settings of a simulated machine, in the order in which they were said: one that comes later counts.
+/// Settings of a simulated machine, in the order in which they were said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Settings(pub Vec<(String, String)>);
 
@@ -26,9 +26,10 @@ impl Settings {
         (value, Settings(self.0.iter().filter(|(known, _)| known != key).cloned().collect()))
     }
 
-    /// These, and then others.
+    /// These, and then others, which count where both have a key.
     #[must_use]
     pub fn and(mut self, others: &Settings) -> Settings {
+        self.0.retain(|(key, _)| !others.0.iter().any(|(other, _)| other == key));
         self.0.extend(others.0.iter().cloned());
         self
     }
@@ -84,6 +85,8 @@ mod tests {
         }
         let two: Settings = "a.b=[1, 2],c=3".parse().unwrap();
         assert_eq!(two.0, [("a.b".to_owned(), "[1, 2]".to_owned()), ("c".to_owned(), "3".to_owned())]);
+        let over = two.and(&"a.b=7,d=4".parse().unwrap());
+        assert_eq!(over.to_string(), "c=3,a.b=7,d=4", "what is laid over counts");
         for wrong in ["", "disks", "=4", "disks=", "a b=3"] {
             let error = wrong.parse::<Settings>().unwrap_err().to_string();
             assert!(error.contains("pci.rate=533MB/s"), "{wrong}: {error}");

@@ -1,47 +1,47 @@
 //! The keys of a bus.
 
-use super::Said;
+use super::bounds::{Long, Rate, Short, Size};
+use super::error::Wrong;
 use crate::bus::{Bus, Phases};
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct BusKeys {
     /// Bytes a second while it moves bytes, either way.
-    pub(super) rate: Option<Said<BytesPerSecond>>,
+    pub(super) rate: Option<Rate>,
     /// The same of reads.
-    pub(super) read_rate: Option<Said<BytesPerSecond>>,
+    pub(super) read_rate: Option<Rate>,
     /// The same of writes.
-    pub(super) write_rate: Option<Said<BytesPerSecond>>,
+    pub(super) write_rate: Option<Rate>,
     /// Time to take it: a command, and each burst.
     #[serde(default)]
-    pub(super) arbitration: Said<Nanoseconds>,
+    pub(super) arbitration: Short,
     /// Time until the device answers: a command.
     #[serde(default)]
-    pub(super) selection: Said<Nanoseconds>,
+    pub(super) selection: Short,
     /// Time to say who speaks: a command.
     #[serde(default)]
-    pub(super) message_out: Said<Nanoseconds>,
+    pub(super) message_out: Short,
     /// Time of the command's own bytes.
     #[serde(default)]
-    pub(super) command: Said<Nanoseconds>,
+    pub(super) command: Short,
     /// Time to say whose bytes come: each burst.
     #[serde(default)]
-    pub(super) message_in: Said<Nanoseconds>,
+    pub(super) message_in: Short,
     /// Time to say that all is done: a transfer.
     #[serde(default)]
-    pub(super) message_end: Said<Nanoseconds>,
+    pub(super) message_end: Short,
     /// Time to say how it went: a transfer.
     #[serde(default)]
-    pub(super) status: Said<Nanoseconds>,
+    pub(super) status: Short,
     /// Bytes after which it is given up and taken again; none: a transfer is one burst.
-    pub(super) burst: Option<Said<Bytes>>,
+    pub(super) burst: Option<Size<512, { 1 << 30 }>>,
     /// A device that has its buffer's bytes within so long keeps the bus for the time that it needs itself; none: never.
-    pub(super) stay: Option<Said<Nanoseconds>>,
+    pub(super) stay: Option<Short>,
     /// From one end to the other.
     #[serde(default)]
-    pub(super) latency: Said<Nanoseconds>,
+    pub(super) latency: Long,
     /// Whether a processor moves the bytes.
     #[serde(default)]
     pub(super) programmed: bool,
@@ -51,14 +51,15 @@ pub(super) struct BusKeys {
 }
 
 impl BusKeys {
-    /// None without rates, or with bursts of nothing.
-    pub(super) fn bus(&self, name: &str) -> Option<Bus> {
-        let read = self.read_rate.or(self.rate)?;
-        let write = self.write_rate.or(self.rate)?;
-        if read.0.0 <= 0.0 || write.0.0 <= 0.0 || self.burst.is_some_and(|burst| burst.0.0 == 0) {
-            return None;
-        }
-        Some(Bus {
+    /// The bus of a name.
+    ///
+    /// # Errors
+    /// Without rates.
+    pub(super) fn bus(&self, name: &str) -> Result<Bus, Wrong> {
+        let (Some(read), Some(write)) = (self.read_rate.or(self.rate), self.write_rate.or(self.rate)) else {
+            return Err(Wrong::at(&["bus", name], "it needs rate, or read-rate and write-rate"));
+        };
+        Ok(Bus {
             name: name.to_owned(),
             read_ns_per_byte: 1e9 / read.0.0,
             write_ns_per_byte: 1e9 / write.0.0,

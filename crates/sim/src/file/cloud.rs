@@ -1,78 +1,89 @@
 //! The keys of a cloud provider's volume, and of what it and its instance are held to.
 
+use super::bounds::{Count, Long, MOST_BYTES, Number, Rate, Share, Size, Within};
+use super::error::Wrong;
 use super::volume::VolumeKeys;
-use super::{MachineError, MachineFile, Said};
+use super::{MachineFile, named_in};
 use crate::cloud::limit::{Burst, Limit};
 use crate::cloud::{CloudVolume, Limits};
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
+use halfpower_model::Bytes;
 use serde::Deserialize;
+
+/// Requests a second.
+type Requests = Number<1, 1_000_000_000>;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct CloudKeys {
     /// Bytes of it.
-    pub(super) size: Said<Bytes>,
+    pub(super) size: Size<512, MOST_BYTES>,
     /// The most bytes that count as one request.
-    pub(super) unit: Said<Bytes>,
+    pub(super) unit: Size<512, { 1 << 30 }>,
     /// What it is held to.
     pub(super) limits: LimitKeys,
     /// The instance that it is attached to, which has limits too; none: they are no lower than the volume's, or its bus has them.
     pub(super) instance: Option<String>,
     /// How many requests are served at once.
-    pub(super) parallel: u32,
+    pub(super) parallel: Count<1, 4096>,
     /// From the provider's taking a read to its answer, on average.
-    pub(super) read_latency: Said<Nanoseconds>,
+    pub(super) read_latency: Long,
     /// The same of a write.
-    pub(super) write_latency: Said<Nanoseconds>,
+    pub(super) write_latency: Long,
     /// By how much that is shorter or longer at the most.
     #[serde(default)]
-    pub(super) spread: Said<Nanoseconds>,
+    pub(super) spread: Long,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct LimitKeys {
     /// Requests a second, of a unit at the most.
-    pub(super) requests: f64,
+    pub(super) requests: Requests,
     /// Bytes a second.
-    pub(super) rate: Said<BytesPerSecond>,
+    pub(super) rate: Rate,
     /// Requests a second while there are credits; none: as `requests`.
-    pub(super) burst_requests: Option<f64>,
+    pub(super) burst_requests: Option<Requests>,
     /// The most requests that can be saved up; goes with `burst-requests`.
-    pub(super) request_credits: Option<f64>,
+    pub(super) request_credits: Option<Number<0, 1_000_000_000_000_000>>,
     /// Bytes a second while there are credits; none: as `rate`.
-    pub(super) burst_rate: Option<Said<BytesPerSecond>>,
+    pub(super) burst_rate: Option<Rate>,
     /// The most bytes that can be saved up; goes with `burst-rate`.
-    pub(super) byte_credits: Option<Said<Bytes>>,
+    pub(super) byte_credits: Option<Size<0, MOST_BYTES>>,
     /// Which part of its credits it has at first, 0 to 1.
     #[serde(default = "all")]
-    pub(super) full: f64,
+    pub(super) full: Share,
 }
 
-fn all() -> f64 {
-    1.0
+fn all() -> Share {
+    Within(1.0)
 }
 
 impl LimitKeys {
-    /// None where a figure cannot be.
-    fn limits(&self) -> Option<Limits> {
-        let bytes_per_s = |rate: Said<BytesPerSecond>| rate.0.0;
+    /// The limits; `place` is where their keys are.
+    ///
+    /// # Errors
+    /// Where bursts are slower, or without credits, or these without bursts.
+    fn limits(&self, place: &[&str]) -> Result<Limits, Wrong> {
         let credits = self.byte_credits.map(|credits| credits.0.0 as f64);
-        Some(Limits {
-            requests: self.limit(self.requests, self.burst_requests, self.request_credits)?,
-            bytes: self.limit(bytes_per_s(self.rate), self.burst_rate.map(bytes_per_s), credits)?,
-        })
-    }
-
-    fn limit(&self, per_s: f64, burst_per_s: Option<f64>, credits: Option<f64>) -> Option<Limit> {
-        let burst = match (burst_per_s, credits) {
-            (None, None) => None,
-            (Some(burst), Some(credits)) if burst >= per_s && burst < 1e15 && (0.0..1e18).contains(&credits) => {
-                Some(Burst { per_s: burst, credits, at_first: credits * self.full })
+        let (requests, bursts) = (self.requests.0, self.burst_requests.map(|requests| requests.0));
+        let request_credits = self.request_credits.map(|credits| credits.0);
+        let (rate, burst_rate) = (self.rate.0.0, self.burst_rate.map(|rate| rate.0.0));
+        let wrong = |key: &str, message: &str| Wrong::at(&[place, &[key]].concat(), message);
+        let limit = |per_s, bursts, credits, [burst_key, credits_key]: [&str; 2]| match (bursts, credits) {
+            (None, None) => Ok(Limit { per_s, burst: None }),
+            (Some(burst), Some(_)) if burst < per_s => {
+                Err(wrong(burst_key, "it has to be no less than what there is without bursts"))
             }
-            _ => return None,
+            (Some(burst), Some(credits)) => {
+                Ok(Limit { per_s, burst: Some(Burst { per_s: burst, credits, at_first: credits * self.full.0 }) })
+            }
+            (Some(_), None) => Err(wrong(burst_key, &format!("bursts need {credits_key}"))),
+            (None, Some(_)) => Err(wrong(credits_key, &format!("credits are for bursts; say {burst_key}"))),
         };
-        ((1e-3..1e15).contains(&per_s) && (0.0..=1.0).contains(&self.full)).then_some(Limit { per_s, burst })
+        Ok(Limits {
+            requests: limit(requests, bursts, request_credits, ["burst-requests", "request-credits"])?,
+            bytes: limit(rate, burst_rate, credits, ["burst-rate", "byte-credits"])?,
+        })
     }
 }
 
@@ -81,48 +92,32 @@ impl CloudKeys {
     ///
     /// # Errors
     /// When a figure of it cannot be, or there is no such instance.
-    pub(super) fn volume(
-        &self,
-        file: &MachineFile,
-        machine: &str,
-        name: &str,
-        volume: &VolumeKeys,
-    ) -> Result<CloudVolume, MachineError> {
-        let figure = |part: String, message: &str| MachineError::Figure {
-            machine: machine.to_owned(),
-            part,
-            message: message.to_owned(),
-        };
-        let part = || format!("cloud {}", volume.drive);
-        if self.size.0.0 < 512 || self.unit.0.0 < 512 || !(1..=65_536).contains(&self.parallel) {
-            return Err(figure(
-                part(),
-                "its size and unit are of a block of 512 bytes at least, parallel is from 1 to 65536",
+    pub(super) fn volume(&self, file: &MachineFile, name: &str, volume: &VolumeKeys) -> Result<CloudVolume, Wrong> {
+        let place = ["cloud", &volume.drive];
+        let key = |key| [&place[..], &[key]].concat();
+        if self.spread.0.0 > self.read_latency.0.0.min(self.write_latency.0.0) {
+            return Err(Wrong::at(
+                &key("spread"),
+                "it has to be no more than the latencies: nothing is answered before it came",
             ));
         }
-        if self.spread.0.0 > self.read_latency.0.0.min(self.write_latency.0.0) {
-            return Err(figure(part(), "its spread is no more than its latencies: nothing is answered before it came"));
-        }
         if volume.from_buffers {
-            return Err(figure(format!("volume {name}"), "from-buffers is of drives that have one"));
+            return Err(Wrong::at(&["volume", name, "from-buffers"], "it is of drives that have buffers"));
         }
-        let wrong =
-            "its requests and rate are above nought; bursts are no slower, and have credits; full is from 0 to 1";
-        let mut limits = vec![self.limits.limits().ok_or_else(|| figure(part(), wrong))?];
+        let mut limits = vec![self.limits.limits(&key("limits"))?];
         if let Some(instance) = &self.instance {
-            let keys = file.instance.get(instance);
-            let keys = keys.ok_or_else(|| file.missing(machine, name, "instance", instance))?;
-            if volume.disks > 1 {
-                let one = "several volumes would share its limits, which is not simulated: give one disk";
-                return Err(figure(format!("instance {instance}"), one));
+            let keys = named_in(&file.instance, &key("instance"), "instance", instance)?;
+            if volume.disks.0 > 1 {
+                let one = "several volumes would share its instance's limits, which is not simulated: give one disk";
+                return Err(Wrong::at(&["volume", name, "disks"], one));
             }
-            limits.push(keys.limits().ok_or_else(|| figure(format!("instance {instance}"), wrong))?);
+            limits.push(keys.limits(&["instance", instance])?);
         }
         Ok(CloudVolume {
             size: Bytes(self.size.0.0 / 512 * 512),
             unit: self.unit.0,
             limits,
-            parallel: self.parallel,
+            parallel: self.parallel.0,
             read_ns: self.read_latency.0.0,
             write_ns: self.write_latency.0.0,
             spread_ns: self.spread.0.0,

@@ -1,153 +1,142 @@
 //! The keys of a disk.
 
-use super::{MachineError, Said};
+use super::bounds::{Blocks, Count, List, MOST_BYTES, Named, Number, Short, Size, Within, Word};
+use super::error::Wrong;
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
 use crate::disk::geometry::{BLOCK_BYTES, Geometry, Zone};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::seek::{SeekCurve, SeekError};
 use crate::disk::{Drive, Overhead, WriteCache};
-use halfpower_model::{Bytes, Nanoseconds};
+use halfpower_model::Bytes;
 use serde::Deserialize;
-use std::str::FromStr;
+use std::error::Error;
+
+const MOST_CYLINDERS: u64 = 10_000_000;
+type Cylinder = Count<0, MOST_CYLINDERS>;
+type Sectors = Count<1, 1_000_000>;
+type Shift = Count<0, 1_000_000>;
+type Spare = Count<0, 1_000_000_000>;
+type ZoneKeys = (Cylinder, Sectors, Shift, Shift, Spare);
+/// A part of the drive's memory.
+type Buffer = Size<0, { 1 << 30 }>;
+type Sector = Blocks<512, { 1 << 20 }>;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct DriveKeys {
-    pub(super) surfaces: u32,
-    pub(super) cylinders: u32,
+    pub(super) surfaces: Count<1, 255>,
+    pub(super) cylinders: Count<1, MOST_CYLINDERS>,
     /// Turns a minute.
-    pub(super) rpm: f64,
+    pub(super) rpm: Number<60, 100_000>,
     /// First cylinder, sectors a track, shift to the next track and to the next cylinder in sectors; spare sectors.
-    pub(super) zones: Vec<(u32, u32, u32, u32, u32)>,
+    pub(super) zones: List<ZoneKeys, 1, 1000>,
     /// Measured: cylinders and milliseconds.
-    pub(super) seek: Option<Vec<(u32, f64)>>,
+    pub(super) seek: Option<List<(Count<1, MOST_CYLINDERS>, Number<0, 1000>), 1, 10_000>>,
     /// Of a data sheet.
     pub(super) seek_times: Option<SeekTimes>,
-    pub(super) head_switch: Said<Nanoseconds>,
+    pub(super) head_switch: Short,
     #[serde(default)]
-    pub(super) write_settle: Said<Nanoseconds>,
+    pub(super) write_settle: Short,
     #[serde(default)]
     pub(super) zero_latency: bool,
     /// fcfs, c-look, sstf or sptf.
-    pub(super) scheduler: Said<Scheduler>,
+    pub(super) scheduler: Word<Scheduler>,
     /// Read segments; 0 for none.
-    pub(super) segments: usize,
+    pub(super) segments: Count<0, 4096>,
     /// Bytes of each.
-    pub(super) segment: Said<Bytes>,
+    pub(super) segment: Buffer,
     /// How far it reads ahead.
-    pub(super) read_ahead: Said<Bytes>,
+    pub(super) read_ahead: Buffer,
     /// The drive's time for a read that its buffer has, before the bytes come.
     #[serde(default)]
-    pub(super) read_hit: Said<Nanoseconds>,
+    pub(super) read_hit: Short,
     /// The same for what was given before; as `read-hit` where it is not said.
-    pub(super) read_again: Option<Said<Nanoseconds>>,
+    pub(super) read_again: Option<Short>,
     /// The longest read that the buffer gives again: what is longer is read anew. Where it is not said, all that it has.
-    pub(super) read_again_most: Option<Said<Bytes>>,
+    pub(super) read_again_most: Option<Buffer>,
     /// What a read that the buffer has takes at the least, with its bytes.
     #[serde(default)]
-    pub(super) read_least: Said<Nanoseconds>,
+    pub(super) read_least: Short,
     /// For one of the medium.
     #[serde(default)]
-    pub(super) read_miss: Said<Nanoseconds>,
+    pub(super) read_miss: Short,
     /// For a write.
     #[serde(default)]
-    pub(super) write: Said<Nanoseconds>,
+    pub(super) write: Short,
     /// For one for the medium that came before the medium was at those that are under way; none: as `write`.
-    pub(super) write_next: Option<Said<Nanoseconds>>,
+    pub(super) write_next: Option<Short>,
     /// A sector of the medium: a write of part of one takes another turn, to read it first.
     #[serde(default = "block")]
-    pub(super) physical_sector: Said<Bytes>,
+    pub(super) physical_sector: Sector,
     /// What the write cache holds; none: it is off.
     pub(super) write_cache: Option<WriteCacheKeys>,
 }
 
-fn block() -> Said<Bytes> {
-    Said(Bytes(BLOCK_BYTES))
+fn block() -> Sector {
+    Within(Bytes(BLOCK_BYTES))
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct SeekTimes {
-    pub(super) track_to_track: Said<Nanoseconds>,
-    pub(super) average: Said<Nanoseconds>,
-    pub(super) full: Said<Nanoseconds>,
+    pub(super) track_to_track: Short,
+    pub(super) average: Short,
+    pub(super) full: Short,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteCacheKeys {
     /// Bytes.
-    pub(super) size: Said<Bytes>,
+    pub(super) size: Blocks<512, { 1 << 40 }>,
     /// Separate pieces of the medium.
-    pub(super) pieces: usize,
+    pub(super) pieces: Count<1, 16_384>,
 }
 
-impl FromStr for Scheduler {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        super::word("scheduler", &Scheduler::WORDS, text)
-    }
+impl Named for Scheduler {
+    const WORDS: &'static [(&'static str, Self)] = &Scheduler::WORDS;
 }
 
 impl DriveKeys {
-    pub(super) fn drive(&self, machine: &str, name: &str) -> Result<Drive, MachineError> {
-        let part = || (machine.to_owned(), name.to_owned());
-        let zones: Vec<Zone> = self
-            .zones
-            .iter()
-            .map(|&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors)| Zone {
-                first_cylinder,
-                sectors,
-                track_skew,
-                cylinder_skew,
-                spare_sectors,
-            })
-            .collect();
-        let geometry = Geometry::new(self.surfaces, self.cylinders, &zones).map_err(|source| {
-            let (machine, drive) = part();
-            MachineError::Geometry { machine, drive, source }
-        })?;
-        let milliseconds = |time: Said<Nanoseconds>| time.0.0 as f64 / 1e6;
-        let seeks = match (&self.seek, self.seek_times) {
-            (Some(points), None) => SeekCurve::measured(self.cylinders, points),
-            (None, Some(times)) => SeekCurve::data_sheet(
-                self.cylinders,
-                milliseconds(times.track_to_track),
-                milliseconds(times.average),
-                milliseconds(times.full),
-            ),
-            _ => Err(SeekError::Points),
+    /// The drive of a name.
+    ///
+    /// # Errors
+    /// When its zones or its seek times contradict themselves.
+    pub(super) fn drive(&self, name: &str) -> Result<Drive, Wrong> {
+        let wrong = |key: &str, error: &dyn Error| Wrong::at(&["drive", name, key], error.to_string());
+        let zone = |&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors): &ZoneKeys| Zone {
+            first_cylinder: first_cylinder.0,
+            sectors: sectors.0,
+            track_skew: track_skew.0,
+            cylinder_skew: cylinder_skew.0,
+            spare_sectors: spare_sectors.0,
         };
-        let seeks = seeks.map_err(|source| {
-            let (machine, drive) = part();
-            MachineError::Seek { machine, drive, source }
-        })?;
-        if !(60.0..=100_000.0).contains(&self.rpm) {
-            let (machine, drive) = part();
-            let message = format!("{} turns a minute? It is from 60 to 100 000", self.rpm);
-            return Err(MachineError::Figure { machine, part: format!("drive {drive}"), message });
+        let zones: Vec<Zone> = self.zones.0.iter().map(zone).collect();
+        let geometry = Geometry::new(self.surfaces.0, self.cylinders.0, &zones);
+        let geometry = geometry.map_err(|error| wrong("zones", &error))?;
+        if !(1..=MOST_BYTES / BLOCK_BYTES).contains(&geometry.blocks()) {
+            let message = format!("a drive has to hold a block at least and {} at the most", Bytes(MOST_BYTES));
+            return Err(Wrong::at(&["drive", name, "zones"], message));
         }
-        let physical = self.physical_sector.0.0;
-        if physical == 0 || !physical.is_multiple_of(BLOCK_BYTES) {
-            let (machine, drive) = part();
-            let message = format!("a physical-sector of {} is of no whole blocks of 512 bytes", Bytes(physical));
-            return Err(MachineError::Figure { machine, part: format!("drive {drive}"), message });
-        }
+        let seeks = self.seeks().map_err(|(key, error)| wrong(key, &error))?;
         let mechanics = Mechanics {
             geometry,
             seeks,
-            turn_ns: 60e9 / self.rpm,
+            turn_ns: 60e9 / self.rpm.0,
             head_switch_ns: self.head_switch.0.0,
             write_settle_ns: self.write_settle.0.0,
             zero_latency: self.zero_latency,
+        };
+        let cache = |cache: WriteCacheKeys| WriteCache {
+            blocks: cache.size.0.0 / BLOCK_BYTES,
+            pieces: cache.pieces.0 as usize,
         };
         Ok(Drive {
             mechanics,
             scheduler: self.scheduler.0,
             buffer: ReadBuffer {
-                segments: self.segments,
+                segments: self.segments.0 as usize,
                 segment_blocks: self.segment.0.0 / BLOCK_BYTES,
                 read_ahead_blocks: self.read_ahead.0.0 / BLOCK_BYTES,
                 again_blocks: self.read_again_most.map_or(u64::MAX, |most| most.0.0 / BLOCK_BYTES),
@@ -160,10 +149,26 @@ impl DriveKeys {
                 write_ns: self.write.0.0,
                 write_next_ns: self.write_next.unwrap_or(self.write).0.0,
             },
-            write_cache: self
-                .write_cache
-                .map(|cache| WriteCache { blocks: cache.size.0.0 / BLOCK_BYTES, pieces: cache.pieces }),
-            physical_blocks: physical / BLOCK_BYTES,
+            write_cache: self.write_cache.map(cache),
+            physical_blocks: self.physical_sector.0.0 / BLOCK_BYTES,
         })
+    }
+
+    /// The seek curve, or the key that is wrong.
+    fn seeks(&self) -> Result<SeekCurve, (&'static str, SeekError)> {
+        let milliseconds = |time: Short| time.0.0 as f64 / 1e6;
+        let cylinders = self.cylinders.0;
+        match (&self.seek, self.seek_times) {
+            (None, Some(SeekTimes { track_to_track, average, full })) => {
+                let [single, average, full] = [track_to_track, average, full].map(milliseconds);
+                SeekCurve::data_sheet(cylinders, single, average, full).map_err(|error| ("seek-times", error))
+            }
+            (points, None) => {
+                let points: Vec<(u32, f64)> =
+                    points.iter().flat_map(|points| &points.0).map(|(far, ms)| (far.0, ms.0)).collect();
+                SeekCurve::measured(cylinders, &points).map_err(|error| ("seek", error))
+            }
+            (Some(_), Some(_)) => Err(("seek", SeekError::Points)),
+        }
     }
 }

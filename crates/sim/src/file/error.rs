@@ -1,27 +1,16 @@
 //! Why a machine cannot be made.
 
-use crate::disk::geometry::GeometryError;
-use crate::disk::seek::SeekError;
-
 /// Why a machine cannot be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
-    /// The file is not one.
-    #[error("machine {name}: {message}")]
-    File {
-        /// The machine's.
-        name: String,
-        /// With line and column.
-        message: String,
-    },
-    /// A setting that cannot be.
-    #[error("machine {machine} with {setting}: {message}")]
-    Setting {
+    /// Something in its file, or in a setting, cannot be.
+    #[error("machine {machine}{place}: {message}")]
+    Mistake {
         /// The machine's name.
         machine: String,
-        /// As said.
-        setting: String,
-        /// What is wrong, and what there is.
+        /// Where it is written.
+        place: String,
+        /// The key, what is wrong with its value, and what there can be.
         message: String,
     },
     /// There is no such machine.
@@ -40,48 +29,17 @@ pub enum MachineError {
         /// What there is.
         known: Vec<String>,
     },
-    /// A volume names what is not there.
-    #[error("machine {machine}, volume {volume}: there is no {kind} {name:?}")]
-    NoPart {
-        /// The machine's name.
-        machine: String,
-        /// The volume's.
-        volume: String,
-        /// `drive`, `bus`.
-        kind: &'static str,
-        /// As named.
-        name: String,
-    },
-    /// A figure that cannot be.
-    #[error("machine {machine}, {part}: {message}")]
-    Figure {
-        /// The machine's name.
-        machine: String,
-        /// Which part.
-        part: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// Blocks that lie nowhere.
-    #[error("machine {machine}, drive {drive}")]
-    Geometry {
-        /// The machine's name.
-        machine: String,
-        /// The drive's.
-        drive: String,
-        /// Why.
-        #[source]
-        source: GeometryError,
-    },
-    /// A seek curve that is none.
-    #[error("machine {machine}, drive {drive}")]
-    Seek {
-        /// The machine's name.
-        machine: String,
-        /// The drive's.
-        drive: String,
-        /// Why.
-        #[source]
-        source: SeekError,
-    },
+}
+
+/// What is wrong with a key, whose values each could be: the way to it from the top of the file, and the reason.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    pub(super) key: Vec<String>,
+    pub(super) message: String,
+}
+
+impl Wrong {
+    pub(super) fn at(key: &[&str], message: impl Into<String>) -> Wrong {
+        Wrong { key: key.iter().map(|word| (*word).to_owned()).collect(), message: message.into() }
+    }
 }

@@ -1,7 +1,8 @@
 //! The keys of a flash drive.
 
+use super::bounds::{Blocks, Count, Day, MOST_BYTES, Named, Number, Rate, Share, Short, Size, Time};
+use super::error::Wrong;
 use super::volume::VolumeKeys;
-use super::{MachineError, Said};
 use crate::controller::{Order, Queue};
 use crate::flash::FlashDrive;
 use crate::flash::ahead::ReadAhead;
@@ -9,57 +10,56 @@ use crate::flash::drain::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::space::State;
 use crate::flash::units::Array;
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
+use halfpower_model::Bytes;
 use serde::Deserialize;
-use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct FlashKeys {
     /// What it offers.
-    pub(super) size: Said<Bytes>,
+    pub(super) size: Blocks<512, MOST_BYTES>,
     /// Flash beside that.
-    pub(super) spare: Said<Bytes>,
+    pub(super) spare: Size<512, MOST_BYTES>,
     /// Planes that read and program independently.
-    pub(super) units: u32,
+    pub(super) units: Count<1, 16_384>,
     /// Channels, which units have in turn.
-    pub(super) channels: u32,
+    pub(super) channels: Count<1, 1024>,
     /// Bytes that a unit reads or programs at once.
-    pub(super) page: Said<Bytes>,
+    pub(super) page: Blocks<512, { 1 << 24 }>,
     /// Time of a unit to read a page.
-    pub(super) read: Said<Nanoseconds>,
+    pub(super) read: Short,
     /// Time to program one, with its share of an erasure.
-    pub(super) program: Said<Nanoseconds>,
+    pub(super) program: Short,
     /// Bytes a second of a channel.
-    pub(super) channel_rate: Said<BytesPerSecond>,
+    pub(super) channel_rate: Rate,
     /// Until a unit that programs lets a read go before.
     #[serde(default)]
-    pub(super) suspend: Said<Nanoseconds>,
+    pub(super) suspend: Short,
     /// How many commands may be at it at once; none: all.
-    pub(super) outstanding: Option<u32>,
+    pub(super) outstanding: Option<Count<1, 65_536>>,
     /// The controller's time for a read, one after another.
     #[serde(default)]
-    pub(super) read_command: Said<Nanoseconds>,
+    pub(super) read_command: Short,
     /// The same of a write.
     #[serde(default)]
-    pub(super) write_command: Said<Nanoseconds>,
+    pub(super) write_command: Short,
     /// What a read takes beside, any number of them at once.
     #[serde(default)]
-    pub(super) read_delay: Said<Nanoseconds>,
+    pub(super) read_delay: Short,
     /// The same of a write.
     #[serde(default)]
-    pub(super) write_delay: Said<Nanoseconds>,
+    pub(super) write_delay: Short,
     /// What a write that continues none takes on top.
     #[serde(default)]
-    pub(super) scattered_write: Said<Nanoseconds>,
+    pub(super) scattered_write: Short,
     /// What the buffer for writes holds; none: a write is done when it is in flash.
-    pub(super) buffer: Option<Said<Bytes>>,
+    pub(super) buffer: Option<Size<512, { 1 << 40 }>>,
     /// True: what the buffer holds outlasts a loss of power, and a flush has nothing to do.
     #[serde(default)]
     pub(super) protected: bool,
     /// Bytes of the mapping table that are programmed with each write that continues none.
     #[serde(default)]
-    pub(super) mapping: Said<Bytes>,
+    pub(super) mapping: Size<0, { 1 << 24 }>,
     /// How far it reads ahead; none: it does not.
     pub(super) read_ahead: Option<ReadAheadKeys>,
     /// Flash that is written faster, before the rest; none: there is none.
@@ -72,112 +72,80 @@ pub(super) struct FlashKeys {
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadAheadKeys {
     /// Bytes beyond a stream.
-    pub(super) size: Said<Bytes>,
+    pub(super) size: Size<512, { 1 << 26 }>,
     /// Streams at the most.
-    pub(super) streams: usize,
+    pub(super) streams: Count<1, 4096>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct FastAreaKeys {
     /// What it holds.
-    pub(super) size: Said<Bytes>,
+    pub(super) size: Size<512, MOST_BYTES>,
     /// Bytes a second into it.
-    pub(super) rate: Said<BytesPerSecond>,
+    pub(super) rate: Rate,
     /// Bytes a second out of it, while the drive has nothing else to do.
-    pub(super) copy_rate: Said<BytesPerSecond>,
+    pub(super) copy_rate: Rate,
     /// How long it has had nothing to do when that begins.
-    pub(super) rest: Said<Nanoseconds>,
+    pub(super) rest: Day,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct HeatKeys {
     /// Bytes a second of writes that it bears for ever.
-    pub(super) sustained: Said<BytesPerSecond>,
+    pub(super) sustained: Rate,
     /// How many bytes read warm it as one that is written does.
-    pub(super) reads_per_write: f64,
+    pub(super) reads_per_write: Number<1, 1000>,
     /// Time in which it is two thirds of the way to another temperature.
-    pub(super) time_constant: Said<Nanoseconds>,
+    pub(super) time_constant: Time<1_000_000, 86_400_000_000_000>,
     /// Bytes a second of writes that pass while it is hot.
-    pub(super) throttled: Said<BytesPerSecond>,
+    pub(super) throttled: Rate,
     /// The part of `sustained` to which it has to cool, 0 to 1.
-    pub(super) until: f64,
+    pub(super) until: Share,
 }
 
-impl FromStr for State {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        super::word("state of flash", &State::WORDS, text)
-    }
+impl Named for State {
+    const WORDS: &'static [(&'static str, Self)] = &State::WORDS;
 }
 
 impl FlashKeys {
-    /// What is wrong with a figure, if one is.
-    fn mistake(&self, capacity: u64) -> Option<&'static str> {
-        let is_blocks = |bytes: u64| bytes > 0 && bytes.is_multiple_of(512);
-        if !is_blocks(self.size.0.0) || !is_blocks(self.page.0.0) {
-            return Some("its size and its page are of whole blocks of 512 bytes");
-        }
-        if !is_blocks(capacity) || capacity > self.size.0.0 {
-            return Some("a volume's capacity is of whole blocks of 512 bytes, and no more than its size");
-        }
-        if self.spare.0.0 == 0 {
-            return Some("it needs spare flash: without, nothing could be overwritten");
-        }
-        if self.channels == 0 || self.units < self.channels {
-            return Some("it has a channel at least, and a unit on each");
-        }
-        if self.outstanding == Some(0) {
-            return Some("it takes a command at least: outstanding");
-        }
-        if self.read_ahead.is_some_and(|keys| keys.streams == 0) || self.buffer.is_some_and(|buffer| buffer.0.0 == 0) {
-            return Some(
-                "a buffer and streams to read ahead of are at least one; leave the key out where there is none",
-            );
-        }
-        let is_heat = |keys: HeatKeys| {
-            keys.reads_per_write > 0.0 && (0.0..=1.0).contains(&keys.until) && keys.time_constant.0.0 > 0
-        };
-        (!self.heat.is_none_or(is_heat))
-            .then_some("its reads-per-write and time-constant are above nought, and until lies between 0 and 1")
-    }
-
     /// What a volume uses it as.
     ///
     /// # Errors
-    /// When a figure cannot be.
-    pub(super) fn volume(&self, machine: &str, name: &str, volume: &VolumeKeys) -> Result<FlashDrive, MachineError> {
-        let figure = |part: String, message: &str| MachineError::Figure {
-            machine: machine.to_owned(),
-            part,
-            message: message.to_owned(),
-        };
+    /// When figures of both contradict each other.
+    pub(super) fn volume(&self, name: &str, volume: &VolumeKeys) -> Result<FlashDrive, Wrong> {
+        let of_volume = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         if volume.from_buffers {
-            return Err(figure(format!("volume {name}"), "from-buffers is of drives with an arm"));
+            return of_volume("from-buffers", "it is of drives with an arm");
         }
         let size = volume.capacity.map_or(self.size.0, |capacity| capacity.0);
-        match self.mistake(size.0) {
-            Some(mistake) => Err(figure(format!("flash {}", volume.drive), mistake)),
-            None => Ok(self.drive(size, volume)),
+        if size > self.size.0 {
+            return of_volume("capacity", &format!("it has to be no more than the drive's size, {}", self.size.0));
         }
+        if self.units.0 < self.channels.0 {
+            return Err(Wrong::at(
+                &["flash", &volume.drive, "channels"],
+                "it has to be no more than units: each has one at least",
+            ));
+        }
+        Ok(self.drive(size, volume))
     }
 
     /// How its commands wait, where something holds them back.
     pub(super) fn queue(&self) -> Option<Queue> {
-        self.outstanding.map(|outstanding| Queue { outstanding, order: Order::Fcfs })
+        self.outstanding.map(|outstanding| Queue { outstanding: outstanding.0, order: Order::Fcfs })
     }
 
     /// With so much of it in use; the rest is spare.
     fn drive(&self, size: Bytes, volume: &VolumeKeys) -> FlashDrive {
-        let per_byte = |rate: Said<BytesPerSecond>| 1e9 / rate.0.0;
+        let per_byte = |rate: Rate| 1e9 / rate.0.0;
         FlashDrive {
             size,
             spare: Bytes(self.spare.0.0 + self.size.0.0 - size.0),
             array: Array {
-                units: self.units,
-                channels: self.channels,
+                units: self.units.0,
+                channels: self.channels.0,
                 page: self.page.0,
                 read_ns: self.read.0.0,
                 program_ns: self.program.0.0,
@@ -196,13 +164,13 @@ impl FlashKeys {
                 rest_ns: keys.rest.0.0,
             }),
             mapping: self.mapping.0,
-            read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams }),
+            read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams.0 as usize }),
             heat: self.heat.filter(|_| volume.cooled == Some(false)).map(|keys| Heat {
                 sustained: keys.sustained.0.0,
-                reads_per_write: keys.reads_per_write,
+                reads_per_write: keys.reads_per_write.0,
                 time_constant_ns: keys.time_constant.0.0,
                 throttled: keys.throttled.0.0,
-                until: keys.until,
+                until: keys.until.0,
             }),
             state: volume.state.unwrap_or_default().0,
         }

@@ -1,20 +1,20 @@
 //! The keys of processors and of the operating system.
 
-use super::Said;
+use super::bounds::{Blocks, Count, Long, MOST_BYTES, Named, Share, Short, Size, Time, Word};
+use super::error::Wrong;
 use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads, SplitAt};
-use halfpower_model::{Bytes, Nanoseconds};
+use halfpower_model::Bytes;
 use serde::Deserialize;
-use std::str::FromStr;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ProcessorKeys {
     /// How many.
-    pub(super) count: u32,
+    pub(super) count: Count<1, 4096>,
     /// What they are called.
     pub(super) model: String,
     /// Main memory of the machine.
-    pub(super) memory: Said<Bytes>,
+    pub(super) memory: Size<{ 1 << 20 }, MOST_BYTES>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -23,23 +23,23 @@ pub(super) struct SystemKeys {
     /// What it is called.
     pub(super) name: String,
     /// Direct requests beyond this are cut into pieces of it.
-    pub(super) split: Option<Said<Bytes>>,
+    pub(super) split: Option<Blocks<512, { 1 << 30 }>>,
     /// volume or disk: whether a request is cut before it comes to a volume that the system makes, as the file systems of
     /// Windows do, or what each of its disks is given, as Linux does by each disk's max_sectors_kb.
     #[serde(default)]
-    pub(super) split_at: Said<SplitAt>,
+    pub(super) split_at: Word<SplitAt>,
     /// Processor time of a direct read.
     pub(super) direct_read: CostKeys,
     /// Processor time of a direct write.
     pub(super) direct_write: CostKeys,
     /// The part of it that comes after the bytes, 0 to 1.
-    pub(super) completion_share: f64,
+    pub(super) completion_share: Share,
     /// The file cache; none: requests that go through one are refused.
     pub(super) cache: Option<CacheKeys>,
     /// free or serial: whether writes that extend a file go as they come, or one after another, with noughts in the gap
     /// before a write.
     #[serde(default)]
-    pub(super) growth: Said<Growth>,
+    pub(super) growth: Word<Growth>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -51,15 +51,15 @@ pub(super) struct CacheKeys {
     pub(super) write: CostKeys,
     /// Processor time of a request of its own, beside that of a direct one; nobody waits for it.
     #[serde(default)]
-    pub(super) paging: Said<Nanoseconds>,
+    pub(super) paging: Short,
     /// The part of memory that it may take, 0 to 1.
-    pub(super) share: f64,
+    pub(super) share: Share,
     /// The part of memory that may be dirty before writers wait, 0 to 1.
-    pub(super) dirty_share: f64,
+    pub(super) dirty_share: Share,
     /// How long after a scan for dirty pages the next begins, unless a writer waits for room.
-    pub(super) scan: Said<Nanoseconds>,
+    pub(super) scan: Time<10_000_000, 3_600_000_000_000>,
     /// page or frame: what a write of a part of it reads first.
-    pub(super) fill: Said<Fill>,
+    pub(super) fill: Word<Fill>,
     /// Reads of more than so many bytes are not read ahead, and each of their pieces waits; none: there are none such.
     pub(super) slow_reads: Option<SlowReadsKeys>,
 }
@@ -68,42 +68,30 @@ pub(super) struct CacheKeys {
 #[serde(deny_unknown_fields)]
 pub(super) struct SlowReadsKeys {
     /// The longest that are not concerned.
-    pub(super) above: Said<Bytes>,
+    pub(super) above: Size<0, { 1 << 30 }>,
     /// How long each piece of 64 KiB waits.
-    pub(super) wait: Said<Nanoseconds>,
+    pub(super) wait: Long,
 }
 
-impl FromStr for Growth {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        super::word("growth", &Growth::WORDS, text)
-    }
+impl Named for Growth {
+    const WORDS: &'static [(&'static str, Self)] = &Growth::WORDS;
 }
 
-impl FromStr for SplitAt {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        super::word("place to split at", &SplitAt::WORDS, text)
-    }
+impl Named for SplitAt {
+    const WORDS: &'static [(&'static str, Self)] = &SplitAt::WORDS;
 }
 
-impl FromStr for Fill {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        super::word("fill", &Fill::WORDS, text)
-    }
+impl Named for Fill {
+    const WORDS: &'static [(&'static str, Self)] = &Fill::WORDS;
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CostKeys {
     /// Time a request.
-    pub(super) fixed: Said<Nanoseconds>,
+    pub(super) fixed: Short,
     /// Time a KiB.
-    pub(super) marginal: Said<Nanoseconds>,
+    pub(super) marginal: Time<0, 100_000_000>,
 }
 
 impl CostKeys {
@@ -111,6 +99,9 @@ impl CostKeys {
         Cost { fixed_us: self.fixed.0.0 as f64 / 1e3, marginal_us_per_kib: self.marginal.0.0 as f64 / 1e3 }
     }
 }
+
+/// Less than that has no room for what is read and what is written at the same time.
+const LEAST_CACHE: Bytes = Bytes(1 << 20);
 
 impl CacheKeys {
     /// Of a machine with so much memory.
@@ -120,8 +111,8 @@ impl CacheKeys {
             read: self.read.cost(),
             write: self.write.cost(),
             paging_ns: self.paging.0.0,
-            capacity: part(self.share),
-            dirty_limit: part(self.dirty_share),
+            capacity: part(self.share.0),
+            dirty_limit: part(self.dirty_share.0),
             scan_ns: self.scan.0.0,
             fill: self.fill.0,
             slow_reads: self.slow_reads.map(|keys| SlowReads { above: keys.above.0, wait_ns: keys.wait.0.0 }),
@@ -130,15 +121,24 @@ impl CacheKeys {
 }
 
 impl SystemKeys {
-    /// What is wrong with a figure, if one is.
-    pub(super) fn mistake(&self) -> Option<&'static str> {
-        let is_share = |share: f64| (0.0..=1.0).contains(&share);
-        if !is_share(self.completion_share) {
-            return Some("completion-share lies between 0 and 1");
+    /// Holds what depends on one another, on a machine with so much memory; `place` is where its keys are.
+    ///
+    /// # Errors
+    /// What cannot be.
+    pub(super) fn check(&self, place: &[&str], memory: Bytes) -> Result<(), Wrong> {
+        let Some(cache) = &self.cache else { return Ok(()) };
+        let key = |key| [place, &["cache", key]].concat();
+        if cache.dirty_share.0 > cache.share.0 {
+            return Err(Wrong::at(&key("dirty-share"), "it has to be no more than share, of which it is a part"));
         }
-        let is_cache = |cache: &CacheKeys| is_share(cache.share) && (0.0..=cache.share).contains(&cache.dirty_share);
-        (!self.cache.as_ref().is_none_or(is_cache))
-            .then_some("the cache's share lies between 0 and 1, and its dirty-share between 0 and that")
+        let capacity = cache.cache(memory).capacity;
+        if capacity < LEAST_CACHE {
+            let message = format!(
+                "it leaves the cache {capacity} of the memory, and it needs {LEAST_CACHE}; without one leave the table out"
+            );
+            return Err(Wrong::at(&key("share"), message));
+        }
+        Ok(())
     }
 
     /// On a machine with so much memory.
@@ -149,7 +149,7 @@ impl SystemKeys {
             split_at: self.split_at.0,
             direct_read: self.direct_read.cost(),
             direct_write: self.direct_write.cost(),
-            completion_share: self.completion_share,
+            completion_share: self.completion_share.0,
             cache: self.cache.map(|cache| cache.cache(memory)),
             growth: self.growth.0,
         }

@@ -1,8 +1,9 @@
 //! Machine files: TOML in, a [`Machine`] with one of its volumes out.
 //!
-//! Every key is known, or the file is refused with the line and the column; so is a name that nothing has. Quantities are
-//! texts with their unit. What a key means stands at its field.
+//! Every key is known and every value lies within bounds ([`bounds`]), or the file is refused with the line and the column; so is a
+//! name that nothing has. Quantities are texts with their unit. What a key means stands at its field.
 
+mod bounds;
 mod bus;
 mod cloud;
 mod controller;
@@ -10,8 +11,10 @@ mod drive;
 mod error;
 mod flash;
 mod host;
-mod settings;
 mod share;
+mod source;
+#[cfg(test)]
+mod tests;
 mod volume;
 
 pub use error::MachineError;
@@ -21,15 +24,14 @@ use bus::BusKeys;
 use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
 use drive::DriveKeys;
+use error::Wrong;
 use flash::FlashKeys;
 use halfpower_model::Settings;
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
 use share::ShareKeys;
+use source::Source;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 use volume::{Attached, VolumeKeys};
 
 /// A machine as its file tells it.
@@ -60,48 +62,33 @@ pub struct MachineFile {
     #[serde(default)]
     share: BTreeMap<String, ShareKeys>,
     volume: BTreeMap<String, VolumeKeys>,
-}
-
-/// A quantity that is said as text, with its unit.
-#[derive(Clone, Copy, Debug, Default)]
-struct Said<T>(T);
-
-impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Said<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map(Said).map_err(D::Error::custom)
-    }
+    /// What all this was read from.
+    #[serde(skip)]
+    source: Source,
 }
 
 impl MachineFile {
     /// Reads a machine's text.
     ///
     /// # Errors
-    /// With line and column, when it is not TOML, has a key that nobody knows, or lacks one.
+    /// With line and column, when it is not TOML, has a key that nobody knows, lacks one, or has a value that cannot be.
     pub fn parse(name: &str, text: &str) -> Result<MachineFile, MachineError> {
-        toml::from_str(text).map_err(|error| MachineError::File { name: name.to_owned(), message: error.to_string() })
+        MachineFile::with_settings(name, text, "", &Settings::default())
     }
 
     /// The same with settings in it, for a volume of it.
     ///
     /// # Errors
-    /// As without; and when a setting names what there is not, or cannot be.
+    /// As without; and with the setting, when one names what there is not, or cannot be.
     pub fn with_settings(
         name: &str,
         text: &str,
         volume: &str,
         settings: &Settings,
     ) -> Result<MachineFile, MachineError> {
-        let file = MachineFile::parse(name, text)?;
-        if settings.is_empty() || !file.volume.contains_key(volume) {
-            return Ok(file);
-        }
-        let table = settings::table(name, text, volume, settings)?;
-        table.try_into().map_err(|error: toml::de::Error| MachineError::Setting {
-            machine: name.to_owned(),
-            setting: settings.to_string(),
-            message: error.to_string().trim_end().replace('\n', " "),
-        })
+        let source = Source::new(name, text, volume, settings);
+        let file: MachineFile = source.read()?;
+        Ok(MachineFile { source, ..file })
     }
 
     /// Its volumes: name and description.
@@ -113,32 +100,28 @@ impl MachineFile {
     ///
     /// # Errors
     /// When there is none of that name, or the file contradicts itself.
-    pub fn with_volume(&self, name: &str, volume: &str) -> Result<Machine, MachineError> {
+    pub fn with_volume(&self, volume: &str) -> Result<Machine, MachineError> {
+        let Source { machine, .. } = &self.source;
         let keys = self.volume.get(volume).ok_or_else(|| MachineError::NoVolume {
-            machine: name.to_owned(),
+            machine: machine.clone(),
             volume: volume.to_owned(),
             known: self.volume.keys().cloned().collect(),
         })?;
-        let figure = |part: &str, message: &str| MachineError::Figure {
-            machine: name.to_owned(),
-            part: part.to_owned(),
-            message: message.to_owned(),
-        };
-        let made_of = keys.volume().map_err(|message| figure(&format!("volume {volume}"), message))?;
-        if self.processor.count == 0 {
-            return Err(figure("processor", "it needs one"));
-        }
-        let system = match &keys.system {
-            Some(system) => {
-                self.other_system.get(system).ok_or_else(|| self.missing(name, volume, "other-system", system))?
+        self.machine(volume, keys).map_err(|wrong| self.source.wrong(&wrong))
+    }
+
+    fn machine(&self, volume: &str, keys: &VolumeKeys) -> Result<Machine, Wrong> {
+        let made_of = keys.volume(volume)?;
+        let (place, system) = match &keys.system {
+            Some(named) => {
+                let system = named_in(&self.other_system, &["volume", volume, "system"], "other system", named)?;
+                (vec!["other-system", named], system)
             }
-            None => &self.system,
+            None => (vec!["system"], &self.system),
         };
-        if let Some(mistake) = system.mistake() {
-            return Err(figure("system", mistake));
-        }
-        let Attached { mut parts, disks, made } = keys.attach(self, name, volume)?;
-        let share = keys.share.as_ref().map(|share| self.share(name, volume, share, &mut parts)).transpose()?;
+        system.check(&place, self.processor.memory.0)?;
+        let Attached { mut parts, disks, made } = keys.attach(self, volume)?;
+        let share = keys.share.as_ref().map(|share| self.share(volume, share, &mut parts)).transpose()?;
         let mut system = system.system(self.processor.memory.0);
         if !keys.file_system {
             system.split = None;
@@ -146,10 +129,10 @@ impl MachineFile {
         if !keys.file_system || share.is_some() {
             system.cache = None;
         }
-        Ok(Machine {
-            name: name.to_owned(),
+        let machine = Machine {
+            name: self.source.machine.clone(),
             description: self.description.clone(),
-            processors: self.processor.count,
+            processors: self.processor.count.0,
             processor_model: self.processor.model.clone(),
             memory: self.processor.memory.0,
             system,
@@ -159,51 +142,35 @@ impl MachineFile {
             offset: keys.offset.0,
             made,
             share,
-        })
+        };
+        keys.check_size(volume, &machine)?;
+        Ok(machine)
     }
 
     /// A share by its name; the buses of its wire that no disk is on join the parts.
-    fn share(&self, machine: &str, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, MachineError> {
-        let keys = self.share.get(name).ok_or_else(|| self.missing(machine, volume, "share", name))?;
-        if let Some(message) = keys.mistake() {
-            let (machine, part, message) = (machine.to_owned(), format!("share {name}"), message.to_owned());
-            return Err(MachineError::Figure { machine, part, message });
-        }
+    fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, Wrong> {
+        let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;
         let mut wire = Vec::new();
-        for named in &keys.wire {
+        for named in &keys.wire.0 {
             let known = parts.iter().position(|part| part.name() == named);
             wire.push(known.unwrap_or(parts.len()));
             if known.is_none() {
-                parts.push(self.part(machine, volume, named)?);
+                parts.push(self.part(&["share", name, "wire"], named)?);
             }
         }
         Ok(keys.share(wire))
     }
 
-    /// A bus or a controller by its name.
-    fn part(&self, machine: &str, volume: &str, name: &str) -> Result<Part, MachineError> {
-        let figure = |part: String, message: &str| MachineError::Figure {
-            machine: machine.to_owned(),
-            part,
-            message: message.to_owned(),
-        };
-        if let Some(keys) = self.bus.get(name) {
-            let message = "it needs rate, or read-rate and write-rate, above nought; and bursts of a byte at least";
-            return keys.bus(name).map(Part::Bus).ok_or_else(|| figure(format!("bus {name}"), message));
+    /// A bus or a controller by its name; `key` is where it is named.
+    fn part(&self, key: &[&str], name: &str) -> Result<Part, Wrong> {
+        match self.bus.get(name) {
+            Some(keys) => keys.bus(name).map(Part::Bus),
+            None => named_in(&self.controller, key, "bus or controller", name)?.controller(name).map(Part::Controller),
         }
-        let keys = self.controller.get(name).ok_or_else(|| self.missing(machine, volume, "bus or controller", name))?;
-        let message = "its rates are above a byte a second, outstanding is at least 1, and an order needs one";
-        keys.controller(name).map(Part::Controller).ok_or_else(|| figure(format!("controller {name}"), message))
-    }
-
-    fn missing(&self, machine: &str, volume: &str, kind: &'static str, name: &str) -> MachineError {
-        MachineError::NoPart { machine: machine.to_owned(), volume: volume.to_owned(), kind, name: name.to_owned() }
     }
 }
 
-/// One of some words.
-fn word<T: Copy>(kind: &str, words: &[(&'static str, T)], text: &str) -> Result<T, String> {
-    let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    let found = words.iter().find(|(word, _)| *word == text);
-    found.map(|(_, meant)| *meant).ok_or_else(|| format!("no {kind} is called {text:?}; use one of {}", known()))
+/// What has a name; `key` is where it is named.
+fn named_in<'a, T>(all: &'a BTreeMap<String, T>, key: &[&str], kind: &str, name: &str) -> Result<&'a T, Wrong> {
+    all.get(name).ok_or_else(|| Wrong::at(key, format!("there is no {kind} {name:?}")))
 }

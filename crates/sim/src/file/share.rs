@@ -1,9 +1,8 @@
 //! The keys of a network share.
 
-use super::Said;
+use super::bounds::{Blocks, Count, Long, Names, Size};
 use super::host::CostKeys;
 use crate::machine::{LargeWrites, Share};
-use halfpower_model::{Bytes, Nanoseconds};
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -18,12 +17,12 @@ pub(super) struct ShareKeys {
     /// For a write.
     pub(super) server_write: CostKeys,
     /// The server's processors; none: they are the client's, and the share is local.
-    pub(super) server_processors: Option<u32>,
+    pub(super) server_processors: Option<Count<1, 4096>>,
     /// From the server's memory to the client's: buses, in their order; those of the volume's path are the same.
     #[serde(default)]
-    pub(super) wire: Vec<String>,
+    pub(super) wire: Names<0>,
     /// How many writes may be under way.
-    pub(super) write_window: u32,
+    pub(super) write_window: Count<1, 65_536>,
     /// Writes that go one at a time, in units that are done before the next; none: there are none such.
     pub(super) large_writes: Option<LargeWritesKeys>,
 }
@@ -32,33 +31,24 @@ pub(super) struct ShareKeys {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct LargeWritesKeys {
     /// The longest that are not concerned.
-    pub(super) above: Said<Bytes>,
+    pub(super) above: Size<0, { 1 << 30 }>,
     /// Bytes of a unit.
-    pub(super) unit: Said<Bytes>,
+    pub(super) unit: Blocks<512, { 1 << 30 }>,
     /// Before each unit.
-    pub(super) wait: Said<Nanoseconds>,
+    pub(super) wait: Long,
     /// Before what is less than a unit.
-    pub(super) part_wait: Said<Nanoseconds>,
+    pub(super) part_wait: Long,
 }
 
 impl ShareKeys {
-    /// What is wrong with it, if something is.
-    pub(super) fn mistake(&self) -> Option<&'static str> {
-        if self.write_window == 0 || self.server_processors == Some(0) {
-            return Some("it lets a write through at least, and its server has a processor");
-        }
-        let is_unit = |keys: &LargeWritesKeys| keys.unit.0.0 > 0 && keys.unit.0.0.is_multiple_of(512);
-        (!self.large_writes.as_ref().is_none_or(is_unit)).then_some("its unit is of whole blocks of 512 bytes")
-    }
-
     /// Over parts whose numbers are `wire`.
     pub(super) fn share(&self, wire: Vec<usize>) -> Share {
         Share {
             client: [self.client_read.cost(), self.client_write.cost()],
             server: [self.server_read.cost(), self.server_write.cost()],
-            server_processors: self.server_processors,
+            server_processors: self.server_processors.map(|count| count.0),
             wire,
-            write_window: self.write_window,
+            write_window: self.write_window.0,
             large_writes: self.large_writes.map(|keys| LargeWrites {
                 above: keys.above.0,
                 unit: keys.unit.0,

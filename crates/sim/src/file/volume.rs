@@ -1,15 +1,20 @@
 //! The keys of a volume, and what its path comes to: a part for each name, or one for each disk or string of them.
 
-use super::{MachineError, MachineFile, Said};
+use super::bounds::{Blocks, Count, MOST_BYTES, Named, Names, Within, Word};
+use super::error::Wrong;
+use super::{MachineFile, named_in};
 use crate::buffer::BufferedDrive;
 use crate::disk::Drive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Device, Made, Part};
+use crate::machine::{AttachedDisk, Device, Machine, Made, Part};
 use crate::volume::{Reader, Volume};
 use halfpower_model::Bytes;
 use serde::Deserialize;
-use std::str::FromStr;
 use std::sync::Arc;
+
+const MOST_DISKS: u64 = 1024;
+/// Bytes of a disk's turn.
+type Chunk = Blocks<512, { 1 << 40 }>;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -19,25 +24,25 @@ pub(super) struct VolumeKeys {
     /// Which drive.
     pub(super) drive: String,
     /// How many of them.
-    pub(super) disks: u32,
+    pub(super) disks: Count<1, MOST_DISKS>,
     /// From the drive to memory, in their order: buses and controllers.
-    pub(super) path: Vec<String>,
+    pub(super) path: Names<1>,
     /// How many there are of all parts but the last, each with its share of the disks in turn.
     #[serde(default = "one")]
-    pub(super) strings: u32,
+    pub(super) strings: Count<1, MOST_DISKS>,
     /// Chunk of a stripe. Without this, mirror and raid5 each disk is a target of its own.
-    pub(super) stripe: Option<Said<Bytes>>,
+    pub(super) stripe: Option<Chunk>,
     /// A mirror; which disk reads: round-robin, shorter-queue, nearest.
-    pub(super) mirror: Option<Said<Reader>>,
+    pub(super) mirror: Option<Word<Reader>>,
     /// From so many bytes of a sequential stream outstanding on, a mirror's disks read pieces of so many in turn.
-    pub(super) in_turn_from: Option<Said<Bytes>>,
+    pub(super) in_turn_from: Option<Chunk>,
     /// Chunk of a RAID5.
-    pub(super) raid5: Option<Said<Bytes>>,
+    pub(super) raid5: Option<Chunk>,
     /// Which controller of the path makes the volume; none: the operating system.
     pub(super) made_in: Option<String>,
     /// Where the volume's first byte lies in its first chunk.
     #[serde(default)]
-    pub(super) offset: Said<Bytes>,
+    pub(super) offset: Blocks<0, MOST_BYTES>,
     /// Which of the other systems it is under; none: the machine's own.
     pub(super) system: Option<String>,
     /// Which share it is reached by; none: it is local.
@@ -52,9 +57,9 @@ pub(super) struct VolumeKeys {
     #[serde(default)]
     pub(super) from_buffers: bool,
     /// Of flash: how much of each drive is used; what is not is spare. None: all.
-    pub(super) capacity: Option<Said<Bytes>>,
+    pub(super) capacity: Option<Blocks<512, MOST_BYTES>>,
     /// Of flash: fresh, filled or steady: what was written before.
-    pub(super) state: Option<Said<State>>,
+    pub(super) state: Option<Word<State>>,
     /// Of flash: false: nothing cools it.
     pub(super) cooled: Option<bool>,
 }
@@ -63,16 +68,12 @@ fn yes() -> bool {
     true
 }
 
-fn one() -> u32 {
-    1
+fn one() -> Count<1, MOST_DISKS> {
+    Within(1)
 }
 
-impl FromStr for Reader {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        super::word("reader", &Reader::WORDS, text)
-    }
+impl Named for Reader {
+    const WORDS: &'static [(&'static str, Self)] = &Reader::WORDS;
 }
 
 /// Parts, disks on them, and where the volume is made.
@@ -83,11 +84,12 @@ pub(super) struct Attached {
 }
 
 impl VolumeKeys {
-    /// How its disks make it.
+    /// How the disks of the volume of a name make it.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn volume(&self) -> Result<Volume, &'static str> {
+    pub(super) fn volume(&self, name: &str) -> Result<Volume, Wrong> {
+        let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
         let volume = match (self.stripe, self.mirror, self.raid5) {
             (None, None, None) => Volume::Each,
             (Some(chunk), None, None) => Volume::Stripe { chunk: chunk.0 },
@@ -95,46 +97,60 @@ impl VolumeKeys {
                 Volume::Mirror { reader: reader.0, in_turn_from: self.in_turn_from.map(|least| least.0) }
             }
             (None, None, Some(chunk)) => Volume::Raid5 { chunk: chunk.0 },
-            _ => return Err("it is a stripe, a mirror or a raid5, not two of them"),
+            (_, Some(_), _) => return wrong("mirror", "it is a stripe, a mirror or a raid5, not two of them"),
+            _ => return wrong("raid5", "it is a stripe, a mirror or a raid5, not two of them"),
         };
-        let bytes = [self.stripe, self.raid5, self.in_turn_from].into_iter().flatten();
-        if bytes.into_iter().any(|chunk| chunk.0.0 == 0 || chunk.0.0 % 512 != 0) || !self.offset.0.0.is_multiple_of(512)
-        {
-            return Err("chunks and offsets are of whole blocks of 512 bytes");
+        if self.disks.0 < volume.fewest_disks() {
+            return wrong("disks", "a mirror needs two, a raid5 three, others one");
         }
-        if self.disks == 0 || self.disks < volume.fewest_disks() {
-            return Err("it has too few disks: a mirror needs two, a raid5 three, others one");
+        if self.strings.0 > self.disks.0 {
+            return wrong("strings", "it has to be no more than disks: there is one on each");
         }
-        if self.strings == 0 || self.strings > self.disks {
-            return Err("it has at least one string and a disk on each");
-        }
-        if self.made_in.is_some() && (volume == Volume::Each || self.strings > 1) {
-            return Err("a controller makes a stripe, a mirror or a raid5 of disks that are all its own");
+        if self.made_in.is_some() && (volume == Volume::Each || self.strings.0 > 1) {
+            return wrong("made-in", "a controller makes a stripe, a mirror or a raid5 of disks that are all its own");
         }
         if self.in_turn_from.is_some() && self.mirror.is_none() {
-            return Err("in-turn-from is of a mirror");
+            return wrong("in-turn-from", "it is of a mirror");
         }
         Ok(volume)
+    }
+
+    /// Holds chunks and offset to what the disks of the volume of a name have.
+    ///
+    /// # Errors
+    /// When nothing fits on them.
+    pub(super) fn check_size(&self, name: &str, machine: &Machine) -> Result<(), Wrong> {
+        let disk = machine.disks.first().map_or(Bytes(0), |disk| disk.device.size());
+        for (key, chunk) in [("stripe", self.stripe), ("raid5", self.raid5)] {
+            if chunk.is_some_and(|chunk| chunk.0 > disk) {
+                let message = format!("it has to be no more than a disk holds, {disk}");
+                return Err(Wrong::at(&["volume", name, key], message));
+            }
+        }
+        match machine.size().0 {
+            0 => Err(Wrong::at(&["volume", name, "offset"], "it has to lie within the volume")),
+            _ => Ok(()),
+        }
     }
 
     /// Its drive, whatever kind it is of.
     ///
     /// # Errors
     /// When there is none of the name, or it cannot be.
-    fn device(&self, file: &MachineFile, machine: &str, name: &str) -> Result<Device, MachineError> {
+    fn device(&self, file: &MachineFile, name: &str) -> Result<Device, Wrong> {
         if let Some(keys) = file.cloud.get(&self.drive) {
-            return Ok(Device::Cloud(Arc::new(keys.volume(file, machine, name, self)?)));
+            return Ok(Device::Cloud(Arc::new(keys.volume(file, name, self)?)));
         }
         if let Some(keys) = file.flash.get(&self.drive) {
-            return Ok(Device::Flash(Arc::new(keys.volume(machine, name, self)?)));
+            return Ok(Device::Flash(Arc::new(keys.volume(name, self)?)));
         }
-        if self.capacity.is_some() || self.state.is_some() || self.cooled.is_some() {
-            let (machine, part) = (machine.to_owned(), format!("volume {name}"));
-            let message = "capacity, state and cooled are of flash drives".to_owned();
-            return Err(MachineError::Figure { machine, part, message });
+        let of_flash =
+            [("capacity", self.capacity.is_some()), ("state", self.state.is_some()), ("cooled", self.cooled.is_some())];
+        if let Some((key, _)) = of_flash.into_iter().find(|(_, is_said)| *is_said) {
+            return Err(Wrong::at(&["volume", name, key], "it is of flash drives"));
         }
-        let keys = file.drive.get(&self.drive).ok_or_else(|| file.missing(machine, name, "drive", &self.drive))?;
-        Ok(self.disk(keys.drive(machine, &self.drive)?))
+        let keys = named_in(&file.drive, &["volume", name, "drive"], "drive", &self.drive)?;
+        Ok(self.disk(keys.drive(&self.drive)?))
     }
 
     fn disk(&self, mut drive: Drive) -> Device {
@@ -154,28 +170,23 @@ impl VolumeKeys {
     ///
     /// # Errors
     /// When the path names what is not there or cannot be.
-    pub(super) fn attach(&self, file: &MachineFile, machine: &str, name: &str) -> Result<Attached, MachineError> {
-        let figure = |part: &str, message: &str| MachineError::Figure {
-            machine: machine.to_owned(),
-            part: part.to_owned(),
-            message: message.to_owned(),
-        };
-        let volume = format!("volume {name}");
-        let device = self.device(file, machine, name)?;
+    pub(super) fn attach(&self, file: &MachineFile, name: &str) -> Result<Attached, Wrong> {
+        let wrong = |key, message: &str| Err(Wrong::at(&["volume", name, key], message));
+        let device = self.device(file, name)?;
         // For each name of the path: its parts, and how many disks there are in turn to each.
         let mut parts = Vec::new();
         let mut levels = Vec::new();
         let is_each_disk_s = |named: &String| file.bus.get(named).is_some_and(|bus| bus.each_disk);
-        for (level, named) in self.path.iter().enumerate() {
-            let mut part = file.part(machine, name, named)?;
-            if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&self.path[below])) {
+        for (level, named) in self.path.0.iter().enumerate() {
+            let mut part = file.part(&["volume", name, "path"], named)?;
+            if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&self.path.0[below])) {
                 part = part.with_ports();
             }
-            let is_last = level + 1 == self.path.len();
+            let is_last = level + 1 == self.path.0.len();
             let count = match (is_each_disk_s(named), is_last) {
-                (true, _) => self.disks,
+                (true, _) => self.disks.0,
                 (false, true) => 1,
-                (false, false) => self.strings,
+                (false, false) => self.strings.0,
             };
             levels.push((parts.len(), count as usize));
             for number in 1..=count {
@@ -184,14 +195,14 @@ impl VolumeKeys {
         }
         let stores = |level: usize| parts.get(levels[level].0).is_some_and(Part::stores);
         let storing: Vec<usize> = (0..levels.len()).filter(|level| stores(*level)).collect();
-        let is_made_in = |level: &usize| self.made_in.as_ref().is_some_and(|made| *made == self.path[*level]);
+        let is_made_in = |level: &usize| self.made_in.as_ref().is_some_and(|made| *made == self.path.0[*level]);
         let made_at = (0..levels.len()).find(is_made_in);
         match (&self.made_in, made_at) {
-            (Some(made_in), None) => return Err(file.missing(machine, name, "controller in its path called", made_in)),
+            (Some(_), None) => return wrong("made-in", "there is no controller of that name in its path"),
             (Some(_), Some(level)) if !stores(level) => {
-                return Err(figure(&volume, "the controller that makes it has to store bytes: bytes = \"stored\""));
+                return wrong("made-in", "the controller that makes it has to store bytes: bytes = \"stored\"");
             }
-            _ if storing.len() > 1 => return Err(figure(&volume, "one controller of its path can store bytes")),
+            _ if storing.len() > 1 => return wrong("path", "one controller of it can store bytes"),
             _ => {}
         }
         let border = storing.first().copied().unwrap_or(levels.len());
@@ -212,7 +223,7 @@ impl VolumeKeys {
             queue,
         };
         Ok(Attached {
-            disks: (0..self.disks as usize).map(disk).collect(),
+            disks: (0..self.disks.0 as usize).map(disk).collect(),
             made: match made_at {
                 Some(level) => Made::InController(of_levels(0, level, levels.len())),
                 None => Made::InSoftware,

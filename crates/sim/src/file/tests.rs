@@ -1,0 +1,188 @@
+//! What is refused of machine files and settings, and how that is told.
+
+use super::*;
+use crate::shipped::{machine_text, testbed};
+use crate::testbed::Simulated;
+
+/// A shipped machine with one of its keys changed: what is said of it when a volume is made.
+fn told(machine: &str, volume: &str, from: &str, to: &str) -> String {
+    let text = machine_text(machine).unwrap();
+    assert!(text.contains(from), "{from}");
+    let made = MachineFile::parse(machine, &text.replace(from, to)).and_then(|file| file.with_volume(volume));
+    match made {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("nothing is wrong with {to}"),
+    }
+}
+
+/// A shipped machine with settings: what is said of it.
+fn told_of(settings: &str) -> String {
+    let text = machine_text("win2k-pentium3").unwrap();
+    let settings = settings.parse().unwrap();
+    match Simulated::of_file("win2k-pentium3", text, "atlas-4", &settings) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("nothing is wrong with {settings}"),
+    }
+}
+
+#[test]
+fn values_beyond_their_bounds_are_refused_with_their_place() {
+    for (from, to, key, allowed) in [
+        ("segments = 16", "segments = 4000000000", "drive.exos-x18.segments", "a whole number from 0 to 4096"),
+        ("count = 8", "count = 4000000000", "processor.count", "a whole number from 1 to 4096"),
+        ("count = 8", "count = 0", "processor.count", "a whole number from 1 to 4096"),
+        ("count = 8", "count = 8.0", "processor.count", "a whole number from 1 to 4096"),
+        ("split = \"1280KiB\"", "split = \"0\"", "system.split", "in whole blocks of 512 B from 512 B to 1 GiB"),
+        ("split = \"1280KiB\"", "split = \"100\"", "system.split", "in whole blocks of 512 B from 512 B to 1 GiB"),
+        ("pieces = 1024", "pieces = 0", "drive.exos-x18.write-cache.pieces", "a whole number from 1 to 16384"),
+        ("memory = \"64GiB\"", "memory = \"0\"", "processor.memory", "a size like \"64KiB\" from 1 MiB to 1024 TiB"),
+        ("scan = \"5s\"", "scan = \"0s\"", "system.cache.scan", "a time like \"250us\" from 10 ms to 60 min"),
+        ("surfaces = 18", "surfaces = 4000000000", "drive.exos-x18.surfaces", "a whole number from 1 to 255"),
+        ("rpm = 7200", "rpm = 1e300", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = nan", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = \"7200\"", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("rpm = 7200", "rpm = [7200]", "drive.exos-x18.rpm", "a number from 60 to 100000"),
+        ("share = 0.8", "share = 1.8", "system.cache.share", "a number from 0 to 1"),
+        ("outstanding = 32", "outstanding = 0", "controller.ahci.outstanding", "a whole number from 1 to 65536"),
+        (
+            "\"20us\"                  # assumed\nread-miss",
+            "\"20 parsecs\"\nread-miss",
+            "drive.exos-x18.read-hit",
+            "a time like",
+        ),
+        ("scheduler = \"sptf\"", "scheduler = \"sp\"", "drive.exos-x18.scheduler", "one of fcfs, c-look, sstf, sptf"),
+        (
+            "rate = \"600MB/s\"",
+            "rate = \"-600MB/s\"",
+            "bus.sata.rate",
+            "a rate like \"600MB/s\" from 1 kB/s to 1000000 GB/s",
+        ),
+        ("rate = \"600MB/s\"", "rate = \"600MB\"", "bus.sata.rate", "a rate like"),
+        ("bytes = \"through\"", "bytes = true", "controller.ahci.bytes", "one of through, stored"),
+        ("each-disk = true", "each-disk = 1", "bus.sata.each-disk", "true or false"),
+        (
+            "write-cache = { size = \"64MiB\", pieces = 1024 }",
+            "write-cache = 5",
+            "drive.exos-x18.write-cache",
+            "a table",
+        ),
+        ("[0, 4832, 480, 480, 0]", "[0, 4832, 480, 480]", "drive.exos-x18.zones", "a list of 5"),
+    ] {
+        let (message, name) = (told("hdd-18tb", "disk", from, to), "machine hdd-18tb, line ");
+        let is = format!(": `{key}` is ");
+        assert!(message.starts_with(name) && message.contains(&is) && message.contains(": it has to be "), "{message}");
+        assert!(message.contains(allowed) && message.contains(", column "), "{to}: {message}");
+        assert!(message.chars().count() < 200 && !message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn the_place_is_where_the_value_is_written() {
+    let text = machine_text("hdd-18tb").unwrap();
+    let (before, _) = text.split_once("7200           ").unwrap();
+    let line = before.matches('\n').count() + 1;
+    let message = told("hdd-18tb", "disk", "rpm = 7200", "rpm = 7");
+    let begin = format!("machine hdd-18tb, line {line}, column 7: `drive.exos-x18.rpm` is 7: it has to be a number");
+    assert!(message.starts_with(&begin), "{message}");
+}
+
+#[test]
+fn values_that_contradict_others_are_refused_with_their_place() {
+    let path = "path = [\"sata\", \"ahci\", \"dmi\"]";
+    for (from, to, key, said) in [
+        (path, "path = [\"sata\", \"sata\", \"dmi\"]", "volume.disk.path", "to name each part once"),
+        (path, "path = []", "volume.disk.path", "a list of 1 to 16"),
+        (path, "path = [\"sata\", \"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
+        ("drive = \"exos-x18\"", "drive = \"exos\"", "volume.disk.drive", "there is no drive \"exos\""),
+        ("average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "seek times grow"),
+        ("[34137, 4664", "[434137, 4664", "drive.exos-x18.zones", "zones go from the outside inwards"),
+        ("cylinders = 546190", "cylinders = 10", "drive.exos-x18.zones", "zones go from the outside inwards"),
+        ("dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "no more than share"),
+        ("share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "system.cache.share", "it needs 1 MiB"),
+        ("rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
+        ("outstanding = 32 ", "order = \"fcfs\"", "controller.ahci.order", "without outstanding none do"),
+    ] {
+        let message = told("hdd-18tb", "disk", from, to);
+        assert!(message.starts_with("machine hdd-18tb, line ") && message.contains(", column "), "{message}");
+        assert!(message.contains(&format!(": `{key}`")) && message.contains(said), "{to}: {message}");
+    }
+    for (from, to, key, said) in [
+        ("channels = 16", "channels = 500", "flash.p5500.channels", "no more than units"),
+        ("spare = \"558GB\"", "spare = \"0\"", "flash.p5500.spare", "from 512 B"),
+        ("capacity = \"3200GB\"", "capacity = \"4000GB\"", "volume.steady-mixed-use.capacity", "the drive's size"),
+        ("until = 0.8", "until = 1.8", "flash.p5500.heat.until", "from 0 to 1"),
+        ("state = \"steady\"", "state = \"full\"", "steady.state", "one of fresh, filled, steady"),
+        ("streams = 16", "streams = 0", "flash.p5500.read-ahead.streams", "from 1 to 4096"),
+    ] {
+        let message = told("nvme-gen4", "steady-mixed-use", from, to);
+        assert!(message.contains(&format!("{key}`")) && message.contains(said), "{to}: {message}");
+    }
+    let (from, to) = ("drive = \"maxtor-40\"\n", "drive = \"maxtor-40\"\nstate = \"steady\"\n");
+    let message = told("win2k-pentium3", "maxtor", from, to);
+    assert!(message.contains("`volume.maxtor.state` is \"steady\": it is of flash drives"), "{message}");
+}
+
+#[test]
+fn what_is_no_toml_is_told_on_one_line() {
+    for (to, said) in [
+        ("rpm = 7200\nrpm = 5400", "duplicate key"),
+        ("rmp = 7200", "`drive.exos-x18.rmp`: unknown field `rmp`, expected one of `surfaces`, "),
+        ("rpm = 7200 x", "column 7: string values must be quoted"),
+        ("", "missing field `rpm`"),
+        ("\"\\u001b[31m\" = 7200\nrpm = 7200", "unknown field `\\u{1b}[31m`"),
+        ("rpm = 7200\n\"a\u{1b}b\" = 1", "line "),
+    ] {
+        let message = told("hdd-18tb", "disk", "rpm = 7200", to);
+        assert!(message.contains(said) && message.contains(", line "), "{message}");
+        assert!(!message.contains(char::is_control), "{message:?}");
+    }
+    let long = format!("machine = \"{}\"", "x".repeat(2 << 20));
+    let message = MachineFile::parse("long", &long).unwrap_err().to_string();
+    assert!(message.contains("longer than 1 MiB") && message.len() < 200, "{message}");
+}
+
+#[test]
+fn settings_are_refused_with_the_key_in_place_of_the_line() {
+    for (settings, said) in [
+        (
+            "stripe=1TB",
+            "with stripe=1TB: `volume.atlas-4.stripe` is 1TB: it has to be no more than a disk holds, 17.1 GiB",
+        ),
+        ("disks=4,disks=5", "with disks=5: `volume.atlas-4.disks` is set twice; say it once"),
+        ("pci.rate=1GB/s,bus.pci.rate=1GB/s", "with bus.pci.rate=1GB/s: `bus.pci.rate` is set twice; say it once"),
+        ("volume=atlas-1,volume=atlas-2", "`volume` is set twice; say it once"),
+        ("pci.rate=-5MB/s", "with pci.rate=-5MB/s: `bus.pci.rate` is -5MB/s: it has to be a rate like \"600MB/s\""),
+        ("pci.rate=NaN", "with pci.rate=NaN: `bus.pci.rate` is NaN: it has to be a rate like \"600MB/s\""),
+        ("pci.rate=1e30GB/s", "`bus.pci.rate` is 1e30GB/s: it has to be a rate like \"600MB/s\""),
+        (
+            "disks=1000000",
+            "with disks=1000000: `volume.atlas-4.disks` is 1000000: it has to be a whole number from 1 to 1024",
+        ),
+        ("disks=2,pci.rte=1GB/s", "with pci.rte=1GB/s: `bus.pci.rte`: unknown field `rte`, expected one of "),
+        (
+            "path=[\"scsi\", \"scsi\"]",
+            "with path=[\"scsi\", \"scsi\"]: `volume.atlas-4.path` is [\"scsi\", \"scsi\"]: it has to name",
+        ),
+        ("nought.rate=1GB/s", "with nought.rate=1GB/s: no part is called nought; there are processor, system, "),
+        ("offset=90GB", "with offset=90GB: `volume.atlas-4.offset` is 90GB: it has to "),
+        (
+            "mirror=nearest",
+            "with mirror=nearest: `volume.atlas-4.mirror` is nearest: it is a stripe, a mirror or a raid5",
+        ),
+    ] {
+        let message = told_of(settings);
+        assert!(message.starts_with("machine win2k-pentium3 with ") && message.contains(said), "{settings}: {message}");
+        assert!(!message.contains("line "), "{message}");
+    }
+    // What the setting contradicts stands in the file.
+    let text = machine_text("hdd-18tb").unwrap();
+    let error = Simulated::of_file("hdd-18tb", text, "disk", &"exos-x18.cylinders=10".parse().unwrap()).unwrap_err();
+    assert!(error.to_string().starts_with("machine hdd-18tb with exos-x18.cylinders=10, line "), "{error}");
+}
+
+#[test]
+fn what_there_is_not_is_told_with_what_there_is() {
+    let error = testbed("win2k-pentium3", "atlas-9").unwrap().unwrap_err().to_string();
+    assert!(error.contains("no volume \"atlas-9\"; it has ") && error.contains(", atlas-1, "), "{error}");
+    assert!(testbed("cray-1", "x").is_none());
+}
