@@ -6,13 +6,14 @@
 use crate::file::{MachineError, MachineFile};
 use crate::machine::Machine;
 use crate::shipped;
-use crate::system::{Outcome, run};
+use crate::system::{self, Outcome, run};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, SystemAccount, Totals,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop,
+    SystemAccount, Totals, rate_not_reached,
 };
 use halfpower_model::{
-    Arrivals, Bytes, Cancel, Environment, FileState, Layout, MeasureError, Observer, Operation, Personality, Progress,
+    Bytes, Cancel, Environment, FileState, Layout, MeasureError, Observer, Operation, Personality, Progress,
     RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
 };
 use std::sync::Arc;
@@ -213,7 +214,6 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
             !plain || workload.operation.only().is_none() && workload.operation.has(RequestKind::Trim),
             "trims and flushes; use reads and writes",
         ),
-        (workload.arrivals != Arrivals::Closed, "arrivals whether anybody is free or not; leave --arrivals out"),
         (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
         (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
         (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
@@ -247,7 +247,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         latency_p50_ns: None,
         latency_p99_ns: None,
     };
-    Sample {
+    let mut sample = Sample {
         elapsed_s,
         read: of(reads, read, read_bytes),
         write: of(writes, write, write_bytes),
@@ -255,11 +255,13 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
             read: reads.then(|| read.clone()),
             write: writes.then(|| write.clone()),
             flush: (outcome.flush.count() > 0).then(|| outcome.flush.clone()),
+            response: outcome.open_loop.as_ref().map(|open| open.response.clone()),
             ..Histograms::default()
         },
         intervals: outcome.intervals.iter().enumerate().map(interval).collect(),
         flush_s: outcome.flush_ns.map(|ns| ns as f64 / 1e9),
         flush: (outcome.flush.count() > 0).then(|| Box::new(Totals::of(&outcome.flush, 0, elapsed_s))),
+        open_loop: outcome.open_loop.as_ref().map(|open| open_loop(open).into()),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total, environment.cpus),
         block: Some(block(outcome)),
@@ -272,6 +274,17 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         }),
         total,
         ..Sample::empty(workload.clone(), environment)
+    };
+    sample.warnings.extend(rate_not_reached(&sample));
+    sample
+}
+
+fn open_loop(open: &system::OpenLoop) -> OpenLoop {
+    OpenLoop {
+        response_ns: Latency::of(&open.response),
+        lateness_ns: Latency::of(&open.late),
+        backlog_max: open.backlog_max,
+        backlog_at_end: open.backlog_at_end,
     }
 }
 

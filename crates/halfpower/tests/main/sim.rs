@@ -36,7 +36,27 @@ fn what_there_is_not_is_told() {
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
-    refused(&[ATLAS, "--rate=100/s", "--arrivals=poisson"], 1, "leave --arrivals out");
+}
+
+#[test]
+fn requests_arrive_whether_the_machine_is_free_or_not() {
+    let lab = Lab::new();
+    let arriving = |rate| {
+        let given =
+            format!("io {ATLAS} --pattern random --request-size 8KiB --buffering direct --depth 64 --duration 60s");
+        let all = given.split(' ').chain([rate, "--arrivals=poisson", "--json"]);
+        lab.json(all)
+    };
+    let sample = arriving("--rate=60/s");
+    let response_ns = |figure| sample["open_loop"]["response_ns"][figure].as_f64().unwrap();
+    assert!(response_ns("mean") > sample["total"]["latency_ns"]["min"].as_f64().unwrap());
+    assert_eq!(
+        (sample["open_loop"]["backlog_at_end"].as_u64(), sample["warnings"].as_array().unwrap().len()),
+        (Some(0), 0)
+    );
+    let sample = arriving("--rate=1000/s");
+    assert!(sample["open_loop"]["backlog_at_end"].as_u64().unwrap() > 10_000, "{}", sample["open_loop"]);
+    assert_eq!(sample["warnings"][0]["code"], "rate_not_reached");
 }
 
 #[test]

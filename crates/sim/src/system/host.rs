@@ -11,14 +11,6 @@ impl System<'_> {
             || limits.bytes.is_some_and(|most| self.issued_bytes >= most.0)
     }
 
-    /// When the rate lets a worker that has room for a request issue it: none of its requests is left out.
-    pub(super) fn may_go_ns(&mut self, worker: u32) -> u64 {
-        let Some((pace, next_ns)) = &mut self.paces[worker as usize] else { return self.now_ns };
-        let at_ns = self.now_ns.max(*next_ns);
-        *next_ns += pace.gap_ns(self.workload.request_size.0 as u32) as u64;
-        at_ns
-    }
-
     pub(super) fn issue(&mut self, worker: u32) {
         if self.is_over() || self.holds(worker) {
             return;
@@ -36,7 +28,8 @@ impl System<'_> {
             self.flushes.write(worker);
         }
         let volume = self.workload.volume_of(worker) as u32;
-        let open = Open { origin: Origin::Program { worker }, volume, asked, issued_ns: self.now_ns, portions_left: 0 };
+        let arrived_ns = self.arrived_ns(worker, asked.length);
+        let open = Open { arrived_ns, ..Open::made(Origin::Program { worker }, volume, asked, self.now_ns) };
         let spent_ns = match (&self.cache, &self.share) {
             (Some(cache), _) => cache.call_ns(asked.kind),
             (None, Some(share)) => share.client_ns(&asked),
@@ -100,7 +93,7 @@ impl System<'_> {
     }
 
     pub(super) fn complete(&mut self, request: u32) {
-        let Open { origin, volume, asked, issued_ns, .. } = self.requests.take(request);
+        let Open { origin, volume, asked, issued_ns, arrived_ns, .. } = self.requests.take(request);
         let worker = match origin {
             Origin::Program { worker } => worker,
             Origin::PageIn => return self.paged_in(volume, &asked),
@@ -122,6 +115,9 @@ impl System<'_> {
             let took_ns = self.now_ns - issued_ns;
             let kind = direction(asked.kind) as usize;
             self.outcome.latency[kind].record(took_ns);
+            if let Some(open) = &mut self.outcome.open_loop {
+                open.response.record(self.now_ns - arrived_ns);
+            }
             self.outcome.bytes[kind] += u64::from(asked.length);
             let interval = ((self.now_ns - self.workload.warmup.0) / self.workload.interval.0.max(1)) as usize;
             if self.outcome.intervals.len() <= interval {
@@ -132,9 +128,6 @@ impl System<'_> {
         } else {
             self.may_begin();
         }
-        match self.may_go_ns(worker) {
-            at_ns if at_ns > self.now_ns => self.at(at_ns, Event::Issue { worker }),
-            _ => self.issue(worker),
-        }
+        self.go_on(worker);
     }
 }

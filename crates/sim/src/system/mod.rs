@@ -19,6 +19,7 @@ mod host;
 #[cfg(test)]
 mod laws;
 mod outcome;
+mod pace;
 mod path;
 #[cfg(test)]
 mod safety_tests;
@@ -34,11 +35,14 @@ use crate::station::Station;
 use file_cache::Cache;
 use flush::Flushes;
 use growth::Growth;
-use halfpower_model::arrivals::ArrivalStream;
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Sharing, Workload};
+use halfpower_model::{
+    Arrivals, Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Sharing, Workload,
+};
 use outcome::Marks;
 pub use outcome::Outcome;
+pub use pace::OpenLoop;
+use pace::Pace;
 use path::{Moving, Portioned, Seen, Stream};
 use share::Share;
 use std::cmp::Ordering;
@@ -142,7 +146,16 @@ struct Open {
     volume: u32,
     asked: Request,
     issued_ns: u64,
+    /// When it was to be.
+    arrived_ns: u64,
     portions_left: u32,
+}
+
+impl Open {
+    /// One that is made at a moment, when it was to be.
+    fn made(origin: Origin, volume: u32, asked: Request, now_ns: u64) -> Open {
+        Open { origin, volume, asked, issued_ns: now_ns, arrived_ns: now_ns, portions_left: 0 }
+    }
 }
 
 /// A machine at work on a workload.
@@ -169,8 +182,8 @@ struct System<'a> {
     portions: Slots<Portioned>,
     pieces: Slots<Moving>,
     streams: Vec<RequestStream<'a>>,
-    /// What holds each worker back, where something does, and when its next request may go.
-    paces: Vec<Option<(ArrivalStream, u64)>>,
+    /// What holds each worker back, where something does.
+    paces: Vec<Option<Pace>>,
     /// When each worker has issued what it was at.
     worker_free_ns: Vec<u64>,
     /// Whether the program's commands go straight to the disks.
@@ -231,10 +244,7 @@ pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
     let cursors: Vec<AtomicU64> = (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect();
     let mut system = System::new(machine, workload, &cursors);
     for worker in 0..workload.workers {
-        for _ in 0..workload.depth {
-            let at_ns = system.may_go_ns(worker);
-            system.at(at_ns, Event::Issue { worker });
-        }
+        system.set_to_work(worker);
     }
     let mut until_look = EVENTS_BETWEEN_LOOKS;
     while let Some(Due { at_ns, event, .. }) = system.events.pop() {
@@ -289,7 +299,7 @@ impl<'a> System<'a> {
             portions: Slots::default(),
             pieces: Slots::default(),
             streams: (0..workload.workers).map(stream).collect(),
-            paces: (0..workload.workers).map(|worker| ArrivalStream::new(workload, worker).map(first)).collect(),
+            paces: (0..workload.workers).map(|worker| Pace::of(workload, worker)).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
             is_raw: workload.personality == Personality::Sg,
             cache: Cache::of(machine, workload),
@@ -315,6 +325,7 @@ impl<'a> System<'a> {
                 at_work_ns: Vec::new(),
                 parts: Vec::new(),
                 device: [(0, 0); 2],
+                open_loop: (workload.arrivals != Arrivals::Closed).then(OpenLoop::default),
                 cancelled: false,
             },
             marks: Marks::default(),
@@ -328,7 +339,7 @@ impl<'a> System<'a> {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Issue { worker } => self.issue(worker),
+            Event::Issue { worker } => self.issue_due(worker),
             Event::Dispatch { request } => self.enter(request),
             Event::Through { request } => self.dispatch(request),
             Event::LazyWriter => self.write_out(),
@@ -351,12 +362,6 @@ impl<'a> System<'a> {
 /// A disk at rest. What it draws is its own, whatever the request streams drew from the same seed.
 fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
     Device::new(&disk.device, derive_seed(!seed, index))
-}
-
-/// With when its first request may go.
-fn first(pace: ArrivalStream) -> (ArrivalStream, u64) {
-    let at_ns = pace.next_ns();
-    (pace, at_ns)
 }
 
 /// Which way the bytes go; whatever moves none is taken for a read of none.

@@ -4,7 +4,7 @@
 //! of the warm-up (or the start), and the last of what is outstanding when the window is over. A window of two and a half
 //! requests would have a rate of two or of three.
 
-use super::System;
+use super::{OpenLoop, System};
 use crate::bus::Tally;
 use crate::machine;
 use halfpower_model::Histogram;
@@ -39,6 +39,8 @@ pub struct Outcome {
     pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes: of reads and of writes.
     pub device: [(u64, u64); 2],
+    /// What its requests waited, where they arrive whether anybody is free or not.
+    pub open_loop: Option<OpenLoop>,
     /// Whether it was cancelled.
     pub cancelled: bool,
 }
@@ -124,6 +126,7 @@ impl System<'_> {
         if !self.marks.begun {
             self.begin();
         }
+        self.count_backlogs();
         let after = self.mark();
         let is_of_few = self.marks.is_of_few == Some(true);
         let before = std::mem::take(if is_of_few { &mut self.marks.completion } else { &mut self.marks.window });

@@ -117,7 +117,7 @@ impl System<'_> {
         let wait_ns = if length < large.unit.0 { large.part_wait_ns } else { large.wait_ns };
         let unit = Request { offset, length: length as u32, kind: asked.kind };
         let origin = Origin::Unit { request };
-        let number = self.requests.put(Open { origin, volume, asked: unit, issued_ns: self.now_ns, portions_left: 0 });
+        let number = self.requests.put(Open::made(origin, volume, unit, self.now_ns));
         self.at(self.now_ns + wait_ns, Event::Dispatch { request: number });
     }
 
