@@ -75,6 +75,7 @@ impl Bus {
         let per_byte = match direction {
             Direction::Read => self.read_ns_per_byte,
             Direction::Write => self.write_ns_per_byte,
+            Direction::Trim | Direction::Flush => 0.0,
         };
         (bytes as f64 * per_byte + 0.5) as u64
     }
@@ -86,7 +87,7 @@ pub struct Tally {
     commands: u64,
     transfers: u64,
     bursts: u64,
-    bytes_ns: [u64; 2],
+    bytes_ns: [u64; 4],
     kept_ns: u64,
 }
 

@@ -1,6 +1,6 @@
 //! The program and the processors: a request is made, costs its time, and is seen done.
 
-use super::{Event, Open, Origin, System, direction};
+use super::{Event, Open, Origin, System};
 use halfpower_model::{Request, RequestKind};
 
 impl System<'_> {
@@ -73,8 +73,12 @@ impl System<'_> {
             return 0;
         }
         let system = &self.machine.system;
-        let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
-        let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
+        let cost = if asked.kind == RequestKind::Read { system.direct_read } else { system.direct_write };
+        let bytes = match asked.kind {
+            RequestKind::Read | RequestKind::Write => u64::from(asked.length),
+            RequestKind::Trim | RequestKind::Flush => 0,
+        };
+        let driver = self.driver_costs[asked.kind as usize];
         ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share + 0.5) as u64
     }
 
@@ -113,7 +117,7 @@ impl System<'_> {
         }
         if self.marks.begun {
             let took_ns = self.now_ns - issued_ns;
-            let kind = direction(asked.kind) as usize;
+            let kind = asked.kind as usize;
             self.outcome.latency[kind].record(took_ns);
             if let Some(open) = &mut self.outcome.open_loop {
                 open.response.record(self.now_ns - arrived_ns);

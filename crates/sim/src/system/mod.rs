@@ -166,8 +166,8 @@ struct System<'a> {
     events: BinaryHeap<Due>,
     made: u64,
     processors: Station,
-    /// What drivers add to a request, of reads and of writes.
-    driver_costs: [Cost; 2],
+    /// What drivers add to a request, by its kind.
+    driver_costs: [Cost; 4],
     /// Buses and controllers, and what they did.
     stations: Vec<Station>,
     tallies: Vec<Tally>,
@@ -287,7 +287,7 @@ impl<'a> System<'a> {
             events: BinaryHeap::new(),
             made: 0,
             processors: Station::new(machine.processors),
-            driver_costs: [Direction::Read, Direction::Write].map(|direction| machine.driver_cost(direction)),
+            driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(Direction::of(kind))),
             stations: machine.parts.iter().map(|_| Station::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
@@ -314,8 +314,8 @@ impl<'a> System<'a> {
             issued_bytes: 0,
             outcome: Outcome {
                 elapsed_ns: 0,
-                latency: [Histogram::default(), Histogram::default()],
-                bytes: [0, 0],
+                latency: std::array::from_fn(|_| Histogram::default()),
+                bytes: [0; 4],
                 intervals: Vec::new(),
                 flush: Histogram::default(),
                 flush_ns: None,
@@ -324,7 +324,7 @@ impl<'a> System<'a> {
                 interrupt_ns: 0,
                 at_work_ns: Vec::new(),
                 parts: Vec::new(),
-                device: [(0, 0); 2],
+                device: [(0, 0); 4],
                 open_loop: (workload.arrivals != Arrivals::Closed).then(OpenLoop::default),
                 cancelled: false,
             },
@@ -362,9 +362,4 @@ impl<'a> System<'a> {
 /// A disk at rest. What it draws is its own, whatever the request streams drew from the same seed.
 fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
     Device::new(&disk.device, derive_seed(!seed, index))
-}
-
-/// Which way the bytes go; whatever moves none is taken for a read of none.
-fn direction(kind: RequestKind) -> Direction {
-    if kind == RequestKind::Write { Direction::Write } else { Direction::Read }
 }

@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 pub struct Outcome {
     /// Measured time.
     pub elapsed_ns: u64,
-    /// Service times of reads and of writes.
-    pub latency: [Histogram; 2],
-    /// Bytes read and written.
-    pub bytes: [u64; 2],
+    /// Service times by the kind of a request.
+    pub latency: [Histogram; 4],
+    /// Bytes read, written and given back.
+    pub bytes: [u64; 4],
     /// The course: requests and bytes done in each interval.
     pub intervals: Vec<(u64, u64)>,
     /// How long flushes between writes took.
@@ -37,8 +37,8 @@ pub struct Outcome {
     pub at_work_ns: Vec<u64>,
     /// What each part was busy, over what it could be; of a bus by phase.
     pub parts: Vec<Part>,
-    /// Commands that the disks were given, and their bytes: of reads and of writes.
-    pub device: [(u64, u64); 2],
+    /// Commands that the disks were given, and their bytes, by their kind.
+    pub device: [(u64, u64); 4],
     /// What its requests waited, where they arrive whether anybody is free or not.
     pub open_loop: Option<OpenLoop>,
     /// Whether it was cancelled.
@@ -52,7 +52,7 @@ pub(super) struct Mark {
     busy_ns: Vec<u64>,
     at_work_ns: Vec<u64>,
     interrupt_ns: u64,
-    device: [(u64, u64); 2],
+    device: [(u64, u64); 4],
     outstanding_ns: u128,
 }
 
