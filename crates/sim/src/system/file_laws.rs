@@ -7,7 +7,7 @@ use crate::file::MachineFile;
 use crate::shipped::{machine_text, machines};
 use crate::volume::Volume;
 use halfpower_model::workload::Mix;
-use halfpower_model::{Buffering, Bytes, Limits, Operation, Pattern};
+use halfpower_model::{Buffering, Bytes, BytesPerSecond, Limits, Nanoseconds, Operation, Pattern};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use std::ops::Range;
@@ -114,61 +114,135 @@ const MORE: &[&str] = &[
 /// A change of a file.
 #[derive(Clone, Debug)]
 enum Change {
-    /// Another value in one of the places that the volume has to do with.
-    Value(Index, String),
+    /// Another value in one of the places that the volume has to do with: of the kind that it has, or any.
+    Value((Index, Index), Values),
     /// The value that another place has.
-    Other(Index, Index),
+    Other((Index, Index), (Index, Index)),
     /// One place less.
-    Without(Index),
+    Without((Index, Index)),
     /// A line more in the volume.
     More(&'static str),
 }
 
-fn any_value() -> impl Strategy<Value = String> {
+/// A value of each kind.
+#[derive(Clone, Debug)]
+struct Values {
+    whole: String,
+    decimal: String,
+    size: String,
+    time: String,
+    rate: String,
+    word: String,
+    other: String,
+    /// Which of them, whatever was there.
+    stray: Option<Index>,
+}
+
+/// What a value is.
+enum Kind {
+    Whole,
+    Decimal,
+    Size,
+    Time,
+    Rate,
+    Word,
+    Other,
+}
+
+fn kind_of(written: &str) -> Kind {
+    let text = written.trim_matches('"');
+    match written.starts_with('"') {
+        true if text.parse::<BytesPerSecond>().is_ok() => Kind::Rate,
+        true if text.parse::<Bytes>().is_ok() => Kind::Size,
+        true if text.parse::<Nanoseconds>().is_ok() => Kind::Time,
+        true => Kind::Word,
+        false if written.parse::<i64>().is_ok() => Kind::Whole,
+        false if written.parse::<f64>().is_ok() => Kind::Decimal,
+        false => Kind::Other,
+    }
+}
+
+impl Values {
+    /// In the place of another value.
+    fn instead_of(&self, before: &str) -> &str {
+        let Values { whole, decimal, size, time, rate, word, other, stray } = self;
+        if let Some(stray) = stray {
+            return [whole, decimal, size, time, rate, word, other][stray.index(7)];
+        }
+        match kind_of(before) {
+            Kind::Whole => whole,
+            Kind::Decimal => decimal,
+            Kind::Size => size,
+            Kind::Time => time,
+            Kind::Rate => rate,
+            Kind::Word => word,
+            Kind::Other => other,
+        }
+    }
+}
+
+fn any_values() -> impl Strategy<Value = Values> {
     let quoted = |texts: &'static [&'static str]| select(texts).prop_map(|text| format!("\"{text}\""));
-    let size = (0_u32..51, 1_u64..8).prop_map(|(power, times)| format!("\"{}B\"", times << power));
+    let number = || (0_u32..24).prop_flat_map(|power| 0_u64..2 << power);
+    // What comes to nothing is where machines break.
+    let few = (0_u32..3).prop_map(|number| number.to_string());
+    let none = select(&["\"0\"", "\"512\""][..]).prop_map(str::to_owned);
+    let whole = number().prop_map(|number| number.to_string());
+    let decimal = (0.0_f64..1.0).prop_map(|share| format!("{share:?}"));
+    let size = (9_u32..51, 1_u64..8).prop_map(|(power, times)| format!("\"{}B\"", times << power));
     let time = (0_u32..11, 1_u64..10).prop_map(|(power, times)| format!("\"{}ns\"", times * 10_u64.pow(power)));
     let rate = (3_u32..15, 1_u64..10).prop_map(|(power, times)| format!("\"{}B/s\"", times * 10_u64.pow(power)));
-    let number = (0_u32..24).prop_flat_map(|power| (0_u64..2 << power).prop_map(|number| number.to_string()));
-    let share = (0.0_f64..1.0).prop_map(|share| format!("{share:?}"));
-    prop_oneof![
-        select(NUMBERS).prop_map(str::to_owned),
-        quoted(SIZES),
-        quoted(TIMES),
-        quoted(RATES),
+    let numbers = || select(NUMBERS).prop_map(str::to_owned);
+    (
+        prop_oneof![2 => whole, 1 => numbers(), 1 => few],
+        prop_oneof![2 => decimal, 1 => numbers()],
+        prop_oneof![2 => size, 1 => quoted(SIZES), 1 => none],
+        prop_oneof![3 => time, 1 => quoted(TIMES)],
+        prop_oneof![3 => rate, 1 => quoted(RATES)],
         quoted(WORDS),
         select(OTHERS).prop_map(str::to_owned),
-        size,
-        time,
-        rate,
-        number,
-        share,
-    ]
+        proptest::option::weighted(0.1, any::<Index>()),
+    )
+        .prop_map(|(whole, decimal, size, time, rate, word, other, stray)| Values {
+            whole,
+            decimal,
+            size,
+            time,
+            rate,
+            word,
+            other,
+            stray,
+        })
 }
 
 fn any_change() -> impl Strategy<Value = Change> {
+    let place = any::<(Index, Index)>;
     prop_oneof![
-        12 => (any::<Index>(), any_value()).prop_map(|(place, value)| Change::Value(place, value)),
-        2 => (any::<Index>(), any::<Index>()).prop_map(|(place, other)| Change::Other(place, other)),
-        1 => any::<Index>().prop_map(Change::Without),
+        12 => (place(), any_values()).prop_map(|(place, values)| Change::Value(place, values)),
+        2 => (place(), place()).prop_map(|(place, other)| Change::Other(place, other)),
+        1 => place().prop_map(Change::Without),
         3 => select(MORE).prop_map(Change::More),
     ]
 }
 
-/// What stands in a table, arrays part by part besides: the last word of each key, the words in it, and its place.
-fn places(value: &DeValue<'_>, span: Range<usize>, words: &mut Vec<String>, all: &mut Vec<Range<usize>>) {
+/// The places of a value: its own, and of an array what is in it.
+fn within(value: &DeValue<'_>, span: Range<usize>) -> Vec<Range<usize>> {
+    let inner = value.as_array().into_iter().flat_map(|array| array.iter());
+    inner.flat_map(|value| within(value.get_ref(), value.span())).chain([span]).collect()
+}
+
+/// The places of each value of a table, and the words in it.
+fn places(value: &DeValue<'_>, span: Range<usize>, words: &mut Vec<String>, all: &mut Vec<Vec<Range<usize>>>) {
     if let DeValue::Table(table) = value {
         return table.values().for_each(|value| places(value.get_ref(), value.span(), words, all));
     }
-    if let DeValue::Array(array) = value {
-        array.iter().for_each(|value| places(value.get_ref(), value.span(), words, all));
-    }
-    words.extend(value.as_str().map(str::to_owned));
-    all.push(span);
+    let array = value.as_array().into_iter().flat_map(|array| array.iter());
+    words.extend(array.filter_map(|value| value.get_ref().as_str()).chain(value.as_str()).map(str::to_owned));
+    all.push(within(value, span));
 }
 
-/// The places of a file that a volume has to do with.
-fn places_of(text: &str, volume: &str) -> Vec<Range<usize>> {
+/// The places of the values that a volume has to do with.
+fn places_of(text: &str, volume: &str) -> Vec<Vec<Range<usize>>> {
     let document = DeTable::parse(text).unwrap();
     let mut words = vec![volume.to_owned()];
     let mut all = Vec::new();
@@ -181,8 +255,9 @@ fn places_of(text: &str, volume: &str) -> Vec<Range<usize>> {
         }
     }
     for table in ["processor", "system"] {
-        let value = document.get_ref().get(table).unwrap();
-        places(value.get_ref(), value.span(), &mut words, &mut all);
+        if let Some(value) = document.get_ref().get(table) {
+            places(value.get_ref(), value.span(), &mut words, &mut all);
+        }
     }
     all
 }
@@ -193,12 +268,15 @@ fn changed(text: &str, volume: &str, change: &Change) -> String {
         return text.to_owned();
     }
     let places = places_of(text, volume);
+    let at = |(value, part): &(Index, Index)| {
+        let value: &Vec<Range<usize>> = value.get(&places);
+        part.get(value).clone()
+    };
     let (range, value) = match change {
-        Change::Value(place, value) => (place.get(&places).clone(), value.clone()),
-        Change::Other(place, other) => (place.get(&places).clone(), text[other.get(&places).clone()].to_owned()),
+        Change::Value(place, values) => (at(place), values.instead_of(&text[at(place)]).to_owned()),
+        Change::Other(place, other) => (at(place), text[at(other)].to_owned()),
         Change::Without(place) => {
-            let at = place.get(&places).start;
-            let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+            let line = text[..at(place).start].rfind('\n').map_or(0, |end| end + 1);
             (line..line, "# ".to_owned())
         }
         Change::More(line) => {
@@ -213,7 +291,7 @@ fn changed(text: &str, volume: &str, change: &Change) -> String {
 /// A shipped machine, one of its volumes, and its text after some changes.
 fn any_file() -> impl Strategy<Value = (&'static str, String, String)> {
     let names: Vec<&'static str> = machines().collect();
-    (select(names), any::<Index>(), proptest::collection::vec(any_change(), 1..4)).prop_map(
+    (select(names), any::<Index>(), proptest::collection::vec(any_change(), 1..3)).prop_map(
         |(name, volume, changes)| {
             let text = machine_text(name).unwrap();
             let file = MachineFile::parse(name, text).unwrap();
@@ -257,45 +335,88 @@ fn most_commands(machine: &Machine, workload: &Workload) -> u64 {
     (bytes / unit + 2) * copies
 }
 
+/// What holds of a text, whatever it says.
+fn hold(name: &str, volume: &str, text: &str, workload: Workload) -> Result<(), TestCaseError> {
+    let machine = match MachineFile::parse(name, text).and_then(|file| file.with_volume(volume)) {
+        Ok(machine) => machine,
+        Err(error) => {
+            let told = error.to_string();
+            prop_assert!(told.contains(", line ") && told.contains(", column "), "{}", told);
+            prop_assert!(told.chars().count() < 1000 && !told.contains(char::is_control), "{:?}", told);
+            return Ok(());
+        }
+    };
+    let room = machine.size().0;
+    let size = workload.request_size.0.min(room / 512 * 512);
+    let buffering = if machine.system.cache.is_some() { workload.buffering } else { Buffering::Direct };
+    let span = Bytes(room.min(1 << 30) / size * size);
+    let workload = Workload { request_size: Bytes(size), span, buffering, ..workload };
+    let cursors = cursors(&workload);
+    let mut system = System::new(&machine, &workload, &cursors);
+    let most_steps = REQUESTS * 16 * most_commands(&machine, &workload);
+    let mut steps = 0;
+    while system.step() {
+        steps += 1;
+        prop_assert!(steps < most_steps, "{} steps", steps);
+    }
+    let outcome = system.finish();
+    prop_assert_eq!(requests(&outcome), REQUESTS);
+    prop_assert_eq!(outcome.bytes.iter().sum::<u64>(), REQUESTS * size);
+    for part in &outcome.parts {
+        prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
+    }
+    // Little: the time that requests were outstanding is the sum of what each of them took.
+    let took_ns: f64 = outcome.latency.iter().map(Histogram::sum).sum();
+    let outstanding_ns = outcome.outstanding_ns as f64;
+    prop_assert!((took_ns - outstanding_ns).abs() <= 1e-6 * outstanding_ns, "{} {}", took_ns, outstanding_ns);
+    prop_assert!(outstanding_ns <= outcome.elapsed_ns as f64 * f64::from(workload.depth) * (1.0 + 1e-9));
+    Ok(())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(160))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn a_changed_file_is_refused_with_its_place_or_does_what_it_is_asked(
         (name, volume, text) in any_file(), workload in any_requests()
     ) {
-        let machine = match MachineFile::parse(name, &text).and_then(|file| file.with_volume(&volume)) {
-            Ok(machine) => machine,
-            Err(error) => {
-                let told = error.to_string();
-                prop_assert!(told.contains(", line ") && told.contains(", column "), "{}", told);
-                prop_assert!(told.chars().count() < 1000 && !told.contains(char::is_control), "{:?}", told);
-                return Ok(());
+        hold(name, &volume, &text, workload)?;
+    }
+}
+
+/// In the place of each value, one that comes to nothing.
+#[test]
+fn nought_is_refused_with_its_place_or_does_what_it_is_asked() {
+    let nought = |before: &str| match kind_of(before) {
+        Kind::Rate => "\"0MB/s\"",
+        Kind::Size => "\"0\"",
+        Kind::Time => "\"0s\"",
+        Kind::Word => "\"\"",
+        Kind::Whole => "0",
+        Kind::Decimal => "0.0",
+        Kind::Other => "[]",
+    };
+    let workload = Workload {
+        pattern: Pattern::Random,
+        buffering: Buffering::Direct,
+        depth: 8,
+        request_size: Bytes(8192),
+        operation: Operation::Mix(Mix::of_reads(50).unwrap()),
+        limits: Limits { duration: None, requests: Some(REQUESTS), bytes: None },
+        ..Workload::default()
+    };
+    for name in machines() {
+        let text = machine_text(name).unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        for (volume, _) in MachineFile::parse(name, text).unwrap().volumes() {
+            for place in places_of(text, volume).into_iter().filter_map(|mut places| places.pop()) {
+                if seen.insert(place.start) {
+                    let changed =
+                        format!("{}{}{}", &text[..place.start], nought(&text[place.clone()]), &text[place.end..]);
+                    hold(name, volume, &changed, workload.clone())
+                        .unwrap_or_else(|error| panic!("{name}:{volume} without its {}: {error}", &text[place]));
+                }
             }
-        };
-        let room = machine.size().0;
-        let size = workload.request_size.0.min(room / 512 * 512);
-        let buffering = if machine.system.cache.is_some() { workload.buffering } else { Buffering::Direct };
-        let span = Bytes(room.min(1 << 30) / size * size);
-        let workload = Workload { request_size: Bytes(size), span, buffering, ..workload };
-        let cursors = cursors(&workload);
-        let mut system = System::new(&machine, &workload, &cursors);
-        let most_steps = REQUESTS * 64 * most_commands(&machine, &workload);
-        let mut steps = 0;
-        while system.step() {
-            steps += 1;
-            prop_assert!(steps < most_steps, "{} steps", steps);
         }
-        let outcome = system.finish();
-        prop_assert_eq!(requests(&outcome), REQUESTS);
-        prop_assert_eq!(outcome.bytes.iter().sum::<u64>(), REQUESTS * size);
-        for part in &outcome.parts {
-            prop_assert!((0.0..=1.0 + 1e-9).contains(&part.busy), "{:?}", part);
-        }
-        // Little: the time that requests were outstanding is the sum of what each of them took.
-        let (took_ns, outstanding_ns): (f64, f64) =
-            (outcome.latency.iter().map(Histogram::sum).sum(), outcome.outstanding_ns as f64);
-        prop_assert!((took_ns - outstanding_ns).abs() <= 1e-6 * outstanding_ns, "{} {}", took_ns, outstanding_ns);
-        prop_assert!(outstanding_ns <= outcome.elapsed_ns as f64 * f64::from(workload.depth) * (1.0 + 1e-9));
     }
 }
