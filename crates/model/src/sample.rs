@@ -5,10 +5,12 @@
 mod dirty;
 mod imported;
 mod part;
+mod rate;
 mod totals;
 
 pub use dirty::Dirty;
 pub use part::{Part, PartKind};
+pub use rate::rate_not_reached;
 
 use crate::environment::Environment;
 use crate::histogram::Histogram;

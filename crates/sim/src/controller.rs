@@ -129,7 +129,7 @@ impl Gate {
 
     fn next(&mut self) -> Option<usize> {
         let first = self.waiting.first()?;
-        if first.direction == Direction::Write || self.queue.order == Order::Fcfs {
+        if first.direction != Direction::Read || self.queue.order == Order::Fcfs {
             return Some(0);
         }
         let is_read = |index: &usize| self.waiting[*index].direction == Direction::Read;

@@ -5,15 +5,32 @@ use crate::cloud::Cloud;
 use crate::disk::Disk;
 use crate::flash::Flash;
 use crate::machine;
+use halfpower_model::RequestKind;
 use std::sync::Arc;
 
-/// Which way the bytes go.
+/// Which way the bytes go, if any do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the device.
     Read,
     /// To it.
     Write,
+    /// Neither: blocks are given back.
+    Trim,
+    /// Neither: what was written is made safe.
+    Flush,
+}
+
+impl Direction {
+    /// Which way a request's go.
+    pub fn of(kind: RequestKind) -> Direction {
+        match kind {
+            RequestKind::Read => Direction::Read,
+            RequestKind::Write => Direction::Write,
+            RequestKind::Trim => Direction::Trim,
+            RequestKind::Flush => Direction::Flush,
+        }
+    }
 }
 
 /// What is asked of a device.
@@ -25,7 +42,7 @@ pub struct Command {
     pub direction: Direction,
     /// First block.
     pub block: u64,
-    /// How many, at least one.
+    /// How many, at least one; of a flush none.
     pub count: u64,
     /// When the device was told of it: of a write, before its bytes came.
     pub told_ns: u64,

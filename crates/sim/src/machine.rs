@@ -132,6 +132,7 @@ impl Part {
                 let per_byte = match direction {
                     Direction::Read => controller.read_ns_per_byte,
                     Direction::Write => controller.write_ns_per_byte,
+                    Direction::Trim | Direction::Flush => 0.0,
                 };
                 (bytes as f64 * per_byte + 0.5) as u64
             }
@@ -298,6 +299,20 @@ impl Device {
         drive
     }
 
+    /// Whether a loss of power takes what it was given and answered, so that a flush has something to do.
+    pub fn is_volatile(&self) -> bool {
+        match self {
+            Device::Disk(drive) => drive.write_cache.is_some(),
+            Device::Flash(drive) => drive.buffer.is_some() && !drive.is_protected,
+            Device::Buffer(_) | Device::Cloud(_) => false,
+        }
+    }
+
+    /// Whether blocks can be given back to it.
+    pub fn takes_trims(&self) -> bool {
+        matches!(self, Device::Flash(drive) if drive.trim.is_some())
+    }
+
     /// Whether it turns.
     pub fn is_rotational(&self) -> bool {
         matches!(self, Device::Disk(_) | Device::Buffer(_))
@@ -360,7 +375,7 @@ impl Machine {
         let of = |part: &Part| match (part, direction) {
             (Part::Bus(_), _) => Cost::default(),
             (Part::Controller(controller), Direction::Read) => controller.driver_read,
-            (Part::Controller(controller), Direction::Write) => controller.driver_write,
+            (Part::Controller(controller), _) => controller.driver_write,
         };
         // Of one disk's way: those of the others are like it.
         let behind: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };

@@ -6,13 +6,15 @@
 use crate::file::{MachineError, MachineFile};
 use crate::machine::Machine;
 use crate::shipped;
-use crate::system::{Outcome, run};
+use crate::system::{self, Outcome, run};
+use crate::volume::Volume;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, SystemAccount, Totals,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop,
+    SystemAccount, Totals, rate_not_reached,
 };
 use halfpower_model::{
-    Arrivals, Bytes, Cancel, Environment, FileState, Layout, MeasureError, Observer, Operation, Personality, Progress,
+    Bytes, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer, Personality, Progress,
     RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
 };
 use std::sync::Arc;
@@ -195,21 +197,43 @@ impl Testbed for Simulated {
         });
         Ok(sample)
     }
+
+    fn another(&self) -> Option<Box<dyn Testbed + Send>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl Simulated {
+    /// Refuses what is not simulated of its volume.
+    ///
+    /// # Errors
+    /// With what is not, and what to say instead.
+    pub fn refuse(&self, workload: &Workload) -> Result<(), MeasureError> {
+        refuse(&self.machine, workload)
+    }
 }
 
 /// What is not simulated.
 fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
-    let plain = matches!(workload.operation, Operation::Read | Operation::Write | Operation::Mix(_));
+    let has = |kind| workload.operation.has(kind);
+    let moves_none = has(RequestKind::Trim) || has(RequestKind::Flush);
     let refusals = [
         (
             !workload.buffering.is_direct() && machine.system.cache.is_none(),
             "buffered requests, which pass no file cache here; say --buffering direct",
         ),
         (
-            !plain || workload.operation.only().is_none() && workload.operation.has(RequestKind::Trim),
-            "trims and flushes; use reads and writes",
+            has(RequestKind::Trim) && !machine.disks.iter().all(|disk| disk.device.takes_trims()),
+            "trims of this volume: they are of flash drives whose file says what one takes; use one of those, or reads and writes",
         ),
-        (workload.arrivals != Arrivals::Closed, "arrivals whether anybody is free or not; leave --arrivals out"),
+        (
+            has(RequestKind::Trim) && matches!(machine.volume, Volume::Raid5 { .. }),
+            "trims of a RAID5, whose parity they would leave wrong; use another volume, or reads and writes",
+        ),
+        (
+            moves_none && (!workload.buffering.is_direct() || machine.share.is_some()),
+            "trims and flushes through a file cache or a share; say --buffering direct on a local volume, or for flushes --durability",
+        ),
         (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
         (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
         (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
@@ -226,13 +250,18 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
 
 fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> Sample {
     let elapsed_s = outcome.elapsed_ns as f64 / 1e9;
-    let [read, write] = &outcome.latency;
-    let [read_bytes, write_bytes] = outcome.bytes;
-    let mut all = read.clone();
-    all.merge(write);
-    let total = Totals::of(&all, read_bytes + write_bytes, elapsed_s);
-    let of = |is_asked: bool, histogram, bytes| is_asked.then(|| Totals::of(histogram, bytes, elapsed_s));
-    let (reads, writes) = (workload.operation.reads(), workload.operation.writes());
+    let mut all = Histogram::default();
+    outcome.latency.iter().for_each(|latency| all.merge(latency));
+    let total = Totals::of(&all, outcome.bytes.iter().sum(), elapsed_s);
+    // Flushes that come between writes are told with those that were asked for, and are no part of the total.
+    let mut flushes = outcome.flush.clone();
+    flushes.merge(&outcome.latency[RequestKind::Flush as usize]);
+    let [read, write, trim, flush] = RequestKind::ALL.map(|kind| {
+        let latency = if kind == RequestKind::Flush { &flushes } else { &outcome.latency[kind as usize] };
+        let is_there = workload.operation.has(kind) || latency.count() > 0;
+        is_there.then(|| (Totals::of(latency, outcome.bytes[kind as usize], elapsed_s), latency.clone()))
+    });
+    let latency = |of: &Option<(Totals, Histogram)>| of.as_ref().map(|(_, latency)| latency.clone());
     let outstanding = outcome.outstanding_ns as f64 / outcome.elapsed_ns.max(1) as f64;
     let mean_s = all.mean().unwrap_or(0.0) / 1e9;
     let interval_s = workload.interval.seconds();
@@ -243,19 +272,23 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         latency_p50_ns: None,
         latency_p99_ns: None,
     };
-    Sample {
+    let mut sample = Sample {
         elapsed_s,
-        read: of(reads, read, read_bytes),
-        write: of(writes, write, write_bytes),
         latency_histogram: Histograms {
-            read: reads.then(|| read.clone()),
-            write: writes.then(|| write.clone()),
-            flush: (outcome.flush.count() > 0).then(|| outcome.flush.clone()),
+            read: latency(&read),
+            write: latency(&write),
+            trim: latency(&trim),
+            flush: latency(&flush),
+            response: outcome.open_loop.as_ref().map(|open| open.response.clone()),
             ..Histograms::default()
         },
+        read: read.map(|(totals, _)| totals),
+        write: write.map(|(totals, _)| totals),
+        trim: trim.map(|(totals, _)| Box::new(totals)),
+        flush: flush.map(|(totals, _)| Box::new(totals)),
         intervals: outcome.intervals.iter().enumerate().map(interval).collect(),
         flush_s: outcome.flush_ns.map(|ns| ns as f64 / 1e9),
-        flush: (outcome.flush.count() > 0).then(|| Box::new(Totals::of(&outcome.flush, 0, elapsed_s))),
+        open_loop: outcome.open_loop.as_ref().map(|open| open_loop(open).into()),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total, environment.cpus),
         block: Some(block(outcome)),
@@ -268,6 +301,17 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         }),
         total,
         ..Sample::empty(workload.clone(), environment)
+    };
+    sample.warnings.extend(rate_not_reached(&sample));
+    sample
+}
+
+fn open_loop(open: &system::OpenLoop) -> OpenLoop {
+    OpenLoop {
+        response_ns: Latency::of(&open.response),
+        lateness_ns: Latency::of(&open.late),
+        backlog_max: open.backlog_max,
+        backlog_at_end: open.backlog_at_end,
     }
 }
 
@@ -298,23 +342,23 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
 
 /// As a system counts it: a device is at work while a command is under way, whatever that waits for.
 fn block(outcome: &Outcome) -> Block {
-    let direction = |which: usize| {
-        let (requests, bytes) = outcome.device[which];
-        let asked = outcome.bytes[which];
+    let direction = |kind: RequestKind| {
+        let (requests, bytes) = outcome.device[kind as usize];
+        let asked = outcome.bytes[kind as usize];
         let amplification = (asked > 0).then(|| bytes as f64 / asked as f64);
         Direction { requests, bytes, amplification }
     };
-    let [read, write] = [direction(0), direction(1)];
+    let [read, write, trim] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim].map(direction);
     let at_work_ns: u64 = outcome.at_work_ns.iter().sum();
     let all_ns = outcome.elapsed_ns.saturating_mul(outcome.at_work_ns.len() as u64);
     Block {
-        requests: read.requests + write.requests,
+        requests: read.requests + write.requests + trim.requests,
         bytes: read.bytes + write.bytes,
         merges: 0,
         busy_fraction: at_work_ns as f64 / all_ns.max(1) as f64,
         read: Some(read),
         write: Some(write),
-        trim: None,
+        trim: (trim.requests > 0).then_some(trim),
         phases: None,
     }
 }

@@ -125,6 +125,10 @@ impl Volume {
             Volume::Each => give(Piece { disk: disk % disks, offset, bytes, direction }),
             Volume::Mirror { .. } if direction == Direction::Read => give(Piece { disk, offset, bytes, direction }),
             Volume::Mirror { .. } => (0..disks).for_each(|disk| give(Piece { disk, offset, bytes, direction })),
+            _ if direction == Direction::Flush => {
+                (0..disks).for_each(|disk| give(Piece { disk, offset, bytes, direction }))
+            }
+            Volume::Stripe { chunk } if direction == Direction::Trim => trim_stripe(chunk.0, disks, portion, give),
             Volume::Stripe { chunk } => chunks(chunk.0, offset, bytes, &mut |number, within, bytes| {
                 let (row, disk) = (number / disks as u64, (number % disks as u64) as usize);
                 give(Piece { disk, offset: row * chunk.0 + within, bytes, direction });
@@ -142,6 +146,20 @@ fn chunks(chunk: u64, offset: u64, bytes: u64, give: &mut impl FnMut(u64, u64, u
         let count = (end - at).min(chunk - within);
         give(at / chunk, within, count);
         at += count;
+    }
+}
+
+/// The chunks of a disk lie one behind the other, and nothing has to be put together for a trim: one each, as Linux has it.
+fn trim_stripe(chunk: u64, disks: usize, portion: &Portion, give: &mut impl FnMut(Piece)) {
+    let Portion { offset, bytes, direction, .. } = *portion;
+    let row = chunk * disks as u64;
+    // How far a disk's share goes of what lies before an address.
+    let before = |at: u64, disk: u64| at / row * chunk + (at % row).saturating_sub(disk * chunk).min(chunk);
+    for disk in 0..disks {
+        let [from, to] = [offset, offset + bytes].map(|at| before(at, disk as u64));
+        if to > from {
+            give(Piece { disk, offset: from, bytes: to - from, direction });
+        }
     }
 }
 
@@ -204,6 +222,15 @@ mod tests {
     fn a_stripe_has_chunks_in_turn() {
         let all = pieces(STRIPE, 3, 250, 260, Direction::Read);
         assert_eq!(short(&all[0]), [(2, 50, 50), (0, 100, 100), (1, 100, 100), (2, 100, 10)]);
+    }
+
+    #[test]
+    fn a_stripe_is_trimmed_disk_by_disk_and_flushed_on_all() {
+        let trim = pieces(STRIPE, 3, 250, 460, Direction::Trim).remove(0);
+        // Chunks 2 in part, 3 to 6, and 10 bytes of 7.
+        assert_eq!(short(&trim), [(0, 100, 200), (1, 100, 110), (2, 50, 150)]);
+        assert_eq!(short(&pieces(STRIPE, 3, 310, 10, Direction::Trim)[0]), [(0, 110, 10)]);
+        assert_eq!(short(&pieces(STRIPE, 3, 0, 0, Direction::Flush)[0]), [(0, 0, 0), (1, 0, 0), (2, 0, 0)]);
     }
 
     #[test]

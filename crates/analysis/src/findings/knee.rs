@@ -59,6 +59,12 @@ pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
     Some(Knee { cell, rate, best: rate.value * highest / means[index], still_growing: index == means.len() - 1 })
 }
 
+/// Whether the last cell of a series is the first to come up to 95 % of the highest.
+pub(crate) fn still_grows(series: &Series<'_>) -> bool {
+    let means: Vec<f64> = series.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
+    index_of_knee(&means) + 1 == means.len()
+}
+
 /// The first that comes up to 95 % of the highest.
 fn index_of_knee(means: &[f64]) -> usize {
     let highest = means.iter().copied().fold(0.0, f64::max);

@@ -14,7 +14,9 @@
 //! taken. Both have their knee where the two bounds of Denning and Buzen cross: the depth that would keep the device busy if
 //! nobody waited for another. The universal scalability law has a part more, the cost of keeping *n* in agreement, and is
 //! taken where that part is above zero and [worth it](crate::statistics::Fit::is_worth). With β zero it is the first law.
-//! A knee beyond what was measured is not told.
+//! A knee beyond what was measured is not told. Neither is a limit that lies below what was measured: where the rate still
+//! grows at the last place, or where not even the interval and what the law is off reach up to it. Such a law does not hold
+//! here, as of a disk that serves each request in less time the more it has to choose from.
 //!
 //! Sources: Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10 (1978);
 //! Zahorjan, Sevcik, Eager and Galler, "Balanced job bound analysis of queueing networks", CACM 25 (1982); Gunther,
@@ -22,6 +24,7 @@
 //! Research 9 (1961).
 
 use super::{Curve, Match, curve, fitted, off, over};
+use crate::findings::still_grows;
 use crate::series::Series;
 use crate::statistics::{Equation, Fit, Interval, least_squares};
 use halfpower_model::{Estimate, Quantity, Workload};
@@ -74,6 +77,9 @@ pub struct Concurrency {
     pub contention: Option<f64>,
     /// β: what keeping each pair in agreement takes.
     pub coherency: Option<f64>,
+    /// The highest rate that was measured, where the limit of the law lies below it.
+    #[serde(skip)]
+    pub exceeded_by: Option<Estimate>,
     /// How far the time a request is from the law on average: 0.02 is 2 %.
     pub relative_error: f64,
     /// Whether that is little.
@@ -103,6 +109,9 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
         fitted(load.quantity(), knee.max(1.0), interval, repetitions)
     });
     let relative_error = fit.relative_error();
+    let limit = limit(law, &fit, each);
+    let exceeded_by =
+        limit.filter(|_| law != Law::UniversalScalability).and_then(|limit| exceeding(series, limit, relative_error));
     let (contention, coherency) = shares(law, &fit).unzip();
     let shallowest = points.iter().map(|(n, _)| *n).fold(deepest, f64::min);
     Some(Concurrency {
@@ -111,16 +120,29 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
         load,
         law,
         alone: fitted(Quantity::Nanoseconds, fit.coefficients[0], fit.interval(0), repetitions),
-        limit: limit(law, &fit, each)
-            .map(|(rate, interval)| fitted(Quantity::RequestsPerSecond, rate, interval, repetitions)),
+        limit: limit.map(|(rate, interval)| fitted(Quantity::RequestsPerSecond, rate, interval, repetitions)),
+        exceeded_by,
         knee,
         contention,
         coherency,
         relative_error,
-        matches: Match::of(relative_error),
+        matches: if exceeded_by.is_some() { Match::Poor } else { Match::of(relative_error) },
         cells: series.cells.iter().map(|cell| cell.number).collect(),
         curve: curve(shallowest, deepest, |n| 1e9 * each * n / time_ns(law, &fit, n)),
     })
+}
+
+/// The highest rate of a series, where a limit that no rate may be above is contradicted by it.
+fn exceeding(series: &Series<'_>, (limit, interval): (f64, Option<Interval>), relative_error: f64) -> Option<Estimate> {
+    let rates = series.cells.iter().filter_map(|cell| cell.rate(Quantity::RequestsPerSecond));
+    let highest = rates.max_by(|one, other| one.value.total_cmp(&other.value))?;
+    let most = match still_grows(series) {
+        // But for rounding: a limit at the last place is just what was measured there.
+        true => limit * (1.0 + 1e-9),
+        false => interval.map_or(limit, |interval| interval.high) * (1.0 + relative_error),
+    };
+    let least = if still_grows(series) { highest.value } else { highest.low.unwrap_or(highest.value) };
+    (least > most).then_some(highest)
 }
 
 /// The law that describes (n, time a request) best. None where not even a request alone takes any time.
@@ -242,6 +264,14 @@ impl Concurrency {
     /// The model in a sentence.
     pub(crate) fn sentence(&self) -> String {
         let off = off(self.relative_error);
+        if let (Some(highest), Some(limit)) = (self.exceeded_by, self.limit) {
+            let law = self.law.words();
+            let highest = highest.quantity.format(highest.value);
+            return format!(
+                "No law of queues holds here: the nearest, {law} ({off}), has its limit, {limit}, below the {highest} that \
+                 were measured."
+            );
+        }
         if self.matches == Match::Poor {
             return format!("No law of queues describes this: the nearest is {off}.");
         }
@@ -264,6 +294,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::support::{Normal, Run, around, deep, random, read};
+    use halfpower_model::FindingCode;
 
     fn sweep(rates: &[(u32, f64)]) -> Run {
         let mut run = Run::default();
@@ -327,6 +358,39 @@ mod tests {
         let model = model(&sweep(&[1, 2, 4, 8].map(|depth| (depth, mean_value_analysis(100, 1e-6, depth)))));
         assert_eq!(model.knee, None);
         assert!(model.sentence().ends_with("its knee is beyond what was measured."), "{}", model.sentence());
+    }
+
+    /// A disk with an arm that takes the shorter ways the more it has to choose from: two Fireballs that a card makes one of.
+    #[test]
+    fn a_limit_below_a_rate_that_still_grows_is_not_said() {
+        let run = sweep(&[(1, 63.9), (2, 90.5), (4, 105.0), (8, 121.0), (16, 139.0), (32, 157.0)]);
+        let model = model(&run);
+        let limit = model.limit.unwrap();
+        assert!(limit.value < 157.0 && limit.high.unwrap() > 157.0 && model.relative_error < 0.05, "{model:?}");
+        assert_eq!(model.matches, Match::Poor);
+        assert_eq!(
+            model.sentence(),
+            "No law of queues holds here: the nearest, a closed network of equal stations (4.97 % off on average), has its \
+             limit, 152 requests/s ± 12 %, below the 157 requests/s that were measured."
+        );
+        let finding = analyse(&run.observed()).findings.into_iter().find(|finding| finding.code == FindingCode::Knee);
+        let sentence = finding.unwrap().sentence;
+        assert!(sentence.contains("still grows at 32 deep") && !sentence.contains("begins to tell"), "{sentence}");
+    }
+
+    /// Where it grows no more, a limit may lie as far below the highest as its interval goes and the law is off.
+    #[test]
+    fn a_limit_agrees_with_what_was_measured_or_does_not_hold() {
+        let scattered = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 59e3), (32, 58e3)]);
+        let agrees = model(&scattered);
+        assert!(agrees.limit.unwrap().value < 59e3 && agrees.exceeded_by.is_none(), "{agrees:?}");
+        assert!(agrees.sentence().contains("begins to tell at"), "{}", agrees.sentence());
+        // A peak, and less beyond it, with which no bound agrees.
+        let peak = |depth: u32| (depth, if depth == 16 { 74e3 } else { (f64::from(depth) * 10e3).min(64e3) });
+        let peak = sweep(&(0..11).map(|power| peak(1 << power)).collect::<Vec<_>>());
+        let contradicted = model(&peak);
+        assert!(contradicted.relative_error < 0.05 && contradicted.matches == Match::Poor, "{contradicted:?}");
+        assert!(contradicted.sentence().contains("holds here"), "{}", contradicted.sentence());
     }
 
     /// Processes and scripts an hour of a SPARCcenter 2000 in SPEC SDM91; with the fit of Gunther's "Guerrilla Capacity

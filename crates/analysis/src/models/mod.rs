@@ -53,7 +53,7 @@ pub struct Models {
 pub enum Match {
     /// It is off by 5 % at most on average.
     Good,
-    /// It is off by more: its figures describe nothing.
+    /// It is off by more, or its limit lies below what was measured: its figures describe nothing.
     Poor,
 }
 

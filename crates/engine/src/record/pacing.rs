@@ -3,18 +3,13 @@
 
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
-use halfpower_model::sample::{Totals, Warning};
-use halfpower_model::units::significant;
-use halfpower_model::{BytesPerSecond, Nanoseconds, Personality, Rate, Sample, Workload};
+use halfpower_model::sample::{Totals, Warning, rate_not_reached};
+use halfpower_model::{Nanoseconds, Personality, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
 const DEPTH_SHARE: f64 = 0.75;
-/// Share of the rate below which it was not reached, where chance does not explain it.
-const RATE_SHARE: f64 = 0.95;
 /// Share from which on a rate that was asked for is what set the pace.
 const KEPT_SHARE: f64 = 0.97;
-/// Standard deviations of a number of arrivals that chance explains.
-const DEVIATIONS: f64 = 5.0;
 /// What was cut off by the end is worth a word when it took this many times the longest that was counted, and this long.
 const CUT_OFF_TIMES: u64 = 2;
 const CUT_OFF_NS: u64 = 10_000_000;
@@ -51,7 +46,8 @@ impl Course {
 
 /// What of its course could make a sample's figures wrong.
 pub(super) fn warnings(sample: &Sample, course: &Course) -> Vec<Warning> {
-    let found = [paused(sample, course), stalled_at_end(sample, course), rate(sample), depth(sample, course)];
+    let found =
+        [paused(sample, course), stalled_at_end(sample, course), rate_not_reached(sample), depth(sample, course)];
     found.into_iter().flatten().collect()
 }
 
@@ -105,30 +101,6 @@ pub(super) fn keeps_rate(workload: &Workload, total: &Totals) -> bool {
         Some(Rate::Requests(rate)) => total.requests_per_s >= KEPT_SHARE * rate as f64,
         Some(Rate::Bytes(rate)) => total.bytes_per_s.0 >= KEPT_SHARE * rate as f64,
     }
-}
-
-/// A rate that was not kept to, open loop or closed.
-fn rate(sample: &Sample) -> Option<Warning> {
-    let workload = &sample.workload;
-    // A flush at the end is no part of the time in which requests go.
-    let elapsed_s = sample.elapsed_s - sample.flush_s.unwrap_or(0.0);
-    let rate = workload.rate.filter(|_| sample.is_complete() && elapsed_s > 0.0)?;
-    let (asked, reached, arrivals_per_s) = match rate {
-        Rate::Requests(asked) => (asked as f64, sample.total.requests as f64 / elapsed_s, asked as f64),
-        Rate::Bytes(asked) => {
-            (asked as f64, sample.total.bytes as f64 / elapsed_s, asked as f64 / workload.request_size.0.max(1) as f64)
-        }
-    };
-    let arrivals_a_worker = arrivals_per_s * elapsed_s / f64::from(workload.workers);
-    let by_chance = 1.0 - DEVIATIONS / arrivals_a_worker.sqrt();
-    let text = |rate_per_s: f64| match rate {
-        Rate::Requests(_) => format!("{} requests/s", significant(rate_per_s)),
-        Rate::Bytes(_) => BytesPerSecond(rate_per_s).to_string(),
-    };
-    (reached < asked * RATE_SHARE.min(by_chance)).then(|| {
-        let message = format!("{} were asked for and {} reached", text(asked), text(reached));
-        Warning::new("rate_not_reached", message, "lower --rate, or use a larger --depth or more --workers")
-    })
 }
 
 /// A depth that was not reached, with the cause where it is known.

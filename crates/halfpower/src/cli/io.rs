@@ -125,6 +125,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         // Before anything is made for it.
         halfpower_engine::check_plugin(plugin)?;
     }
+    site.refuse_unsimulated(&workload)?;
     site.refuse_holes(std::iter::once(&workload))?;
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));

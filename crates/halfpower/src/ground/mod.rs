@@ -140,7 +140,11 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
     }
     if let Some((target, name)) = wish.targets.iter().find_map(|target| Some((target, SimulatedName::of(target)?))) {
         if wish.targets.len() > 1 {
-            let message = format!("{} takes no other targets beside it; name it alone", target.display());
+            let message = format!(
+                "{} takes no other targets beside it; name it alone: a machine's volume of several disks is several targets, \
+                 and a study goes to several volumes by its key set",
+                target.display()
+            );
             return Err(UsageError(message).into());
         }
         return simulated_site(&name?);

@@ -181,6 +181,15 @@ impl Site {
         made.filter(|_| self.places.len() > 1).map(|place| place.facts.size_bytes)
     }
 
+    /// Refuses what a simulated machine does not do.
+    ///
+    /// # Errors
+    /// With what it is, and what to say instead.
+    pub(crate) fn refuse_unsimulated(&self, workload: &Workload) -> Result<(), UsageError> {
+        let Some(machine) = &self.simulated else { return Ok(()) };
+        machine.refuse(workload).map_err(|error| UsageError(crate::cli::causes(&error)))
+    }
+
     /// Refuses targets that are there but would be read where nothing is stored.
     ///
     /// # Errors

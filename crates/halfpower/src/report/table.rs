@@ -233,8 +233,11 @@ pub(super) fn of_models(models: &Models) -> Option<Table> {
         })
     });
     let by_load = models.concurrency.iter().map(|model| {
-        let knee = named(if model.law == Law::UniversalScalability { "falls from" } else { "full at" }, model.knee);
-        let (alone, limit) = (figure(Some(model.alone)), figure(model.limit));
+        // A limit that was exceeded is none.
+        let holds = |estimate: Option<Estimate>| estimate.filter(|_| model.exceeded_by.is_none());
+        let full = if model.law == Law::UniversalScalability { "falls from" } else { "full at" };
+        let knee = named(full, holds(model.knee));
+        let (alone, limit) = (figure(Some(model.alone)), figure(holds(model.limit)));
         [model.subject.clone(), law(model), alone, limit, knee, off(model.relative_error)]
     });
     let by_targets = models.scaling.iter().map(|model| {

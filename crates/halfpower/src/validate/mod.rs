@@ -6,6 +6,8 @@
 
 mod derive;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod tests;
 
 use crate::study::published::beside::{PaperFigure, Printed};

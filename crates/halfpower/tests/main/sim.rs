@@ -36,7 +36,49 @@ fn what_there_is_not_is_told() {
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
-    refused(&[ATLAS, "--rate=100/s", "--arrivals=poisson"], 1, "leave --arrivals out");
+    refused(&[ATLAS, "sim:nvme-gen4:fresh"], 2, "a study goes to several volumes by its key set");
+    refused(&[ATLAS, "--op=trim"], 2, "trims of this volume: they are of flash drives");
+    refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
+}
+
+#[test]
+fn flash_takes_trims_and_flushes() {
+    let lab = Lab::new();
+    let of = |target: &str, operation: &str| {
+        let run = ["io", target, "--request-size=1MiB", "--duration=100ms", "--op", operation, "--no-store", "--json"];
+        lab.json(run)
+    };
+    let trims = of("sim:nvme-gen4:fresh", "trim");
+    let requests = |sample: &serde_json::Value, kind: &str| sample[kind]["requests"].as_u64();
+    assert!(requests(&trims, "trim").unwrap() > 1000 && requests(&trims, "trim") == requests(&trims, "total"));
+    // What is under way at the end is of the device's count alone.
+    let given_back = trims["block"]["trim"]["requests"].as_u64().unwrap();
+    assert!(requests(&trims, "trim").unwrap().abs_diff(given_back) <= 1 && trims["block"]["bytes"] == 0, "{trims}");
+    let mixed = of("sim:sata-ssd:client", "mix=write:80,flush:20");
+    let sum = requests(&mixed, "write").unwrap() + requests(&mixed, "flush").unwrap();
+    assert_eq!(requests(&mixed, "total"), Some(sum));
+    assert!(mixed["flush"]["latency_ns"]["mean"].as_f64() > Some(1e5), "{}", mixed["flush"]);
+}
+
+#[test]
+fn requests_arrive_whether_the_machine_is_free_or_not() {
+    let lab = Lab::new();
+    let arriving = |rate| {
+        let given =
+            format!("io {ATLAS} --pattern random --request-size 8KiB --buffering direct --depth 64 --duration 60s");
+        let all = given.split(' ').chain([rate, "--arrivals=poisson", "--json"]);
+        lab.json(all)
+    };
+    let sample = arriving("--rate=60/s");
+    let response_ns = |figure| sample["open_loop"]["response_ns"][figure].as_f64().unwrap();
+    assert!(response_ns("mean") > sample["total"]["latency_ns"]["min"].as_f64().unwrap());
+    assert_eq!(
+        (sample["open_loop"]["backlog_at_end"].as_u64(), sample["warnings"].as_array().unwrap().len()),
+        (Some(0), 0)
+    );
+    let sample = arriving("--rate=1000/s");
+    assert!(sample["open_loop"]["backlog_at_end"].as_u64().unwrap() > 10_000, "{}", sample["open_loop"]);
+    assert_eq!(sample["warnings"][0]["code"], "rate_not_reached");
 }
 
 #[test]

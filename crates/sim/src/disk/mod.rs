@@ -71,8 +71,8 @@ impl Overhead {
         match waiting.direction {
             Direction::Read => self.read_miss_ns,
             // The command was answered long ago.
-            Direction::Write if waiting.tag == CACHED => 0,
-            Direction::Write => self.write_ns,
+            _ if waiting.tag == CACHED => 0,
+            _ => self.write_ns,
         }
     }
 }
@@ -113,8 +113,10 @@ pub struct Disk {
     last_turns: f64,
     /// Blocks in the write cache that are not on the medium.
     dirty_blocks: u64,
-    /// Writes that wait for room in the write cache.
+    /// Writes that wait for room in the write cache, or for a flush to be over.
     parked: VecDeque<Command>,
+    /// Flushes that wait until the write cache is empty.
+    flushes: Vec<u32>,
     served: VecDeque<Served>,
     /// How long the arm was at work, beside reading ahead.
     busy_ns: u64,
@@ -138,6 +140,7 @@ impl Disk {
             last_turns: 0.0,
             dirty_blocks: 0,
             parked: VecDeque::new(),
+            flushes: Vec::new(),
             served: VecDeque::new(),
             busy_ns: 0,
             free_ns: 0,
@@ -150,6 +153,12 @@ impl Disk {
         match command.direction {
             Direction::Read => self.accept_read(now_ns, command),
             Direction::Write => self.accept_write(now_ns + self.drive.overhead.write_ns, command),
+            Direction::Flush => {
+                self.flushes.push(command.tag);
+                self.end_flushes(now_ns + self.drive.overhead.write_ns);
+            }
+            // It has nothing to do with what it is not to keep.
+            Direction::Trim => self.serve_at(command.tag, now_ns),
         }
         self.start(now_ns);
     }
@@ -192,7 +201,7 @@ impl Disk {
         self.cache.forget(command.block, command.count);
         let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
         // Nobody overtakes those that wait for room: a stream would be torn.
-        if !self.parked.is_empty() || !self.is_cached(at_ns, command, room) {
+        if !self.parked.is_empty() || !self.flushes.is_empty() || !self.is_cached(at_ns, command, room) {
             self.parked.push_back(command);
         }
     }
@@ -211,7 +220,7 @@ impl Disk {
             _ => return false,
         }
         self.dirty_blocks += count;
-        self.served.push_back(Served { tag, begins_ns: at_ns, ready_ns: at_ns, from_buffer: true });
+        self.serve_at(tag, at_ns);
         true
     }
 
@@ -319,6 +328,7 @@ impl Disk {
             Work::Serve(done) if done.direction == Direction::Read => self.have_read(now_ns, &done),
             Work::Serve(done) if done.tag == CACHED => {
                 self.dirty_blocks -= done.count;
+                self.end_flushes(now_ns);
                 self.unpark(now_ns);
             }
             Work::Serve(_) => {}
@@ -326,8 +336,22 @@ impl Disk {
         self.start(now_ns);
     }
 
-    /// Those that waited for room in the write cache get what there is, in their order.
+    /// Flushes are over when nothing is left in the write cache.
+    fn end_flushes(&mut self, at_ns: u64) {
+        while let Some(tag) = self.flushes.pop_if(|_| self.dirty_blocks == 0) {
+            self.serve_at(tag, at_ns);
+        }
+    }
+
+    fn serve_at(&mut self, tag: u32, at_ns: u64) {
+        self.served.push_back(Served { tag, begins_ns: at_ns, ready_ns: at_ns, from_buffer: true });
+    }
+
+    /// Those that waited for room in the write cache get what there is, in their order, unless a flush waits.
     fn unpark(&mut self, now_ns: u64) {
+        if !self.flushes.is_empty() {
+            return;
+        }
         while let (Some(command), Some(room)) = (self.parked.front().copied(), self.drive.write_cache) {
             if !self.is_cached(now_ns, command, room) {
                 return;
@@ -345,7 +369,7 @@ impl Disk {
         while let Some(waiting) = self.queue.get(index).copied() {
             let found = match waiting.direction {
                 Direction::Read => self.cache.find_ahead(geometry, now_ns, waiting.block, waiting.count, Arm::Wanted),
-                Direction::Write => Found::Nothing,
+                _ => Found::Nothing,
             };
             if let Found::All { ready_ns, .. } = found {
                 self.queue.remove(index);

@@ -4,12 +4,12 @@ use super::bounds::{Blocks, Count, Day, MOST_BYTES, Named, Number, Rate, Share, 
 use super::error::Wrong;
 use super::volume::VolumeKeys;
 use crate::controller::{Order, Queue};
-use crate::flash::FlashDrive;
 use crate::flash::ahead::ReadAhead;
 use crate::flash::drain::FastArea;
 use crate::flash::heat::Heat;
 use crate::flash::space::State;
 use crate::flash::units::Array;
+use crate::flash::{FlashDrive, Trim};
 use halfpower_model::Bytes;
 use serde::Deserialize;
 
@@ -64,8 +64,19 @@ pub(super) struct FlashKeys {
     pub(super) read_ahead: Option<ReadAheadKeys>,
     /// Flash that is written faster, before the rest; none: there is none.
     pub(super) fast_area: Option<FastAreaKeys>,
+    /// What giving blocks back costs its controller; none: it does not take trims.
+    pub(super) trim: Option<TrimKeys>,
     /// What it does when it is hot; none: it stays cool.
     pub(super) heat: Option<HeatKeys>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrimKeys {
+    /// Time a command, one after another.
+    pub(super) command: Short,
+    /// Bytes of addresses a second besides.
+    pub(super) rate: Rate,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -165,6 +176,7 @@ impl FlashKeys {
             }),
             mapping: self.mapping.0,
             read_ahead: self.read_ahead.map(|keys| ReadAhead { size: keys.size.0, streams: keys.streams.0 as usize }),
+            trim: self.trim.map(|keys| Trim { command_ns: keys.command.0.0, ns_per_byte: per_byte(keys.rate) }),
             heat: self.heat.filter(|_| volume.cooled == Some(false)).map(|keys| Heat {
                 sustained: keys.sustained.0.0,
                 reads_per_write: keys.reads_per_write.0,

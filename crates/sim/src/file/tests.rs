@@ -187,8 +187,11 @@ fn what_there_is_not_is_told_with_what_there_is() {
     assert!(testbed("cray-1", "x").is_none());
 }
 
-/// Tables of keys: of which parts, and the rows of each: keys, and what there can be.
-fn documented() -> Vec<(Vec<String>, Vec<(Vec<String>, String)>)> {
+/// A row of a table: keys, and what there can be.
+type Row = (Vec<String>, String);
+
+/// Tables of keys: of which parts, and their rows.
+fn documented() -> Vec<(Vec<String>, Vec<Row>)> {
     let ticked = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     let readme = include_str!("../../../../machines/README.md");
     let table = |section: &str| {

@@ -45,17 +45,25 @@ pub struct Drain {
     full_ns: f64,
     /// When the last write was in the buffer: nobody overtakes.
     last_ns: u64,
+    /// How long the page that it is on takes into flash.
+    last_program_ns: u64,
 }
 
 impl Drain {
     /// Empty.
     pub fn new(buffer: Option<Bytes>, fast_area: Option<FastArea>) -> Drain {
-        Drain { buffer, fast_area, fast_bytes: 0.0, empty_ns: 0, full_ns: 0.0, last_ns: 0 }
+        Drain { buffer, fast_area, fast_bytes: 0.0, empty_ns: 0, full_ns: 0.0, last_ns: 0, last_program_ns: 0 }
     }
 
     /// When all that came until now is in flash.
     pub fn empty_ns(&self) -> u64 {
         self.empty_ns
+    }
+
+    /// When all that came until now would outlast a loss of power: the last page is programmed as a whole, however little of
+    /// all units' time it takes.
+    pub fn safe_ns(&self) -> u64 {
+        self.empty_ns.max(self.last_ns + self.last_program_ns)
     }
 
     /// Reads take so much of all units' time.
@@ -73,6 +81,7 @@ impl Drain {
         let ns_per_byte = area.map_or_else(|| units.array().ns_per_byte(amplification), |area| area.ns_per_byte);
         let took_ns = (programmed as f64 * ns_per_byte + 0.5) as u64;
         self.empty_ns = units.program(now_ns, took_ns);
+        self.last_program_ns = program_ns(units.array(), area);
         let in_ns = match self.buffer {
             // So many bytes may still be on their way when this one is in.
             Some(room) => {
@@ -80,7 +89,7 @@ impl Drain {
                 self.full_ns += (took_ns as f64 / bytes as f64 * room.0 as f64 - self.full_ns) * weight;
                 self.empty_ns.saturating_sub(self.full_ns as u64).max(at_ns)
             }
-            None => self.empty_ns.max(at_ns + program_ns(units.array(), area)),
+            None => self.empty_ns.max(at_ns + self.last_program_ns),
         };
         self.last_ns = self.last_ns.max(in_ns);
         self.last_ns

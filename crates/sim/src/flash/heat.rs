@@ -41,7 +41,11 @@ impl Cooling {
     /// A command of so many bytes comes; gives when it may go on.
     pub fn pass(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
         let Heat { sustained, reads_per_write, time_constant_ns, throttled, until } = self.heat;
-        let bytes = bytes as f64 / if direction == Direction::Read { reads_per_write } else { 1.0 };
+        let bytes = match direction {
+            Direction::Read => bytes as f64 / reads_per_write,
+            Direction::Write => bytes as f64,
+            Direction::Trim | Direction::Flush => 0.0,
+        };
         let passed_ns = now_ns.max(self.gate.free_ns) - self.seen_ns;
         self.seen_ns += passed_ns;
         let constant_ns = time_constant_ns as f64;

@@ -14,8 +14,9 @@
 //! costs arithmetic and no event.
 //!
 //! It does not keep what lies where, so a read of what the buffer still has goes to the flash, and one of what was never
-//! written too. It knows no trim, no reads that fail and are tried again, no wear, and does not collect garbage
-//! while it is idle. Sources: Agrawal and others, "Design tradeoffs for SSD performance" (2008); the parts as in MQSim (Tavakkol
+//! written too. A trim takes its controller's time and leaves less to copy. A flush waits until the buffer
+//! is empty, where that does not outlast a loss of power. It knows no reads that fail and are tried again, no wear, and does not
+//! collect garbage while it is idle. Sources: Agrawal and others, "Design tradeoffs for SSD performance" (2008); the parts as in MQSim (Tavakkol
 //! and others, FAST 2018); those of its own parts are named there.
 
 pub mod ahead;
@@ -61,10 +62,28 @@ pub struct FlashDrive {
     pub mapping: Bytes,
     /// How far it reads ahead of streams; none: it does not.
     pub read_ahead: Option<ReadAhead>,
+    /// What giving blocks back costs it; none: it does not take them.
+    pub trim: Option<Trim>,
     /// What it does when it is hot; none: it stays cool.
     pub heat: Option<Heat>,
     /// What was written before.
     pub state: State,
+}
+
+/// What its controller takes to give blocks back, one command after another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trim {
+    /// Nanoseconds a command.
+    pub command_ns: u64,
+    /// And for each byte of addresses.
+    pub ns_per_byte: f64,
+}
+
+impl Trim {
+    /// Nanoseconds for so many bytes.
+    fn ns(self, bytes: u64) -> u64 {
+        self.command_ns + (bytes as f64 * self.ns_per_byte + 0.5) as u64
+    }
 }
 
 /// Work that is done at once as soon as there is time: what is booked and what of it lies ahead.
@@ -98,7 +117,7 @@ pub struct Flash {
     space: Space,
     ahead: Option<Ahead>,
     cooling: Option<Cooling>,
-    /// When it has to see whether the buffer is empty; none while it is.
+    /// When it has to see whether all that came is in flash; none while it is.
     wake_ns: Option<u64>,
     served: VecDeque<Served>,
 }
@@ -125,12 +144,32 @@ impl Flash {
             Some(cooling) => cooling.pass(now_ns, command.direction, command.count * BLOCK_BYTES),
             None => now_ns,
         };
-        let at_ns = self.controller.serve(now_ns, from_ns, self.drive.command_ns[command.direction as usize]);
+        let [read_ns, write_ns] = self.drive.command_ns;
+        let took_ns = match command.direction {
+            Direction::Read => read_ns,
+            Direction::Write | Direction::Flush => write_ns,
+            Direction::Trim => self.drive.trim.map_or(0, |trim| trim.ns(command.count * BLOCK_BYTES)),
+        };
+        let at_ns = self.controller.serve(now_ns, from_ns, took_ns);
         let served = match command.direction {
             Direction::Read => self.read(now_ns, at_ns, command),
             Direction::Write => self.write(now_ns, at_ns, command),
+            Direction::Trim => {
+                self.ahead.iter_mut().for_each(|ahead| ahead.forget(command.block, command.count));
+                self.space.trim(command.block, command.count);
+                self.answered(command.tag, at_ns)
+            }
+            // All that came before is out by then, unless reads hold it up.
+            Direction::Flush if self.is_flushed() => self.answered(command.tag, at_ns),
+            Direction::Flush => self.answered(command.tag, at_ns.max(self.drain.safe_ns())),
         };
         self.served.push_back(served);
+    }
+
+    /// What moves no bytes, and is done then but for the delay of a write.
+    fn answered(&self, tag: u32, at_ns: u64) -> Served {
+        let ready_ns = at_ns + self.drive.delay_ns[Direction::Write as usize];
+        Served { tag, begins_ns: ready_ns, ready_ns, from_buffer: true }
     }
 
     /// A read that the controller has seen to.
@@ -163,7 +202,7 @@ impl Flash {
         let scattered_ns = if continues { 0 } else { drive.scattered_write_ns };
         let done_ns = in_ns + drive.delay_ns[Direction::Write as usize] + scattered_ns;
         if !drive.is_protected && self.wake_ns.is_none() {
-            self.wake_ns = Some(self.drain.empty_ns());
+            self.wake_ns = Some(self.drain.safe_ns());
         }
         Served { tag, begins_ns: done_ns, ready_ns: done_ns, from_buffer: drive.buffer.is_some() }
     }
@@ -175,8 +214,8 @@ impl Flash {
 
     /// The time is now [`next_ns`](Flash::next_ns).
     pub fn advance(&mut self, now_ns: u64) {
-        let empty_ns = self.drain.empty_ns();
-        self.wake_ns = (empty_ns > now_ns).then_some(empty_ns);
+        let safe_ns = self.drain.safe_ns();
+        self.wake_ns = (safe_ns > now_ns).then_some(safe_ns);
     }
 
     /// What became of a command, in the order in which they came.

@@ -11,6 +11,10 @@
 //! to and how many did not continue another. The parts written to share all spare flash; the others are full blocks that
 //! nobody touches. What is not modelled: writes that are hot and cold within a part, and how long a change takes to spread.
 //!
+//! What is given back (trimmed) is no longer valid, so that there is less to copy at once; where nothing is left, all is erased. As
+//! with writes, trims that continue one another take what there is, and others as much as there is at random: the drive does
+//! not know what lies where within a part, and in an order of no sense some of what was never trimmed twice stays.
+//!
 //! Sources: Hu, Eleftheriou, Haas, Iliadis and Pletka, "Write amplification analysis in flash-based solid state drives" (2009);
 //! Desnoyers, "Analytic modeling of SSD write performance" (2012); Xiang and Kurkoski, "An improved analytic expression for
 //! write amplification in NAND flash" (2012), whose figure for 30 % of spare flash the test has.
@@ -49,6 +53,8 @@ struct Part {
     valid: f64,
     /// Behind the last write in it.
     next: u64,
+    /// Behind the last trim.
+    trimmed_to: u64,
     /// In which look it was last written.
     look: u32,
 }
@@ -94,7 +100,7 @@ impl Space {
                 State::Steady => 0.0,
             },
             part_blocks,
-            parts: vec![Part { valid, next: u64::MAX, look: 0 }; PARTS],
+            parts: vec![Part { valid, next: u64::MAX, trimmed_to: u64::MAX, look: 0 }; PARTS],
             look: 1,
             writes: 0,
             bytes: 0.0,
@@ -106,7 +112,7 @@ impl Space {
     /// Blocks are written.
     pub fn write(&mut self, block: u64, count: u64) -> Written {
         let bytes = (count * BLOCK_BYTES) as f64;
-        let number = ((block / self.part_blocks) as usize).min(PARTS - 1);
+        let number = self.part(block);
         let continues = self.parts[number].next == block
             || block.is_multiple_of(self.part_blocks) && number > 0 && self.parts[number - 1].next == block;
         let part_bytes = (self.part_blocks * BLOCK_BYTES) as f64;
@@ -126,6 +132,38 @@ impl Space {
             return Written { continues, amplification: 1.0 };
         }
         Written { continues, amplification: self.amplification }
+    }
+
+    /// Blocks are given back.
+    pub fn trim(&mut self, block: u64, count: u64) {
+        let part_bytes = (self.part_blocks * BLOCK_BYTES) as f64;
+        let (mut at, end) = (block, block + count);
+        let mut continued = block.checked_sub(1).is_some_and(|last| self.parts[self.part(last)].trimmed_to == block);
+        while at < end {
+            let number = self.part(at);
+            let part_end = (number as u64 + 1) * self.part_blocks;
+            let upto = if number + 1 == PARTS { end } else { end.min(part_end) };
+            let bytes = ((upto - at) * BLOCK_BYTES) as f64;
+            let part = &mut self.parts[number];
+            // As much of it as is valid, where it is not known to be.
+            part.valid -=
+                if continued { bytes.min(part.valid) } else { bytes.min(part_bytes) * part.valid / part_bytes };
+            part.trimmed_to = upto;
+            (at, continued) = (upto, true);
+        }
+        let valid: f64 = self.parts.iter().map(|part| part.valid).sum();
+        // But for what rounding leaves.
+        if valid < self.whole * 1e-6 {
+            self.erased = self.whole;
+            self.amplification = 1.0;
+        } else {
+            self.amplification = amplification(self.whole / valid).min(self.amplification);
+        }
+    }
+
+    /// The part of a block.
+    fn part(&self, block: u64) -> usize {
+        ((block / self.part_blocks) as usize).min(PARTS - 1)
     }
 
     /// What the last writes make of garbage collection.

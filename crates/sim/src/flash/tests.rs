@@ -5,7 +5,7 @@ use super::*;
 use crate::machine::{self, Machine};
 use crate::system::tests::{machine, requests, workload};
 use crate::system::{Outcome, run};
-use halfpower_model::{Cancel, Limits, Nanoseconds, Operation, Pattern, Workload};
+use halfpower_model::{Cancel, Limits, Nanoseconds, Operation, Pattern, RequestKind, Workload};
 
 /// 64 units of 16 KiB pages, 50 µs a read and 640 µs a program, on 8 channels that are no limit; half as much flash again.
 pub(super) fn drive() -> FlashDrive {
@@ -29,6 +29,7 @@ pub(super) fn drive() -> FlashDrive {
         fast_area: None,
         mapping: Bytes(0),
         read_ahead: None,
+        trim: None,
         heat: None,
         state: State::Fresh,
     }
@@ -348,4 +349,78 @@ fn reads_go_before_what_is_programmed_and_take_its_time() {
     let rate = per_s(&half) / 2.0;
     assert!((rate / pairs - 1.0).abs() < 0.03, "{rate} of {pairs}");
     assert!(half.parts.last().unwrap().busy > 0.98);
+}
+
+/// 8 GiB in use and 4 spare: 12 for each of 8, or of 4 when half of it is given back.
+#[test]
+fn what_is_trimmed_is_not_copied_and_a_drive_that_was_trimmed_wholly_is_fresh() {
+    let (blocks, step) = (8 << 21, 2048);
+    let steady = || Space::new(drive().size, drive().spare, State::Steady);
+    let trimmed = |upto: u64| {
+        let mut space = steady();
+        (0..upto / step).for_each(|index| space.trim(index * step, step));
+        space
+    };
+    let close = |space: &mut Space, wanted: f64| {
+        let found = space.write(5_000_000, 8).amplification;
+        assert!((found / wanted - 1.0).abs() < 1e-3, "{found} for {wanted}");
+    };
+    close(&mut steady(), amplification(1.5));
+    close(&mut trimmed(blocks / 2), amplification(3.0));
+    // All of it: so much is written as there is before anything is copied, as on a drive that is fresh.
+    let mut fresh = Space::new(drive().size, drive().spare, State::Fresh);
+    let mut again = trimmed(blocks);
+    for index in 0..100_000_u64 {
+        let block = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (blocks / 256) * 256;
+        assert_eq!(fresh.write(block, 256), again.write(block, 256), "{index}");
+    }
+    assert!(again.write(0, 8).amplification > 1.0, "12.2 GiB were written");
+    // One trim of everything, however it lies in parts, and one of a drive of which nothing is left.
+    let mut at_once = steady();
+    at_once.trim(0, blocks);
+    at_once.trim(1000, 1 << 20);
+    close(&mut at_once, 1.0);
+}
+
+/// Of places that are written as often as they are trimmed half hold something.
+#[test]
+fn writes_and_trims_at_random_leave_their_share() {
+    let mut space = Space::new(drive().size, drive().spare, State::Steady);
+    let mut random = halfpower_model::random::Random::new(7);
+    for _ in 0..400_000 {
+        let block = random.below(1 << 17) * 128;
+        if random.below(2) == 0 {
+            space.trim(block, 128)
+        } else {
+            let _ = space.write(block, 128);
+        }
+    }
+    let (found, wanted) = (space.write(64, 8).amplification, amplification(3.0));
+    assert!((found / wanted - 1.0).abs() < 0.02, "{found} for {wanted}");
+}
+
+#[test]
+fn a_trim_takes_the_controller_its_time() {
+    let cost = Trim { command_ns: 10_000, ns_per_byte: 1e-4 };
+    let machine = alone(FlashDrive { trim: Some(cost), ..drive() });
+    let outcome = course(&machine, Operation::Trim, Pattern::Random, 1 << 20, 4, 100);
+    // 107 us for 1 GiB, and 10: one after another.
+    assert!((per_s(&outcome) * 117.374e-6 - 1.0).abs() < 0.01, "{}", per_s(&outcome));
+    assert_eq!((outcome.device[0], outcome.device[1], outcome.bytes[1]), ((0, 0), (0, 0), 0));
+    assert_eq!(outcome.device[2].1, outcome.device[2].0 << 30);
+}
+
+#[test]
+fn a_flush_command_waits_for_the_buffer_and_where_it_is_protected_is_none() {
+    let of = |is_protected| {
+        let machine = alone(FlashDrive { is_protected, ..drive() });
+        course(&machine, "mix=write:90,flush:10".parse().unwrap(), Pattern::Random, 16, 1, 300)
+    };
+    let [volatile, safe] = [false, true].map(of);
+    let flush = RequestKind::Flush as usize;
+    // The page that was written last is programmed, but where nine times in ten a write came before it and not another flush.
+    let mean_us = volatile.latency[flush].mean().unwrap() / 1e3;
+    assert!((mean_us / (0.9 * 640.0) - 1.0).abs() < 0.03, "{mean_us}");
+    assert!(safe.latency[flush].count() > 100 && safe.latency[flush].mean() == Some(0.0), "{:?}", safe.latency[flush]);
+    assert!(volatile.device[flush].0 > 100 && safe.device[flush].0 == 0);
 }

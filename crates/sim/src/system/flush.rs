@@ -108,7 +108,7 @@ impl System<'_> {
             if self.marks.begun {
                 self.flushes.took.record(self.now_ns - since_ns);
             }
-            (0..held).for_each(|_| self.issue(number as u32));
+            (0..held).for_each(|_| self.go_on(number as u32));
         }
     }
 

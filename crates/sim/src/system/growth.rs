@@ -65,7 +65,7 @@ impl System<'_> {
         let length = FILL_BYTES.min(asked.offset - valid) as u32;
         let noughts = Request { offset: valid, length, kind: RequestKind::Write };
         let origin = Origin::Fill { request };
-        let open = Open { origin, volume, asked: noughts, issued_ns: self.now_ns, portions_left: 0 };
+        let open = Open::made(origin, volume, noughts, self.now_ns);
         let spent_ns = self.cost_ns(&noughts, 1.0 - self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
         let number = self.requests.put(open);

@@ -1,6 +1,6 @@
 //! The program and the processors: a request is made, costs its time, and is seen done.
 
-use super::{Event, Open, Origin, System, direction};
+use super::{Event, Open, Origin, System};
 use halfpower_model::{Request, RequestKind};
 
 impl System<'_> {
@@ -9,14 +9,6 @@ impl System<'_> {
         self.now_ns >= self.ends_ns
             || limits.requests.is_some_and(|most| self.issued >= most)
             || limits.bytes.is_some_and(|most| self.issued_bytes >= most.0)
-    }
-
-    /// When the rate lets a worker that has room for a request issue it: none of its requests is left out.
-    pub(super) fn may_go_ns(&mut self, worker: u32) -> u64 {
-        let Some((pace, next_ns)) = &mut self.paces[worker as usize] else { return self.now_ns };
-        let at_ns = self.now_ns.max(*next_ns);
-        *next_ns += pace.gap_ns(self.workload.request_size.0 as u32) as u64;
-        at_ns
     }
 
     pub(super) fn issue(&mut self, worker: u32) {
@@ -36,7 +28,8 @@ impl System<'_> {
             self.flushes.write(worker);
         }
         let volume = self.workload.volume_of(worker) as u32;
-        let open = Open { origin: Origin::Program { worker }, volume, asked, issued_ns: self.now_ns, portions_left: 0 };
+        let arrived_ns = self.arrived_ns(worker, asked.length);
+        let open = Open { arrived_ns, ..Open::made(Origin::Program { worker }, volume, asked, self.now_ns) };
         let spent_ns = match (&self.cache, &self.share) {
             (Some(cache), _) => cache.call_ns(asked.kind),
             (None, Some(share)) => share.client_ns(&asked),
@@ -80,8 +73,12 @@ impl System<'_> {
             return 0;
         }
         let system = &self.machine.system;
-        let cost = if asked.kind == RequestKind::Write { system.direct_write } else { system.direct_read };
-        let (bytes, driver) = (u64::from(asked.length), self.driver_costs[direction(asked.kind) as usize]);
+        let cost = if asked.kind == RequestKind::Read { system.direct_read } else { system.direct_write };
+        let bytes = match asked.kind {
+            RequestKind::Read | RequestKind::Write => u64::from(asked.length),
+            RequestKind::Trim | RequestKind::Flush => 0,
+        };
+        let driver = self.driver_costs[asked.kind as usize];
         ((cost.ns(bytes) + driver.ns(bytes)) as f64 * share + 0.5) as u64
     }
 
@@ -100,7 +97,7 @@ impl System<'_> {
     }
 
     pub(super) fn complete(&mut self, request: u32) {
-        let Open { origin, volume, asked, issued_ns, .. } = self.requests.take(request);
+        let Open { origin, volume, asked, issued_ns, arrived_ns, .. } = self.requests.take(request);
         let worker = match origin {
             Origin::Program { worker } => worker,
             Origin::PageIn => return self.paged_in(volume, &asked),
@@ -120,8 +117,11 @@ impl System<'_> {
         }
         if self.marks.begun {
             let took_ns = self.now_ns - issued_ns;
-            let kind = direction(asked.kind) as usize;
+            let kind = asked.kind as usize;
             self.outcome.latency[kind].record(took_ns);
+            if let Some(open) = &mut self.outcome.open_loop {
+                open.response.record(self.now_ns - arrived_ns);
+            }
             self.outcome.bytes[kind] += u64::from(asked.length);
             let interval = ((self.now_ns - self.workload.warmup.0) / self.workload.interval.0.max(1)) as usize;
             if self.outcome.intervals.len() <= interval {
@@ -132,9 +132,6 @@ impl System<'_> {
         } else {
             self.may_begin();
         }
-        match self.may_go_ns(worker) {
-            at_ns if at_ns > self.now_ns => self.at(at_ns, Event::Issue { worker }),
-            _ => self.issue(worker),
-        }
+        self.go_on(worker);
     }
 }

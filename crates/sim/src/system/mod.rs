@@ -21,6 +21,7 @@ mod host;
 #[cfg(test)]
 mod laws;
 mod outcome;
+mod pace;
 mod path;
 #[cfg(test)]
 mod safety_tests;
@@ -36,19 +37,22 @@ use crate::station::Station;
 use file_cache::Cache;
 use flush::Flushes;
 use growth::Growth;
-use halfpower_model::arrivals::ArrivalStream;
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Sharing, Workload};
+use halfpower_model::{
+    Arrivals, Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Sharing, Workload,
+};
 use outcome::Marks;
 pub use outcome::Outcome;
+pub use pace::OpenLoop;
+use pace::Pace;
 use path::{Moving, Portioned, Seen, Stream};
 use share::Share;
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::atomic::AtomicU64;
 
 /// What happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// A worker issues its next request.
     Issue { worker: u32 },
@@ -84,6 +88,43 @@ enum Event {
     Complete { request: u32 },
 }
 
+/// An event and when it is.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at_ns: u64,
+    /// How many were made before it: of those of one nanosecond the first made is first.
+    made: u64,
+    event: Event,
+}
+
+impl Due {
+    /// One number for both, which is compared without a branch.
+    fn rank(&self) -> u128 {
+        u128::from(self.at_ns) << 64 | u128::from(self.made)
+    }
+}
+
+/// A heap gives its greatest first: that is the one that is due first.
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> Ordering {
+        other.rank().cmp(&self.rank())
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Due) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
 /// Who made a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
@@ -107,7 +148,16 @@ struct Open {
     volume: u32,
     asked: Request,
     issued_ns: u64,
+    /// When it was to be.
+    arrived_ns: u64,
     portions_left: u32,
+}
+
+impl Open {
+    /// One that is made at a moment, when it was to be.
+    fn made(origin: Origin, volume: u32, asked: Request, now_ns: u64) -> Open {
+        Open { origin, volume, asked, issued_ns: now_ns, arrived_ns: now_ns, portions_left: 0 }
+    }
 }
 
 /// A machine at work on a workload.
@@ -115,11 +165,11 @@ struct System<'a> {
     machine: &'a Machine,
     workload: &'a Workload,
     now_ns: u64,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    events: BinaryHeap<Due>,
     made: u64,
     processors: Station,
-    /// What drivers add to a request, of reads and of writes.
-    driver_costs: [Cost; 2],
+    /// What drivers add to a request, by its kind.
+    driver_costs: [Cost; 4],
     /// Buses and controllers, and what they did.
     stations: Vec<Station>,
     tallies: Vec<Tally>,
@@ -134,8 +184,8 @@ struct System<'a> {
     portions: Slots<Portioned>,
     pieces: Slots<Moving>,
     streams: Vec<RequestStream<'a>>,
-    /// What holds each worker back, where something does, and when its next request may go.
-    paces: Vec<Option<(ArrivalStream, u64)>>,
+    /// What holds each worker back, where something does.
+    paces: Vec<Option<Pace>>,
     /// When each worker has issued what it was at.
     worker_free_ns: Vec<u64>,
     /// Whether the program's commands go straight to the disks.
@@ -227,7 +277,7 @@ impl<'a> System<'a> {
             events: BinaryHeap::new(),
             made: 0,
             processors: Station::new(machine.processors),
-            driver_costs: [Direction::Read, Direction::Write].map(|direction| machine.driver_cost(direction)),
+            driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(Direction::of(kind))),
             stations: machine.parts.iter().map(|_| Station::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
@@ -239,7 +289,7 @@ impl<'a> System<'a> {
             portions: Slots::default(),
             pieces: Slots::default(),
             streams: (0..workload.workers).map(stream).collect(),
-            paces: (0..workload.workers).map(|worker| ArrivalStream::new(workload, worker).map(first)).collect(),
+            paces: (0..workload.workers).map(|worker| Pace::of(workload, worker)).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
             is_raw: workload.personality == Personality::Sg,
             cache: Cache::of(machine, workload),
@@ -254,8 +304,8 @@ impl<'a> System<'a> {
             issued_bytes: 0,
             outcome: Outcome {
                 elapsed_ns: 0,
-                latency: [Histogram::default(), Histogram::default()],
-                bytes: [0, 0],
+                latency: std::array::from_fn(|_| Histogram::default()),
+                bytes: [0; 4],
                 intervals: Vec::new(),
                 flush: Histogram::default(),
                 flush_ns: None,
@@ -264,23 +314,22 @@ impl<'a> System<'a> {
                 interrupt_ns: 0,
                 at_work_ns: Vec::new(),
                 parts: Vec::new(),
-                device: [(0, 0); 2],
+                device: [(0, 0); 4],
+                open_loop: (workload.arrivals != Arrivals::Closed).then(OpenLoop::default),
                 cancelled: false,
             },
             marks: Marks::default(),
         };
         for worker in 0..workload.workers {
-            for _ in 0..workload.depth {
-                let at_ns = system.may_go_ns(worker);
-                system.at(at_ns, Event::Issue { worker });
-            }
+            system.set_to_work(worker);
         }
         system
     }
 
     /// The next event; whether there is more to come.
+    #[inline]
     fn step(&mut self) -> bool {
-        let Some(Reverse((at_ns, _, event))) = self.events.pop() else { return false };
+        let Some(Due { at_ns, event, .. }) = self.events.pop() else { return false };
         if at_ns > self.ends_ns && self.ends_with_window() {
             self.now_ns = self.ends_ns;
             return false;
@@ -297,12 +346,12 @@ impl<'a> System<'a> {
 
     fn at(&mut self, at_ns: u64, event: Event) {
         self.made += 1;
-        self.events.push(Reverse((at_ns, self.made, event)));
+        self.events.push(Due { at_ns, made: self.made, event });
     }
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Issue { worker } => self.issue(worker),
+            Event::Issue { worker } => self.issue_due(worker),
             Event::Dispatch { request } => self.enter(request),
             Event::Through { request } => self.dispatch(request),
             Event::LazyWriter => self.write_out(),
@@ -325,15 +374,4 @@ impl<'a> System<'a> {
 /// A disk at rest. What it draws is its own, whatever the request streams drew from the same seed.
 fn device(disk: &AttachedDisk, seed: u64, index: u64) -> Device {
     Device::new(&disk.device, derive_seed(!seed, index))
-}
-
-/// With when its first request may go.
-fn first(pace: ArrivalStream) -> (ArrivalStream, u64) {
-    let at_ns = pace.next_ns();
-    (pace, at_ns)
-}
-
-/// Which way the bytes go; whatever moves none is taken for a read of none.
-fn direction(kind: RequestKind) -> Direction {
-    if kind == RequestKind::Write { Direction::Write } else { Direction::Read }
 }

@@ -4,7 +4,7 @@
 //! of the warm-up (or the start), and the last of what is outstanding when the window is over. A window of two and a half
 //! requests would have a rate of two or of three.
 
-use super::System;
+use super::{OpenLoop, System};
 use crate::bus::Tally;
 use crate::machine;
 use halfpower_model::Histogram;
@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 pub struct Outcome {
     /// Measured time.
     pub elapsed_ns: u64,
-    /// Service times of reads and of writes.
-    pub latency: [Histogram; 2],
-    /// Bytes read and written.
-    pub bytes: [u64; 2],
+    /// Service times by the kind of a request.
+    pub latency: [Histogram; 4],
+    /// Bytes read, written and given back.
+    pub bytes: [u64; 4],
     /// The course: requests and bytes done in each interval.
     pub intervals: Vec<(u64, u64)>,
     /// How long flushes between writes took.
@@ -37,8 +37,10 @@ pub struct Outcome {
     pub at_work_ns: Vec<u64>,
     /// What each part was busy, over what it could be; of a bus by phase.
     pub parts: Vec<Part>,
-    /// Commands that the disks were given, and their bytes: of reads and of writes.
-    pub device: [(u64, u64); 2],
+    /// Commands that the disks were given, and their bytes, by their kind.
+    pub device: [(u64, u64); 4],
+    /// What its requests waited, where they arrive whether anybody is free or not.
+    pub open_loop: Option<OpenLoop>,
     /// Whether it was cancelled.
     pub cancelled: bool,
 }
@@ -50,7 +52,7 @@ pub(super) struct Mark {
     busy_ns: Vec<u64>,
     at_work_ns: Vec<u64>,
     interrupt_ns: u64,
-    device: [(u64, u64); 2],
+    device: [(u64, u64); 4],
     outstanding_ns: u128,
 }
 
@@ -124,6 +126,7 @@ impl System<'_> {
         if !self.marks.begun {
             self.begin();
         }
+        self.count_backlogs();
         let after = self.mark();
         let is_of_few = self.marks.is_of_few == Some(true);
         let before = std::mem::take(if is_of_few { &mut self.marks.completion } else { &mut self.marks.window });

@@ -80,11 +80,13 @@ impl System<'_> {
         let open = self.requests.all[request as usize];
         let machine = self.machine;
         let target = open.volume as usize;
-        let direction = super::direction(open.asked.kind);
-        let most = self.most(SplitAt::Volume);
+        let direction = Direction::of(open.asked.kind);
+        let most = self.most(SplitAt::Volume, direction);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
-        let mut portions = 0;
-        while left > 0 {
+        // A flush has no bytes.
+        let portions = left.div_ceil(most).max(1);
+        self.requests.all[request as usize].portions_left = portions as u32;
+        for _ in 0..portions {
             let bytes = left.min(most);
             let disk = self.reader(offset, bytes, direction).unwrap_or(target);
             let portion = Portion { offset, bytes, direction, disk };
@@ -97,13 +99,15 @@ impl System<'_> {
                     self.at(ready_ns, Event::Launch { portion: number });
                 }
             }
-            (offset, left, portions) = (offset + bytes, left - bytes, portions + 1);
+            (offset, left) = (offset + bytes, left - bytes);
         }
-        self.requests.all[request as usize].portions_left = portions;
     }
 
-    /// The most bytes that are not cut at a place.
-    fn most(&self, place: SplitAt) -> u64 {
+    /// The most bytes that are not cut at a place; what moves none is not cut.
+    fn most(&self, place: SplitAt, direction: Direction) -> u64 {
+        if matches!(direction, Direction::Trim | Direction::Flush) {
+            return u64::MAX;
+        }
         let system = &self.machine.system;
         let is_there = match self.machine.made {
             Made::InSoftware => system.split_at == place,
@@ -116,7 +120,7 @@ impl System<'_> {
     /// The disk of a mirror that reads.
     fn reader(&mut self, offset: u64, bytes: u64, direction: Direction) -> Option<usize> {
         let Volume::Mirror { reader, in_turn_from } = self.machine.volume else { return None };
-        if direction == Direction::Write {
+        if direction != Direction::Read {
             return None;
         }
         let stream = &mut self.stream;
@@ -141,24 +145,36 @@ impl System<'_> {
     pub(super) fn launch(&mut self, number: u32) {
         let Portioned { portion, stage, .. } = self.portions.all[number as usize];
         let machine = self.machine;
-        let most = self.most(SplitAt::Disk);
+        let most = self.most(SplitAt::Disk, portion.direction);
         let mut pieces = 0;
         machine.volume.pieces(machine.disks.len(), &portion, stage, &mut |Piece { disk, offset, bytes, direction }| {
-            let end = offset + bytes;
-            let mut at = offset;
-            while at < end {
-                let bytes = (end - at).min(most);
+            // The system knows which of its disks have nothing to flush.
+            if direction == Direction::Flush && !machine.disks[disk].device.is_volatile() {
+                return;
+            }
+            let (mut at, mut left) = (offset, bytes);
+            loop {
+                let bytes = left.min(most);
                 pieces += 1;
                 self.set_out(number, Piece { disk, offset: at, bytes, direction });
-                at += bytes;
+                (at, left) = (at + bytes, left - bytes);
+                if left == 0 {
+                    break;
+                }
             }
         });
         self.portions.all[number as usize].pieces_left = pieces;
+        if pieces == 0 {
+            self.finish_portion(number);
+        }
     }
 
     /// A piece sets out: to the controller that stores it, if there is one, and on.
     fn set_out(&mut self, portion: u32, piece: Piece) {
-        self.seen[piece.disk].set_out(self.now_ns, piece.offset + piece.bytes);
+        let seen = &mut self.seen[piece.disk];
+        // A flush moves no arm.
+        let end = if piece.direction == Direction::Flush { seen.end } else { piece.offset + piece.bytes };
+        seen.set_out(self.now_ns, end);
         let number = self.pieces.put(Moving { portion, piece, told_ns: 0 });
         let far = &self.machine.disks[piece.disk].far;
         if far.is_empty() {
@@ -185,8 +201,8 @@ impl System<'_> {
         let told_ns = self.tell(near, self.now_ns);
         self.pieces.all[number as usize].told_ns = told_ns;
         let ready_ns = match direction {
-            Direction::Read => told_ns,
             Direction::Write => self.move_bytes(near, bytes, direction, told_ns),
+            Direction::Read | Direction::Trim | Direction::Flush => told_ns,
         };
         self.at(ready_ns, Event::Arrive { piece: number });
     }
@@ -196,8 +212,8 @@ impl System<'_> {
     pub(super) fn send(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
         let told_ns = self.tell(parts, from_ns);
         match direction {
-            Direction::Read => told_ns,
             Direction::Write => self.move_bytes(parts, bytes, direction, told_ns),
+            Direction::Read | Direction::Trim | Direction::Flush => told_ns,
         }
     }
 
@@ -240,18 +256,13 @@ impl System<'_> {
     }
 
     fn move_on_bus(&mut self, number: usize, bus: &Bus, bytes: u64, direction: Direction, from_ns: u64) -> u64 {
-        let again_ns = bus.again_ns(bytes);
-        let is_taken = again_ns > 0 && self.stations[number].is_taken(from_ns);
-        let took_ns = bus.transfer_ns(bytes, direction) + if is_taken { again_ns } else { 0 };
+        let took_ns = bus.transfer_ns(bytes, direction);
         let through_ns = self.stations[number].serve(self.now_ns, from_ns, took_ns);
         if bus.programmed {
             self.processors.serve(self.now_ns, through_ns - took_ns, took_ns);
         }
         if self.marks.begun {
             self.tallies[number].transfer(bus, bytes, direction);
-            if is_taken {
-                self.tallies[number].again(bus, bytes);
-            }
         }
         through_ns
     }
@@ -281,7 +292,7 @@ impl System<'_> {
     pub(super) fn hear(&mut self, disk: usize) {
         while let Some(Served { tag, begins_ns, ready_ns, from_buffer }) = self.devices[disk].answer() {
             let Piece { direction, bytes, .. } = self.pieces.all[tag as usize].piece;
-            if direction == Direction::Write {
+            if direction != Direction::Read {
                 self.at(ready_ns.max(self.now_ns), Event::Done { piece: tag });
                 continue;
             }
@@ -336,7 +347,7 @@ impl System<'_> {
             self.command(next);
         }
         let far = &self.machine.disks[disk].far;
-        if far.is_empty() || direction == Direction::Write {
+        if far.is_empty() || direction != Direction::Read {
             return self.finish_piece(number);
         }
         let done_ns = self.move_bytes(far, bytes, direction, self.now_ns);

@@ -4,9 +4,12 @@ use super::tests::{machine, requests, workload};
 use super::{Outcome, run};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
+use crate::disk::{Drive, WriteCache};
 use crate::machine::{Cost, FileCache, Fill, Growth, Machine};
 use crate::volume::Volume;
-use halfpower_model::{Buffering, Bytes, Cancel, Durability, FileState, Limits, Operation, Pattern, Sharing, Workload};
+use halfpower_model::{
+    Buffering, Bytes, Cancel, Durability, FileState, Histogram, Limits, Operation, Pattern, Sharing, Workload,
+};
 
 fn one_disk() -> Machine {
     let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
@@ -67,6 +70,39 @@ fn flushes_between_writes_wait_for_the_medium() {
         let none = of(Durability::None).elapsed_ns;
         assert!(one.elapsed_ns > four.elapsed_ns && four.elapsed_ns > 3 * none, "{buffering:?}");
     }
+}
+
+/// Flushes that are requests: a disk takes no write into its cache before what it had is out.
+#[test]
+fn a_flush_that_is_asked_for_empties_the_drive_s_cache_and_costs_nothing_without_one() {
+    let drive = Drive { write_cache: Some(WriteCache { blocks: 1024, pieces: 8 }), ..atlas(Scheduler::CLook) };
+    let cached = machine(drive, 2, Volume::Stripe { chunk: Bytes(65_536) });
+    let of = |machine: &Machine, operation: &str, depth| {
+        let workload = Workload {
+            operation: operation.parse().unwrap(),
+            limits: Limits { duration: None, requests: Some(1000), bytes: None },
+            ..workload(Pattern::Random, 8192, depth, machine)
+        };
+        course(machine, &workload)
+    };
+    let mixed = "mix=read:20,write:70,flush:10";
+    for depth in [1, 16] {
+        let outcome = of(&cached, mixed, depth);
+        let [reads, writes, trims, flushes] = outcome.latency.each_ref().map(Histogram::count);
+        assert_eq!((reads + writes + flushes, trims), (1000, 0));
+        assert_eq!(outcome.device[3], (2 * flushes, 0), "each disk is told");
+        // A disk has some four writes of the seven: those take it an access each.
+        let mean_ms = outcome.latency[3].mean().unwrap() / 1e6;
+        assert!(mean_ms > 10.0, "{mean_ms} ms, {depth} deep");
+        let uncached = of(&cached.without_write_caches(), mixed, depth);
+        assert_eq!((uncached.device[3].0, requests(&uncached)), (0, 1000));
+        let longest_us = uncached.latency[3].max().unwrap() as f64 / 1e3;
+        // But for those before it at the processors.
+        assert!(longest_us < 40.0 * f64::from(depth), "{longest_us} us of processor time");
+    }
+    let alone = of(&cached, "flush", 4);
+    assert_eq!((requests(&alone), alone.device[3].0), (1000, 2000));
+    assert!(alone.latency[3].mean().unwrap() < 1e6);
 }
 
 #[test]

@@ -11,7 +11,8 @@
 //!
 //! Source: Chung, Gray, Worthington and Horst (2000), section 7.
 
-use super::{Event, Open, Origin, System, direction};
+use super::{Event, Open, Origin, System};
+use crate::device::Direction;
 use crate::machine::{self, Machine};
 use crate::station::Station;
 use halfpower_model::{Request, RequestKind};
@@ -37,7 +38,7 @@ impl<'a> Share<'a> {
 
     /// Processor time of one end for one half of a request, there or back.
     fn half_ns(costs: [machine::Cost; 2], asked: &Request) -> u64 {
-        costs[direction(asked.kind) as usize].ns(u64::from(asked.length)) / 2
+        costs[Direction::of(asked.kind) as usize].ns(u64::from(asked.length)) / 2
     }
 
     /// Of the client.
@@ -74,7 +75,7 @@ impl System<'_> {
         let asked = self.requests.all[request as usize].asked;
         let Some(share) = &self.share else { return };
         let (wire, now_ns) = (&share.model.wire, self.now_ns);
-        let there_ns = self.send(wire, u64::from(asked.length), direction(asked.kind), now_ns);
+        let there_ns = self.send(wire, u64::from(asked.length), Direction::of(asked.kind), now_ns);
         self.at(there_ns, Event::AtServer { request });
     }
 
@@ -117,7 +118,7 @@ impl System<'_> {
         let wait_ns = if length < large.unit.0 { large.part_wait_ns } else { large.wait_ns };
         let unit = Request { offset, length: length as u32, kind: asked.kind };
         let origin = Origin::Unit { request };
-        let number = self.requests.put(Open { origin, volume, asked: unit, issued_ns: self.now_ns, portions_left: 0 });
+        let number = self.requests.put(Open::made(origin, volume, unit, self.now_ns));
         self.at(self.now_ns + wait_ns, Event::Dispatch { request: number });
     }
 
@@ -133,7 +134,7 @@ impl System<'_> {
         let Some(share) = &self.share else { return };
         let (wire, client_ns) = (&share.model.wire, share.client_ns(&asked));
         let bytes = if asked.kind == RequestKind::Write { 0 } else { u64::from(asked.length) };
-        let back_ns = self.move_bytes(wire, bytes, direction(asked.kind), self.now_ns);
+        let back_ns = self.move_bytes(wire, bytes, Direction::of(asked.kind), self.now_ns);
         let done_ns = self.processors.serve(self.now_ns, back_ns, client_ns);
         self.at(done_ns, Event::Complete { request });
     }

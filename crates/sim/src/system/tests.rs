@@ -144,7 +144,7 @@ fn limits_by_requests_and_bytes_are_exact() {
     };
     assert_eq!(requests(&run(&machine, &limited(Some(1000), None), &Cancel::default())), 1000);
     let outcome = run(&machine, &limited(None, Some(Bytes(8192 * 77))), &Cancel::default());
-    assert_eq!((requests(&outcome), outcome.bytes), (77, [8192 * 77, 0]));
+    assert_eq!((requests(&outcome), outcome.bytes), (77, [8192 * 77, 0, 0, 0]));
 }
 
 #[test]
@@ -173,7 +173,8 @@ fn a_request_is_cut_above_the_volume_or_for_each_disk() {
             limits: Limits { duration: None, requests: Some(100), bytes: None },
             ..workload(Pattern::Sequential, size, 1, &machine)
         };
-        run(&machine, &workload, &Cancel::default()).device.map(|(commands, _)| commands)
+        let [(reads, _), (writes, _), ..] = run(&machine, &workload, &Cancel::default()).device;
+        [reads, writes]
     };
     // Rows of 96 KiB, three of 32 KiB and one of parity. Cut at 64 KiB above the volume no row is whole, and each part is two
     // commands and its parity, read and written, and one and its parity.

@@ -222,7 +222,7 @@ impl System<'_> {
     fn page(&mut self, origin: Origin, kind: RequestKind, run: &Run, wait_ns: u64) {
         let end = run.bytes.end.min(self.size());
         let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
-        let open = Open { origin, volume: run.volume, asked, issued_ns: self.now_ns, portions_left: 0 };
+        let open = Open::made(origin, run.volume, asked, self.now_ns);
         if let (Origin::PageIn, Some(cache)) = (origin, &mut self.cache) {
             cache.readers[run.volume as usize].is_busy = true;
         }

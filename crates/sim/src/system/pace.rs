@@ -1,0 +1,250 @@
+//! The pace of a worker: the arrivals of an open loop, or the gaps of one that is held back.
+//!
+//! An open loop's requests have an intended arrival, whether anybody is free to issue them or not. None is skipped: what could
+//! not go in time goes as soon as it can, and its response counts from the intended arrival. One that is held back makes up
+//! for a short delay, so that its rate is kept, and not for a long one. Both as the engine does it.
+
+use super::{Event, System};
+use halfpower_model::arrivals::ArrivalStream;
+use halfpower_model::{Arrivals, Histogram, Workload};
+
+/// The longest delay that a loop which is held back makes up for.
+const MADE_UP_NS: u64 = 10_000_000;
+
+/// What an open loop's requests waited, in the measured part.
+#[derive(Clone, Debug, Default)]
+pub struct OpenLoop {
+    /// From the intended arrival to the completion.
+    pub response: Histogram,
+    /// From the intended arrival to the issue.
+    pub late: Histogram,
+    /// Most requests that had arrived and were not issued; of several workers, the sum of each one's most.
+    pub backlog_max: u64,
+    /// Those at the end.
+    pub backlog_at_end: u64,
+}
+
+/// The pace of one worker.
+#[derive(Debug)]
+pub(super) struct Pace {
+    arrivals: ArrivalStream,
+    /// When the next request may go.
+    next_ns: u64,
+    /// Whether requests arrive whether anybody is free or not.
+    is_open: bool,
+    /// Requests that it could issue.
+    idle: u32,
+    /// Whether it is to look when the next may go.
+    is_awake: bool,
+    /// The same arrivals, gone through up to now to see how many there were; less those that were issued.
+    due: ArrivalStream,
+    backlog: u64,
+    backlog_max: u64,
+}
+
+impl Pace {
+    /// The pace of a worker; none where nothing holds it back.
+    pub(super) fn of(workload: &Workload, worker: u32) -> Option<Pace> {
+        let arrivals = ArrivalStream::new(workload, worker)?;
+        Some(Pace {
+            due: arrivals.clone(),
+            next_ns: arrivals.next_ns(),
+            arrivals,
+            is_open: workload.arrivals != Arrivals::Closed,
+            idle: 0,
+            is_awake: false,
+            backlog: 0,
+            backlog_max: 0,
+        })
+    }
+
+    /// A request of `length` bytes goes now; gives when it was to go.
+    fn take(&mut self, length: u32, now_ns: u64) -> u64 {
+        let intended_ns = self.next_ns;
+        if self.is_open {
+            self.backlog = self.backlog.saturating_sub(1);
+            self.arrivals.advance(length);
+            self.next_ns = self.arrivals.next_ns();
+            return intended_ns;
+        }
+        let gap_ns = self.arrivals.gap_ns(length) as u64;
+        self.next_ns = (intended_ns + gap_ns).max(now_ns.saturating_sub(MADE_UP_NS));
+        now_ns
+    }
+
+    /// Goes through what has arrived by now, requests of a byte rate being taken for `length` bytes.
+    fn count_backlog(&mut self, now_ns: u64, length: u32) {
+        while self.is_open && self.due.next_ns() <= now_ns {
+            self.due.advance(length);
+            self.backlog += 1;
+        }
+    }
+}
+
+impl System<'_> {
+    /// A worker begins, with nothing outstanding.
+    pub(super) fn set_to_work(&mut self, worker: u32) {
+        let depth = self.workload.depth;
+        match &mut self.paces[worker as usize] {
+            None => (0..depth).for_each(|_| self.at(0, Event::Issue { worker })),
+            Some(pace) => {
+                pace.idle = depth;
+                self.wake(worker);
+            }
+        }
+    }
+
+    /// A worker has room for one more request.
+    pub(super) fn go_on(&mut self, worker: u32) {
+        match &mut self.paces[worker as usize] {
+            None => self.issue(worker),
+            Some(pace) => {
+                pace.idle += 1;
+                self.wake(worker);
+            }
+        }
+    }
+
+    /// A worker that waits looks again when its next request may go.
+    fn wake(&mut self, worker: u32) {
+        let now_ns = self.now_ns;
+        let Some(pace) = self.paces[worker as usize].as_mut().filter(|pace| !pace.is_awake && pace.idle > 0) else {
+            return;
+        };
+        pace.is_awake = true;
+        let at_ns = pace.next_ns.max(now_ns);
+        self.at(at_ns, Event::Issue { worker });
+    }
+
+    /// What may go now goes, as far as there is room.
+    pub(super) fn issue_due(&mut self, worker: u32) {
+        let (now_ns, until_ns, number) = (self.now_ns, self.arrivals_until_ns(), worker as usize);
+        let Some(pace) = &mut self.paces[number] else { return self.issue(worker) };
+        pace.is_awake = false;
+        pace.count_backlog(until_ns, self.workload.request_size.0 as u32);
+        while let Some(pace) = self.paces[number].as_mut().filter(|pace| pace.next_ns <= now_ns && pace.idle > 0) {
+            pace.idle -= 1;
+            self.issue(worker);
+        }
+        if let Some(pace) = self.paces[number].as_mut().filter(|_| self.marks.begun) {
+            pace.backlog_max = pace.backlog_max.max(pace.backlog);
+        }
+        self.wake(worker);
+    }
+
+    /// A worker's request goes now; gives when it was to go.
+    pub(super) fn arrived_ns(&mut self, worker: u32, length: u32) -> u64 {
+        let now_ns = self.now_ns;
+        let Some(pace) = &mut self.paces[worker as usize] else { return now_ns };
+        let intended_ns = pace.take(length, now_ns);
+        if let Some(open) = self.outcome.open_loop.as_mut().filter(|_| self.marks.begun) {
+            open.late.record(now_ns - intended_ns);
+        }
+        intended_ns
+    }
+
+    /// Up to when arrivals count: what arrives just at the end is no part of it.
+    fn arrivals_until_ns(&self) -> u64 {
+        self.now_ns.min(self.ends_ns.saturating_sub(1))
+    }
+
+    /// The run is over: what had arrived and did not go, of what was asked for.
+    pub(super) fn count_backlogs(&mut self) {
+        let until_ns = self.arrivals_until_ns();
+        let Some(open) = &mut self.outcome.open_loop else { return };
+        let most = self.workload.limits.requests.map_or(u64::MAX, |most| most.saturating_sub(self.issued));
+        for pace in self.paces.iter_mut().flatten() {
+            pace.count_backlog(until_ns, self.workload.request_size.0 as u32);
+            open.backlog_at_end += pace.backlog.min(most);
+            open.backlog_max += pace.backlog_max.max(pace.backlog).min(most.saturating_add(self.issued));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{bus, machine, requests};
+    use super::*;
+    use crate::buffer::BufferedDrive;
+    use crate::bus::Phases;
+    use crate::disk::Overhead;
+    use crate::disk::tests::larger;
+    use crate::machine::{Cost, Device, Machine, Part};
+    use crate::system::{Outcome, run};
+    use crate::volume::Volume;
+    use halfpower_model::workload::Rate;
+    use halfpower_model::{Buffering, Bytes, Cancel, Limits, Nanoseconds, Pattern};
+
+    const SERVICE_NS: u64 = 100_000;
+
+    /// One server that takes 100 µs for a request, and nothing beside it.
+    fn server() -> Machine {
+        let mut machine = machine(larger(crate::disk::scheduler::Scheduler::Fcfs), 1, Volume::Each);
+        let overhead = Overhead { read_hit_ns: SERVICE_NS, ..Overhead::default() };
+        machine.disks[0].device = Device::Buffer(BufferedDrive { size: Bytes(1 << 30), overhead });
+        machine.disks[0].near = vec![0];
+        let Part::Bus(free) = bus("free", 1e18) else { unreachable!("a bus is one") };
+        machine.parts = vec![Part::Bus(crate::bus::Bus { phases: Phases::default(), ..free })];
+        machine.system.direct_read = Cost::default();
+        machine
+    }
+
+    fn at_rate(arrivals: Arrivals, per_s: u64, depth: u32, seconds: u64) -> (OpenLoop, Outcome) {
+        let limits = Limits { duration: Some(Nanoseconds(seconds * 1_000_000_000)), requests: None, bytes: None };
+        let workload = Workload {
+            pattern: Pattern::Random,
+            buffering: Buffering::Direct,
+            request_size: Bytes(4096),
+            span: Bytes(1 << 30),
+            rate: Some(Rate::Requests(per_s)),
+            arrivals,
+            depth,
+            limits,
+            ..Workload::default()
+        };
+        let outcome = run(&server(), &workload, &Cancel::default());
+        (outcome.open_loop.clone().unwrap_or_default(), outcome)
+    }
+
+    /// The mean wait before one server of constant time, for arrivals by chance (Pollaczek and Khinchine): whoever waits, in the
+    /// program or at the device, the response is the same.
+    #[test]
+    fn arrivals_by_chance_wait_as_queueing_theory_has_it() {
+        for (per_s, depth) in [(5_000, 1), (5_000, 64), (8_000, 1), (8_000, 256)] {
+            let (open, outcome) = at_rate(Arrivals::Poisson, per_s, depth, 40);
+            let service_us = SERVICE_NS as f64 / 1e3;
+            let load = per_s as f64 * service_us / 1e6;
+            let expected_us = service_us * (1.0 + load / (2.0 * (1.0 - load)));
+            let response_us = open.response.mean().unwrap() / 1e3;
+            assert!((response_us / expected_us - 1.0).abs() < 0.03, "{response_us} and not {expected_us} µs");
+            let parts_us = (open.late.mean().unwrap() + outcome.latency[0].mean().unwrap()) / 1e3;
+            assert!((parts_us / response_us - 1.0).abs() < 0.01, "what it waited and its service: {parts_us} µs");
+            if depth == 1 {
+                assert!((outcome.latency[0].mean().unwrap() / SERVICE_NS as f64 - 1.0).abs() < 1e-3);
+            }
+        }
+    }
+
+    #[test]
+    fn even_arrivals_wait_for_nobody_until_there_are_too_many() {
+        let (open, outcome) = at_rate(Arrivals::Constant, 8_000, 4, 1);
+        assert_eq!((requests(&outcome), open.backlog_max, open.late.max()), (8_000, 0, Some(0)));
+        // Twice as many as can be: of 20 000 a second half are done.
+        let (open, outcome) = at_rate(Arrivals::Constant, 20_000, 4, 1);
+        assert!((9_999..=10_000).contains(&requests(&outcome)), "{}", requests(&outcome));
+        assert!((9_994..=9_998).contains(&open.backlog_at_end), "{open:?}");
+        assert_eq!(open.backlog_max, open.backlog_at_end);
+        assert!((open.response.max().unwrap() as f64 / 5e8 - 1.0).abs() < 0.01, "{open:?}");
+    }
+
+    #[test]
+    fn one_that_is_held_back_makes_up_for_a_short_delay_alone() {
+        let held = |worker: &mut Pace, now_ns| worker.take(4096, now_ns);
+        let workload = Workload { rate: Some(Rate::Requests(1000)), ..Workload::default() };
+        let mut pace = Pace::of(&workload, 0).unwrap();
+        held(&mut pace, 8_000_000);
+        assert_eq!(pace.next_ns, 1_000_000, "eight are due at once");
+        held(&mut pace, 80_000_000);
+        assert_eq!(pace.next_ns, 70_000_000, "ten, and not eighty");
+    }
+}
