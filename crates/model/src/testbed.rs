@@ -26,6 +26,11 @@ pub trait Testbed {
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Sample, MeasureError>;
+
+    /// Another one that measures the same at the same time; none where two would be in each other's way, as on a host.
+    fn another(&self) -> Option<Box<dyn Testbed + Send>> {
+        None
+    }
 }
 
 /// Is told how a measurement goes.

@@ -2,7 +2,7 @@
 //!
 //! A command takes the bus, selects the device, says who speaks, and brings its own bytes. A transfer takes it again for
 //! each burst, says whose bytes come, moves them at the bus's rate for their direction, and ends with a status: small bursts
-//! waste more of it, and so do several devices: of one that finds it taken, each burst is commanded again. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
+//! waste more of it. What a bus has no phase for is nothing there; a link is a bus with a latency, which delays and does not
 //! occupy. It does not model single cycles, and no priorities: who comes first has it first.
 //! Sources: phases as in ANSI X3.131 (SCSI-2) and as a bus analyser counts them in Riedel, van Ingen and Gray, "Sequential
 //! I/O on Windows NT 4.0" (1997), table 4.
@@ -35,15 +35,15 @@ pub struct Bus {
 /// What a bus spends beside bytes, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// To take it: a command, each burst, and before a command again.
+    /// To take it: a command, and each burst.
     pub arbitration_ns: u64,
-    /// To have the device answer: a command, also again.
+    /// To have the device answer: a command.
     pub selection_ns: u64,
-    /// To say who speaks: a command, also again.
+    /// To say who speaks: a command.
     pub message_out_ns: u64,
-    /// The command's own bytes, also again.
+    /// The command's own bytes.
     pub command_ns: u64,
-    /// To say whose bytes come, and that they end: each burst, and before a command again.
+    /// To say whose bytes come, and that they end: each burst.
     pub message_in_ns: u64,
     /// To say that all is done, which a message in does too: once a transfer.
     pub message_end_ns: u64,
@@ -67,15 +67,6 @@ impl Bus {
             + self.phases.status_ns
     }
 
-    /// How much longer a transfer has it that found it taken; nothing where nobody is told whose bytes come. Two that meet
-    /// give it to each other burst by burst, which is as if the later one had to be asked for each of its own.
-    pub fn again_ns(&self, bytes: u64) -> u64 {
-        if self.phases.message_in_ns == 0 {
-            return 0;
-        }
-        self.bursts(bytes) * (self.command_ns() + self.phases.arbitration_ns + self.phases.message_in_ns)
-    }
-
     fn bursts(&self, bytes: u64) -> u64 {
         self.burst.map_or(1, |burst| bytes.div_ceil(burst.0).max(1))
     }
@@ -96,7 +87,6 @@ pub struct Tally {
     commands: u64,
     transfers: u64,
     bursts: u64,
-    again: u64,
     bytes_ns: [u64; 4],
     kept_ns: u64,
 }
@@ -110,11 +100,6 @@ impl Tally {
     /// A device that was selected kept it so long.
     pub fn kept(&mut self, ns: u64) {
         self.kept_ns += ns;
-    }
-
-    /// A transfer found it taken.
-    pub fn again(&mut self, bus: &Bus, bytes: u64) {
-        self.again += bus.bursts(bytes);
     }
 
     /// A transfer.
@@ -136,11 +121,11 @@ impl Tally {
             status_ns,
         } = bus.phases;
         [
-            ("arbitration", (self.commands + self.bursts + 2 * self.again) * arbitration_ns),
-            ("selection", (self.commands + self.again) * selection_ns + self.kept_ns),
-            ("message out", (self.commands + self.again) * message_out_ns),
-            ("command", (self.commands + self.again) * command_ns),
-            ("message in", (self.bursts + self.again) * message_in_ns + self.transfers * message_end_ns),
+            ("arbitration", (self.commands + self.bursts) * arbitration_ns),
+            ("selection", self.commands * selection_ns + self.kept_ns),
+            ("message out", self.commands * message_out_ns),
+            ("command", self.commands * command_ns),
+            ("message in", self.bursts * message_in_ns + self.transfers * message_end_ns),
             ("data in", self.bytes_ns[Direction::Read as usize]),
             ("data out", self.bytes_ns[Direction::Write as usize]),
             ("status", self.transfers * status_ns),
@@ -183,12 +168,11 @@ mod tests {
         let mut tally = Tally::default();
         tally.command();
         tally.kept(500);
-        tally.again(&bus, 9000);
         tally.transfer(&bus, 9000, Direction::Read);
         let phases = tally.phases(&bus);
         let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
-        assert_eq!(all, bus.command_ns() + 500 + bus.again_ns(9000) + bus.transfer_ns(9000, Direction::Read));
-        assert_eq!((phases[0], phases[1]), (("arbitration", 10_000), ("selection", 8_500)));
+        assert_eq!(all, bus.command_ns() + 500 + bus.transfer_ns(9000, Direction::Read));
+        assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_500)));
     }
 
     #[test]

@@ -60,11 +60,6 @@ impl Station {
         ends_ns
     }
 
-    /// Whether the only server is taken at a moment.
-    pub fn is_taken(&self, at_ns: u64) -> bool {
-        self.booked.iter().any(|(begins_ns, ends_ns)| *begins_ns <= at_ns && at_ns < *ends_ns)
-    }
-
     /// Keeps the only server, if it is free at `now_ns`, until `until_ns` or whatever was booked before; gives how long.
     pub fn keep(&mut self, now_ns: u64, until_ns: u64) -> u64 {
         let place = self.booked.iter().take_while(|(_, ends_ns)| *ends_ns <= now_ns).count();
@@ -110,7 +105,6 @@ mod tests {
     fn a_free_server_is_kept_until_what_was_booked() {
         let mut bus = Station::new(1);
         bus.serve(0, 50, 10);
-        assert!(bus.is_taken(50) && !bus.is_taken(49) && !bus.is_taken(60));
         assert_eq!([bus.keep(20, 90), bus.keep(55, 90), bus.keep(70, 80)], [30, 0, 10]);
         assert_eq!((bus.busy_ns(55), bus.busy_ns(90)), (35, 50));
     }

@@ -197,6 +197,10 @@ impl Testbed for Simulated {
         });
         Ok(sample)
     }
+
+    fn another(&self) -> Option<Box<dyn Testbed + Send>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 impl Simulated {

@@ -2,17 +2,21 @@
 //!
 //! A cell that has its least repetitions stops when its interval is narrow enough; those that vary go on until the
 //! plan's most, its time limit or its write budget. What has been stored decides, so a run that was killed goes on as
-//! if it never had been. A cell whose request fails is not tried again.
+//! if it never had been. A cell whose request fails is not tried again. A testbed that there can be several of measures a
+//! block's cells on all processors at once; they are stored in the block's order all the same.
 
+mod ahead;
 mod forecast;
 #[cfg(test)]
 mod tests;
 
 use crate::plan::Plan;
 use crate::store::{RunId, Store};
+use ahead::Ahead;
 use forecast::Forecast;
 use halfpower_analysis::statistics::is_precise;
 use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed};
+use std::thread;
 use std::time::Instant;
 
 /// Is told how a run goes.
@@ -111,15 +115,23 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When a sample cannot be stored.
     pub(crate) fn carry_out(mut self, audience: &mut dyn Audience) -> anyhow::Result<RunEnd> {
+        let mut others = ahead::others(self.testbed);
         for block in 0..self.plan.repetitions.max {
-            for cell in self.plan.order_of_block(block) {
-                if self.cancel.is_cancelled() {
-                    return Ok(RunEnd::Interrupted);
-                }
-                if self.needs(cell, block) {
-                    self.measure(cell, block, audience)?;
-                }
+            if self.cancel.is_cancelled() {
+                break;
             }
+            let mut wanted = self.plan.order_of_block(block);
+            wanted.retain(|cell| self.needs(*cell, block));
+            thread::scope(|scope| {
+                let mut ahead = Ahead::begin(scope, &mut others, self.plan, block, &wanted, self.cancel);
+                for cell in &wanted {
+                    // What was wanted when the block began may by now be beyond its time or its write budget.
+                    if !self.cancel.is_cancelled() && self.needs(*cell, block) {
+                        self.measure(*cell, block, ahead.as_mut(), audience)?;
+                    }
+                }
+                anyhow::Ok(())
+            })?;
         }
         let measured = self.cells.iter().any(|cell| !cell.given_up && !cell.rates.is_empty());
         Ok(match (self.cancel.is_cancelled(), measured) {
@@ -157,7 +169,13 @@ impl<'a> Runner<'a> {
         Nanoseconds(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    fn measure(&mut self, cell: usize, block: u32, audience: &mut dyn Audience) -> anyhow::Result<()> {
+    fn measure(
+        &mut self,
+        cell: usize,
+        block: u32,
+        ahead: Option<&mut Ahead>,
+        audience: &mut dyn Audience,
+    ) -> anyhow::Result<()> {
         let workload = self.plan.workload(cell, block);
         let before = self.elapsed();
         let mut watcher = Watcher {
@@ -167,7 +185,10 @@ impl<'a> Runner<'a> {
             left: self.forecast.left(self.elapsed(), &self.cells),
         };
         watcher.show(before, None);
-        let result = self.testbed.measure(&workload, &mut watcher, self.cancel);
+        let result = match ahead {
+            Some(ahead) => ahead.take(cell),
+            None => self.testbed.measure(&workload, &mut watcher, self.cancel),
+        };
         let sample = match result {
             Ok(sample) => sample,
             Err(MeasureError::Cancelled) => return Ok(()),

@@ -303,3 +303,78 @@ fn a_stop_before_the_first_repetition_measures_nothing() {
     assert_eq!(runner.carry_out(&mut Listener::default()).unwrap(), RunEnd::Interrupted);
     assert!(testbed.measured.is_empty());
 }
+
+/// A testbed whose answers are a matter of the workload alone, so that there can be several of it.
+struct Manifold<F> {
+    environment: Environment,
+    rule: F,
+    /// Whether another one may be had.
+    several: bool,
+}
+
+impl<F: Fn(&Workload) -> Answer + Clone + Send + 'static> Testbed for Manifold<F> {
+    fn describe(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn measure(&mut self, workload: &Workload, _: &mut dyn Observer, cancel: &Cancel) -> Result<Sample, MeasureError> {
+        let answer = (self.rule)(workload);
+        Scripted::new(|_, _| answer).measure(workload, &mut (), cancel)
+    }
+
+    fn another(&self) -> Option<Box<dyn Testbed + Send>> {
+        let (environment, rule) = (self.environment.clone(), self.rule.clone());
+        self.several.then(|| Box::new(Manifold { environment, rule, several: true }) as Box<dyn Testbed + Send>)
+    }
+}
+
+fn carry_out_manifold(
+    plan: &Plan,
+    several: bool,
+    rule: impl Fn(&Workload) -> Answer + Clone + Send + 'static,
+) -> Finished {
+    let mut store = Store::in_memory().unwrap();
+    let run = begin(&mut store, plan);
+    let mut testbed = Manifold { environment: environment(), rule, several };
+    let (mut listener, cancel) = (Listener::default(), Cancel::default());
+    let runner = Runner::new(plan, run, &mut store, &mut testbed, &cancel).unwrap();
+    let end = runner.carry_out(&mut listener).unwrap();
+    Finished { end, stored: store.samples(run).unwrap(), measured: Vec::new(), given_up: listener.given_up }
+}
+
+#[test]
+fn what_is_measured_on_all_processors_at_once_is_stored_as_if_it_were_not() {
+    let plan = plan("", "request_size = { from = \"4KiB\", to = \"256KiB\", factor = 2 }\nduration = \"10ms\"");
+    // The first of each block is the last to be done, and some need more than the least.
+    let rule = |workload: &Workload| {
+        std::thread::sleep(std::time::Duration::from_micros(workload.seed % 3 * 500));
+        match (kib(workload), workload.seed % 5) {
+            (16, 0 | 1) => Answer::Fails,
+            (32, _) => Answer::Refuses,
+            _ => Answer::Rate(80e6 + (workload.seed % 40_000_000) as f64),
+        }
+    };
+    let [one, several] = [false, true].map(|several| carry_out_manifold(&plan, several, rule));
+    assert_eq!(one.end, RunEnd::Complete);
+    assert!(one.stored.len() > 25 && one.stored.iter().any(|stored| stored.sample.failure.is_some()));
+    assert_eq!((one.end, one.stored, one.given_up), (several.end, several.stored, several.given_up));
+}
+
+#[test]
+fn a_stop_while_several_are_measured_at_once_keeps_what_came_before_it() {
+    let plan = plan("", READS);
+    let whole = carry_out(&plan, |_, _| Answer::Rate(100e6));
+    let stopped = plan.workload(plan.order_of_block(2)[1], 2).seed;
+    let found =
+        carry_out_manifold(
+            &plan,
+            true,
+            move |workload| {
+                if workload.seed == stopped { Answer::Stops } else { Answer::Rate(100e6) }
+            },
+        );
+    assert_eq!(found.end, RunEnd::Interrupted);
+    // The one before it is kept or was not yet stored; none that comes after it is.
+    assert!((6..=7).contains(&found.stored.len()), "{}", found.stored.len());
+    assert_eq!(found.course(), whole.course()[..found.stored.len()]);
+}

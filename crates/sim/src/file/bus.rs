@@ -36,7 +36,7 @@ pub(super) struct BusKeys {
     #[serde(default)]
     pub(super) status: Short,
     /// Bytes after which it is given up and taken again; none: a transfer is one burst.
-    pub(super) burst: Option<Size<512, { 1 << 30 }>>,
+    pub(super) burst: Option<Size<4, { 1 << 30 }>>,
     /// A device that has its buffer's bytes within so long keeps the bus for the time that it needs itself; none: never.
     pub(super) stay: Option<Short>,
     /// From one end to the other.

@@ -26,6 +26,16 @@ fn told_of(settings: &str) -> String {
 }
 
 #[test]
+fn a_bus_may_have_the_bursts_of_a_pci_bus() {
+    let text = machine_text("win2k-pentium3").unwrap();
+    for burst in ["4B", "64B", "4KiB"] {
+        let settings = format!("pci.burst={burst}").parse().unwrap();
+        assert!(Simulated::of_file("win2k-pentium3", text, "atlas-4", &settings).is_ok(), "{burst}");
+    }
+    assert!(told_of("pci.burst=0").contains("`bus.pci.burst` is"), "{}", told_of("pci.burst=0"));
+}
+
+#[test]
 fn values_beyond_their_bounds_are_refused_with_their_place() {
     for (from, to, key, allowed) in [
         ("segments = 16", "segments = 4000000000", "drive.exos-x18.segments", "a whole number from 0 to 4096"),

@@ -45,12 +45,12 @@ pub use pace::OpenLoop;
 use pace::Pace;
 use path::{Moving, Portioned, Seen, Stream};
 use share::Share;
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::atomic::AtomicU64;
 
 /// What happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// A worker issues its next request.
     Issue { worker: u32 },
@@ -84,6 +84,43 @@ enum Event {
     Answer { request: u32 },
     /// The program sees its request done.
     Complete { request: u32 },
+}
+
+/// An event and when it is.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at_ns: u64,
+    /// How many were made before it: of those of one nanosecond the first made is first.
+    made: u64,
+    event: Event,
+}
+
+impl Due {
+    /// One number for both, which is compared without a branch.
+    fn rank(&self) -> u128 {
+        u128::from(self.at_ns) << 64 | u128::from(self.made)
+    }
+}
+
+/// A heap gives its greatest first: that is the one that is due first.
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> Ordering {
+        other.rank().cmp(&self.rank())
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Due) -> bool {
+        self.rank() == other.rank()
+    }
 }
 
 /// Who made a request.
@@ -126,7 +163,7 @@ struct System<'a> {
     machine: &'a Machine,
     workload: &'a Workload,
     now_ns: u64,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    events: BinaryHeap<Due>,
     made: u64,
     processors: Station,
     /// What drivers add to a request, by its kind.
@@ -210,7 +247,7 @@ pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
         system.set_to_work(worker);
     }
     let mut until_look = EVENTS_BETWEEN_LOOKS;
-    while let Some(Reverse((at_ns, _, event))) = system.events.pop() {
+    while let Some(Due { at_ns, event, .. }) = system.events.pop() {
         if at_ns > system.ends_ns && system.ends_with_window() {
             system.now_ns = system.ends_ns;
             break;
@@ -297,7 +334,7 @@ impl<'a> System<'a> {
 
     fn at(&mut self, at_ns: u64, event: Event) {
         self.made += 1;
-        self.events.push(Reverse((at_ns, self.made, event)));
+        self.events.push(Due { at_ns, made: self.made, event });
     }
 
     fn happen(&mut self, event: Event) {

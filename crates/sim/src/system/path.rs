@@ -270,18 +270,13 @@ impl System<'_> {
     }
 
     fn move_on_bus(&mut self, number: usize, bus: &Bus, bytes: u64, direction: Direction, from_ns: u64) -> u64 {
-        let again_ns = bus.again_ns(bytes);
-        let is_taken = again_ns > 0 && self.stations[number].is_taken(from_ns);
-        let took_ns = bus.transfer_ns(bytes, direction) + if is_taken { again_ns } else { 0 };
+        let took_ns = bus.transfer_ns(bytes, direction);
         let through_ns = self.stations[number].serve(self.now_ns, from_ns, took_ns);
         if bus.programmed {
             self.processors.serve(self.now_ns, through_ns - took_ns, took_ns);
         }
         if self.marks.begun {
             self.tallies[number].transfer(bus, bytes, direction);
-            if is_taken {
-                self.tallies[number].again(bus, bytes);
-            }
         }
         through_ns
     }
