@@ -3,9 +3,10 @@
 
 use super::ReportInput;
 use super::table::{cell_names, figure, within_run};
-use super::view::unfinished;
+use super::view::{beside, unfinished};
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
+use crate::study::published::beside::{PaperFigure, Printed};
 use halfpower_analysis::CellSummary;
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, TargetKind};
 
@@ -41,6 +42,16 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
         }
         page.table(["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
     }
+    if let Some(sentence) = beside(input.paper_figures) {
+        page.gap();
+        page.paragraph("", &[(Style::Strong, &sentence)]);
+        if input.paper_figures.len() > 1 {
+            // Of each workload only the report has room to tell.
+            page.table(["Figure", "met", "question"], &met(input));
+            close(&mut page, input);
+            return page.finish();
+        }
+    }
     page.table(["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
     let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
     page.table(head, &sequential(input));
@@ -71,6 +82,19 @@ fn heading(page: &mut Page, input: &ReportInput<'_>) {
     if let Some(sentence) = unfinished(input.status) {
         page.paragraph("", &[(Style::Caution, &sentence)]);
     }
+}
+
+/// How many of a paper's figures are met, exhibit by exhibit.
+fn met(input: &ReportInput<'_>) -> Vec<[String; 3]> {
+    let row = |figure: &PaperFigure| {
+        let within: Vec<bool> = figure.printed.iter().filter_map(Printed::is_within).collect();
+        let met = match within.len() {
+            0 => NO_FIGURE.to_owned(),
+            all => format!("{} of {all}", within.iter().filter(|is_within| **is_within).count()),
+        };
+        [figure.exhibit.label.clone(), met, figure.exhibit.question.clone().unwrap_or_default()]
+    };
+    input.paper_figures.iter().map(row).collect()
 }
 
 /// What lies under the target, as far as the system tells.

@@ -214,7 +214,7 @@ fn figure_view<'a>(input: &ReportInput<'a>, (number, figure): (usize, &'a PaperF
 }
 
 /// `35 of the 36 figures that the paper prints of these workloads are met: …`.
-fn beside(figures: &[PaperFigure]) -> Option<String> {
+pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
     let within = figures.iter().flat_map(|figure| &figure.printed).filter_map(Printed::is_within);
     let (met, all) = within.fold((0, 0), |(met, all), is_within| (met + usize::from(is_within), all + 1));
     (all > 0).then(|| {

@@ -1,6 +1,6 @@
 //! Machine files: TOML in, a [`Machine`] with one of its volumes out.
 //!
-//! Every key is known and every value lies within bounds ([`bounds`]), or the file is refused with the line and the column; so is a
+//! Every key is known and every value lies within bounds (`bounds`), or the file is refused with the line and the column; so is a
 //! name that nothing has. Quantities are texts with their unit. What a key means stands at its field.
 
 mod bounds;

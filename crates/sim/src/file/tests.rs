@@ -196,3 +196,85 @@ fn what_there_is_not_is_told_with_what_there_is() {
     assert!(error.contains("no volume \"atlas-9\"; it has ") && error.contains(", atlas-1, "), "{error}");
     assert!(testbed("cray-1", "x").is_none());
 }
+
+/// A row of a table: keys, and what there can be.
+type Row = (Vec<String>, String);
+
+/// Tables of keys: of which parts, and their rows.
+fn documented() -> Vec<(Vec<String>, Vec<Row>)> {
+    let ticked = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let readme = include_str!("../../../../machines/README.md");
+    let table = |section: &str| {
+        let (heading, rest) = section.split_once('\n').unwrap();
+        let rows = rest.lines().filter(|line| line.starts_with("| `"));
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(" | ").collect();
+            (ticked(cells[0]), cells[1].to_owned())
+        };
+        (ticked(heading), rows.map(row).collect())
+    };
+    readme.split("\n## ").skip(1).map(table).collect()
+}
+
+#[test]
+fn what_there_can_be_is_documented_in_the_words_of_the_refusal() {
+    let mut keys_seen = 0;
+    for (parts, rows) in documented() {
+        assert!(!parts.is_empty() && !rows.is_empty(), "{parts:?}");
+        for (part, (keys, allowed)) in parts.iter().flat_map(|part| rows.iter().map(move |row| (part, row))) {
+            for key in keys {
+                // A date is a value that no key has.
+                let text = format!("{part}\n{key} = 2000-01-01\n");
+                let message = MachineFile::parse("x", &text).unwrap_err().to_string();
+                let (_, reason) =
+                    message.split_once(": it has to be ").unwrap_or_else(|| panic!("{part} {key}: {message}"));
+                let is_list = allowed.starts_with("a list of ") && reason == "a list";
+                assert!(reason == allowed || is_list, "{part} {key}: {message}");
+                keys_seen += 1;
+            }
+        }
+    }
+    assert!(keys_seen > 150, "{keys_seen}");
+}
+
+/// What the reader of machine files knows is in a table of keys, or has tables of its own there.
+#[test]
+fn every_key_is_documented() {
+    let all = documented();
+    let keys = |part: &str| -> Vec<String> {
+        let text = format!("{part}\n\"?\" = 1\n");
+        let message = MachineFile::parse("x", &text).unwrap_err().to_string();
+        let (_, expected) = message.split_once(", expected ").unwrap_or_else(|| panic!("{part}: {message}"));
+        expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let parts =
+        ["", "[processor]", "[system]", "[other-system.NAME]", "[bus.NAME]", "[controller.NAME]", "[drive.NAME]"];
+    let more = ["[flash.NAME]", "[cloud.NAME]", "[instance.NAME]", "[share.NAME]", "[volume.NAME]"];
+    let mut left: Vec<(String, String)> =
+        parts.iter().chain(&more).map(|part| (part.to_string(), String::new())).collect();
+    while let Some((part, table)) = left.pop() {
+        let here = if table.is_empty() {
+            part.clone()
+        } else {
+            part.replace(']', &format!(".{}]", table.trim_end_matches('.')))
+        };
+        for key in keys(&here) {
+            let key = format!("{table}{key}");
+            let is_of = |name: &String| *name == part || part.is_empty() && name[1..].starts_with(&key);
+            let rows = all.iter().filter(|(names, _)| names.iter().any(is_of)).flat_map(|(_, rows)| rows);
+            let told: Vec<&String> = rows.flat_map(|(keys, _)| keys).collect();
+            let is_table_of_its_own = all
+                .iter()
+                .flat_map(|(names, _)| names)
+                .any(|name| name.trim_matches(['[', ']']) == format!("{}.{key}", part.trim_matches(['[', ']'])));
+            if part.is_empty() {
+                assert!(!told.is_empty() || key == "description", "{key} has no table in machines/README.md");
+            } else if told.iter().any(|name| name.starts_with(&format!("{key}."))) {
+                left.push((part.clone(), format!("{key}.")));
+            } else {
+                let is_told = told.contains(&&key) || is_table_of_its_own;
+                assert!(is_told, "{key} of {part} is not in machines/README.md");
+            }
+        }
+    }
+}

@@ -1,8 +1,7 @@
 //! Flash drives against their data sheets.
 
+use super::testbed;
 use super::tests::check;
-use super::{machine_text, testbed};
-use crate::file::MachineFile;
 use halfpower_model::Operation::{Read, Write};
 use halfpower_model::Pattern::{Random, Sequential};
 use halfpower_model::{
@@ -125,32 +124,4 @@ fn a_drive_without_air_slows_down_and_recovers() {
     let cool = rates[hot..].iter().position(|rate| *rate > 4000.0).unwrap();
     check("seconds until it is cool", cool as f64, 60.0 * f64::ln(1.0 / 0.7), 7.0);
     assert!(rates[1] > 4200.0, "{}", rates[1]);
-}
-
-fn told(text: &str) -> String {
-    let name = "nvme-gen4";
-    match MachineFile::parse(name, text).and_then(|file| file.with_volume("steady-mixed-use")) {
-        Err(error) => error.to_string(),
-        Ok(_) => panic!("nothing is wrong with it"),
-    }
-}
-
-/// What the reader of machine files knows is in the table of keys.
-#[test]
-fn every_key_is_documented() {
-    let text = machine_text("nvme-gen4").unwrap();
-    let readme = include_str!("../../../../machines/README.md");
-    for (table, place) in [("", "units = 256"), ("heat.", "heat = { "), ("read-ahead.", "read-ahead = { ")] {
-        let unknown = match table {
-            "" => text.replace(place, "units = 256\nunknown = 1"),
-            _ => text.replace(place, &format!("{place}unknown = 1, ")),
-        };
-        let message = told(&unknown);
-        let (_, expected) = message.split_once("expected one of ").or_else(|| message.split_once("expected ")).unwrap();
-        let keys: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-        assert!(keys.len() > 1, "{message}");
-        for key in keys.into_iter().filter(|key| !["read-ahead", "fast-area", "heat"].contains(key)) {
-            assert!(readme.contains(&format!("`{table}{key}`")), "{table}{key} is not in machines/README.md");
-        }
-    }
 }

@@ -13,6 +13,8 @@
 #[cfg(test)]
 mod cloud_laws;
 mod file_cache;
+#[cfg(test)]
+mod file_laws;
 mod flush;
 mod growth;
 mod host;
@@ -241,22 +243,10 @@ const EVENTS_BETWEEN_LOOKS: u32 = 1 << 14;
 
 /// Runs a workload on a machine until its limits, on a virtual clock.
 pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
-    let cursors: Vec<AtomicU64> = (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect();
+    let cursors = cursors(workload);
     let mut system = System::new(machine, workload, &cursors);
-    for worker in 0..workload.workers {
-        system.set_to_work(worker);
-    }
     let mut until_look = EVENTS_BETWEEN_LOOKS;
-    while let Some(Due { at_ns, event, .. }) = system.events.pop() {
-        if at_ns > system.ends_ns && system.ends_with_window() {
-            system.now_ns = system.ends_ns;
-            break;
-        }
-        if !system.marks.begun && at_ns >= workload.warmup.0 {
-            system.now_ns = workload.warmup.0;
-            system.begin();
-        }
-        system.now_ns = at_ns;
+    while system.step() {
         until_look -= 1;
         if until_look == 0 {
             until_look = EVENTS_BETWEEN_LOOKS;
@@ -265,13 +255,13 @@ pub fn run(machine: &Machine, workload: &Workload, cancel: &Cancel) -> Outcome {
                 break;
             }
         }
-        system.happen(event);
-        system.see_to_flushes();
-        if system.is_done() {
-            break;
-        }
     }
     system.finish()
+}
+
+/// Where the workers of each target are that share a stream.
+fn cursors(workload: &Workload) -> Vec<AtomicU64> {
+    (0..workload.volumes()).map(|_| AtomicU64::new(0)).collect()
 }
 
 impl<'a> System<'a> {
@@ -280,7 +270,7 @@ impl<'a> System<'a> {
             let cursor = (workload.sharing == Sharing::Cursor).then(|| &cursors[workload.volume_of(worker)]);
             RequestStream::new(workload, worker, cursor)
         };
-        System {
+        let mut system = System {
             machine,
             workload,
             now_ns: 0,
@@ -329,7 +319,29 @@ impl<'a> System<'a> {
                 cancelled: false,
             },
             marks: Marks::default(),
+        };
+        for worker in 0..workload.workers {
+            system.set_to_work(worker);
         }
+        system
+    }
+
+    /// The next event; whether there is more to come.
+    #[inline]
+    fn step(&mut self) -> bool {
+        let Some(Due { at_ns, event, .. }) = self.events.pop() else { return false };
+        if at_ns > self.ends_ns && self.ends_with_window() {
+            self.now_ns = self.ends_ns;
+            return false;
+        }
+        if !self.marks.begun && at_ns >= self.workload.warmup.0 {
+            self.now_ns = self.workload.warmup.0;
+            self.begin();
+        }
+        self.now_ns = at_ns;
+        self.happen(event);
+        self.see_to_flushes();
+        !self.is_done()
     }
 
     fn at(&mut self, at_ns: u64, event: Event) {
