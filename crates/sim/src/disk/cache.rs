@@ -161,6 +161,13 @@ impl ReadCache {
         Found::Front { blocks: passed - block }
     }
 
+    /// When the read-ahead comes to a block, up to its limit, with some before it that nobody asked for; none where it does not.
+    pub fn comes_ns(&self, geometry: &Geometry, block: u64) -> Option<u64> {
+        let filling = self.filling.filter(|filling| filling.given < block && block <= filling.limit)?;
+        let turns = geometry.place(block).turns - filling.from_turns;
+        Some(filling.from_ns + (turns * self.turn_ns) as u64)
+    }
+
     /// Just after which block the head is that reads ahead, or has stayed there since; none where it does not.
     pub fn head(&self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
         self.filling.map(|filling| filling.passed(geometry, self.turn_ns, now_ns))

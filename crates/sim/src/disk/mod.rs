@@ -169,6 +169,7 @@ impl Disk {
             // The newest bytes are in the write cache.
             return self.serve_from_buffer(tag, now_ns, now_ns, true);
         }
+        self.leap(now_ns, block);
         let arm = if self.queue.is_empty() { Arm::Free } else { Arm::Wanted };
         let drive = &*self.drive;
         match self.cache.find(&drive.mechanics.geometry, now_ns, block, count, arm) {
@@ -179,6 +180,32 @@ impl Disk {
             }
             Found::Nothing => self.enqueue(command, None),
         }
+    }
+
+    /// Ends a read-ahead that nobody waits for where the arm is sooner at what is asked for: it goes over a turn or more of what
+    /// nobody wants, as the half of a stream that the other disk of a mirror reads.
+    fn leap(&mut self, now_ns: u64, block: u64) {
+        let Mechanics { geometry, turn_ns, .. } = &self.drive.mechanics;
+        let is_free = self.busy.is_none() && self.queue.is_empty();
+        let comes_ns = self.cache.comes_ns(geometry, block).filter(|_| is_free);
+        let Some(comes_ns) = comes_ns.filter(|comes_ns| (now_ns as f64) + turn_ns < *comes_ns as f64) else { return };
+        let Some(head) = self.come_to_head(now_ns) else { return };
+        let leaves_ns = now_ns + self.drive.overhead.read_miss_ns;
+        let place = self.drive.mechanics.geometry.place(block);
+        let takes_ns = self.drive.mechanics.positioning_ns(self.position, leaves_ns, &place, Direction::Read);
+        if leaves_ns + takes_ns < comes_ns {
+            self.cache.stop(head);
+        }
+    }
+
+    /// The arm is where the read-ahead has come to, just after the block that is given; none where there is none.
+    fn come_to_head(&mut self, now_ns: u64) -> Option<u64> {
+        let geometry = &self.drive.mechanics.geometry;
+        let end = self.cache.head(geometry, now_ns)?;
+        let place = geometry.place(end.saturating_sub(1));
+        self.position = Position { cylinder: place.cylinder, head: place.head };
+        self.last_block = end;
+        Some(end)
     }
 
     /// The buffer has it at `at_ns`. Where that is still to come, the arm has to read on until then.
@@ -258,14 +285,9 @@ impl Disk {
     /// Sets the arm to work, if it is free and something waits.
     fn start(&mut self, now_ns: u64) {
         while self.busy.is_none() && !self.queue.is_empty() {
+            let head = self.come_to_head(now_ns);
             let drive = &*self.drive;
             let geometry = &drive.mechanics.geometry;
-            let head = self.cache.head(geometry, now_ns);
-            if let Some(end) = head {
-                let place = geometry.place(end.saturating_sub(1));
-                self.position = Position { cylinder: place.cylinder, head: place.head };
-                self.last_block = end;
-            }
             let habits = (&drive.mechanics, &drive.overhead);
             let chosen = choose(drive.scheduler, &self.queue, habits, self.position, self.last_block, now_ns);
             let Some(mut waiting) = chosen.map(|index| self.queue.remove(index)) else { return };

@@ -79,6 +79,20 @@ fn read_ahead_streams_and_without_it_every_request_loses_a_turn() {
     assert!((lost / LOST_ONE_TURN - 1.0).abs() < 0.02, "{lost}");
 }
 
+/// Just after sectors 0 to 3. Block 30 comes by at 7 ms, in 3 ms of which the arm is there, and again in three turns, which the
+/// read-ahead would pass over.
+#[test]
+fn an_arm_leaves_its_read_ahead_where_that_saves_a_turn() {
+    let done_ms = |block| {
+        let mut disk = Disk::new(Arc::new(drive(slow(false))));
+        disk.accept(0, read(0, 4));
+        disk.advance(4 * MS);
+        disk.accept(4 * MS, read(block, 1));
+        [disk.answer(), disk.answer()].map(|served| served.unwrap().ready_ns as f64 / 1e6)
+    };
+    assert_eq!([done_ms(30), done_ms(10)], [[4.0, 8.0], [4.0, 13.0]]);
+}
+
 #[test]
 fn sequential_writes_stream_with_the_write_cache_and_lose_turns_without() {
     let overhead = Overhead { write_ns: 200_000, ..Overhead::default() };

@@ -72,6 +72,22 @@ fn raid0_and_raid1_have_their_curves() {
     }
 }
 
+/// Figure 33 of the study of 2000: both disks of TwinStor take part in a stream from 256 KB outstanding on, each going over what
+/// the other reads.
+#[test]
+fn a_mirror_s_stream_is_faster_than_a_disk_s_once_enough_is_outstanding() {
+    let of_a_disk = sequential("fireball-1", Read, 64, 8);
+    let mirror = |kib, depth| sequential("fireball-raid1-2", Read, kib, depth) / of_a_disk;
+    for (kib, depth) in [(64, 1), (64, 4), (128, 2)] {
+        let share = mirror(kib, depth);
+        assert!((0.95..1.01).contains(&share), "{kib} KiB, {depth} deep: {share}");
+    }
+    for (kib, depth) in [(64, 8), (256, 4), (1024, 2)] {
+        let share = mirror(kib, depth);
+        assert!((1.3..2.0).contains(&share), "{kib} KiB, {depth} deep: {share}");
+    }
+}
+
 #[test]
 fn disks_of_their_own_add_up() {
     let each = |operation| {

@@ -71,8 +71,19 @@ pub(super) struct Stream {
     next: u64,
     /// Bytes of it that are asked for and not given.
     outstanding: u64,
+    /// The same of what was asked for before it.
+    before: u64,
     /// Whose turn it is.
     turn: usize,
+}
+
+impl Stream {
+    /// Bytes were given; those that were asked for first, first.
+    fn give(&mut self, bytes: u64) {
+        let of_before = bytes.min(self.before);
+        self.before -= of_before;
+        self.outstanding = self.outstanding.saturating_sub(bytes - of_before);
+    }
 }
 
 impl System<'_> {
@@ -124,7 +135,10 @@ impl System<'_> {
             return None;
         }
         let stream = &mut self.stream;
-        stream.outstanding = if offset == stream.next { stream.outstanding + bytes } else { bytes };
+        if offset != stream.next {
+            stream.before += std::mem::take(&mut stream.outstanding);
+        }
+        stream.outstanding += bytes;
         stream.next = offset + bytes;
         if let Some(least) = in_turn_from.filter(|least| stream.outstanding > least.0) {
             return Some((offset / least.0) as usize % self.machine.disks.len());
@@ -378,7 +392,9 @@ impl System<'_> {
 
     pub(super) fn finish_portion(&mut self, number: u32) {
         let Portioned { request, portion, .. } = self.portions.take(number);
-        self.stream.outstanding = self.stream.outstanding.saturating_sub(portion.bytes);
+        if portion.direction == Direction::Read {
+            self.stream.give(portion.bytes);
+        }
         let open = &mut self.requests.all[request as usize];
         open.portions_left -= 1;
         if open.portions_left == 0 {
