@@ -154,7 +154,7 @@ fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
         words.push(workload.request_size.to_string());
     }
     if workload.among != Among::All || workload.targets > 1 {
-        words.push(format!("{} targets", workload.targets));
+        words.push(format!("{} target{}", workload.targets, if workload.targets == 1 { "" } else { "s" }));
     }
     if workload.file_state != FileState::Written {
         words.push(format!("{} file", workload.file_state));
