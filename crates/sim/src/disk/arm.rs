@@ -91,12 +91,15 @@ impl Mechanics {
         ((moving + waiting) * self.turn_ns) as u64
     }
 
-    /// Goes on over `count` blocks after an access to those before them that ended at `ends_ns`.
+    /// Goes on over `count` blocks after an access to those before them that ended at `ends_ns`, which was rounded: where the
+    /// first block is at that very angle it is the angle that counts, else small accesses one behind the other would each be
+    /// off in the same direction, and lose a turn after some hundreds.
     pub fn pass_on(&self, ends_ns: u64, block: u64, count: u64) -> Access {
         let (place, end) = (self.geometry.place(block), self.geometry.place(block + count.max(1) - 1));
         let after = end.turns + 1.0 / f64::from(end.sectors);
         let from = ends_ns as f64 / self.turn_ns;
-        let begins = from + wait(from, place.turns);
+        let passed = wait(place.turns, from);
+        let begins = from + if 0.0 < passed && passed < SAME_ANGLE { -passed } else { wait(from, place.turns) };
         let ends = begins + (after - place.turns);
         let position = Position { cylinder: end.cylinder, head: end.head };
         Access { begins_ns: self.at_ns(begins), ends_ns: self.at_ns(ends), position, after_turns: after }
@@ -238,6 +241,22 @@ pub(crate) mod tests {
         assert_eq!(ends_ms(true, 4, 4), 14.0, "all are there: from where the head is");
         assert_eq!(ends_ms(true, 4, 9), 18.0, "at 4 ms none of what passes was there");
         assert_eq!([ends_ms(false, 4, 4), ends_ms(false, 0, 9)], [18.0, 18.0]);
+    }
+
+    /// 8 of 4832 sectors of 8.3 ms take 13 796 ns and nine tenths.
+    #[test]
+    fn a_thousand_small_passages_are_no_later_than_a_large_one() {
+        let drive = Mechanics {
+            geometry: Geometry::new(2, 100, &[zone(0, 4832, 480, 480)]).unwrap(),
+            turn_ns: 60e9 / 7200.0,
+            ..slow(false)
+        };
+        let mut now = 0;
+        for block in (0..400_000).step_by(8) {
+            now = drive.pass_on(now, block, 8).ends_ns;
+            let streamed = drive.geometry.turns_after(block + 7) * drive.turn_ns;
+            assert!((now as f64 - streamed).abs() < 1.0, "{block}: {now} against {streamed}");
+        }
     }
 
     #[test]

@@ -89,3 +89,13 @@ fn whole_rows_of_a_raid5_are_written_without_reading() {
     let part = write(2 * 512);
     assert!(blocks(&part).read.unwrap().bytes > part.total.bytes / 2, "{:?}", part.block);
 }
+
+#[test]
+fn small_writes_in_order_stream_as_large_ones_do() {
+    let sustained = |kib: u64| {
+        let writes = sample("disk", Operation::Write, Pattern::Sequential, kib << 10, 8);
+        assert!(writes.intervals.iter().all(|interval| interval.bytes > 100_000_000), "{:?}", writes.intervals);
+        writes.total.bytes_per_s.0
+    };
+    check("4 KiB", sustained(4), sustained(1024), 5.0);
+}

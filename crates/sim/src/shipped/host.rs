@@ -121,7 +121,8 @@ fn shares_are_as_figures_36_to_38_have_them() {
     let rate = |volume, operation, kib, depth| of(volume, operation, kib, depth).total.bytes_per_s.0 / 1_048_576.0;
     let cost = |volume, kib| of(volume, Operation::Write, kib, 1).cpu.upper_us_per_request.unwrap();
     for (volume, fixed) in [("unc-atlas", 454.0), ("mapped-atlas", 563.0)] {
-        check(volume, rate(volume, Operation::Write, 16, 2), 22.5, 5.0);
+        // "Disk speed", by the study's words: 22.5 in large requests, 24 where no turn is lost.
+        check(volume, rate(volume, Operation::Write, 16, 2), 22.5, 10.0);
         check(volume, rate(volume, Operation::Write, 32, 2), 2.1, 5.0);
         check(volume, rate(volume, Operation::Write, 128, 2), 5.75, 5.0);
         let (small, large) = (cost(volume, 2), cost(volume, 16));
