@@ -92,11 +92,14 @@ impl Plan {
     }
 
     fn duration_in_words(&self) -> String {
-        let time = if self.is_simulated() { " of virtual time" } else { "" };
+        let (time, slower) = match self.is_simulated() {
+            true => (" of virtual time", ""),
+            false => ("", ", longer on a slow disk"),
+        };
         match (self.expected_duration(), self.longest_duration()) {
             (Some(expected), Some(longest)) if expected == longest => format!("about {}{time}", spoken(expected)),
             (Some(expected), Some(longest)) => {
-                format!("about {}{time}, up to {}, longer on a slow disk", spoken(expected), spoken(longest))
+                format!("about {}{time}, up to {}{slower}", spoken(expected), spoken(longest))
             }
             _ => "for as long as it takes, since nothing limits the time of a trial".to_owned(),
         }

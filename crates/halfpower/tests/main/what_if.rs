@@ -107,6 +107,20 @@ fn a_study_sweeps_over_a_setting() {
 }
 
 #[test]
+fn each_setting_has_a_line_of_its_own() {
+    let lab = Lab::new();
+    let sweep = "request_size = [\"16KiB\", \"64KiB\", \"256KiB\"]\nbuffering = \"direct\"\nduration = \"50ms\"\nset = [\"disks=1\", \"disks=2\"]\n";
+    lab.write("lines.toml", format!("name = \"lines\"\n[trial]\nrepetitions = 1\n[[sweep]]\n{sweep}").as_bytes());
+    let target = "sim:win2k-pentium3:atlas-2";
+    let outcome = lab.run(["study", "run", "lines.toml", "--target", target, "--report=lines.html"]);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let report = std::fs::read_to_string(lab.path("lines.html")).unwrap();
+    for line in ["direct, 1 deep, disks=1", "direct, 1 deep, disks=2"] {
+        assert!(report.contains(line), "{line}");
+    }
+}
+
+#[test]
 fn settings_that_cannot_be_are_mistakes_of_a_study() {
     let lab = Lab::new();
     let head =
@@ -141,6 +155,7 @@ fn a_workload_without_a_size_is_as_large_as_its_own_volume() {
 fn what_a_volume_does_not_do_is_left_out_of_the_plan() {
     let lab = Lab::new();
     let outcome = lab.run(["run", "--quick", "--dry-run", "sim:win2k-pentium3:memory"]);
+    assert!(!outcome.stderr.contains("slow disk"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("Left out: ") && outcome.stderr.contains("no file cache"), "{}", outcome.stderr);
 }
 
@@ -154,6 +169,8 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let told = " of the 5 figures that the paper prints of these workloads are met";
     assert!(outcome.stdout.contains(told) && outcome.stdout.contains("\nPeak "), "{}", outcome.stdout);
+    let other = lab.run(["study", "run", "figure.toml", "--no-report", "--set", "pci.rate=50MB/s"]);
+    assert_eq!((other.status, other.stdout.contains("the paper prints")), (Some(0), false), "{}", other.stderr);
     let report = std::fs::read_to_string(lab.path("nt4.html")).unwrap();
     let figure = report.split("<h2>Figure 3</h2>").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(figure.contains("Why?") && figure.contains(">the paper</"), "{figure}");

@@ -4,7 +4,7 @@ use super::{Fitted, Line, Point, Stroke, Value};
 use crate::report::ReportInput;
 use halfpower_analysis::CellSummary;
 use halfpower_analysis::models::{Load, Match};
-use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, NamedPersonality, Reach};
+use halfpower_model::{Buffering, Bytes, CachePolicy, Durability, Estimate, NamedPersonality, Reach, Settings};
 
 /// A line of fewer points says less than its table.
 pub(super) const POINTS_NEEDED: usize = 3;
@@ -31,6 +31,7 @@ pub(super) struct Shape {
     cache: CachePolicy,
     personality: Option<NamedPersonality>,
     reach: Reach,
+    set: Settings,
 }
 
 /// Of each cell. The personality counts only where two cells differ in nothing else: it usually follows from the depth.
@@ -58,6 +59,7 @@ fn shape(cell: &CellSummary, along: Along) -> Shape {
         cache: workload.cache,
         personality: None,
         reach: cell.reach,
+        set: workload.set.clone(),
     }
 }
 
@@ -89,6 +91,9 @@ impl Shape {
         let but_for_the_cache = |other: &Shape| Shape { cache: self.cache, ..other.clone() } == *self;
         if all.iter().any(|other| other.cache != self.cache && but_for_the_cache(other)) {
             label += &format!(", cache {}", self.cache);
+        }
+        if all.iter().any(|other| other.set != self.set) && !self.set.is_empty() {
+            label += &format!(", {}", self.set);
         }
         label
     }

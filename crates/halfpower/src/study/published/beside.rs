@@ -52,7 +52,8 @@ pub(crate) fn paper_figures(plan: &Plan, target: &str, published: &[Figure]) -> 
         .iter()
         .map(|figure| PaperFigure { exhibit: figure.exhibit.clone(), cells: cells(figure), printed: Vec::new() })
         .collect();
-    let Some((machine, own)) = base else { return figures };
+    // With another part set it is not the paper's machine.
+    let Some((machine, own)) = base.filter(|_| !target.contains(',')) else { return figures };
     let is_of_machine = |figure: &&Figure| figure.targets.iter().any(|target| machine_of(target) == machine);
     let sources: Vec<&str> = published.iter().filter(is_of_machine).map(|figure| figure.source.as_str()).collect();
     for figure in published.iter().filter(|figure| sources.contains(&figure.source.as_str())) {
