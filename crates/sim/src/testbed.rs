@@ -287,7 +287,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         open_loop: outcome.open_loop.as_ref().map(|open| open_loop(open).into()),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total, environment.cpus),
-        block: Some(block(outcome)),
+        block: Some(block(workload, outcome)),
         // What the volume has nothing to do with stood still.
         parts: outcome.parts.iter().filter(|part| part.busy > 0.0).cloned().collect(),
         instrument: Instrument { loop_ns_per_request: Some(0.0), ..Instrument::default() },
@@ -337,11 +337,12 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
 }
 
 /// As a system counts it: a device is at work while a command is under way, whatever that waits for.
-fn block(outcome: &Outcome) -> Block {
+fn block(workload: &Workload, outcome: &Outcome) -> Block {
     let direction = |kind: RequestKind| {
         let (requests, bytes) = outcome.device[kind as usize];
         let asked = outcome.bytes[kind as usize];
-        let amplification = (asked > 0).then(|| bytes as f64 / asked as f64);
+        // What a warm-up left for later is in the device's count.
+        let amplification = (asked > 0 && workload.warmup.0 == 0).then(|| bytes as f64 / asked as f64);
         Direction { requests, bytes, amplification }
     };
     let [read, write, trim] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim].map(direction);

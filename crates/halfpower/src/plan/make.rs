@@ -130,6 +130,11 @@ impl Plan {
         if environment.target.kind != TargetKind::Simulated {
             // What is simulated does not wear, and a write that ends early would show a cache that is filling.
             budget::bound_writes(&mut plan)?;
+        } else {
+            let limited = |workload: &&mut Workload| workload.operation.writes() && workload.limits.bytes.is_some();
+            // What a warm-up leaves in a cache would be flushed with what is measured.
+            let cells = plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(limited);
+            cells.for_each(|workload| workload.warmup = Nanoseconds(0));
         }
         Ok(plan)
     }

@@ -29,7 +29,9 @@ fn how_busy_the_parts_were_is_told() {
     let io = ["io", "sim:win2k-pentium3:atlas-4", "--request-size=1MiB", "--depth=8", "--buffering=direct"];
     let told = lab.run([&io[..], &["--duration=2s"]].concat()).stdout;
     assert!(
-        told.contains("pace set by the controller: aic-7899 was busy 100 %") && told.contains("4 × atlas-10k"),
+        told.contains(
+            "pace set by the bus: pci was busy 93 % of the time, and aic-7899, which is held meanwhile, 100 %"
+        ) && told.contains("4 × atlas-10k"),
         "{told}"
     );
     assert!(!told.contains("at most"), "it knows its processors' time: {told}");
