@@ -50,7 +50,7 @@ fn text(checked: &[Checked], tally: &Tally) -> String {
         let _ = writeln!(text, "{}", line(figure, width));
     }
     if tally.figures == 0 {
-        let _ = write!(text, "\nNone of these figures can be held against a machine.");
+        let _ = write!(text, "\nLeft out, as nothing can be held against them: {}.", tally.left_out);
         return text;
     }
     let basis = |basis| Tally::of(checked.iter().filter(|figure| figure.basis == basis));
