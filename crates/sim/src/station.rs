@@ -9,7 +9,10 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub struct Station {
     free_ns: Vec<u64>,
+    /// All that was booked,
     busy_ns: u64,
+    /// and what of it is its own work: what holds it beside that is another's.
+    own_ns: u64,
     /// Services that may not be over: from when to when, in their order where there is one server; those without a gap are one.
     booked: VecDeque<(u64, u64)>,
 }
@@ -17,11 +20,16 @@ pub struct Station {
 impl Station {
     /// So many servers, all free; at least one.
     pub fn new(servers: u32) -> Station {
-        Station { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, booked: VecDeque::new() }
+        Station { free_ns: vec![0; servers.max(1) as usize], busy_ns: 0, own_ns: 0, booked: VecDeque::new() }
     }
 
     /// Serves for `service_ns` as soon as it can from `from_ns` on, which is not before `now_ns`; gives when that is done.
     pub fn serve(&mut self, now_ns: u64, from_ns: u64, service_ns: u64) -> u64 {
+        self.hold(now_ns, from_ns, service_ns, service_ns)
+    }
+
+    /// The same for as long as another needs it, of which `own_ns` are its own work.
+    pub fn hold(&mut self, now_ns: u64, from_ns: u64, service_ns: u64, own_ns: u64) -> u64 {
         if service_ns == 0 {
             return from_ns;
         }
@@ -29,6 +37,7 @@ impl Station {
             self.booked.pop_front();
         }
         self.busy_ns += service_ns;
+        self.own_ns += own_ns;
         if self.free_ns.len() == 1 { self.fit_in(from_ns, service_ns) } else { self.append(from_ns, service_ns) }
     }
 
@@ -68,14 +77,21 @@ impl Station {
         if kept_ns > 0 {
             self.booked.insert(place, (now_ns, now_ns + kept_ns));
             self.busy_ns += kept_ns;
+            self.own_ns += kept_ns;
         }
         kept_ns
     }
 
-    /// How long its servers have been at work together until a moment, which is not before the last booking was made.
+    /// How long its servers have been taken together until a moment, which is not before the last booking was made.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let ahead = |(begins_ns, ends_ns): &(u64, u64)| ends_ns.saturating_sub(now_ns.max(*begins_ns));
         self.busy_ns - self.booked.iter().map(ahead).sum::<u64>()
+    }
+
+    /// How long of that they were at work, and not held for another; of what is under way it is taken for as large a part as on
+    /// average.
+    pub fn at_work_ns(&self, now_ns: u64) -> u64 {
+        (self.busy_ns(now_ns) as f64 / self.busy_ns.max(1) as f64 * self.own_ns as f64) as u64
     }
 }
 
@@ -99,6 +115,14 @@ mod tests {
         assert_eq!([bus.serve(0, 0, 60), bus.serve(0, 0, 40), bus.serve(0, 0, 1)], [60, 100, 111]);
         assert_eq!(bus.serve(30, 30, 0), 30, "nothing waits for nothing");
         assert_eq!((bus.busy_ns(50), bus.busy_ns(111)), (50, 111));
+    }
+
+    #[test]
+    fn what_holds_a_server_is_not_its_work() {
+        let mut controller = Station::new(1);
+        assert_eq!([controller.serve(0, 0, 10), controller.hold(0, 10, 90, 20)], [10, 100]);
+        assert_eq!(controller.serve(0, 0, 10), 110, "it is had by one at a time");
+        assert_eq!((controller.busy_ns(110), controller.at_work_ns(110), controller.at_work_ns(55)), (110, 40, 20));
     }
 
     #[test]

@@ -82,7 +82,11 @@ impl Simulated {
         self.with(&Settings(vec![(VOLUME.to_owned(), volume.to_owned())]))
     }
 
-    fn with(&self, settings: &Settings) -> Result<Simulated, MachineError> {
+    /// The same with other settings besides, which count where both have a key.
+    ///
+    /// # Errors
+    /// When one cannot be.
+    pub fn with(&self, settings: &Settings) -> Result<Simulated, MachineError> {
         let Source { machine, text, volume, settings: own } = &*self.file;
         Simulated::of_file(machine, text, volume, &own.clone().and(settings))
     }
@@ -97,25 +101,17 @@ impl Simulated {
             }
         };
         let (_, made) = self.last.insert((workload.set.clone(), made));
-        let is_other = workload.set.without(VOLUME).0.is_some();
         let (now, before) = (&mut made.environment, &self.environment);
-        let all = workload.among.range(now.targets()).map(|range| range.len() as u32);
-        let (targets, fits) = match is_other {
-            true => (workload.targets, all == Some(workload.targets)),
-            false => (before.targets(), now.targets() == before.targets()),
-        };
-        if !fits || now.target.size_bytes < workload.span {
+        let (all, size) = (now.targets(), now.target.size_bytes);
+        let reached = workload.among.range(all).map(|range| range.len() as u32);
+        if reached != Some(workload.targets) || size < workload.span {
+            let are = if all == 1 { "is 1 target".to_owned() } else { format!("are {all} targets") };
             return Err(MeasureError::Unsupported(format!(
-                "with {} there are {} targets of {}, and the workload goes to {} of {}; say a smaller --size, or set it on \
-                 the target",
-                workload.set,
-                now.targets(),
-                now.target.size_bytes,
-                targets,
-                workload.span
+                "with {} there {are} of {size}, and the workload goes to {} of {}; say a smaller --size, or set it on the target",
+                workload.set, workload.targets, workload.span
             )));
         }
-        if !is_other {
+        if workload.set.without(VOLUME).0.is_none() && all == before.targets() {
             for (now, before) in now.all_targets_mut().zip(before.all_targets()) {
                 now.path.clone_from(&before.path);
             }
@@ -220,7 +216,7 @@ fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
     let refusals = [
         (
             !workload.buffering.is_direct() && machine.system.cache.is_none(),
-            "buffered requests, which pass no file cache here; say --buffering direct",
+            "buffered requests of this volume, which has no file cache; use direct ones (--buffering direct)",
         ),
         (
             has(RequestKind::Trim) && !machine.disks.iter().all(|disk| disk.device.takes_trims()),
@@ -291,7 +287,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         open_loop: outcome.open_loop.as_ref().map(|open| open_loop(open).into()),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
         cpu: cpu(outcome, &total, environment.cpus),
-        block: Some(block(outcome)),
+        block: Some(block(workload, outcome)),
         // What the volume has nothing to do with stood still.
         parts: outcome.parts.iter().filter(|part| part.busy > 0.0).cloned().collect(),
         instrument: Instrument { loop_ns_per_request: Some(0.0), ..Instrument::default() },
@@ -341,11 +337,12 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
 }
 
 /// As a system counts it: a device is at work while a command is under way, whatever that waits for.
-fn block(outcome: &Outcome) -> Block {
+fn block(workload: &Workload, outcome: &Outcome) -> Block {
     let direction = |kind: RequestKind| {
         let (requests, bytes) = outcome.device[kind as usize];
         let asked = outcome.bytes[kind as usize];
-        let amplification = (asked > 0).then(|| bytes as f64 / asked as f64);
+        // What a warm-up left for later is in the device's count.
+        let amplification = (asked > 0 && workload.warmup.0 == 0).then(|| bytes as f64 / asked as f64);
         Direction { requests, bytes, amplification }
     };
     let [read, write, trim] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim].map(direction);

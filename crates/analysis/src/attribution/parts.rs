@@ -17,7 +17,21 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
         return Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time)"));
     }
     let next = told.next().map(|(name, busy)| format!("; the next, {name}, {}", percent(busy))).unwrap_or_default();
-    let kind = parts.iter().find(|part| part.name.starts_with(name)).map(|part| part.kind);
+    let first = parts.iter().find(|part| part.name.starts_with(name));
+    let kind = first.map(|part| part.kind);
+    if let Some(controller) = first.filter(|part| part.kind == PartKind::Controller) {
+        // Held while a bus moves the bytes: what is at work the longest of the two sets the pace.
+        let buses = parts.iter().filter(|part| part.kind == PartKind::Bus);
+        let bus = buses.max_by(|one, other| one.busy.total_cmp(&other.busy));
+        if let Some(bus) = bus.filter(|bus| bus.busy > controller.at_work()) {
+            let reason = format!(
+                "{} was busy {} of the time, and {name}, which is held meanwhile, {share}",
+                bus.name,
+                percent(bus.busy)
+            );
+            return Standing::Named(Owner::Bus, Sureness::Sure, reason);
+        }
+    }
     let owner = match kind {
         Some(PartKind::Processor) => Owner::Processor,
         Some(PartKind::Bus) => Owner::Bus,

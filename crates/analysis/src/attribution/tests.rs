@@ -464,6 +464,19 @@ fn a_simulated_machine_tells_which_part_is_full() {
     let kinds = [PartKind::Processor, bus, PartKind::Controller, disk];
     let owners = kinds.map(|kind| with(&[("x", kind, 0.95)]).owner);
     assert_eq!(owners, [Owner::Processor, Owner::Bus, Owner::Controller, Owner::Device].map(Some));
+    let mut sample = Sample { parts: Vec::new(), ..deep_reads() };
+    for (name, kind, busy, held) in
+        [("card", PartKind::Controller, 1.0, 0.91), ("atlas 1", disk, 0.94, 0.0), ("pci", bus, 0.91, 0.0)]
+    {
+        let phases = BTreeMap::from([(Part::HELD.to_owned(), held)]);
+        sample.parts.push(Part { name: name.to_owned(), kind, busy, phases });
+    }
+    let found = of(&sample);
+    assert_eq!(found.owner, Some(Owner::Bus));
+    assert_eq!(found.reason, "pci was busy 91 % of the time, and card, which is held meanwhile, 100 %");
+    sample.parts[0].phases.insert(Part::HELD.to_owned(), 0.3);
+    sample.parts[2].busy = 0.5;
+    assert_eq!(of(&sample).owner, Some(Owner::Controller), "most of it is its own");
     let found = with(&[("pci", bus, 0.6), ("atlas 1", disk, 0.85)]);
     let idle = "every part by itself (the busiest, atlas, 85 % of the time)";
     assert!(found.owner.is_none() && found.ruled_out.iter().any(|reason| reason == idle), "{found:?}");

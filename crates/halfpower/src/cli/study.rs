@@ -170,7 +170,7 @@ fn summary(study: &Study) -> serde_json::Value {
 }
 
 fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
-    let results: Vec<_> = studies.iter().map(|name| (name, load(name))).collect();
+    let results: Vec<_> = studies.iter().map(|name| (name, load(name).and_then(with_its_machine))).collect();
     if context.global.json {
         let of = |(name, result): &(&String, anyhow::Result<Study>)| {
             let error = result.as_ref().err().map(|error| format!("{error:#}"));
@@ -191,6 +191,14 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     }
     // The messages are out; the status is that of wrong usage.
     if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
+}
+
+/// A study whose settings can be on the simulated machine that it names; where it names none, they are of whatever it goes to.
+fn with_its_machine(study: Study) -> anyhow::Result<Study> {
+    if let Some(path) = study.path.as_ref().map(PathBuf::from).filter(|path| ground::is_simulated(path)) {
+        ground::look(&Wish { targets: vec![path], ..Wish::default() })?.machines(&study.settings())?;
+    }
+    Ok(study)
 }
 
 fn resume(

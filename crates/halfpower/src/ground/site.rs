@@ -5,10 +5,13 @@ use super::test_file::KeptTestFile;
 use crate::cli::UsageError;
 use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store};
+use crate::study::VOLUME;
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
-use halfpower_model::{Bytes, Cancel, Environment, FileState, GivenPeak, TargetFacts, Testbed, Workload, random};
+use halfpower_model::{
+    Bytes, Cancel, Environment, FileState, GivenPeak, Settings, TargetFacts, Testbed, Workload, random,
+};
 use halfpower_sim::Simulated;
 use std::collections::HashMap;
 use std::path::Path;
@@ -129,6 +132,26 @@ impl Site {
             Err(error) => Err(UsageError(crate::cli::causes(&error))),
         };
         names.iter().map(of).collect()
+    }
+
+    /// The machine as each of these settings makes it, and as the volume alone that they name; empty on a host.
+    ///
+    /// # Errors
+    /// When some cannot be, with each of them.
+    pub(crate) fn machines(&self, settings: &[Settings]) -> Result<HashMap<Settings, Simulated>, UsageError> {
+        let Some(machine) = &self.simulated else { return Ok(HashMap::new()) };
+        let (mut made, mut wrong) = (HashMap::new(), Vec::new());
+        for set in settings.iter().flat_map(|set| [set.only(VOLUME), set.clone()]) {
+            if made.contains_key(&set) {
+                continue;
+            }
+            match machine.with(&set).map_err(|error| crate::cli::causes(&error)) {
+                Ok(machine) => drop(made.insert(set, machine)),
+                Err(error) if wrong.contains(&error) => {}
+                Err(error) => wrong.push(error),
+            }
+        }
+        if wrong.is_empty() { Ok(made) } else { Err(UsageError(wrong.join("; and: "))) }
     }
 
     /// The ground in a sentence: what lies there, how much room, how it may be read.

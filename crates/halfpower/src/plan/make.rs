@@ -3,7 +3,10 @@
 use super::{Cell, DEFAULT_WRITE_BUDGET, FigurePlan, Plan, SCHEMA, Skipped, TestFileEnd, budget, limited};
 use crate::study::{Study, Sweep, VOLUME};
 use halfpower_model::random::derive_seed;
-use halfpower_model::{Bytes, CachePolicy, Environment, Nanoseconds, Offer, TargetKind, Workload, WorkloadSpec};
+use halfpower_model::{
+    Bytes, CachePolicy, Environment, Nanoseconds, Offer, Settings, TargetKind, Testbed, Workload, WorkloadSpec,
+};
+use halfpower_sim::Simulated;
 use std::collections::{HashMap, HashSet};
 
 /// What was said beside the study, on the command line say.
@@ -31,8 +34,8 @@ pub(crate) struct Overrides {
     pub files: Option<u32>,
     /// What the targets cost; none where nobody said.
     pub offer: Option<Offer>,
-    /// The volumes of a simulated machine that cells may name, each with what it is.
-    pub volumes: HashMap<String, Environment>,
+    /// What a simulated machine is with the settings of each cell, and with the volume alone that they name; empty on a host.
+    pub machines: HashMap<Settings, Simulated>,
 }
 
 /// Why there is no plan. Each message ends with the remedy.
@@ -127,6 +130,11 @@ impl Plan {
         if environment.target.kind != TargetKind::Simulated {
             // What is simulated does not wear, and a write that ends early would show a cache that is filling.
             budget::bound_writes(&mut plan)?;
+        } else {
+            let limited = |workload: &&mut Workload| workload.operation.writes() && workload.limits.bytes.is_some();
+            // What a warm-up leaves in a cache would be flushed with what is measured.
+            let cells = plan.cells.iter_mut().map(|cell| &mut cell.workload).filter(limited);
+            cells.for_each(|workload| workload.warmup = Nanoseconds(0));
         }
         Ok(plan)
     }
@@ -178,19 +186,24 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
     for sweep in &study.sweeps {
         for spec in &sweep.cells {
             let spec = overrides.workload.clone().or(spec);
-            let volume = spec.set.as_ref().and_then(|set| overrides.volumes.get(set.without(VOLUME).0?));
-            let environment = volume.unwrap_or(environment);
+            let set = spec.set.clone().unwrap_or_default();
+            // What is set may change what there is room for.
+            let machine = overrides.machines.get(&set);
+            let environment = machine.map_or(environment, Testbed::describe);
             for spec in one_by_one(&spec, environment) {
                 let workload = spec.resolve(environment).map_err(|error| error.to_string());
                 let outcome = workload.and_then(|workload| match overrides.forbids(&workload) {
                     Some(reason) => Err(reason.clone()),
-                    None => Ok(workload),
+                    None => match machine.map(|machine| machine.refuse(&workload)) {
+                        Some(Err(error)) => Err(error.to_string()),
+                        _ => Ok(workload),
+                    },
                 });
                 resolved.take(sweep, &spec, outcome);
             }
-            if let Some(volume) = volume.map(named).filter(|volume| !resolved.volumes.contains(volume)) {
-                resolved.volumes.push(volume);
-            }
+            let volume = Some(set.only(VOLUME)).filter(|volume| !volume.is_empty());
+            let volume = volume.and_then(|volume| Some(named(overrides.machines.get(&volume)?.describe())));
+            resolved.volumes.extend(volume.filter(|volume| !resolved.volumes.contains(volume)));
         }
     }
     resolved

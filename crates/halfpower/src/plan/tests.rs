@@ -121,6 +121,19 @@ fn cold_sequential_reads_never_come_around() {
     }
 }
 
+/// What it left in a cache would be flushed with what is measured.
+#[test]
+fn writes_of_so_many_bytes_have_no_warm_up_on_simulated_machines_either() {
+    let mut environment = environment(Bytes::GIB);
+    environment.target.kind = TargetKind::Simulated;
+    let plan = Plan::make(&Study::builtin("survey-quick").unwrap(), &Overrides::default(), &environment).unwrap();
+    let is_limited = |workload: &Workload| workload.operation.writes() && workload.limits.bytes.is_some();
+    let (limited, others): (Vec<_>, Vec<_>) =
+        plan.cells.iter().map(|cell| &cell.workload).partition(|workload| is_limited(workload));
+    assert!(!limited.is_empty() && limited.iter().all(|workload| workload.warmup.0 == 0));
+    assert!(others.iter().any(|workload| workload.warmup.0 > 0), "as the study says");
+}
+
 #[test]
 fn a_cache_that_stays_full_leaves_cold_cells_out() {
     let study = study("buffering = [\"direct\", \"buffered\"]\ncache = [\"keep\", \"cold\"]");

@@ -15,6 +15,7 @@ use crate::store::{RunId, Store};
 use ahead::Ahead;
 use forecast::Forecast;
 use halfpower_analysis::statistics::is_precise;
+use halfpower_model::sample::Failure;
 use halfpower_model::{Bytes, Cancel, MeasureError, Nanoseconds, Observer, Progress, Sample, Testbed};
 use std::thread;
 use std::time::Instant;
@@ -192,10 +193,11 @@ impl<'a> Runner<'a> {
         let sample = match result {
             Ok(sample) => sample,
             Err(MeasureError::Cancelled) => return Ok(()),
+            // Kept like any other failure: it says why there is no figure.
             Err(error) => {
-                self.cells[cell].given_up = true;
-                audience.gave_up(&self.names[cell], &crate::cli::causes(&error));
-                return Ok(());
+                let failure = Failure { code: "refused".to_owned(), message: crate::cli::causes(&error) };
+                let environment = self.testbed.describe().clone();
+                Sample { failure: Some(failure), ..Sample::empty(workload, environment) }
             }
         };
         // An interrupted repetition is measured again by whoever resumes the run.

@@ -231,8 +231,8 @@ fn a_cell_that_fails_is_given_up_and_the_others_go_on() {
         _ => Answer::Rate(100e6),
     });
     assert_eq!(finished.end, RunEnd::Complete);
-    // The failed sample is kept: it says why. A refusal has none.
-    assert_eq!(finished.counts(&plan), vec![2, 5, 0]);
+    // The failed sample is kept: it says why. So is a refusal.
+    assert_eq!(finished.counts(&plan), vec![2, 5, 1]);
     let mut given_up = finished.given_up;
     given_up.sort();
     let names = plan.names(&[]);

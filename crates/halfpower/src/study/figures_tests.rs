@@ -22,7 +22,7 @@ fn plan(study: &Study) -> (Plan, ground::Site) {
             warmup: Some(Nanoseconds(0)),
             ..WorkloadSpec::default()
         },
-        volumes: site.volumes(&study.volumes()).unwrap(),
+        machines: site.machines(&study.settings()).unwrap(),
         ..Overrides::default()
     };
     let plan =

@@ -179,7 +179,14 @@ impl Study {
         self.grounds().into_iter().flatten().collect()
     }
 
-    /// The same, and none for the one that the target names, where a workload goes to that.
+    /// What its workloads set of a simulated machine, each once.
+    pub(crate) fn settings(&self) -> Vec<Settings> {
+        let cells = self.sweeps.iter().flat_map(|sweep| &sweep.cells);
+        let mut seen = std::collections::HashSet::new();
+        cells.map(|cell| cell.set.clone().unwrap_or_default()).filter(|set| seen.insert(set.clone())).collect()
+    }
+
+    /// The volumes that its workloads name, and none for the one that the target names, where a workload goes to that.
     pub(crate) fn grounds(&self) -> Vec<Option<String>> {
         let cells = self.sweeps.iter().flat_map(|sweep| &sweep.cells);
         volumes_in(cells.map(|cell| cell.set.as_ref()?.without(VOLUME).0))

@@ -29,7 +29,9 @@ fn how_busy_the_parts_were_is_told() {
     let io = ["io", "sim:win2k-pentium3:atlas-4", "--request-size=1MiB", "--depth=8", "--buffering=direct"];
     let told = lab.run([&io[..], &["--duration=2s"]].concat()).stdout;
     assert!(
-        told.contains("pace set by the controller: aic-7899 was busy 100 %") && told.contains("4 × atlas-10k"),
+        told.contains(
+            "pace set by the bus: pci was busy 92 % of the time, and aic-7899, which is held meanwhile, 100 %"
+        ) && told.contains("4 × atlas-10k"),
         "{told}"
     );
     assert!(!told.contains("at most"), "it knows its processors' time: {told}");
@@ -104,6 +106,44 @@ fn a_study_sweeps_over_a_setting() {
     assert!(report.contains("set disks=4,pci.rate=533MB") && report.contains("4 × atlas-10k"));
     // A host cannot be another one.
     assert_refusal(&run("null:"), 2, "is of a simulated machine", "null");
+}
+
+#[test]
+fn settings_that_cannot_be_are_mistakes_of_a_study() {
+    let lab = Lab::new();
+    let head =
+        "name = \"wrong\"\n[target]\npath = \"sim:win2k-pentium3:atlas-2\"\n[trial]\nrepetitions = 1\n[[sweep]]\n";
+    let sweep = "duration = \"10ms\"\nset = [\"disks=1\", \"pci.rat=1\", \"disks=0\", \"volume=atlas-9\"]\n";
+    lab.write("wrong.toml", format!("{head}{sweep}").as_bytes());
+    for command in [&["study", "check"][..], &["plan"], &["study", "run"]] {
+        let outcome = lab.run([command, &["wrong.toml"]].concat());
+        for mistake in ["unknown field `rat`", "disks=0", "has no volume \"atlas-9\""] {
+            assert_refusal(&outcome, 2, mistake, "wrong.toml");
+        }
+    }
+}
+
+#[test]
+fn a_workload_without_a_size_is_as_large_as_its_own_volume() {
+    let lab = Lab::new();
+    let sizes = |target: &str, sweep: &str| {
+        let study = format!("name = \"sizes\"\n[trial]\nrepetitions = 1\n[[sweep]]\nduration = \"1s\"\n{sweep}");
+        lab.write("sizes.toml", study.as_bytes());
+        let outcome = lab.run(["study", "run", "sizes.toml", "--no-report", "--json", "--target", target]);
+        assert_eq!((outcome.status, outcome.stderr.contains("given up")), (Some(0), false), "{}", outcome.stderr);
+        let run: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let cells = run["analysis"]["cells"].as_array().unwrap();
+        cells.iter().map(|cell| cell["workload"]["span"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let striped = sizes("sim:win2k-pentium3:atlas-2", "set = [\"disks=1\", \"disks=2\", \"disks=4\"]");
+    assert_eq!((striped[1], striped[2]), (2 * striped[0], 4 * striped[0]));
+}
+
+#[test]
+fn what_a_volume_does_not_do_is_left_out_of_the_plan() {
+    let lab = Lab::new();
+    let outcome = lab.run(["run", "--quick", "--dry-run", "sim:win2k-pentium3:memory"]);
+    assert!(outcome.stderr.contains("Left out: ") && outcome.stderr.contains("no file cache"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -17,6 +17,16 @@ pub struct Part {
     pub phases: BTreeMap<String, f64>,
 }
 
+impl Part {
+    /// The phase in which a controller is held while other parts move the bytes of what it is at.
+    pub const HELD: &str = "held_for_others";
+
+    /// Share of the time of its own work.
+    pub fn at_work(&self) -> f64 {
+        self.busy * (1.0 - self.phases.get(Part::HELD).copied().unwrap_or(0.0))
+    }
+}
+
 /// What a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

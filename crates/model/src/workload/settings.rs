@@ -26,6 +26,12 @@ impl Settings {
         (value, Settings(self.0.iter().filter(|(known, _)| known != key).cloned().collect()))
     }
 
+    /// What is said of one key alone.
+    #[must_use]
+    pub fn only(&self, key: &str) -> Settings {
+        Settings(self.0.iter().filter(|(known, _)| known == key).cloned().collect())
+    }
+
     /// These, and then others, which count where both have a key.
     #[must_use]
     pub fn and(mut self, others: &Settings) -> Settings {
@@ -85,6 +91,7 @@ mod tests {
         }
         let two: Settings = "a.b=[1, 2],c=3".parse().unwrap();
         assert_eq!(two.0, [("a.b".to_owned(), "[1, 2]".to_owned()), ("c".to_owned(), "3".to_owned())]);
+        assert_eq!(two.only("c").to_string(), "c=3");
         let over = two.and(&"a.b=7,d=4".parse().unwrap());
         assert_eq!(over.to_string(), "c=3,a.b=7,d=4", "what is laid over counts");
         for wrong in ["", "disks", "=4", "disks=", "a b=3"] {

@@ -1,7 +1,7 @@
 //! The program and the processors: a request is made, costs its time, and is seen done.
 
 use super::{Event, Open, Origin, System};
-use halfpower_model::{Request, RequestKind};
+use halfpower_model::{Histogram, Request, RequestKind};
 
 impl System<'_> {
     pub(super) fn is_over(&self) -> bool {
@@ -9,6 +9,14 @@ impl System<'_> {
         self.now_ns >= self.ends_ns
             || limits.requests.is_some_and(|most| self.issued >= most)
             || limits.bytes.is_some_and(|most| self.issued_bytes >= most.0)
+    }
+
+    /// Whether as many are done as were asked for.
+    pub(super) fn is_used_up(&self) -> bool {
+        let limits = &self.workload.limits;
+        let done = || self.outcome.latency.iter().map(Histogram::count).sum::<u64>();
+        limits.requests.is_some_and(|most| done() >= most)
+            || limits.bytes.is_some_and(|most| self.outcome.bytes.iter().sum::<u64>() >= most.0)
     }
 
     pub(super) fn issue(&mut self, worker: u32) {
@@ -24,6 +32,7 @@ impl System<'_> {
         }
         self.count_outstanding();
         self.open_requests += 1;
+        self.open_bytes += u64::from(asked.length);
         if asked.kind == RequestKind::Write {
             self.flushes.write(worker);
         }
@@ -110,10 +119,15 @@ impl System<'_> {
         };
         self.count_outstanding();
         self.open_requests -= 1;
+        self.open_bytes -= u64::from(asked.length);
         if asked.kind == RequestKind::Write {
             self.flushes.written(worker);
             self.extended(volume, &asked);
             self.leave_window();
+        }
+        if self.is_used_up() {
+            // More were outstanding at the end of the warm-up than were asked for.
+            return;
         }
         if self.marks.begun {
             let took_ns = self.now_ns - issued_ns;

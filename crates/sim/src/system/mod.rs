@@ -199,6 +199,8 @@ struct System<'a> {
     flushes: Flushes,
     /// Requests of the program that are not done; their time up to the last change of that.
     open_requests: u32,
+    /// Their bytes.
+    open_bytes: u64,
     outstanding_ns: u128,
     outstanding_until_ns: u64,
     /// When no more are made.
@@ -297,6 +299,7 @@ impl<'a> System<'a> {
             growth: Growth::of(machine, workload),
             flushes: Flushes::of(workload),
             open_requests: 0,
+            open_bytes: 0,
             outstanding_ns: 0,
             outstanding_until_ns: 0,
             ends_ns: workload.limits.duration.map_or(u64::MAX, |duration| duration.0 + workload.warmup.0),

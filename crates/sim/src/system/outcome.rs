@@ -5,7 +5,7 @@
 //! requests would have a rate of two or of three.
 
 use super::{OpenLoop, System};
-use crate::bus::Tally;
+use crate::bus::{Bus, Tally};
 use crate::machine;
 use halfpower_model::Histogram;
 use halfpower_model::sample::{Part, PartKind};
@@ -50,6 +50,8 @@ pub struct Outcome {
 pub(super) struct Mark {
     at_ns: u64,
     busy_ns: Vec<u64>,
+    /// Of buses and controllers, without what they were held for others.
+    own_ns: Vec<u64>,
     at_work_ns: Vec<u64>,
     interrupt_ns: u64,
     device: [(u64, u64); 4],
@@ -84,6 +86,7 @@ impl System<'_> {
         Mark {
             at_ns: self.now_ns,
             busy_ns: self.busy_ns(),
+            own_ns: self.stations.iter().map(|station| station.at_work_ns(self.now_ns)).collect(),
             at_work_ns: self.seen.iter().map(|seen| seen.at_work_ns(self.now_ns)).collect(),
             interrupt_ns: self.outcome.interrupt_ns,
             device: self.outcome.device,
@@ -108,6 +111,8 @@ impl System<'_> {
     /// The window begins.
     pub(super) fn begin(&mut self) {
         self.marks.begun = true;
+        // What is outstanding counts when it is done.
+        (self.issued, self.issued_bytes) = (u64::from(self.open_requests), self.open_bytes);
         self.marks.window = self.mark();
     }
 
@@ -139,8 +144,17 @@ impl System<'_> {
         let part = |kind, name, servers: f64, phases| (Part { name, kind, busy: 0.0, phases }, servers);
         let processors =
             part(PartKind::Processor, "processors".to_owned(), f64::from(self.machine.processors), BTreeMap::new());
-        let between = self.machine.parts.iter().zip(&self.tallies);
-        let between = between.map(|(one, tally)| part(kind(one), one.name().to_owned(), 1.0, phases(one, tally)));
+        let own = since(&after.own_ns, &before.own_ns);
+        // The processors come first.
+        let taken = own.iter().zip(used.iter().skip(1)).map(|(own, used)| *own as f64 / (*used).max(1) as f64);
+        let between = self.machine.parts.iter().zip(&self.tallies).zip(taken);
+        let between = between.map(|((one, tally), own)| {
+            let phases = match one {
+                machine::Part::Bus(bus) => phases(bus, tally),
+                machine::Part::Controller(_) => held(own),
+            };
+            part(kind(one), one.name().to_owned(), 1.0, phases)
+        });
         let disks = self.machine.disks.iter().enumerate();
         let disks = disks
             .map(|(index, disk)| part(PartKind::Device, format!("{} {}", disk.name, index + 1), 1.0, BTreeMap::new()));
@@ -168,7 +182,7 @@ impl System<'_> {
 /// What came between two moments; before anything was done every part was idle.
 fn since(after: &[u64], before: &[u64]) -> Vec<u64> {
     let before = before.iter().copied().chain(std::iter::repeat(0));
-    after.iter().zip(before).map(|(after, before)| after - before).collect()
+    after.iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect()
 }
 
 fn kind(part: &machine::Part) -> PartKind {
@@ -178,9 +192,17 @@ fn kind(part: &machine::Part) -> PartKind {
     }
 }
 
+/// Of the time that a controller was taken, its own work and what it was held for others; none where it never was.
+fn held(own: f64) -> BTreeMap<String, f64> {
+    let own = own.min(1.0);
+    if own > 1.0 - 1e-6 {
+        return BTreeMap::new();
+    }
+    BTreeMap::from([("own_work".to_owned(), own), (Part::HELD.to_owned(), 1.0 - own)])
+}
+
 /// What a bus did beside and with bytes, as shares of the time that it was busy.
-fn phases(part: &machine::Part, tally: &Tally) -> BTreeMap<String, f64> {
-    let machine::Part::Bus(bus) = part else { return BTreeMap::new() };
+fn phases(bus: &Bus, tally: &Tally) -> BTreeMap<String, f64> {
     let phases = tally.phases(bus);
     let all_ns: u64 = phases.iter().map(|(_, ns)| ns).sum();
     let at_work = phases.into_iter().filter(|(_, ns)| *ns > 0);

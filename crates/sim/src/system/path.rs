@@ -260,7 +260,8 @@ impl System<'_> {
                         // It is held until its slowest neighbour is done.
                         Forwarding::Through | Forwarding::Stored => slowest_ns,
                     };
-                    self.stations[*number].serve(self.now_ns, from_ns, held_ns)
+                    let own_ns = part.transfer_ns(bytes, direction);
+                    self.stations[*number].hold(self.now_ns, from_ns, held_ns, own_ns)
                 }
             };
             latency_ns += part.latency_ns();

@@ -230,3 +230,22 @@ fn a_window_of_many_requests_ends_when_it_was_to() {
     let outcome = run(&machine, &slow, &Cancel::default());
     assert_eq!((requests(&outcome), outcome.elapsed_ns), (10, 1_000_000_000));
 }
+
+/// Those that are outstanding at the end of a warm-up count when they are done, and no more than were asked for do.
+#[test]
+fn a_limit_behind_a_warm_up_is_used_up_exactly() {
+    let machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
+    for (depth, most) in [(1, 100), (8, 100), (32, 100), (64, 5)] {
+        let limits = Limits { duration: None, requests: Some(most), bytes: None };
+        let warmup = Nanoseconds(500_000_000);
+        let of = |limits| Workload { warmup, limits, ..workload(Pattern::Random, 8192, depth, &machine) };
+        let outcome = run(&machine, &of(limits), &Cancel::default());
+        assert_eq!(requests(&outcome), most, "{depth} deep");
+        let limits = Limits { requests: None, bytes: Some(Bytes(most * 8192)), ..limits };
+        assert_eq!(run(&machine, &of(limits), &Cancel::default()).bytes[0], most * 8192, "{depth} deep");
+        // As fast as without a limit.
+        let rate = |outcome: &Outcome| requests(outcome) as f64 / outcome.elapsed_ns as f64;
+        let free = rate(&run(&machine, &workload(Pattern::Random, 8192, depth, &machine), &Cancel::default()));
+        assert!(most < 100 || (rate(&outcome) / free - 1.0).abs() < 0.3, "{} and {free}", rate(&outcome));
+    }
+}
