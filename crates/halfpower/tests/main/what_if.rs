@@ -30,7 +30,7 @@ fn how_busy_the_parts_were_is_told() {
     let told = lab.run([&io[..], &["--duration=2s"]].concat()).stdout;
     assert!(
         told.contains(
-            "pace set by the bus: pci was busy 92 % of the time, and aic-7899, which is held meanwhile, 100 %"
+            "pace set by the bus: pci was busy 93 % of the time, and aic-7899, which is held meanwhile, 100 %"
         ) && told.contains("4 × atlas-10k"),
         "{told}"
     );
