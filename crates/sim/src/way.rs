@@ -9,7 +9,7 @@ use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::device::Direction;
 use crate::flash::FlashDrive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Cost, Device, Machine, Made, Part, SplitAt};
+use crate::machine::{AttachedDisk, Cost, Device, LargeWrites, Machine, Made, Part, Share, SplitAt};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
 use halfpower_model::{BytesPerSecond, Nanoseconds};
@@ -24,6 +24,11 @@ pub struct Stop {
     /// What it makes of the disks, in words; none where that is done elsewhere.
     pub makes: Option<String>,
 }
+
+/// What a sample calls the processors.
+const PROCESSORS: &str = "processors";
+/// And those of a share's server.
+const SERVER_PROCESSORS: &str = "server's processors";
 
 /// The way of a machine's volume, the disks first.
 pub fn way(machine: &Machine) -> Vec<Stop> {
@@ -43,7 +48,42 @@ pub fn way(machine: &Machine) -> Vec<Stop> {
     stops.push(host(machine));
     let at = if above.is_empty() { stops.len() - 1 } else { maker };
     stops[at].makes = volume(machine);
+    if let Some(share) = &machine.share {
+        self::share(machine, share, &mut stops);
+    }
     stops
+}
+
+/// What a share adds behind what reaches its server's memory: what the ends spend on it, and the wire between them.
+fn share(machine: &Machine, share: &Share, stops: &mut Vec<Stop>) {
+    let Some(server) = stops.last_mut() else { return };
+    server.does += &format!("; besides, as server of the share, {}", costs("", share.server));
+    let client = format!("as client of the share, {}; {}", costs("", share.client), writes(share));
+    if share.server_processors.is_none() {
+        server.does += &format!("; {client}");
+        return;
+    }
+    server.names = vec![SERVER_PROCESSORS.to_owned()];
+    let passed: Vec<String> = stops.iter().flat_map(|stop| stop.names.clone()).collect();
+    let wire = share.wire.iter().map(|number| {
+        let mut one = stop(machine, &[*number]);
+        if one.names.iter().all(|name| passed.contains(name)) {
+            one.does += ", which the bytes pass again";
+        }
+        one
+    });
+    stops.extend(wire);
+    let does = format!("{}; {client}", processors(machine));
+    stops.push(Stop { names: vec![PROCESSORS.to_owned()], does, makes: None });
+}
+
+/// How a share lets writes go.
+fn writes(share: &Share) -> String {
+    let at_once = format!("{} writes at a time", share.write_window);
+    share.large_writes.map_or(at_once.clone(), |LargeWrites { above, unit, wait_ns, part_wait_ns }| {
+        let (wait, part_wait) = (Nanoseconds(wait_ns), Nanoseconds(part_wait_ns));
+        format!("{at_once}, of those above {above} one, in units of {unit}, {wait} before each ({part_wait} before a part of one)")
+    })
 }
 
 fn disks(machine: &Machine) -> Stop {
@@ -167,26 +207,39 @@ fn rates(read_ns_per_byte: f64, write_ns_per_byte: f64) -> String {
 
 fn host(machine: &Machine) -> Stop {
     let system = &machine.system;
-    let cost = |cost: Cost, direction| {
+    let with_driver = |cost: Cost, direction| {
         let driver = machine.driver_cost(direction);
-        let fixed_us = significant(cost.fixed_us + driver.fixed_us);
-        format!("{fixed_us} µs and {} µs a KiB", significant(cost.marginal_us_per_kib + driver.marginal_us_per_kib))
+        Cost {
+            fixed_us: cost.fixed_us + driver.fixed_us,
+            marginal_us_per_kib: cost.marginal_us_per_kib + driver.marginal_us_per_kib,
+        }
     };
-    let (read, write) = (cost(system.direct_read, Direction::Read), cost(system.direct_write, Direction::Write));
-    let costs = if read == write {
-        format!("a direct request {read}")
-    } else {
-        format!("a direct read {read}, a write {write}")
-    };
+    let direct = [with_driver(system.direct_read, Direction::Read), with_driver(system.direct_write, Direction::Write)];
     let what = if system.split_at == SplitAt::Disk { "each disk's" } else { "requests" };
     let cut = system.split.map_or_else(String::new, |split| format!(", {what} cut at {split}"));
-    let count = machine.processors;
-    let processors =
-        if count == 1 { machine.processor_model.clone() } else { format!("{count} × {}", machine.processor_model) };
-    Stop {
-        names: vec!["processors".to_owned()],
-        does: format!("{processors}; {}: {costs}{cut}", system.name),
-        makes: None,
+    // Nothing says what a server's are.
+    let processors = match machine.share.as_ref().and_then(|share| share.server_processors) {
+        Some(count) => format!("{count} processors"),
+        None => processors(machine),
+    };
+    let does = format!("{processors}; {}: {}{cut}", system.name, costs("direct ", direct));
+    Stop { names: vec![PROCESSORS.to_owned()], does, makes: None }
+}
+
+fn processors(machine: &Machine) -> String {
+    let (count, model) = (machine.processors, &machine.processor_model);
+    if count == 1 { model.clone() } else { format!("{count} × {model}") }
+}
+
+/// Processor time of a request of a kind; of reads and of writes, where they are not alike.
+fn costs(kind: &str, [read, write]: [Cost; 2]) -> String {
+    let of = |cost: Cost| {
+        format!("{} µs and {} µs a KiB", significant(cost.fixed_us), significant(cost.marginal_us_per_kib))
+    };
+    if of(read) == of(write) {
+        format!("a {kind}request {}", of(read))
+    } else {
+        format!("a {kind}read {}, a write {}", of(read), of(write))
     }
 }
 
@@ -241,6 +294,33 @@ mod tests {
             assert!(line.starts_with(begin), "{line}");
         }
         assert!(way[2].ends_with(" makes a stripe, chunk 64 KiB; its first byte at 31.5 KiB"), "{}", way[2]);
+    }
+
+    #[test]
+    fn a_share_is_told_to_its_client_with_what_both_ends_spend() {
+        let way = told("win2k-pentium3", "mapped-gigabit");
+        let besides = "a request 266 µs and 8.66 µs a KiB";
+        for (line, (begin, words)) in way.iter().skip(3).zip([
+            ("server-pci: bus, 79 MB/s", ""),
+            ("server's processors: 2 processors; ", &*format!("as server of the share, {besides}")),
+            ("server-pci: bus, 79 MB/s", "which the bytes pass again"),
+            ("ethernet: bus, 125 MB/s, 260 µs from end to end", ""),
+            ("pci: bus, ", ""),
+            (
+                "processors: 2 × ",
+                &*format!("as client of the share, {besides}; 2 writes at a time, of those above 16 KiB one"),
+            ),
+        ]) {
+            assert!(line.starts_with(begin) && line.contains(words), "{line}");
+        }
+        assert_eq!(way.len(), 9, "{way:#?}");
+        let (local, direct) = (told("win2k-pentium3", "unc-atlas"), told("win2k-pentium3", "atlas-1"));
+        assert_eq!(local.len(), direct.len(), "{local:#?}");
+        let besides = local[4].strip_prefix(&direct[4]).unwrap_or_else(|| panic!("{}", local[4]));
+        assert!(
+            besides.contains("as server of the share, a request 211 µs") && besides.contains("as client"),
+            "{besides}"
+        );
     }
 
     #[test]

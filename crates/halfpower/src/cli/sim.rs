@@ -1,12 +1,15 @@
 //! `halfpower sim`: the simulated machines.
 
+use super::targets::SetArgument;
 use super::{Context, Ending, UsageError, validate};
+use crate::ground::{self, SimulatedName};
 use clap::{Args, Subcommand};
 use halfpower_sim::file::MachineFile;
 use halfpower_sim::shipped::{machine_text, machines};
 use halfpower_sim::way::{Stop, way};
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 /// List and show the simulated machines, and hold them against what was published
 ///
@@ -22,7 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   halfpower sim list
   halfpower sim show win2k-pentium3
-  halfpower sim show win2k-pentium3:fireball-raid0-2
+  halfpower sim show win2k-pentium3:fireball-raid0-2 --set pci.rate=266MB/s
   halfpower sim validate --only atlas-2 fireball-dma
   halfpower io sim:win2k-pentium3:atlas-1 --pattern random --request-size 8KiB \\
       --depth 8 --buffering direct --duration 60s";
@@ -33,8 +36,10 @@ enum Action {
     List,
     /// A machine's file, with the source of its figures; or the parts of a volume's way, from its disks to memory
     Show {
-        /// Which; MACHINE:VOLUME for a volume's way
+        /// Which, or a file: ./own.toml; MACHINE:VOLUME for a volume's way
         machine: String,
+        #[command(flatten)]
+        set: SetArgument,
     },
     /// Every figure of the papers beside the simulated one; exit status 1 when under 95 % are within their tolerance
     Validate(validate::Arguments),
@@ -57,7 +62,7 @@ struct ListedVolume {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.action {
         Action::List => list(context),
-        Action::Show { machine } => show(context, machine),
+        Action::Show { machine, set } => show(context, machine, set),
         Action::Validate(arguments) => validate::run(context, arguments),
     }
 }
@@ -89,21 +94,19 @@ fn list(context: &Context) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-fn show(context: &Context, machine: &str) -> anyhow::Result<Ending> {
+fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<Ending> {
     let machine = machine.strip_prefix("sim:").unwrap_or(machine);
-    let (machine, volume) =
-        machine.split_once(':').map_or((machine, None), |(machine, volume)| (machine, Some(volume)));
-    let Some(text) = machine_text(machine) else {
-        let known = machines().collect::<Vec<_>>().join(", ");
-        return Err(UsageError(format!("no simulated machine is called {machine}; there are {known}")).into());
-    };
-    if let Some(volume) = volume {
-        return show_way(context, machine, text, volume);
+    let plain = PathBuf::from(format!("sim:{machine}"));
+    let targets = set.on(std::slice::from_ref(&plain))?;
+    if targets[0] != plain || machine.contains([':', ',']) {
+        return show_way(context, &targets[0]);
     }
+    let text = ground::machine_text(machine)?;
+    MachineFile::parse(machine, &text).map_err(|error| UsageError(super::causes(&error)))?;
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "machine": machine, "text": text }))?;
     } else {
-        context.console.print(text)?;
+        context.console.print(&text)?;
     }
     Ok(Ending::Done)
 }
@@ -116,12 +119,16 @@ struct ShownStop {
     makes: Option<String>,
 }
 
-fn show_way(context: &Context, machine: &str, text: &str, volume: &str) -> anyhow::Result<Ending> {
-    let file = MachineFile::parse(machine, text)?;
-    let made = file.with_volume(volume).map_err(|error| UsageError(error.to_string()))?;
+fn show_way(context: &Context, target: &Path) -> anyhow::Result<Ending> {
+    let Some(name) = SimulatedName::of(target).transpose()? else { return Ok(Ending::Done) };
+    let SimulatedName { machine, volume, settings } = name;
+    let text = ground::machine_text(&machine)?;
+    let file = MachineFile::with_settings(&machine, &text, &volume, &settings);
+    let made = file.and_then(|file| Ok((file.with_volume(&volume)?, file)));
+    let (made, file) = made.map_err(|error| UsageError(super::causes(&error)))?;
     let shown = |Stop { names, does, makes }: Stop| ShownStop { parts: names, does, makes };
     let way: Vec<ShownStop> = way(&made).into_iter().map(shown).collect();
-    let target = format!("sim:{machine}:{volume}");
+    let target = target.display().to_string();
     let description = file.volumes().find(|(name, _)| *name == volume).map_or("", |(_, description)| description);
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "target": target, "description": description, "way": way }))?;

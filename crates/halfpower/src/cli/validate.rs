@@ -33,9 +33,10 @@ fn chosen(figures: Vec<Figure>, only: &[String]) -> anyhow::Result<Vec<Figure>> 
     if let Some(word) = only.iter().find(|word| !figures.iter().any(|figure| is_it(figure, word))) {
         let mut known: Vec<&str> =
             figures.iter().map(|figure| figure.id.split('.').next().unwrap_or_default()).collect();
+        known.sort_unstable();
         known.dedup();
         let known = known.join(", ");
-        return Err(UsageError(format!("no published figure is called {word}; they begin with {known}")).into());
+        return Err(UsageError(format!("no published figure is called \"{word}\"; they begin with {known}")).into());
     }
     let is_chosen = |figure: &Figure| only.is_empty() || only.iter().any(|word| is_it(figure, word));
     Ok(figures.into_iter().filter(is_chosen).collect())
@@ -47,6 +48,10 @@ fn text(checked: &[Checked], tally: &Tally) -> String {
     let _ = writeln!(text, "{:width$}  {:>9} {:>9} {:>9} {:>9}", "", "published", "simulated", "error", "at most");
     for figure in checked {
         let _ = writeln!(text, "{}", line(figure, width));
+    }
+    if tally.figures == 0 {
+        let _ = write!(text, "\nLeft out, as nothing can be held against them: {}.", tally.left_out);
+        return text;
     }
     let basis = |basis| Tally::of(checked.iter().filter(|figure| figure.basis == basis));
     let (fitted, predicted) = (basis(Basis::Fitted), basis(Basis::Predicted));

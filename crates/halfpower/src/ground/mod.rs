@@ -111,21 +111,26 @@ fn read_machine(path: &str) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// A volume of a machine that ships or of a machine's file.
+/// The file of a machine that ships, or a machine's file at a path.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn machine_text(machine: &str) -> anyhow::Result<String> {
+    if let Some(text) = shipped::machine_text(machine) {
+        return Ok(text.to_owned());
+    }
+    if machine.contains('/') {
+        return read_machine(machine).with_context(|| format!("cannot read the machine {machine}"));
+    }
+    let known = shipped::machines().collect::<Vec<_>>().join(", ");
+    let message = format!("no simulated machine is called {machine}; there are {known}, or a file: ./own.toml");
+    Err(UsageError(message).into())
+}
+
+/// A volume of a machine.
 fn simulated_site(name: &SimulatedName) -> anyhow::Result<Site> {
     let SimulatedName { machine, volume, settings } = name;
-    let text = match shipped::machine_text(machine) {
-        Some(text) => text.to_owned(),
-        None if machine.contains('/') => {
-            read_machine(machine).with_context(|| format!("cannot read the machine {machine}"))?
-        }
-        None => {
-            let known = shipped::machines().collect::<Vec<_>>().join(", ");
-            let message = format!("no simulated machine is called {machine}; there are {known}, or a file: ./own.toml");
-            return Err(UsageError(message).into());
-        }
-    };
-    let made = Simulated::of_file(machine, &text, volume, settings);
+    let made = Simulated::of_file(machine, &machine_text(machine)?, volume, settings);
     Ok(Site::simulated(made.map_err(|error| UsageError(crate::cli::causes(&error)))?))
 }
 
@@ -146,6 +151,11 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
                 target.display()
             );
             return Err(UsageError(message).into());
+        }
+        if wish.files.is_some() {
+            let message = "--files makes test files in a directory, and a simulated volume has none; leave it out: a volume of several \
+                           disks is several targets";
+            return Err(UsageError(message.to_owned()).into());
         }
         return simulated_site(&name?);
     }

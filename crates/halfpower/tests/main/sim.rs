@@ -37,6 +37,7 @@ fn what_there_is_not_is_told() {
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
     refused(&[ATLAS, "sim:nvme-gen4:fresh"], 2, "a study goes to several volumes by its key set");
+    refused(&[ATLAS, "--files=3"], 2, "a simulated volume has none; leave it out");
     refused(&[ATLAS, "--op=trim"], 2, "trims of this volume: they are of flash drives");
     refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
 }
@@ -95,6 +96,39 @@ fn machines_are_listed_and_shown() {
         shown["way"].as_array().unwrap().iter().map(|stop| stop["parts"][0].as_str().unwrap()).collect();
     assert_eq!(parts, ["atlas-10k", "scsi", "aic-7899", "pci", "processors"]);
     assert_refusal(&lab.run(["sim", "show", "win2k-pentium3:atlas-9"]), 2, "no volume", "atlas-9");
+    lab.write("own.toml", text.as_bytes());
+    assert_eq!(lab.json(["sim", "show", "./own.toml", "--json"])["text"], text);
+    let own = lab.json(["sim", "show", "./own.toml:atlas-1", "--set=pci.rate=20MB/s", "--json"]);
+    assert_eq!(own["target"], "sim:./own.toml:atlas-1,pci.rate=20MB/s");
+    assert!(own["way"][3]["does"].as_str().unwrap().starts_with("bus, 20 MB/s"), "{own}");
+    assert_eq!((&own["way"][0], &own["way"][4]), (&shown["way"][0], &shown["way"][4]));
+    lab.write("bad.toml", b"name = 5");
+    assert_refusal(&lab.run(["sim", "show", "./bad.toml"]), 2, "line 1", "bad.toml");
+    assert_refusal(&lab.run(["sim", "show", "own", "--set=disks=2"]), 2, "names no volume", "own");
+}
+
+#[test]
+fn reads_of_a_warm_cache_ask_the_device_for_nothing() {
+    let lab = Lab::new();
+    let io = ["io", "sim:nvme-gen4:fresh", "--buffering=buffered", "--cache=warm", "--size=64MiB", "--bytes=64MiB"];
+    let sample = lab.json([&io[..], &["--request-size=1MiB", "--no-store", "--json"]].concat());
+    // It reads ahead beyond the last.
+    let of_device = sample["block"]["requests"].as_u64();
+    assert!(sample["total"]["requests"] == 64 && of_device <= Some(1), "{}", sample["block"]);
+}
+
+#[test]
+fn a_figure_that_is_not_there_is_told_with_those_that_are_each_once() {
+    let refused = Lab::new().run(["sim", "validate", "--only", ""]);
+    assert_refusal(&refused, 2, "no published figure is called \"\"", "an empty word");
+    let told = refused.stderr;
+    let mut known: Vec<_> = told.trim().rsplit_once("begin with ").unwrap().1.split(", ").collect();
+    let all = known.len();
+    known.sort_unstable();
+    known.dedup();
+    assert!(all > 10 && known.len() == all, "{told}");
+    let left_out = Lab::new().run(["sim", "validate", "--only", "parallel-writers"]).stdout;
+    assert!(left_out.ends_with("Left out, as nothing can be held against them: 12.\n") && !left_out.contains("0 of 0"));
 }
 
 #[test]

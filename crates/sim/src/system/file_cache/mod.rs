@@ -7,7 +7,8 @@
 //! again as the request is long. A write is done when it is copied. What it writes of a page that is not there, is read
 //! first: that is what makes writes of 2 KiB slow. When too much is dirty, writers wait.
 //!
-//! Each run begins with an empty cache: the studies scrubbed theirs. Copies are work of the program's thread; what the
+//! Each run begins with an empty cache, as the studies scrubbed theirs, or where it is to be warm with what a reading of each
+//! span in turn leaves in it. Copies are work of the program's thread; what the
 //! cache asks of the disks is work of the system's, and costs its own time beside that of a direct request.
 //!
 //! Sources: Riedel, van Ingen and Gray (1997), sections 2 and 5.3; Chung, Gray, Worthington and Horst (2000), sections 6.1
@@ -19,7 +20,7 @@ mod tests;
 
 use super::{Event, Open, Origin, System};
 use crate::machine::{self, Fill, Machine};
-use halfpower_model::{Request, RequestKind, Workload};
+use halfpower_model::{CachePolicy, Request, RequestKind, Workload};
 use pages::{FRAME, PAGE, Pages, Run};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -74,8 +75,16 @@ impl Cache {
     /// None where requests go past it, or there is none.
     pub(super) fn of(machine: &Machine, workload: &Workload) -> Option<Cache> {
         let model = machine.system.cache.clone().filter(|_| !workload.buffering.is_direct())?;
+        let mut pages = Pages::new(&model);
+        // A file that grows begins empty.
+        if workload.cache == CachePolicy::Warm && !workload.file_state.grows() {
+            // What lies before would have left again.
+            let start = workload.span.0.saturating_sub(model.capacity.0);
+            (0..workload.volumes() as u32)
+                .for_each(|volume| pages.keep(&Run { volume, bytes: start..workload.span.0 }));
+        }
         Some(Cache {
-            pages: Pages::new(&model),
+            pages,
             readers: vec![Reader::default(); workload.volumes() as usize],
             streams: vec![Stream::default(); workload.workers as usize],
             writing: None,

@@ -7,7 +7,9 @@ use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
 use crate::machine::{Cost, FileCache, Fill, Machine};
 use crate::volume::Volume;
-use halfpower_model::{Buffering, Bytes, Cancel, Histogram, Limits, Nanoseconds, Operation, Pattern, Workload};
+use halfpower_model::{
+    Buffering, Bytes, CachePolicy, Cancel, Histogram, Limits, Nanoseconds, Operation, Pattern, Workload,
+};
 use proptest::prelude::*;
 
 fn cache(fill: Fill) -> FileCache {
@@ -54,6 +56,21 @@ fn a_stream_of_reads_runs_at_the_disk_s_speed_whatever_its_requests() {
         let rate = of(Buffering::Buffered, size);
         assert!((rate / disk - 1.0).abs() < 0.02, "{size}: {rate} of {disk}");
     }
+}
+
+#[test]
+fn a_warm_cache_holds_the_end_of_what_does_not_fit() {
+    let machine = one_disk(Fill::Page);
+    let paged_in = |span: u64| {
+        let mut warm = buffered(Operation::Read, Pattern::Random, 64 << 10, 1, &machine);
+        warm = Workload { cache: CachePolicy::Warm, span: Bytes(span), ..warm };
+        warm.limits = Limits { requests: Some(256), ..Limits::default() };
+        course(&machine, &warm).device[0].0
+    };
+    assert_eq!(paged_in(32 << 20), 0);
+    // Half of a span of twice the cache.
+    let asked = paged_in(128 << 20);
+    assert!((96..160).contains(&asked), "{asked}");
 }
 
 #[test]
