@@ -114,8 +114,8 @@ impl System<'_> {
 
     /// Whether the run is over: all was asked for and is done, and on its medium where that counts.
     pub(super) fn is_done(&mut self) -> bool {
-        let is_used_up = !self.flushes.at_end && self.is_used_up();
-        if self.open_requests > 0 && !is_used_up || !self.is_over() {
+        let is_over = self.is_over();
+        if !is_over || self.open_requests > 0 && (self.flushes.at_end || !self.is_used_up()) {
             return false;
         }
         if !self.flushes.at_end {

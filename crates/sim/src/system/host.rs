@@ -125,7 +125,7 @@ impl System<'_> {
             self.extended(volume, &asked);
             self.leave_window();
         }
-        if self.is_used_up() {
+        if self.is_over() && self.is_used_up() {
             // More were outstanding at the end of the warm-up than were asked for.
             return;
         }
