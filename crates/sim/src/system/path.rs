@@ -254,13 +254,13 @@ impl System<'_> {
             let through_ns = match part {
                 Part::Bus(bus) => self.move_on_bus(*number, bus, bytes, direction, from_ns),
                 Part::Controller(controller) => {
+                    let own_ns = part.transfer_ns(bytes, direction);
                     let held_ns = match controller.forwarding {
                         // Its disk's link is held.
-                        Forwarding::Ports => part.transfer_ns(bytes, direction),
+                        Forwarding::Ports => own_ns,
                         // It is held until its slowest neighbour is done.
                         Forwarding::Through | Forwarding::Stored => slowest_ns,
                     };
-                    let own_ns = part.transfer_ns(bytes, direction);
                     self.stations[*number].hold(self.now_ns, from_ns, held_ns, own_ns)
                 }
             };
