@@ -58,27 +58,30 @@ impl Bus {
         arbitration_ns + selection_ns + message_out_ns + command_ns
     }
 
-    /// How long a transfer has it.
-    pub fn transfer_ns(&self, bytes: u64, direction: Direction) -> u64 {
-        let each_ns = self.phases.arbitration_ns + self.phases.message_in_ns;
-        self.bursts(bytes) * each_ns
-            + self.bytes_ns(bytes, direction)
-            + self.phases.message_end_ns
-            + self.phases.status_ns
-    }
-
-    fn bursts(&self, bytes: u64) -> u64 {
-        self.burst.map_or(1, |burst| bytes.div_ceil(burst.0).max(1))
-    }
-
-    fn bytes_ns(&self, bytes: u64, direction: Direction) -> u64 {
+    /// What a transfer takes of it.
+    pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
+        let Phases { arbitration_ns, message_in_ns, message_end_ns, status_ns, .. } = self.phases;
         let per_byte = match direction {
             Direction::Read => self.read_ns_per_byte,
             Direction::Write => self.write_ns_per_byte,
             Direction::Trim | Direction::Flush => 0.0,
         };
-        (bytes as f64 * per_byte + 0.5) as u64
+        let bursts = self.burst.map_or(1, |burst| bytes.div_ceil(burst.0).max(1));
+        let bytes_ns = (bytes as f64 * per_byte + 0.5) as u64;
+        let ns = bursts * (arbitration_ns + message_in_ns) + bytes_ns + message_end_ns + status_ns;
+        Transfer { ns, bursts, bytes_ns }
     }
+}
+
+/// What a transfer takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// Nanoseconds in all.
+    pub ns: u64,
+    /// How often a bus is taken for it.
+    pub bursts: u64,
+    /// Nanoseconds in which bytes move.
+    pub bytes_ns: u64,
 }
 
 /// What a bus did: enough to tell its time by phase.
@@ -103,10 +106,10 @@ impl Tally {
     }
 
     /// A transfer.
-    pub fn transfer(&mut self, bus: &Bus, bytes: u64, direction: Direction) {
+    pub fn transfer(&mut self, transfer: &Transfer, direction: Direction) {
         self.transfers += 1;
-        self.bursts += bus.bursts(bytes);
-        self.bytes_ns[direction as usize] += bus.bytes_ns(bytes, direction);
+        self.bursts += transfer.bursts;
+        self.bytes_ns[direction as usize] += transfer.bytes_ns;
     }
 
     /// Nanoseconds by phase, in the order in which they come.
@@ -163,15 +166,15 @@ mod tests {
         let bus = scsi();
         assert_eq!(bus.command_ns(), 15_000);
         // Three bursts of 9000 bytes: each taken and announced.
-        assert_eq!(bus.transfer_ns(9000, Direction::Read), 3 * 17_000 + 225_000 + 96_000);
-        assert_eq!(bus.transfer_ns(4096, Direction::Write), 17_000 + 204_800 + 96_000);
+        assert_eq!(bus.transfer(9000, Direction::Read).ns, 3 * 17_000 + 225_000 + 96_000);
+        assert_eq!(bus.transfer(4096, Direction::Write).ns, 17_000 + 204_800 + 96_000);
         let mut tally = Tally::default();
         tally.command();
         tally.kept(500);
-        tally.transfer(&bus, 9000, Direction::Read);
+        tally.transfer(&bus.transfer(9000, Direction::Read), Direction::Read);
         let phases = tally.phases(&bus);
         let all: u64 = phases.iter().map(|(_, ns)| ns).sum();
-        assert_eq!(all, bus.command_ns() + 500 + bus.transfer_ns(9000, Direction::Read));
+        assert_eq!(all, bus.command_ns() + 500 + bus.transfer(9000, Direction::Read).ns);
         assert_eq!((phases[0], phases[1]), (("arbitration", 4_000), ("selection", 2_500)));
     }
 
@@ -179,7 +182,7 @@ mod tests {
     fn small_bursts_waste_a_bus() {
         let rate = |burst: u64| {
             let bus = Bus { burst: Some(Bytes(burst)), ..scsi() };
-            65_536.0 / bus.transfer_ns(65_536, Direction::Read) as f64
+            65_536.0 / bus.transfer(65_536, Direction::Read).ns as f64
         };
         assert!(rate(1024) < rate(4096) && rate(4096) < rate(65_536));
     }

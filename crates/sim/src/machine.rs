@@ -3,7 +3,7 @@
 //! It is what a machine file comes to when all its names are resolved; [`crate::file`] reads those.
 
 use crate::buffer::BufferedDrive;
-use crate::bus::Bus;
+use crate::bus::{Bus, Transfer};
 use crate::cloud::CloudVolume;
 use crate::controller::{Controller, Forwarding, Queue};
 use crate::device::Direction;
@@ -124,17 +124,18 @@ impl Part {
         }
     }
 
-    /// How long a transfer would have it, were it alone, in nanoseconds.
-    pub fn transfer_ns(&self, bytes: u64, direction: Direction) -> u64 {
+    /// What a transfer would take of it, were it alone.
+    pub fn transfer(&self, bytes: u64, direction: Direction) -> Transfer {
         match self {
-            Part::Bus(bus) => bus.transfer_ns(bytes, direction),
+            Part::Bus(bus) => bus.transfer(bytes, direction),
             Part::Controller(controller) => {
                 let per_byte = match direction {
                     Direction::Read => controller.read_ns_per_byte,
                     Direction::Write => controller.write_ns_per_byte,
                     Direction::Trim | Direction::Flush => 0.0,
                 };
-                (bytes as f64 * per_byte + 0.5) as u64
+                let ns = (bytes as f64 * per_byte + 0.5) as u64;
+                Transfer { ns, bursts: 1, bytes_ns: ns }
             }
         }
     }

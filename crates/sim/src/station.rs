@@ -52,6 +52,18 @@ impl Station {
 
     /// The only server: the first gap that is long enough.
     fn fit_in(&mut self, from_ns: u64, service_ns: u64) -> u64 {
+        match self.booked.back_mut() {
+            // Most come behind all that is booked.
+            Some(last) if last.1 == from_ns => {
+                last.1 += service_ns;
+                return last.1;
+            }
+            Some(last) if last.1 > from_ns => {}
+            _ => {
+                self.booked.push_back((from_ns, from_ns + service_ns));
+                return from_ns + service_ns;
+            }
+        }
         let mut begins_ns = from_ns;
         let mut place = 0;
         while let Some((next_ns, ends_ns)) = self.booked.get(place) {

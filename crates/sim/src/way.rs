@@ -153,7 +153,7 @@ fn stop(machine: &Machine, numbers: &[usize]) -> Stop {
 
 fn bus(bus: &Bus) -> String {
     let mut words = vec![format!("bus, {}", rates(bus.read_ns_per_byte, bus.write_ns_per_byte))];
-    for (of, ns) in [("command", bus.command_ns()), ("transfer", bus.transfer_ns(0, Direction::Read))] {
+    for (of, ns) in [("command", bus.command_ns()), ("transfer", bus.transfer(0, Direction::Read).ns)] {
         if ns > 0 {
             let also = if of == "transfer" { " beside its bytes" } else { "" };
             words.push(format!("a {of} {}{also}", Nanoseconds(ns)));

@@ -12,6 +12,7 @@
 
 #[cfg(test)]
 mod cloud_laws;
+mod events;
 mod file_cache;
 #[cfg(test)]
 mod file_laws;
@@ -34,6 +35,7 @@ use crate::controller::Gate;
 use crate::device::{Device, Direction};
 use crate::machine::{AttachedDisk, Cost, Machine};
 use crate::station::Station;
+use events::Events;
 use file_cache::Cache;
 use flush::Flushes;
 use growth::Growth;
@@ -45,14 +47,12 @@ use outcome::Marks;
 pub use outcome::Outcome;
 pub use pace::OpenLoop;
 use pace::Pace;
-use path::{Moving, Portioned, Seen, Stream};
+use path::{LastTransfer, Moving, Portioned, Seen, Stream};
 use share::Share;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::atomic::AtomicU64;
 
 /// What happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A worker issues its next request.
     Issue { worker: u32 },
@@ -86,43 +86,6 @@ enum Event {
     Answer { request: u32 },
     /// The program sees its request done.
     Complete { request: u32 },
-}
-
-/// An event and when it is.
-#[derive(Clone, Copy, Debug)]
-struct Due {
-    at_ns: u64,
-    /// How many were made before it: of those of one nanosecond the first made is first.
-    made: u64,
-    event: Event,
-}
-
-impl Due {
-    /// One number for both, which is compared without a branch.
-    fn rank(&self) -> u128 {
-        u128::from(self.at_ns) << 64 | u128::from(self.made)
-    }
-}
-
-/// A heap gives its greatest first: that is the one that is due first.
-impl Ord for Due {
-    fn cmp(&self, other: &Due) -> Ordering {
-        other.rank().cmp(&self.rank())
-    }
-}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Due) -> bool {
-        self.rank() == other.rank()
-    }
 }
 
 /// Who made a request.
@@ -165,14 +128,14 @@ struct System<'a> {
     machine: &'a Machine,
     workload: &'a Workload,
     now_ns: u64,
-    events: BinaryHeap<Due>,
-    made: u64,
+    events: Events,
     processors: Station,
     /// What drivers add to a request, by its kind.
     driver_costs: [Cost; 4],
     /// Buses and controllers, and what they did.
     stations: Vec<Station>,
     tallies: Vec<Tally>,
+    transfers: Vec<LastTransfer>,
     devices: Vec<Device>,
     /// What lets commands through to each disk; none: all at once.
     gates: Vec<Option<Gate>>,
@@ -276,12 +239,12 @@ impl<'a> System<'a> {
             machine,
             workload,
             now_ns: 0,
-            events: BinaryHeap::new(),
-            made: 0,
+            events: Events::default(),
             processors: Station::new(machine.processors),
             driver_costs: RequestKind::ALL.map(|kind| machine.driver_cost(Direction::of(kind))),
             stations: machine.parts.iter().map(|_| Station::new(1)).collect(),
             tallies: vec![Tally::default(); machine.parts.len()],
+            transfers: vec![LastTransfer::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
             gates: machine.disks.iter().map(|disk| disk.queue.map(Gate::new)).collect(),
             seen: vec![Seen::default(); machine.disks.len()],
@@ -332,7 +295,7 @@ impl<'a> System<'a> {
     /// The next event; whether there is more to come.
     #[inline]
     fn step(&mut self) -> bool {
-        let Some(Due { at_ns, event, .. }) = self.events.pop() else { return false };
+        let Some((at_ns, event)) = self.events.take() else { return false };
         if at_ns > self.ends_ns && self.ends_with_window() {
             self.now_ns = self.ends_ns;
             return false;
@@ -348,8 +311,7 @@ impl<'a> System<'a> {
     }
 
     fn at(&mut self, at_ns: u64, event: Event) {
-        self.made += 1;
-        self.events.push(Due { at_ns, made: self.made, event });
+        self.events.put(at_ns, event);
     }
 
     fn happen(&mut self, event: Event) {

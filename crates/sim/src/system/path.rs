@@ -5,7 +5,7 @@
 //! and pieces only below it.
 
 use super::{Event, System};
-use crate::bus::Bus;
+use crate::bus::{Bus, Transfer};
 use crate::controller::Forwarding;
 use crate::device::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
@@ -83,6 +83,20 @@ impl Stream {
         let of_before = bytes.min(self.before);
         self.before -= of_before;
         self.outstanding = self.outstanding.saturating_sub(bytes - of_before);
+    }
+}
+
+/// What a part's last transfer took, of each direction: most are as long as the one before, and a division is saved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastTransfer([(u64, Transfer); 4]);
+
+impl LastTransfer {
+    fn get(&mut self, part: &Part, bytes: u64, direction: Direction) -> Transfer {
+        let (of_bytes, transfer) = &mut self.0[direction as usize];
+        if *of_bytes != bytes || bytes == 0 {
+            (*of_bytes, *transfer) = (bytes, part.transfer(bytes, direction));
+        }
+        *transfer
     }
 }
 
@@ -247,39 +261,53 @@ impl System<'_> {
     /// Books all parts for bytes that are on them at once; gives when the last of them is through.
     pub(super) fn move_bytes(&mut self, parts: &[usize], bytes: u64, direction: Direction, from_ns: u64) -> u64 {
         let machine = self.machine;
-        let slowest_ns = slowest_ns(machine, parts, bytes, direction);
+        let slowest_ns = self.slowest_ns(parts, bytes, direction);
         let (mut done_ns, mut latency_ns) = (from_ns, 0);
-        for number in parts {
-            let part = &machine.parts[*number];
-            let through_ns = match part {
-                Part::Bus(bus) => self.move_on_bus(*number, bus, bytes, direction, from_ns),
+        for number in parts.iter().copied() {
+            let transfer = self.transfers[number].get(&machine.parts[number], bytes, direction);
+            let through_ns = match &machine.parts[number] {
+                Part::Bus(bus) => {
+                    latency_ns += bus.latency_ns;
+                    self.move_on_bus(number, bus.programmed, &transfer, direction, from_ns)
+                }
                 Part::Controller(controller) => {
-                    let own_ns = part.transfer_ns(bytes, direction);
                     let held_ns = match controller.forwarding {
                         // Its disk's link is held.
-                        Forwarding::Ports => own_ns,
+                        Forwarding::Ports => transfer.ns,
                         // It is held until its slowest neighbour is done.
                         Forwarding::Through | Forwarding::Stored => slowest_ns,
                     };
-                    self.stations[*number].hold(self.now_ns, from_ns, held_ns, own_ns)
+                    self.stations[number].hold(self.now_ns, from_ns, held_ns, transfer.ns)
                 }
             };
-            latency_ns += part.latency_ns();
             done_ns = done_ns.max(through_ns);
         }
         done_ns + latency_ns
     }
 
-    fn move_on_bus(&mut self, number: usize, bus: &Bus, bytes: u64, direction: Direction, from_ns: u64) -> u64 {
-        let took_ns = bus.transfer_ns(bytes, direction);
-        let through_ns = self.stations[number].serve(self.now_ns, from_ns, took_ns);
-        if bus.programmed {
-            self.processors.serve(self.now_ns, through_ns - took_ns, took_ns);
+    fn move_on_bus(
+        &mut self,
+        number: usize,
+        programmed: bool,
+        transfer: &Transfer,
+        direction: Direction,
+        from_ns: u64,
+    ) -> u64 {
+        let through_ns = self.stations[number].serve(self.now_ns, from_ns, transfer.ns);
+        if programmed {
+            self.processors.serve(self.now_ns, through_ns - transfer.ns, transfer.ns);
         }
         if self.marks.begun {
-            self.tallies[number].transfer(bus, bytes, direction);
+            self.tallies[number].transfer(transfer, direction);
         }
         through_ns
+    }
+
+    /// How long the slowest of some parts takes for bytes that are on all of them.
+    fn slowest_ns(&mut self, parts: &[usize], bytes: u64, direction: Direction) -> u64 {
+        let machine = self.machine;
+        let each = |number: &usize| self.transfers[*number].get(&machine.parts[*number], bytes, direction).ns;
+        parts.iter().map(each).max().unwrap_or(0)
     }
 
     pub(super) fn arrive(&mut self, number: u32) {
@@ -317,7 +345,7 @@ impl System<'_> {
                 ready_ns
             } else {
                 // So that the last bytes do not wait for the slowest part, and none moves before it is there.
-                ready_ns.saturating_sub(slowest_ns(self.machine, near, bytes, direction)).max(begins_ns)
+                ready_ns.saturating_sub(self.slowest_ns(near, bytes, direction)).max(begins_ns)
             };
             let from_ns = from_ns.max(self.now_ns);
             if from_buffer {
@@ -402,9 +430,4 @@ impl System<'_> {
             self.finish_request(request);
         }
     }
-}
-
-/// How long the slowest of some parts takes for bytes that are on all of them.
-fn slowest_ns(machine: &crate::machine::Machine, parts: &[usize], bytes: u64, direction: Direction) -> u64 {
-    parts.iter().map(|number| machine.parts[*number].transfer_ns(bytes, direction)).max().unwrap_or(0)
 }
