@@ -41,11 +41,14 @@ impl Station {
         if self.free_ns.len() == 1 { self.fit_in(from_ns, service_ns) } else { self.append(from_ns, service_ns) }
     }
 
-    /// One of several servers: whichever is free first.
+    /// One of several servers: of those that are free then the one that became so last, so that who books ahead keeps to one
+    /// and the others stay free for who comes now; where none is, whichever is free first.
     fn append(&mut self, from_ns: u64, service_ns: u64) -> u64 {
-        let earliest = self.free_ns.iter_mut().min().expect("a station has a server");
-        let begins_ns = from_ns.max(*earliest);
-        *earliest = begins_ns + service_ns;
+        // How long it would stand idle or let wait; to wait is worse.
+        let unfit = |free_ns: u64| (free_ns > from_ns, free_ns.abs_diff(from_ns));
+        let fittest = self.free_ns.iter_mut().min_by_key(|free_ns| unfit(**free_ns)).expect("a station has a server");
+        let begins_ns = from_ns.max(*fittest);
+        *fittest = begins_ns + service_ns;
         self.booked.push_back((begins_ns, begins_ns + service_ns));
         begins_ns + service_ns
     }
@@ -143,6 +146,14 @@ mod tests {
         bus.serve(0, 50, 10);
         assert_eq!([bus.keep(20, 90), bus.keep(55, 90), bus.keep(70, 80)], [30, 0, 10]);
         assert_eq!((bus.busy_ns(55), bus.busy_ns(90)), (35, 50));
+    }
+
+    #[test]
+    fn who_books_ahead_keeps_to_one_server() {
+        let mut processors = Station::new(2);
+        let mut worker = |from_ns, _| processors.serve(0, from_ns, 10);
+        let done = (0..5).fold(0, &mut worker);
+        assert_eq!((done, (0..5).fold(0, worker)), (50, 50), "another worker has the other one");
     }
 
     #[test]
