@@ -11,7 +11,7 @@ use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
 use crate::volume::Volume;
-use halfpower_model::Bytes;
+use halfpower_model::{Bytes, Request};
 use std::sync::Arc;
 
 /// A machine with one volume of it, to run workloads on.
@@ -56,24 +56,27 @@ pub struct Share {
     pub wire: Vec<usize>,
     /// How many writes may be under way.
     pub write_window: u32,
-    /// How writes go that are too large; none: like others.
-    pub large_writes: Option<LargeWrites>,
+    /// How reads and writes go that are too large; none: like others.
+    pub large: [Option<LargeRequests>; 2],
 }
 
 impl Share {
-    /// Whether a request goes the way of large writes.
-    pub fn is_large(&self, kind: halfpower_model::RequestKind, bytes: u64) -> bool {
-        kind == halfpower_model::RequestKind::Write && self.large_writes.is_some_and(|large| bytes > large.above.0)
+    /// How a request goes that is too large; none where it is not.
+    pub fn large(&self, asked: &Request) -> Option<&LargeRequests> {
+        let large = self.large.get(asked.kind as usize)?.as_ref();
+        large.filter(|large| u64::from(asked.length) > large.above.0)
     }
 }
 
-/// Writes of a share that are too large: one at a time, in units, each done before the next.
+/// Requests of a share that are too large: one at a time, in units, each done before the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LargeWrites {
+pub struct LargeRequests {
     /// The longest that are not concerned.
     pub above: Bytes,
     /// Bytes of a unit.
     pub unit: Bytes,
+    /// Before the first; none: as before others.
+    pub first_wait_ns: Option<u64>,
     /// Before a unit.
     pub wait_ns: u64,
     /// Before what is less than a unit.

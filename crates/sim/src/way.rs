@@ -9,7 +9,7 @@ use crate::controller::{Controller, Forwarding, Order, Queue};
 use crate::device::Direction;
 use crate::flash::FlashDrive;
 use crate::flash::space::State;
-use crate::machine::{AttachedDisk, Cost, Device, LargeWrites, Machine, Made, Part, Share, SplitAt};
+use crate::machine::{AttachedDisk, Cost, Device, LargeRequests, Machine, Made, Part, Share, SplitAt};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
 use halfpower_model::{BytesPerSecond, Nanoseconds};
@@ -58,7 +58,7 @@ pub fn way(machine: &Machine) -> Vec<Stop> {
 fn share(machine: &Machine, share: &Share, stops: &mut Vec<Stop>) {
     let Some(server) = stops.last_mut() else { return };
     server.does += &format!("; besides, as server of the share, {}", costs("", share.server));
-    let client = format!("as client of the share, {}; {}", costs("", share.client), writes(share));
+    let client = format!("as client of the share, {}; {}", costs("", share.client), windows(share));
     if share.server_processors.is_none() {
         server.does += &format!("; {client}");
         return;
@@ -77,13 +77,19 @@ fn share(machine: &Machine, share: &Share, stops: &mut Vec<Stop>) {
     stops.push(Stop { names: vec![PROCESSORS.to_owned()], does, makes: None });
 }
 
-/// How a share lets writes go.
-fn writes(share: &Share) -> String {
-    let at_once = format!("{} writes at a time", share.write_window);
-    share.large_writes.map_or(at_once.clone(), |LargeWrites { above, unit, wait_ns, part_wait_ns }| {
-        let (wait, part_wait) = (Nanoseconds(wait_ns), Nanoseconds(part_wait_ns));
-        format!("{at_once}, of those above {above} one, in units of {unit}, {wait} before each ({part_wait} before a part of one)")
-    })
+/// How a share lets requests go.
+fn windows(share: &Share) -> String {
+    let [reads, writes] = share.large.map(|large| large.map(one_at_a_time));
+    let writes = writes.map(|large| format!(", of those {large}")).unwrap_or_default();
+    let reads = reads.map(|large| format!("; reads {large}")).unwrap_or_default();
+    format!("{} writes at a time{writes}{reads}", share.write_window)
+}
+
+fn one_at_a_time(large: LargeRequests) -> String {
+    let LargeRequests { above, unit, first_wait_ns, wait_ns, part_wait_ns } = large;
+    let [wait, part_wait] = [wait_ns, part_wait_ns].map(Nanoseconds);
+    let first = first_wait_ns.map(|ns| format!("{} before the first, ", Nanoseconds(ns))).unwrap_or_default();
+    format!("above {above} one, in units of {unit}, {first}{wait} before each ({part_wait} before a part of one)")
 }
 
 fn disks(machine: &Machine) -> Stop {

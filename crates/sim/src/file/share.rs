@@ -2,7 +2,7 @@
 
 use super::bounds::{Blocks, Count, Long, Names, Size};
 use super::host::CostKeys;
-use crate::machine::{LargeWrites, Share};
+use crate::machine::{LargeRequests, Share};
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -23,17 +23,21 @@ pub(super) struct ShareKeys {
     pub(super) wire: Names<0>,
     /// How many writes may be under way.
     pub(super) write_window: Count<1, 65_536>,
-    /// Writes that go one at a time, in units that are done before the next; none: there are none such.
-    pub(super) large_writes: Option<LargeWritesKeys>,
+    /// Reads that go one at a time, in units that are done before the next; none: there are none such.
+    pub(super) large_reads: Option<LargeKeys>,
+    /// The same of writes.
+    pub(super) large_writes: Option<LargeKeys>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct LargeWritesKeys {
+pub(super) struct LargeKeys {
     /// The longest that are not concerned.
     pub(super) above: Size<0, { 1 << 30 }>,
     /// Bytes of a unit.
     pub(super) unit: Blocks<512, { 1 << 30 }>,
+    /// Before the first unit; none: as before others.
+    pub(super) first_wait: Option<Long>,
     /// Before each unit.
     pub(super) wait: Long,
     /// Before what is less than a unit.
@@ -49,12 +53,19 @@ impl ShareKeys {
             server_processors: self.server_processors.map(|count| count.0),
             wire,
             write_window: self.write_window.0,
-            large_writes: self.large_writes.map(|keys| LargeWrites {
-                above: keys.above.0,
-                unit: keys.unit.0,
-                wait_ns: keys.wait.0.0,
-                part_wait_ns: keys.part_wait.0.0,
-            }),
+            large: [self.large_reads, self.large_writes].map(|keys| keys.map(LargeKeys::large)),
+        }
+    }
+}
+
+impl LargeKeys {
+    fn large(self) -> LargeRequests {
+        LargeRequests {
+            above: self.above.0,
+            unit: self.unit.0,
+            first_wait_ns: self.first_wait.map(|wait| wait.0.0),
+            wait_ns: self.wait.0.0,
+            part_wait_ns: self.part_wait.0.0,
         }
     }
 }

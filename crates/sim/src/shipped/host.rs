@@ -129,6 +129,10 @@ fn shares_are_as_figures_36_to_38_have_them() {
         check("fixed cost", small - (large - small) / 7.0, fixed, 5.0);
         check("cost of 64 KiB", cost(volume, 64), 27e3 / 16.0, 10.0);
     }
+    // "The one and two MB per second range", and less the larger the request; a mapped drive is near the disk's speed.
+    let unc = [64, 128, 256, 1024].map(|kib| rate("unc-atlas", Operation::Read, kib, 1));
+    assert!(unc.is_sorted_by(|one, next| one > next) && unc[0] < 2.1 && unc[3] > 1.0, "{unc:?}");
+    assert!(rate("mapped-atlas", Operation::Read, 1024, 2) > 20.0 && rate("unc-atlas", Operation::Read, 32, 2) > 15.0);
     check("gigabit, reads", rate("mapped-gigabit", Operation::Read, 32, 4), 37.5, 5.0);
     check("gigabit, writes", rate("mapped-gigabit", Operation::Write, 16, 4), 15.0, 5.0);
 }

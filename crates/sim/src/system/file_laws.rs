@@ -329,8 +329,8 @@ fn most_commands(machine: &Machine, workload: &Workload) -> u64 {
         Volume::Each | Volume::Mirror { .. } => cut,
         Volume::Stripe { chunk } | Volume::Raid5 { chunk } => cut.min(chunk.0),
     };
-    let unit =
-        machine.share.as_ref().and_then(|share| share.large_writes).map_or(chunk, |large| chunk.min(large.unit.0));
+    let large = machine.share.iter().flat_map(|share| share.large.iter().flatten());
+    let unit = large.map(|large| large.unit.0).fold(chunk, u64::min);
     let copies = if matches!(machine.volume, Volume::Mirror { .. }) { machine.disks.len() as u64 } else { 4 };
     (bytes / unit + 2) * copies
 }

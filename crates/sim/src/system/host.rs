@@ -123,8 +123,8 @@ impl System<'_> {
         if asked.kind == RequestKind::Write {
             self.flushes.written(worker);
             self.extended(volume, &asked);
-            self.leave_window();
         }
+        self.leave_window(asked.kind);
         if self.is_over() && self.is_used_up() {
             // More were outstanding at the end of the warm-up than were asked for.
             return;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The bytes of a request are on all parts of the wire at once, the server's bus among them, which its disks use as well: so
-//! that bus carries them twice. Where the share is local there is no wire, and both ends are the same processors. Writes of more than
+//! that bus carries them twice. Where the share is local there is no wire, and both ends are the same processors. Requests of more than
 //! a limit go one at a time, in units each of which is done before the next is asked for, after a wait: so they fall off a cliff. The
 //! study blames buffering and serialisation and does not say which, so the waits are fitted. The share keeps nothing in a cache.
 //!
@@ -24,16 +24,16 @@ pub(super) struct Share<'a> {
     model: &'a machine::Share,
     /// The server's, where they are not the client's.
     server: Option<Station>,
-    /// Writes that are under way, and those that wait for them.
-    writes: u32,
-    waiting: VecDeque<u32>,
+    /// Reads and writes that are under way, and those that wait for them.
+    under_way: [u32; 2],
+    waiting: [VecDeque<u32>; 2],
 }
 
 impl<'a> Share<'a> {
     pub(super) fn of(machine: &'a Machine) -> Option<Share<'a>> {
         let model = machine.share.as_ref()?;
         let server = model.server_processors.map(Station::new);
-        Some(Share { model, server, writes: 0, waiting: VecDeque::new() })
+        Some(Share { model, server, under_way: [0; 2], waiting: Default::default() })
     }
 
     /// Processor time of one end for one half of a request, there or back.
@@ -46,9 +46,13 @@ impl<'a> Share<'a> {
         Share::half_ns(self.model.client, asked)
     }
 
-    /// How many writes may be under way.
+    /// How many of a kind may be under way for one more to go.
     fn window(&self, asked: &Request) -> u32 {
-        if self.model.is_large(asked.kind, u64::from(asked.length)) { 1 } else { self.model.write_window }
+        match asked.kind {
+            _ if self.model.large(asked).is_some() => 1,
+            RequestKind::Write => self.model.write_window,
+            _ => u32::MAX,
+        }
     }
 
     /// What the server's own processors were busy until a moment.
@@ -62,11 +66,12 @@ impl System<'_> {
     pub(super) fn call_server(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
         let Some(share) = &mut self.share else { return };
-        if asked.kind == RequestKind::Write {
-            if share.writes >= share.window(&asked) {
-                return share.waiting.push_back(request);
+        let window = share.window(&asked);
+        if let Some(under_way) = share.under_way.get_mut(asked.kind as usize) {
+            if *under_way >= window {
+                return share.waiting[asked.kind as usize].push_back(request);
             }
-            share.writes += 1;
+            *under_way += 1;
         }
         self.over(request);
     }
@@ -98,24 +103,27 @@ impl System<'_> {
     /// The server's disks are asked: at once, or a unit at a time.
     pub(super) fn serve(&mut self, request: u32) {
         let asked = self.requests.all[request as usize].asked;
-        let is_large = |share: &Share<'_>| share.model.is_large(asked.kind, u64::from(asked.length));
-        if self.share.as_ref().is_some_and(is_large) {
+        if self.share.as_ref().is_some_and(|share| share.model.large(&asked).is_some()) {
             self.next_unit(request, asked.offset)
         } else {
             self.dispatch(request)
         }
     }
 
-    /// The unit of a large write that begins at `offset`.
+    /// The unit of a large request that begins at `offset`.
     pub(super) fn next_unit(&mut self, request: u32, offset: u64) {
         let Open { volume, asked, .. } = self.requests.all[request as usize];
         let end = asked.offset + u64::from(asked.length);
-        let Some(large) = self.share.as_ref().and_then(|share| share.model.large_writes) else { return };
+        let Some(large) = self.share.as_ref().and_then(|share| share.model.large(&asked)) else { return };
         if offset >= end {
             return self.finish_request(request);
         }
         let length = (end - offset).min(large.unit.0);
-        let wait_ns = if length < large.unit.0 { large.part_wait_ns } else { large.wait_ns };
+        let wait_ns = match large.first_wait_ns.filter(|_| offset == asked.offset) {
+            Some(first_ns) => first_ns,
+            None if length < large.unit.0 => large.part_wait_ns,
+            None => large.wait_ns,
+        };
         let unit = Request { offset, length: length as u32, kind: asked.kind };
         let origin = Origin::Unit { request };
         let number = self.requests.put(Open::made(origin, volume, unit, self.now_ns));
@@ -139,13 +147,14 @@ impl System<'_> {
         self.at(done_ns, Event::Complete { request });
     }
 
-    /// A write is done: the next may go.
-    pub(super) fn leave_window(&mut self) {
+    /// A request is done: the next of its kind may go.
+    pub(super) fn leave_window(&mut self, kind: RequestKind) {
         let Some(share) = &mut self.share else { return };
-        share.writes -= 1;
-        let Some(next) = share.waiting.pop_front() else { return };
-        share.writes += 1;
-        self.over(next);
+        let Some(under_way) = share.under_way.get_mut(kind as usize) else { return };
+        match share.waiting[kind as usize].pop_front() {
+            Some(next) => self.over(next),
+            None => *under_way -= 1,
+        }
     }
 }
 
@@ -156,11 +165,19 @@ mod tests {
     use super::*;
     use crate::disk::scheduler::Scheduler;
     use crate::disk::tests::larger;
-    use crate::machine::{Cost, LargeWrites};
+    use crate::machine::{Cost, LargeRequests};
     use crate::volume::Volume;
     use halfpower_model::{Bytes, Cancel, Limits, Operation, Pattern, Workload};
 
     const COST: Cost = Cost { fixed_us: 100.0, marginal_us_per_kib: 4.0 };
+
+    const LARGE: LargeRequests = LargeRequests {
+        above: Bytes(64 << 10),
+        unit: Bytes(64 << 10),
+        first_wait_ns: None,
+        wait_ns: 8_000_000,
+        part_wait_ns: 13_000_000,
+    };
 
     fn shared(server_processors: Option<u32>, wire: Vec<usize>) -> Machine {
         let mut machine = machine(larger(Scheduler::CLook), 1, Volume::Each);
@@ -171,12 +188,10 @@ mod tests {
             server_processors,
             wire,
             write_window: 2,
-            large_writes: Some(LargeWrites {
-                above: Bytes(16 << 10),
-                unit: Bytes(64 << 10),
-                wait_ns: 8_000_000,
-                part_wait_ns: 13_000_000,
-            }),
+            large: [
+                Some(LargeRequests { first_wait_ns: Some(0), unit: Bytes(32 << 10), ..LARGE }),
+                Some(LargeRequests { above: Bytes(16 << 10), ..LARGE }),
+            ],
         });
         machine
     }
@@ -214,6 +229,22 @@ mod tests {
         let [small, part, unit, units] = [16, 32, 64, 128].map(|kib| ms(&of(kib, 2)));
         assert!(small < 2.0 && part > 13.0 && (8.0..18.0).contains(&unit), "{small} {part} {unit}");
         assert!((units / unit - 2.0).abs() < 0.15 && (ms(&of(128, 1)) / units - 1.0).abs() < 0.05, "{units}");
+    }
+
+    /// The wait of a first unit may be another: 128 KiB of 32 have three, 256 have seven.
+    #[test]
+    fn large_reads_have_a_limit_of_their_own() {
+        let machine = shared(None, Vec::new());
+        let ms = |kib, depth| {
+            let outcome = course(&machine, Operation::Read, kib, depth, 1);
+            outcome.elapsed_ns as f64 / 1e6 / requests(&outcome) as f64
+        };
+        let [small, large, larger] = [64, 128, 256].map(|kib| ms(kib, 1));
+        assert!(
+            small < 5.0 && (24.0..34.0).contains(&large) && (56.0..76.0).contains(&larger),
+            "{small} {large} {larger}"
+        );
+        assert!((ms(128, 4) / large - 1.0).abs() < 0.05, "one at a time");
     }
 
     #[test]
