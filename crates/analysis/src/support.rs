@@ -165,6 +165,7 @@ fn environment() -> Environment {
         cpu_numbers: Vec::new(),
         cpu_model: None,
         governor: None,
+        machine_file_crc32c: None,
         memory_bytes: Bytes::GIB,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
         personalities: Vec::new(),

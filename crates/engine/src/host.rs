@@ -54,6 +54,7 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
         cpu_numbers: (0..CpuSet::MAX_CPU as u32).filter(is_allowed).collect(),
         cpu_model: PROCESSOR_MODEL.get_or_init(|| processor_model(&Root::host())).clone(),
         governor: GOVERNOR.get_or_init(governor).clone(),
+        machine_file_crc32c: None,
         memory_bytes: Bytes(memory.totalram as u64 * u64::from(memory.mem_unit)),
         clock: Clock::host().facts(),
         personalities: PERSONALITIES.get_or_init(personalities).clone(),

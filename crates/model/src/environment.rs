@@ -30,6 +30,10 @@ pub struct Environment {
     /// What chooses the processors' clock, `performance`; none where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
+    /// What tells the file of a simulated machine from another that says something else: the CRC-32C of what it says, whatever its
+    /// comments and its order. Those of several with a comma between; none of a host, and in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_file_crc32c: Option<String>,
     /// Memory of the host.
     #[serde(serialize_with = "default_as_null", deserialize_with = "null_as_default")]
     pub memory_bytes: Bytes,
@@ -151,6 +155,7 @@ impl Environment {
             cpu_numbers: Vec::new(),
             cpu_model: None,
             governor: None,
+            machine_file_crc32c: None,
             memory_bytes: Bytes(0),
             clock: ClockFacts::default(),
             personalities: Vec::new(),
@@ -163,12 +168,11 @@ impl Environment {
     /// of none.
     pub fn joined<'a>(environments: impl Iterator<Item = &'a Environment>) -> Option<Environment> {
         let mut whole: Option<Environment> = None;
-        let mut names: [Vec<&str>; 2] = Default::default();
+        let mut names: [Vec<&str>; 3] = Default::default();
         for environment in environments {
-            for (known, name) in names.iter_mut().zip([&environment.host, &environment.kernel]) {
-                if !known.contains(&name.as_str()) {
-                    known.push(name);
-                }
+            let file = environment.machine_file_crc32c.as_ref();
+            for (known, name) in names.iter_mut().zip([Some(&environment.host), Some(&environment.kernel), file]) {
+                known.extend(name.map(String::as_str).filter(|name| !known.contains(name)));
             }
             let Some(whole) = &mut whole else {
                 whole = Some(environment.clone());
@@ -184,8 +188,9 @@ impl Environment {
                 whole.memory_bytes = Bytes(0);
             }
         }
-        let [host, kernel] = names.map(|names| names.join(", "));
-        whole.map(|whole| Environment { host, kernel, ..whole })
+        let [host, kernel, files] = names.map(|names| names.join(", "));
+        let machine_file_crc32c = Some(files).filter(|files| !files.is_empty());
+        whole.map(|whole| Environment { host, kernel, machine_file_crc32c, ..whole })
     }
 
     /// The kernel's names of the disks that the targets are on, each once.
@@ -313,6 +318,7 @@ mod tests {
     fn machine(host: &str, cpus: u32, device: &str) -> Environment {
         let mut machine = Environment { host: host.to_owned(), cpus, ..Environment::unknown(host, None) };
         machine.memory_bytes = Bytes(64);
+        machine.machine_file_crc32c = Some(format!("of {host}"));
         machine.target.device = Some(device.to_owned());
         machine
     }
@@ -325,5 +331,6 @@ mod tests {
         let all = Environment::joined([&one, &same, &other].into_iter()).unwrap();
         assert_eq!((all.host.as_str(), all.targets(), all.devices()), ("a, b", 3, vec!["disk", "drum"]));
         assert_eq!((all.cpus, all.memory_bytes), (0, Bytes(64)), "they differ in one of the two");
+        assert_eq!(all.machine_file_crc32c.as_deref(), Some("of a, of b"));
     }
 }

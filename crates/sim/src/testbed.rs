@@ -68,7 +68,10 @@ impl Simulated {
         };
         let made = MachineFile::with_settings(machine, text, volume, &of_parts)?.with_volume(volume)?;
         let set = if of_parts.is_empty() { String::new() } else { format!(",{of_parts}") };
-        let environment = environment(&made, &format!("sim:{machine}:{volume}{set}"));
+        let environment = Environment {
+            machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
+            ..environment(&made, &format!("sim:{machine}:{volume}{set}"))
+        };
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
         let file = Arc::new(Source { machine, text, volume, settings: of_parts });
         Ok(Simulated { machine: made, environment, file, last: None })
@@ -150,6 +153,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         cpu_model: Some(machine.processor_model.clone()),
         governor: None,
         memory_bytes: machine.memory,
+        machine_file_crc32c: None,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 0.0 },
         personalities: Personality::ALL
             .iter()

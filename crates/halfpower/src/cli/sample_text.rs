@@ -277,6 +277,7 @@ mod tests {
 
     #[test]
     fn targets_are_named_by_what_lies_below_them() {
+            machine_file_crc32c: None,
         let several = sample(vec![target("b", "vdb"), target("c", "vda")]);
         assert_eq!(places(&several), "a, c (vda); b (vdb)");
         let many = sample((0..9).map(|number| target(&format!("t{number}"), "vda")).collect());

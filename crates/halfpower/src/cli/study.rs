@@ -5,9 +5,9 @@ use super::run::{CommonArguments, carry_out_study};
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, TargetArgument};
 use super::{Context, Ending, UsageError};
-use crate::ground::{self, Wish};
-use crate::plan::Plan;
-use crate::store::{RunId, RunKind, RunStatus, StoreError};
+use crate::ground::{self, SimulatedName, Wish};
+use crate::plan::{Overrides, Plan};
+use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Study, VOLUME, volumes_in};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -250,7 +250,20 @@ fn resume(
     store.resume_run(id)?;
     warn_of_changes(context, plan, &stored.environment, &now);
     let end = session::carry_out(context, &mut store, id, plan, &site)?;
-    session::show_end(context, &store, id, end, Some(report))
+    session::show_end(context, &store, id, end, report)
+}
+
+/// Refuses to go on with a simulated machine whose file says something else by now: it would be two machines in one run.
+fn refuse_another_machine(stored: &Run, now: &Environment) -> Result<(), UsageError> {
+    let files = [&stored.environment, now].map(|environment| environment.machine_file_crc32c.as_ref());
+    match files {
+        [Some(before), Some(now)] if before != now => Err(UsageError(format!(
+            "the file of the machine {} says something else than when run {} was begun, with halfpower {}: one run would be of two \
+             machines; bring the file, or that halfpower, back, or start again with `{}`",
+            stored.environment.host, stored.id, stored.program.version, stored.command
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Says where the host is not what it was: the samples before and after then measured different things.
@@ -266,3 +279,4 @@ fn warn_of_changes(context: &Context, plan: &Plan, before: &Environment, now: &E
     }
     context.console.message(&plan.describe());
 }
+    refuse_another_machine(&stored, &now)?;

@@ -20,6 +20,7 @@ fn environment(size: Bytes) -> Environment {
         cpu_numbers: Vec::new(),
         cpu_model: None,
         governor: None,
+        machine_file_crc32c: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
         personalities: Personality::ALL

@@ -325,7 +325,7 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let others: Vec<String> = environment.more_targets.iter().map(other_target).collect();
     // An instrument of the machine itself has no target.
     let named = target.kind != TargetKind::Null;
-    let facts: [(&str, Option<String>); 26] = [
+    let facts: [(&str, Option<String>); 27] = [
         ("target", (named && !target.path.is_empty()).then(|| target.path.clone())),
         ("other targets", (!others.is_empty()).then(|| others.join("; "))),
         ("size", bytes(target.size().filter(|_| named))),
@@ -345,6 +345,7 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("advertised peak", target.pap_bytes_per_s.map(|rate| rate.to_string())),
         ("host", known(&environment.host)),
         ("kernel", known(&environment.kernel)),
+        ("machine's file", environment.machine_file_crc32c.as_ref().map(|digest| format!("CRC-32C {digest}"))),
         ("processor", text(&environment.cpu_model)),
         ("clock governor", text(&environment.governor)),
         ("processors", (environment.cpus > 0).then(|| environment.cpus.to_string())),

@@ -67,6 +67,7 @@ fn environment() -> Environment {
         cpu_numbers: Vec::new(),
         cpu_model: None,
         governor: None,
+        machine_file_crc32c: None,
         memory_bytes: Bytes(1 << 34),
         clock,
         personalities: Personality::ALL.iter().map(works).collect(),

@@ -7,6 +7,7 @@ mod bounds;
 mod bus;
 mod cloud;
 mod controller;
+mod digest;
 mod drive;
 mod error;
 mod flash;
@@ -65,6 +66,9 @@ pub struct MachineFile {
     /// What all this was read from.
     #[serde(skip)]
     source: Source,
+    /// Of what it says without the settings.
+    #[serde(skip)]
+    crc32c: u32,
 }
 
 impl MachineFile {
@@ -87,8 +91,13 @@ impl MachineFile {
         settings: &Settings,
     ) -> Result<MachineFile, MachineError> {
         let source = Source::new(name, text, volume, settings);
-        let file: MachineFile = source.read()?;
-        Ok(MachineFile { source, ..file })
+        let (file, crc32c): (MachineFile, u32) = source.read()?;
+        Ok(MachineFile { source, crc32c, ..file })
+    }
+
+    /// The CRC-32C of what it says, without settings, comments and its order: another file has another one.
+    pub fn crc32c(&self) -> u32 {
+        self.crc32c
     }
 
     /// Its volumes: name and description.

@@ -4,6 +4,7 @@
 //! alone is a key of the volume in use, `PART.KEY` one of a part by its name, and `KIND.PART.KEY` where two parts of different kinds
 //! have the same. Values keep the place where they were written, line and column or the setting, and every refusal begins with it.
 
+use super::digest;
 use super::error::{MachineError, Wrong};
 use halfpower_model::Settings;
 use serde::Deserialize;
@@ -37,6 +38,13 @@ pub(super) struct Source {
     settings: Vec<Setting>,
 }
 
+/// A file's table with the settings in it.
+struct Document<'t> {
+    table: Spanned<DeTable<'t>>,
+    /// Of the file without them.
+    crc32c: u32,
+}
+
 impl Source {
     pub(super) fn new(machine: &str, text: &str, volume: &str, settings: &Settings) -> Source {
         let mut source = Source {
@@ -55,20 +63,25 @@ impl Source {
         source
     }
 
-    /// What is said in it. Settings are left out where their volume is none of the file's.
-    pub(super) fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<T, MachineError> {
+    /// What is said in it, and the digest of what the file says. Settings are left out where their volume is none of the file's.
+    pub(super) fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<(T, u32), MachineError> {
         if self.file_bytes > MOST_TEXT {
             return Err(self.refuse(None, "it is longer than 1 MiB, and no machine's file is".to_owned()));
         }
-        T::deserialize(Deserializer::from(self.document()?)).map_err(|error| self.not_read(&error))
+        let Document { table, crc32c } = self.document()?;
+        let read = T::deserialize(Deserializer::from(table)).map_err(|error| self.not_read(&error))?;
+        Ok((read, crc32c))
     }
 
-    fn document(&self) -> Result<Spanned<DeTable<'_>>, MachineError> {
+    fn document(&self) -> Result<Document<'_>, MachineError> {
         let parsed = DeTable::parse(&self.text[..self.file_bytes]);
         let mut document = parsed.map_err(|error| self.refuse(error.span(), reason(error.message())))?;
+        let mut said = String::new();
+        digest::spell_table(document.get_ref(), &mut said);
+        let crc32c = crc32c::crc32c(said.as_bytes());
         let volumes = document.get_ref().get("volume").and_then(|volumes| volumes.get_ref().as_table());
         if !volumes.is_some_and(|volumes| volumes.contains_key(self.volume.as_str())) {
-            return Ok(document);
+            return Ok(Document { table: document, crc32c });
         }
         let mut places: Vec<Vec<String>> = Vec::new();
         for Setting { key, value } in &self.settings {
@@ -80,14 +93,14 @@ impl Source {
             set(document.get_mut(), &place, key, (&self.text[value.clone()], value));
             places.push(place);
         }
-        Ok(document)
+        Ok(Document { table: document, crc32c })
     }
 
     /// Why the text cannot be read as a machine.
     fn not_read(&self, error: &toml::de::Error) -> MachineError {
         let (span, reason) = (error.span().unwrap_or(0..0), reason(error.message()));
         let Ok(document) = self.document() else { return self.refuse(Some(span), reason) };
-        let Some(found) = find(document.get_ref(), span.start) else { return self.refuse(Some(span), reason) };
+        let Some(found) = find(document.table.get_ref(), span.start) else { return self.refuse(Some(span), reason) };
         let is_value = found.value.is_some_and(|value| value.start <= span.start && span.end <= value.end);
         let said = is_value.then(|| span.clone());
         self.refuse_key(span, &found.key, said, &reason)
@@ -96,7 +109,7 @@ impl Source {
     /// Why a key's value cannot be beside the others.
     pub(super) fn wrong(&self, wrong: &Wrong) -> MachineError {
         let document = match self.document() {
-            Ok(document) => document,
+            Ok(document) => document.table,
             Err(error) => return error,
         };
         let (mut table, mut span, mut said) = (Some(document.get_ref()), 0..0, None);

@@ -91,6 +91,7 @@ fn environment() -> Environment {
         cpu_numbers: Vec::new(),
         cpu_model: Some("Example Processor 7 <b>9</b>".to_owned()),
         governor: None,
+        machine_file_crc32c: None,
         memory_bytes: Bytes(32 << 30),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },
         personalities: Personality::ALL
