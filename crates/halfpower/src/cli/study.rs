@@ -221,8 +221,12 @@ fn resume(
     plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
     let targets = if plan.targets.is_empty() { std::slice::from_ref(&stored.target) } else { plan.targets.as_slice() };
     let targets: Vec<PathBuf> = targets.iter().map(PathBuf::from).collect();
-    let is_file = |path: &&PathBuf| path.as_os_str() != NULL_TARGET && !ground::is_simulated(path);
-    if let Some(gone) = targets.iter().filter(is_file).find(|path| !path.exists()) {
+    let is_named = |path: &&PathBuf| path.as_os_str() != NULL_TARGET;
+    let file = |path: &PathBuf| match SimulatedName::of(path) {
+        None => Some(path.clone()),
+        Some(name) => Some(name.ok()?.file()?.to_owned()),
+    };
+    if let Some(gone) = targets.iter().filter(is_named).filter_map(file).find(|path| !path.exists()) {
         return Err(UsageError(format!(
             "{}, where run {id} was begun, is not there any more; bring it back, or start again with `{}`",
             gone.display(),
@@ -245,6 +249,8 @@ fn resume(
     let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     if let Some(path) = site.only_read().filter(|_| writes) {
+            // Real targets are kept by their absolute names.
+            if gone.is_relative() { ", seen from here" } else { "" },
         return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", path.display())).into());
     }
     store.resume_run(id)?;

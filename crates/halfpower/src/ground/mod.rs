@@ -24,6 +24,7 @@ use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, Quantity, Settings, TargetFacts, TargetKind};
 use halfpower_sim::{Simulated, shipped};
+use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -101,6 +102,18 @@ impl SimulatedName {
     /// The target without the settings.
     pub(crate) fn plain(&self) -> PathBuf {
         PathBuf::from(format!("{SIMULATED}{}:{}", self.machine, self.volume))
+    }
+
+    /// The machine's file; none of one that ships.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.machine.contains('/').then_some(Path::new(&self.machine))
+    }
+}
+
+impl fmt::Display for SimulatedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let comma = if self.settings.is_empty() { "" } else { "," };
+        write!(f, "{}{comma}{}", self.plain().display(), self.settings)
     }
 }
 

@@ -1,6 +1,6 @@
 //! One target before it is opened: what lies under its name, and what has to be made there.
 
-use super::{Wish, no_room};
+use super::{SIMULATED, Wish, no_room};
 use crate::cli::UsageError;
 use halfpower_engine::{Access, Ground, Target, TargetError};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};
@@ -47,6 +47,15 @@ impl Place {
                 Place::new(path, Ground::of(path)?, Making::TestFile(path.to_owned()), path)
             }
             Ok(_) => Place::existing(path, wish, size),
+            // Nobody means to make a file of a simulated volume's name.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && looks_simulated(path) => {
+                Err(UsageError(format!(
+                    "{} is the name of a file that is not there; a simulated volume is sim:MACHINE:VOLUME, with nothing before it, and a file \
+                     of such a name is made by other means",
+                    path.display()
+                ))
+                .into())
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && size.is_some() && wish.size_is_fixed => {
                 let directory = directory_of(path);
                 Place::new(path, Ground::of(directory)?, Making::NamedFile, directory)
@@ -130,6 +139,11 @@ pub(super) fn room(place: &Place, wish: &Wish) -> Bytes {
     let beside = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|facts| Some(facts.dev()) == place.filesystem);
     let held = wish.held.iter().filter(|file| beside(&file.path)).map(|file| file.bytes.0);
     Bytes(place.free_bytes.unwrap_or_default().0.saturating_add(held.sum()))
+}
+
+/// Whether a file is called what a simulated volume is.
+fn looks_simulated(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(SIMULATED.as_bytes()))
 }
 
 /// The directory that a file is in; a directory is its own.

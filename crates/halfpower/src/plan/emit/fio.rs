@@ -41,6 +41,9 @@ const PLAIN: &str = "/._-+=@,%~: ()'[]";
 /// # Errors
 /// When a target has a name that no job file can say, or fio has no equal of anything.
 pub(crate) fn fio(emission: &Emission<'_>) -> Result<String, EmitError> {
+    if emission.plan.is_simulated() {
+        return Err(EmitError::Nothing("it has no simulated machines".to_owned()));
+    }
     let names: Vec<String> = emission.site.places().iter().map(file_name).collect::<Result<_, _>>()?;
     let mut head = emission.head("a job file for fio");
     head.extend(NOTES.map(str::to_owned));

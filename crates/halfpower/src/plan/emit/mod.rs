@@ -13,7 +13,7 @@ pub(crate) use options::options;
 pub(crate) use shell::shell;
 
 use super::Plan;
-use crate::ground::{Making, Place, Site};
+use crate::ground::{Making, Place, SimulatedName, Site};
 use halfpower_engine::NULL_TARGET;
 use halfpower_model::Workload;
 use std::ops::Range;
@@ -30,6 +30,11 @@ pub(crate) enum EmitError {
     /// The current directory is gone.
     #[error("{0} has no absolute name: the current directory is gone; go to another one")]
     Nowhere(String),
+    /// A machine's file whose name cannot be said.
+    #[error(
+        "the machine's file {0} has a comma in its name, behind which a simulated target has its settings; move it"
+    )]
+    Comma(String),
     /// A file that a workload takes data from, and the script cannot give it back.
     #[error(
         "the study leaves holes in {0}, which a script cannot fill again; name a directory, whose test file it makes \
@@ -42,6 +47,9 @@ pub(crate) enum EmitError {
     /// Nothing was left to emit.
     #[error("fio has no equal of any workload of the study ({0}); use --emit shell")]
     Nothing(String),
+    /// Nothing was left for a script.
+    #[error("`halfpower io` can say no workload of the study ({0}); use `halfpower study run`")]
+    NoCommand(String),
 }
 
 /// What is emitted, and from which command.
@@ -118,10 +126,17 @@ fn is_separator(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The absolute name of a path, as text.
+/// The absolute name of a path, as text; of a simulated volume with the absolute name of its machine's file, where it has one.
 fn name(path: &Path) -> Result<String, EmitError> {
     if path.as_os_str() == NULL_TARGET {
         return Ok(NULL_TARGET.to_owned());
+    }
+    if let Some(Ok(simulated)) = SimulatedName::of(path) {
+        let Some(file) = simulated.file() else { return Ok(simulated.to_string()) };
+        let machine = name(file)?;
+        let is_sayable = !machine.contains(',');
+        let named = SimulatedName { machine, ..simulated };
+        return if is_sayable { Ok(named.to_string()) } else { Err(EmitError::Comma(named.machine)) };
     }
     let absolute = std::path::absolute(path).map_err(|_| EmitError::Nowhere(path.display().to_string()))?;
     absolute.into_os_string().into_string().map_err(|name| EmitError::NotText(name.to_string_lossy().into_owned()))

@@ -10,12 +10,16 @@ use crate::cli::quoted;
 use crate::ground::{Making, Place};
 use crate::plan::Plan;
 use halfpower_engine::Access;
-use halfpower_model::{TargetKind, Workload};
+use halfpower_model::{Among, TargetKind, Workload};
 use std::fmt::Write;
+use std::path::Path;
 
 const NOTE: &str =
     "Each trial is a run of its own in the store, with the note in $HALFPOWER_NOTE, else in $sqlio_note.";
 const PROGRAM: &str = "$HALFPOWER is the program, where it is not the halfpower on the path.";
+
+/// What a command cannot say of a simulated machine.
+const SOME_TARGETS: &str = "it goes to some of a simulated volume's targets, and `halfpower io` to all";
 
 /// What every script begins with. A trial that fails does not end it; a program that is not there does, and Ctrl-C.
 const START: &str = r#"
@@ -68,11 +72,16 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, EmitError> {
     let peaks: Vec<String> =
         emission.site.peaks().iter().map(|peak| format!(" --pap {}={}B/s", peak.level, peak.bytes_per_s.0)).collect();
     let mut trials = emission.trials().peekable();
+    let mut is_empty = true;
     while let Some(Trial { block, cell, workload }) = trials.next() {
         let label = &emission.plan.cells[cell].label;
-        let _ = write!(script, "\n{}", comment(&format!("Block {block}, cell {cell} of {label}: {}", words[cell])));
-        let range = emission.range(&workload);
-        let chosen = &places.0[range];
+        let title = format!("Block {block}, cell {cell} of {label}: {}", words[cell]);
+        let Some(chosen) = places.of_workload(emission, &workload) else {
+            let _ = write!(script, "\n{}", comment(&format!("Left out, as {SOME_TARGETS}: {title}")));
+            continue;
+        };
+        is_empty = false;
+        let _ = write!(script, "\n{}", comment(&title));
         script.push_str("halfpower io");
         chosen.iter().for_each(|place| script.extend([" ", &place.word]));
         options(&workload).into_iter().for_each(|option| script.extend([" ", &quoted(option.into())]));
@@ -85,12 +94,18 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, EmitError> {
             make_anew(&mut script, chosen, &workload)?;
         }
     }
+    if is_empty {
+        return Err(EmitError::NoCommand(SOME_TARGETS.to_owned()));
+    }
     script.push_str(END);
     Ok(script)
 }
 
 /// What it writes, in a sentence.
 fn writing(plan: &Plan) -> String {
+    if plan.is_simulated() {
+        return "What it writes is simulated.".to_owned();
+    }
     match plan.bytes_written_by_all(plan.repetitions.min) {
         bytes if bytes.0 == 0 => "It writes nothing.".to_owned(),
         bytes => format!("It writes {bytes} at most."),
@@ -134,11 +149,24 @@ impl<'a> Places<'a> {
     fn of(emission: &Emission<'a>) -> Result<Self, EmitError> {
         let shell = |(index, place): (usize, &'a Place)| {
             let number = index + 1;
-            let name = name(&place.path)?;
+            let name = match &emission.plan.targets[..] {
+                // The facts of a volume of several targets have a number to each.
+                [target] if emission.plan.is_simulated() => name(Path::new(target))?,
+                _ => name(&place.path)?,
+            };
             let word = if is_test_file(place) { format!("\"$file_{number}\"") } else { quoted(name.clone().into()) };
             Ok(ShellPlace { place, name, word, number })
         };
         emission.site.places().iter().enumerate().map(shell).collect::<Result<_, _>>().map(Places)
+    }
+
+    /// The places that a workload goes to; of a simulated machine one stands for all, which have one name. None where that is some of
+    /// them.
+    fn of_workload(&self, emission: &Emission<'_>, workload: &Workload) -> Option<&[ShellPlace<'a>]> {
+        match emission.plan.is_simulated() {
+            true => (workload.among == Among::All).then(|| &self.0[..1]),
+            false => Some(&self.0[emission.range(workload)]),
+        }
     }
 
     /// Makes what is not there.
@@ -171,7 +199,8 @@ impl<'a> Places<'a> {
 impl ShellPlace<'_> {
     /// Whether a trial that writes may write it.
     fn may_be_lost(&self) -> bool {
-        self.place.access == Access::Overwrite && self.place.facts.kind != TargetKind::Null
+        let holds_nothing = [TargetKind::Null, TargetKind::Simulated].contains(&self.place.facts.kind);
+        self.place.access == Access::Overwrite && !holds_nothing
     }
 
     /// What removes it, where it was made and does not stay.
