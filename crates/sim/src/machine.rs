@@ -15,7 +15,7 @@ use halfpower_model::{Bytes, Request};
 use std::sync::Arc;
 
 /// A machine with one volume of it, to run workloads on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Its name.
     pub name: String,
@@ -284,7 +284,7 @@ impl Cost {
 }
 
 /// What a device is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Device {
     /// A disk with an arm.
     Disk(Arc<Drive>),
@@ -334,7 +334,7 @@ impl Device {
 }
 
 /// A device and what lies between it and memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AttachedDisk {
     /// What it is.
     pub device: Device,

@@ -66,7 +66,8 @@ impl Simulated {
             Some((volume, None)) => (machine, text, volume),
             None => (machine, text, volume),
         };
-        let made = MachineFile::with_settings(machine, text, volume, &of_parts)?.with_volume(volume)?;
+        let machine_file = MachineFile::with_settings(machine, text, volume, &of_parts)?;
+        let made = machine_file.with_volume(volume)?;
         let set = if of_parts.is_empty() { String::new() } else { format!(",{of_parts}") };
         let environment = Environment {
             machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
@@ -85,13 +86,13 @@ impl Simulated {
         self.with(&Settings(vec![(VOLUME.to_owned(), volume.to_owned())]))
     }
 
-    /// The same with other settings besides, which count where both have a key.
+    /// The same with other settings besides.
     ///
     /// # Errors
-    /// When one cannot be.
+    /// When one cannot be, or is of what is set already: neither could be told to count.
     pub fn with(&self, settings: &Settings) -> Result<Simulated, MachineError> {
         let Source { machine, text, volume, settings: own } = &*self.file;
-        Simulated::of_file(machine, text, volume, &own.clone().and(settings))
+        Simulated::of_file(machine, text, volume, &Settings([own.0.as_slice(), &settings.0].concat()))
     }
 
     /// The same with the settings of a workload besides; under the same name where it is the same volume.
@@ -152,8 +153,8 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         cpu_numbers: (0..machine.processors).collect(),
         cpu_model: Some(machine.processor_model.clone()),
         governor: None,
-        memory_bytes: machine.memory,
         machine_file_crc32c: None,
+        memory_bytes: machine.memory,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 0.0 },
         personalities: Personality::ALL
             .iter()
@@ -204,6 +205,11 @@ impl Testbed for Simulated {
 }
 
 impl Simulated {
+    /// Whether the other is the same machine with the same volume, however each was set to it.
+    pub fn is_same(&self, other: &Simulated) -> bool {
+        self.machine == other.machine
+    }
+
     /// Refuses what is not simulated of its volume.
     ///
     /// # Errors

@@ -6,10 +6,10 @@ use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use super::{Context, Ending, UsageError};
-use crate::ground::{self, Contents, Site, Wish};
+use crate::ground::{self, Contents, SimulatedName, Site, Wish};
 use crate::plan::{Overrides, Plan, PlanError};
 use crate::store::{NewRun, RunKind};
-use crate::study::Study;
+use crate::study::{Study, VOLUME};
 use clap::Args;
 use halfpower_model::{Bytes, Environment, WorkloadSpec};
 use std::path::PathBuf;
@@ -160,6 +160,7 @@ pub(super) struct Prepared {
 
 /// Looks at the ground and makes the plan; changes nothing.
 pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArguments) -> anyhow::Result<Prepared> {
+    refuse_two_volumes(study, targets)?;
     let wish = Wish {
         targets: targets.to_vec(),
         files: arguments.files,
@@ -196,6 +197,21 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
     site.refuse_holes(plan.cells.iter().map(|cell| &cell.workload))?;
     let environment = site.environment_of(&study.grounds())?;
     Ok(Prepared { site, environment, plan })
+}
+
+/// Refuses a volume that is set beside those that the study's workloads name: they would not go to it. What else is set twice, the
+/// machine refuses.
+fn refuse_two_volumes(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError> {
+    let names = targets.iter().filter_map(|target| SimulatedName::of(target)).collect::<Result<Vec<_>, _>>()?;
+    let said = names.iter().find_map(|name| name.settings.without(VOLUME).0);
+    match (said, study.volumes().first()) {
+        (Some(said), Some(own)) => Err(UsageError(format!(
+            "`{VOLUME}` is set twice: {said} for the target, and {own} by the study {}; leave it out of one of the two, or name another \
+             --target, which stands for the study's volumes",
+            study.name
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Why nothing is written, if nothing is.

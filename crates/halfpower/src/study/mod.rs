@@ -209,7 +209,10 @@ impl Study {
                         cell.among = Some(Among::Only(number as u32 + 1));
                         Settings::default()
                     }
-                    (StandIns::EachSimulated(own), Some(number)) => own[number].clone().and(&others),
+                    // What both set is refused by the machine.
+                    (StandIns::EachSimulated(own), Some(number)) => {
+                        Settings([own[number].0.as_slice(), &others.0].concat())
+                    }
                     _ => others,
                 };
                 cell.set = Some(set).filter(|set| !is_host && !set.is_empty());

@@ -11,7 +11,7 @@ use super::seek::SeekCurve;
 use crate::device::Direction;
 
 /// What moves and turns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mechanics {
     /// Where the blocks lie.
     pub geometry: Geometry,

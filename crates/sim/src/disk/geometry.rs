@@ -27,7 +27,7 @@ pub struct Zone {
 }
 
 /// The blocks of a disk and where they lie.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     surfaces: u32,
     blocks: u64,
@@ -35,7 +35,7 @@ pub struct Geometry {
 }
 
 /// A zone with what is counted up to it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Laid {
     first_block: u64,
     first_cylinder: u32,
