@@ -1,7 +1,7 @@
 //! The same measurement under two numbers: a file imported twice, or an export taken back. Its samples are no more than it
 //! has: counted twice they would make any interval narrower than it is.
 
-use halfpower_model::Sample;
+use halfpower_model::{Sample, TargetKind};
 
 /// Whether two runs hold the same samples, whatever was written beside what was measured: notes, warnings, where a sample
 /// was read from.
@@ -15,6 +15,11 @@ pub fn are_copies(one: &[&Sample], other: &[&Sample]) -> bool {
             && one.latency_histogram == other.latency_histogram
     };
     !one.is_empty() && one.len() == other.len() && one.iter().zip(other).all(is_same)
+}
+
+/// Whether all are of simulated machines, which give the same again: equal samples are no copies there.
+pub fn are_simulated(samples: &[&Sample]) -> bool {
+    samples.iter().all(|sample| sample.environment.target.kind == TargetKind::Simulated)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! were measured at different times, so nothing pairs their repetitions: a ratio of means with Fieller's interval, held
 //! against a margin ([`Contrast`], [`Margins`]), and Benjamini and Hochberg's adjustment over all cells of a figure. Where a side has
 //! one repetition there is no interval. Then only a ratio further from 1 than [`Figure::plausible_noise`] is called changed:
-//! a rule that was set, not measured, and that a disturbed machine can break.
+//! a rule that was set, not measured, and that a disturbed machine can break. A simulated machine gives the same again: where both
+//! sides have equal samples of one, there is nothing to estimate.
 
 mod copies;
 mod doubt;
@@ -19,7 +20,7 @@ mod ranks;
 mod tests;
 mod verdict;
 
-pub use copies::are_copies;
+pub use copies::{are_copies, are_simulated};
 pub use doubt::Doubt;
 pub use environment::Difference;
 pub use figure::Figure;
@@ -94,6 +95,9 @@ pub struct Change {
     pub doubt: Option<Doubt>,
     /// Whether one repetition a side is all there is.
     pub single: bool,
+    /// Whether both sides have the same samples of a simulated machine, one by one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub same_samples: bool,
     /// What ranks say beside the means; none with fewer than four repetitions a side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
@@ -192,9 +196,24 @@ fn add_changes(
         let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
         let (verdict, doubt) = doubt::judged(figure, held, &contrast, verdict, looked_at);
         let (standing, single) = (standing(figure, verdict), alone != Alone::No);
-        compared[place].changes.push(Change { figure, before, after, ratio, margin, standing, doubt, single, ranks });
+        let same_samples = are_the_same(pairs[place]);
+        let change = Change { figure, before, after, ratio, margin, standing, doubt, single, same_samples, ranks };
+        compared[place].changes.push(if same_samples { change.of_the_same() } else { change });
     }
     ranks::settle(compared.iter_mut().flat_map(|cell| &mut cell.changes).filter(|change| change.figure == figure));
+}
+
+/// Whether both have the same samples of a simulated machine.
+fn are_the_same((before, after): (&Group<'_>, &Group<'_>)) -> bool {
+    are_copies(&before.samples, &after.samples) && are_simulated(&before.samples) && are_simulated(&after.samples)
+}
+
+impl Change {
+    /// As it is where both sides have the same samples: whatever they scatter by, nothing differs.
+    fn of_the_same(self) -> Change {
+        let ratio = Estimate { value: 1.0, low: Some(1.0), high: Some(1.0), ..self.ratio };
+        Change { ratio, standing: Standing::Equivalent, doubt: None, ..self }
+    }
 }
 
 /// Whether a side has one sample only, and then what can be told.

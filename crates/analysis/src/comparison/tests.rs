@@ -124,6 +124,26 @@ fn one_sample_shows_only_what_no_noise_does() {
 }
 
 #[test]
+fn equal_samples_of_a_simulated_machine_are_the_same_and_of_a_host_a_coincidence() {
+    let simulated = |factor: f64| {
+        let mut run = run(&[(read(4), &[1e8 * factor]), (read(64), &[1e8 * factor, 5e8 * factor])]);
+        for placed in &mut run.samples {
+            placed.sample.environment.target.kind = halfpower_model::TargetKind::Simulated;
+        }
+        run
+    };
+    let same = compared(&simulated(1.0), &simulated(1.0));
+    assert_eq!(same.outcome, Outcome::Equivalent, "{}", same.sentence);
+    assert_eq!(same.sentence, "Equivalent: the same, sample by sample, in all 2 workloads.");
+    let changes = || same.cells.iter().flat_map(|cell| &cell.changes);
+    assert!(changes().all(|change| change.same_samples && change.ratio.low == Some(1.0) && change.doubt.is_none()));
+    let other = compared(&simulated(1.0), &simulated(1.1));
+    assert_eq!(other.outcome, Outcome::Undecided, "{}", other.sentence);
+    let host = run(&[(read(4), &[1e8])]);
+    assert_eq!(compared(&host, &host).outcome, Outcome::Undecided);
+}
+
+#[test]
 fn the_fault_is_above_the_device_where_only_cached_writes_became_slower() {
     let cells = |slow: f64, direct: f64| {
         run(&[(flushed(buffered(write(1024))), &close(slow)), (flushed(write(1024)), &close(direct))])

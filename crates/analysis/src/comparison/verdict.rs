@@ -40,6 +40,13 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
     if cells.is_empty() {
         return (Outcome::Undecided, "Undecided: no workload is in both.".to_owned());
     }
+    if throughputs > 0 && changes().all(|(_, change)| change.same_samples) {
+        let sentence = match cells.len() {
+            1 => "Equivalent: the same, sample by sample.".to_owned(),
+            workloads => format!("Equivalent: the same, sample by sample, in all {workloads} workloads."),
+        };
+        return (Outcome::Equivalent, sentence);
+    }
     if !worse.is_empty() {
         let above = above_the_device(cells);
         let sentence =

@@ -4,7 +4,7 @@ use super::{Context, Ending, UsageError, session};
 use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text, write_atomically};
 use crate::store::{RunId, RunKind, Store, StoredSample};
 use clap::Args;
-use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, compare};
+use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, are_simulated, compare};
 use halfpower_analysis::statistics::Margin;
 use halfpower_model::Sample;
 use halfpower_model::sample::Warning;
@@ -28,6 +28,7 @@ Exit status: 0 equivalent or better; 3 a regression; 4 undecided.";
 /// does not matter, and equivalent where it lies within: 2 % of throughput and of processor time, 5 % of the 99th percentile
 /// of latency. Of many workloads some would lie beyond by chance: there a change must be surer, and what is one alone may be
 /// undecided, which its row says. One sample has no interval: there only a factor of 1.5 (of 4 in the percentile) is called a change.
+/// A simulated machine gives the same again: equal samples of one are told as the same.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -163,7 +164,7 @@ fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>)
             match original(&kept, &samples) {
                 Some(first) => {
                     let message = format!("run {run} holds the samples of run {first} again, so that they count once");
-                    warnings.push(copy_warning(message, run));
+                    warnings.push(copy_warning(message, run, &samples));
                 }
                 None => kept.push((run, samples)),
             }
@@ -171,10 +172,11 @@ fn without_copies((before, after): (Side, Side)) -> ((Side, Side), Vec<Warning>)
         kept
     };
     let (before, after) = (once(before), once(after));
-    for (run, samples) in &after {
+    // A simulated machine gives the same again: that nothing changed is what the comparison says of it.
+    for (run, samples) in after.iter().filter(|(_, samples)| !are_simulated(&of_run(samples))) {
         if let Some(first) = original(&before, samples) {
             let message = format!("run {run} holds the samples of run {first}: they are compared with themselves");
-            warnings.push(copy_warning(message, *run));
+            warnings.push(copy_warning(message, *run, samples));
         }
     }
     ((before, after), warnings)
@@ -186,8 +188,12 @@ fn original(side: &Side, samples: &[StoredSample]) -> Option<RunId> {
     side.iter().find(is_copied).map(|(run, _)| *run)
 }
 
-fn copy_warning(message: String, run: RunId) -> Warning {
-    Warning::new("same_samples", message, format!("leave run {run} out, or name the run that was meant"))
+fn copy_warning(message: String, run: RunId, samples: &[StoredSample]) -> Warning {
+    let remedy = match are_simulated(&of_run(samples)) {
+        true => "a simulated machine gives the same again, and others with another --seed".to_owned(),
+        false => format!("leave run {run} out, or name the run that was meant"),
+    };
+    Warning::new("same_samples", message, remedy)
 }
 
 #[cfg(test)]

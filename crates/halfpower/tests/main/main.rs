@@ -14,6 +14,7 @@ mod instruments;
 mod interchange;
 mod json;
 mod memory;
+mod one_machine;
 mod ordinary;
 mod plugin;
 mod price;

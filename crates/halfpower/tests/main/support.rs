@@ -124,6 +124,12 @@ impl Lab {
         serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.stdout))
     }
 
+    /// The same, whatever the status.
+    pub(crate) fn json_of_status<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Value {
+        let outcome = self.run(arguments);
+        serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.stderr))
+    }
+
     /// Runs the program in the background.
     pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         let mut command = self.command(arguments);

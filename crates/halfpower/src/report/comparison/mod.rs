@@ -43,6 +43,7 @@ fn in_doubt(doubt: Doubt) -> String {
 
 fn interval(change: &Change) -> String {
     match (change.ratio.low, change.ratio.high) {
+        _ if change.same_samples => "the same, sample by sample".to_owned(),
         (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
         _ if !change.single => "they scatter too much for an interval".to_owned(),
         _ if change.standing == Standing::Undecided => "one sample".to_owned(),
