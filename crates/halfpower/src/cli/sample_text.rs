@@ -4,14 +4,15 @@ use crate::harmless::harmless;
 use halfpower_analysis::{attribute, busiest_first, doubts, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
-use halfpower_model::{Bytes, Nanoseconds, Quantity, Sample};
+use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetKind, Workload};
 use std::fmt::Write;
 
 /// A sample for people.
 pub(super) fn summary(sample: &Sample) -> String {
-    let what = match is_read_back(sample) {
-        true => format!("reading back what was written, {} at a time", sample.workload.request_size),
-        false => sample.workload.to_string(),
+    let what = match (is_read_back(sample), left_unflushed(sample)) {
+        (true, _) => format!("reading back what was written, {} at a time", sample.workload.request_size),
+        (_, Some(what)) => what,
+        _ => sample.workload.to_string(),
     };
     let mut text = format!("{what}, {}, on {}\n", sample.workload.named_personality(), places(sample));
     let parts = [
@@ -97,6 +98,15 @@ pub(super) fn summary(sample: &Sample) -> String {
 /// Whether it is of a verification alone.
 fn is_read_back(sample: &Sample) -> bool {
     sample.verified.is_some() && !sample.workload.operation.writes()
+}
+
+/// What a simulated machine was doing that was interrupted before all it wrote was flushed; a host's writes are, whenever it ends.
+fn left_unflushed(sample: &Sample) -> Option<String> {
+    let is_simulated = sample.environment.target.kind == TargetKind::Simulated;
+    let is_flushed_last = sample.workload.durability == Durability::FlushAtEnd;
+    let written = Workload { durability: Durability::None, ..sample.workload.clone() };
+    (is_simulated && is_flushed_last && sample.failure.is_some())
+        .then(|| format!("{written}, interrupted before all was flushed"))
 }
 
 fn line(text: &mut String, name: &str, figures: &str) {
@@ -249,8 +259,9 @@ fn latency(text: &mut String, name: &str, latency: &Latency) {
 mod tests {
     use super::*;
     use halfpower_model::environment::ClockFacts;
+    use halfpower_model::sample::Failure;
     use halfpower_model::sample::{Interval, OpenLoop, Verified};
-    use halfpower_model::{Environment, TargetFacts, TargetKind, Workload};
+    use halfpower_model::{Environment, TargetFacts};
 
     fn target(path: &str, device: &str) -> TargetFacts {
         let mut target = TargetFacts::bare(path, TargetKind::File, Bytes(1 << 20));
@@ -266,6 +277,7 @@ mod tests {
             cpu_numbers: Vec::new(),
             cpu_model: None,
             governor: None,
+            machine_file_crc32c: None,
             memory_bytes: Bytes(1 << 34),
             clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
             personalities: Vec::new(),
@@ -277,11 +289,22 @@ mod tests {
 
     #[test]
     fn targets_are_named_by_what_lies_below_them() {
-            machine_file_crc32c: None,
         let several = sample(vec![target("b", "vdb"), target("c", "vda")]);
         assert_eq!(places(&several), "a, c (vda); b (vdb)");
         let many = sample((0..9).map(|number| target(&format!("t{number}"), "vda")).collect());
         assert_eq!(places(&many), "a and 9 more (vda)");
+    }
+
+    #[test]
+    fn writes_that_were_not_flushed_are_not_headed_so() {
+        let mut sample = sample(Vec::new());
+        sample.workload.operation = halfpower_model::Operation::Write;
+        sample.workload.durability = Durability::FlushAtEnd;
+        sample.environment.target.kind = TargetKind::Simulated;
+        assert!(summary(&sample).contains(", flushed, sync"));
+        sample.failure = Some(Failure { code: "interrupted".to_owned(), message: "interrupted".to_owned() });
+        let told = summary(&sample);
+        assert!(told.contains(", interrupted before all was flushed, sync") && !told.contains(", flushed"), "{told}");
     }
 
     #[test]

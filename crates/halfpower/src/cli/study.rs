@@ -49,6 +49,9 @@ enum Action {
         /// Write the report here
         #[arg(long, value_name = "FILE", default_value = DEFAULT_REPORT)]
         report: PathBuf,
+        /// Write no report
+        #[arg(long)]
+        no_report: bool,
         #[command(flatten)]
         overwrite: OverwriteArgument,
         #[command(flatten)]
@@ -87,7 +90,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             let (study, targets) = arguments.target.of(context, study)?;
             carry_out_study(context, &study, RunKind::Study, &targets, &arguments.common)
         }
-        Action::Resume { run, report, overwrite, plugins } => resume(context, *run, report, overwrite, plugins),
+        Action::Resume { run, report, no_report, overwrite, plugins } => {
+            let report = (!no_report).then_some(report.as_path());
+            resume(context, *run, report, overwrite, plugins)
+        }
     }
 }
 
@@ -148,7 +154,7 @@ fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     let width = studies.iter().map(|study| study.name.len()).max().unwrap_or(0);
     for study in &studies {
         let question = study.question.as_deref().unwrap_or_default();
-        context.console.print(&format!("{:<width$}  {:>4} workloads  {question}", study.name, study.cells()))?;
+        context.console.print(&format!("{:<width$}  {:>4} workloads  {question}", study.name, workloads(study)))?;
     }
     for folder in studies.iter().filter(|study| is_folder(&study.name)) {
         let (name, figures) = (&folder.name, folder.exhibits().len());
@@ -163,7 +169,7 @@ fn summary(study: &Study) -> serde_json::Value {
     serde_json::json!({
         "name": study.name,
         "question": study.question,
-        "cells": study.cells(),
+        "cells": workloads(study),
         "figures": study.exhibits().iter().map(|exhibit| &exhibit.label).collect::<Vec<_>>(),
         "text": study.text,
     })
@@ -174,7 +180,7 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     if context.global.json {
         let of = |(name, result): &(&String, anyhow::Result<Study>)| {
             let error = result.as_ref().err().map(|error| format!("{error:#}"));
-            serde_json::json!({ "study": name, "cells": result.as_ref().ok().map(Study::cells), "error": error })
+            serde_json::json!({ "study": name, "cells": result.as_ref().ok().map(workloads), "error": error })
         };
         context.console.print_json(&results.iter().map(of).collect::<Vec<_>>())?;
     }
@@ -182,7 +188,7 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     for (name, result) in results {
         match result {
             Ok(_) if context.global.json => {}
-            Ok(study) => context.console.print(&format!("{name}: {} workloads", study.cells()))?,
+            Ok(study) => context.console.print(&format!("{name}: {} workloads", workloads(&study)))?,
             Err(error) => {
                 context.console.error(&error);
                 wrong = true;
@@ -191,6 +197,19 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     }
     // The messages are out; the status is that of wrong usage.
     if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
+}
+
+/// How many workloads it comes to: on the simulated machine that it names each once, whatever the figures that show it call it; of
+/// others, which come to as many as there are on their target, those that it names.
+fn workloads(study: &Study) -> usize {
+    let planned = || -> anyhow::Result<usize> {
+        let path = study.path.as_ref().map(PathBuf::from).filter(|path| ground::is_simulated(path));
+        let site = ground::look(&Wish { targets: vec![path.context("it names no machine")?], ..Wish::default() })?;
+        let machines = site.machines(&study.settings())?;
+        let plan = Plan::make(study, &Overrides { machines, ..Overrides::default() }, &site.environment())?;
+        Ok(plan.cells.len())
+    };
+    planned().unwrap_or_else(|_| study.cells())
 }
 
 /// A study whose settings can be on the simulated machine that it names; where it names none, they are of whatever it goes to.
@@ -204,7 +223,7 @@ fn with_its_machine(study: Study) -> anyhow::Result<Study> {
 fn resume(
     context: &Context,
     id: RunId,
-    report: &Path,
+    report: Option<&Path>,
     overwrite: &OverwriteArgument,
     plugins: &PluginArguments,
 ) -> anyhow::Result<Ending> {
@@ -228,8 +247,10 @@ fn resume(
     };
     if let Some(gone) = targets.iter().filter(is_named).filter_map(file).find(|path| !path.exists()) {
         return Err(UsageError(format!(
-            "{}, where run {id} was begun, is not there any more; bring it back, or start again with `{}`",
+            "{}, where run {id} was begun, is not there any more{}; bring it back, or start again with `{}`",
             gone.display(),
+            // Real targets are kept by their absolute names.
+            if gone.is_relative() { ", seen from here" } else { "" },
             stored.command
         ))
         .into());
@@ -249,10 +270,9 @@ fn resume(
     let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     if let Some(path) = site.only_read().filter(|_| writes) {
-            // Real targets are kept by their absolute names.
-            if gone.is_relative() { ", seen from here" } else { "" },
         return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", path.display())).into());
     }
+    refuse_another_machine(&stored, &now)?;
     store.resume_run(id)?;
     warn_of_changes(context, plan, &stored.environment, &now);
     let end = session::carry_out(context, &mut store, id, plan, &site)?;
@@ -285,4 +305,3 @@ fn warn_of_changes(context: &Context, plan: &Plan, before: &Environment, now: &E
     }
     context.console.message(&plan.describe());
 }
-    refuse_another_machine(&stored, &now)?;

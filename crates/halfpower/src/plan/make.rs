@@ -67,6 +67,13 @@ pub(crate) enum PlanError {
 }
 
 impl Overrides {
+    /// The fewest of these settings that make the same machine: the volume alone, or all.
+    fn least(&self, set: &Settings) -> Settings {
+        let volume = set.only(VOLUME);
+        let machines = self.machines.get(set).zip(self.machines.get(&volume));
+        if machines.is_some_and(|(one, other)| one.is_same(other)) { volume } else { set.clone() }
+    }
+
     /// Why a workload is left out, if it is.
     fn forbids(&self, workload: &Workload) -> Option<&String> {
         let writes = self.no_writes.as_ref().filter(|_| workload.operation.destroys());
@@ -177,6 +184,8 @@ struct Resolved {
     /// The targets of those that name a volume, each once.
     volumes: Vec<String>,
     first_of: HashMap<Workload, usize>,
+    /// To settings those that a machine is the same with.
+    alike: HashMap<Settings, Settings>,
     /// What of figures was left out: several may have the same.
     left_out: HashSet<WorkloadSpec>,
 }
@@ -189,6 +198,7 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
             let set = spec.set.clone().unwrap_or_default();
             // What is set may change what there is room for.
             let machine = overrides.machines.get(&set);
+            let alike = resolved.alike.entry(set.clone()).or_insert_with(|| overrides.least(&set)).clone();
             let environment = machine.map_or(environment, Testbed::describe);
             for spec in one_by_one(&spec, environment) {
                 let workload = spec.resolve(environment).map_err(|error| error.to_string());
@@ -199,7 +209,7 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
                         _ => Ok(workload),
                     },
                 });
-                resolved.take(sweep, &spec, outcome);
+                resolved.take(sweep, &spec, outcome, &alike);
             }
             let volume = Some(set.only(VOLUME)).filter(|volume| !volume.is_empty());
             let volume = volume.and_then(|volume| Some(named(overrides.machines.get(&volume)?.describe())));
@@ -210,13 +220,19 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
 }
 
 impl Resolved {
-    fn take(&mut self, sweep: &Sweep, spec: &WorkloadSpec, outcome: Result<Workload, String>) {
+    /// A workload, or why it is left out. Where settings change nothing, as of a disk's cache on a target without one, a figure's
+    /// workload with them is the one without; whoever sweeps over them has a point for each.
+    fn take(&mut self, sweep: &Sweep, spec: &WorkloadSpec, outcome: Result<Workload, String>, alike: &Settings) {
         let label = &sweep.name;
+        let known_as = |workload: &Workload| match sweep.exhibit {
+            Some(_) => Workload { set: alike.clone(), ..workload.clone() },
+            None => workload.clone(),
+        };
         let place = match outcome {
-            Ok(workload) => match self.first_of.get(&workload) {
+            Ok(workload) => match self.first_of.get(&known_as(&workload)) {
                 None => {
                     let place = self.workloads.len();
-                    self.first_of.insert(workload.clone(), place);
+                    self.first_of.insert(known_as(&workload), place);
                     self.workloads.push((label.clone(), workload));
                     place
                 }
