@@ -3,11 +3,12 @@
 
 use super::ReportInput;
 use super::table::{cell_names, figure, within_run};
-use super::view::{beside, unfinished};
+use super::view::{beside, elsewhere, met, unfinished};
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
-use crate::study::published::beside::{PaperFigure, Printed};
-use halfpower_analysis::CellSummary;
+use crate::study::VOLUME;
+use crate::study::published::beside::PaperFigure;
+use halfpower_analysis::{Attribution, CellSummary, busiest_first};
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, TargetKind};
 
 /// What stands where nothing was measured.
@@ -29,6 +30,9 @@ const ALSO: [(FindingCode, &str); 10] = [
 /// How many of them.
 const ALSO_SHOWN: usize = 6;
 
+/// How many workloads of a simulated machine are a few.
+const PACES_SHOWN: usize = 24;
+
 /// A screen of lines. No line is longer than `width` columns (20 at least); without `colour` there are no escape
 /// sequences.
 pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> String {
@@ -47,7 +51,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
         page.paragraph("", &[(Style::Strong, &sentence)]);
         if input.paper_figures.len() > 1 {
             // Of each workload only the report has room to tell.
-            page.table(["Figure", "met", "question"], &met(input));
+            page.table(["Figure", "met", "question"], &met_of_each(input));
             close(&mut page, input);
             return page.finish();
         }
@@ -57,6 +61,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(head, &sequential(input));
     page.table(["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
     page.table(["Workload", "what sets its pace"], &pace(input));
+    page.table(["Workload", "what sets its pace", "busy"], &pace_of_machine(input));
     page.table(["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
     page.table(["Price", priced(input)], &briefs(input, FindingCode::Price));
@@ -85,16 +90,18 @@ fn heading(page: &mut Page, input: &ReportInput<'_>) {
 }
 
 /// How many of a paper's figures are met, exhibit by exhibit.
-fn met(input: &ReportInput<'_>) -> Vec<[String; 3]> {
+fn met_of_each(input: &ReportInput<'_>) -> Vec<[String; 3]> {
+    let words =
+        |met: Option<(usize, usize)>| met.map_or_else(|| NO_FIGURE.to_owned(), |(met, of)| format!("{met} of {of}"));
     let row = |figure: &PaperFigure| {
-        let within: Vec<bool> = figure.printed.iter().filter_map(Printed::is_within).collect();
-        let met = match within.len() {
-            0 => NO_FIGURE.to_owned(),
-            all => format!("{} of {all}", within.iter().filter(|is_within| **is_within).count()),
-        };
-        [figure.exhibit.label.clone(), met, figure.exhibit.question.clone().unwrap_or_default()]
+        let own = met(figure.printed.iter().filter(|printed| printed.is_of(&figure.exhibit)));
+        [figure.exhibit.label.clone(), words(own), figure.exhibit.question.clone().unwrap_or_default()]
     };
-    input.paper_figures.iter().map(row).collect()
+    let text = elsewhere(input.paper_figures);
+    let text = text.map(|met| {
+        ["Elsewhere".to_owned(), words(Some(met)), "What else does the paper print of these workloads?".to_owned()]
+    });
+    input.paper_figures.iter().map(row).chain(text).collect()
 }
 
 /// What lies under the target, as far as the system tells.
@@ -129,9 +136,26 @@ fn priced(input: &ReportInput<'_>) -> &'static str {
     if has_capacity { "of accesses and capacity" } else { "of accesses" }
 }
 
+/// Of a simulated machine, who sets the pace of each workload, and how busy all its parts were: of every one where the machine is set
+/// to be another for some, which is what the question was, or where they are few.
+fn pace_of_machine(input: &ReportInput<'_>) -> Vec<[String; 3]> {
+    let cells = &input.analysis.cells;
+    let is_swept = cells.iter().any(|cell| !cell.workload.set.without(VOLUME).1.is_empty());
+    if !is_swept && cells.len() > PACES_SHOWN {
+        return Vec::new();
+    }
+    let row = |(cell, name): (&CellSummary, String)| {
+        let busy = busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.busy.value)));
+        let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
+        (!busy.is_empty()).then(|| [name, pace, busy.join(", ")])
+    };
+    cells.iter().zip(cell_names(cells)).filter_map(row).collect()
+}
+
 /// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.
 fn pace(input: &ReportInput<'_>) -> Vec<[String; 2]> {
-    let is_alone = input.analysis.cells.len() == 1;
+    let cells = &input.analysis.cells;
+    let is_alone = cells.len() == 1 && cells[0].parts.is_empty();
     let row = |finding: &Finding| [finding.subject.clone(), finding.brief.clone()];
     input.findings(FindingCode::Owner).filter(|_| is_alone).map(row).collect()
 }

@@ -3,7 +3,7 @@
 use super::chart::Chart;
 use crate::study::published::beside::PaperFigure;
 use halfpower_analysis::models::{Concurrency, Law, Models};
-use halfpower_analysis::{CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
+use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
@@ -104,9 +104,10 @@ pub(super) fn of_parts(cells: &[CellSummary]) -> Option<Table> {
     let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
         let parts = cell.parts.iter().map(|part| (part.name.as_str(), part.busy.value));
         let mut told = busiest_first(parts).into_iter();
-        Some([name, told.next()?, told.collect::<Vec<_>>().join(", ")])
+        let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
+        Some([name, pace, told.next()?, told.collect::<Vec<_>>().join(", ")])
     });
-    let table = Table::new(["workload", "busiest", "the others"], rows);
+    let table = Table::new(["workload", "what sets its pace", "busiest", "the others"], rows);
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -344,8 +345,8 @@ pub(super) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("alignment for direct I/O", bytes(target.direct_alignment_bytes)),
         ("advertised peak", target.pap_bytes_per_s.map(|rate| rate.to_string())),
         ("host", known(&environment.host)),
-        ("kernel", known(&environment.kernel)),
         ("machine's file", environment.machine_file_crc32c.as_ref().map(|digest| format!("CRC-32C {digest}"))),
+        ("kernel", known(&environment.kernel)),
         ("processor", text(&environment.cpu_model)),
         ("clock governor", text(&environment.governor)),
         ("processors", (environment.cpus > 0).then(|| environment.cpus.to_string())),

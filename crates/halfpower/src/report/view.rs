@@ -5,6 +5,7 @@ use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus, noise};
 use crate::study::published::beside::{PaperFigure, Printed};
+use halfpower_analysis::Attribution;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
@@ -213,16 +214,43 @@ fn figure_view<'a>(input: &ReportInput<'a>, (number, figure): (usize, &'a PaperF
     }
 }
 
-/// `35 of the 36 figures that the paper prints of these workloads are met: …`.
+/// `35 of the 36 figures that the paper prints of these workloads are met: …`. Of one figure, those that are printed in it are told
+/// from those of the text.
 pub(super) fn beside(figures: &[PaperFigure]) -> Option<String> {
-    let within = figures.iter().flat_map(|figure| &figure.printed).filter_map(Printed::is_within);
-    let (met, all) = within.fold((0, 0), |(met, all), is_within| (met + usize::from(is_within), all + 1));
-    (all > 0).then(|| {
-        format!(
-            "{met} of the {all} figures that the paper prints of these workloads are met: within 5 %, within 10 % where it calls \
-             them approximate, or within what their kind allows."
-        )
-    })
+    let all = || figures.iter().flat_map(|figure| &figure.printed);
+    let said = match figures {
+        [figure] => match (met(all().filter(|own| own.is_of(&figure.exhibit))), elsewhere(figures)) {
+            (Some((met, of)), elsewhere) => {
+                let label = &figure.exhibit.label;
+                let more = elsewhere
+                    .map(|(met, of)| format!(", and {met} of {of} that it prints elsewhere of these workloads"));
+                format!(
+                    "{met} of the {of} figures that the paper prints in {label} are met{}",
+                    more.unwrap_or_default()
+                )
+            }
+            (None, elsewhere) => of_workloads(elsewhere?),
+        },
+        _ => of_workloads(met(all())?),
+    };
+    Some(format!("{said}: within 5 %, within 10 % where it calls them approximate, or within what their kind allows."))
+}
+
+fn of_workloads((met, of): (usize, usize)) -> String {
+    format!("{met} of the {of} figures that the paper prints of these workloads are met")
+}
+
+/// How many of a paper's figures are met, and of how many; none of none.
+pub(super) fn met<'a>(printed: impl Iterator<Item = &'a Printed>) -> Option<(usize, usize)> {
+    let within = printed.filter_map(Printed::is_within);
+    let (met, of) = within.fold((0, 0), |(met, of), is_within| (met + usize::from(is_within), of + 1));
+    (of > 0).then_some((met, of))
+}
+
+/// The same of those that the paper prints in none of these figures, of workloads that they show.
+pub(super) fn elsewhere(figures: &[PaperFigure]) -> Option<(usize, usize)> {
+    let all = figures.iter().flat_map(|figure| figure.printed.iter().map(|printed| (&figure.exhibit, printed)));
+    met(all.filter(|(exhibit, printed)| !printed.is_of(exhibit)).map(|(_, printed)| printed))
 }
 
 /// A sentence for a run that was stopped.
@@ -250,7 +278,24 @@ fn half_power_of_reads<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a 
 fn verdict(input: &ReportInput<'_>) -> Vec<String> {
     let peak = input.findings(FindingCode::Peak).take(1);
     let found = peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str());
-    input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).map(str::to_owned).collect()
+    let found: Vec<String> =
+        input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).map(str::to_owned).collect();
+    if found.is_empty() { owners(input).into_iter().collect() } else { found }
+}
+
+/// Who sets the pace of how many workloads of a simulated machine; none of a host, where few can be told so surely.
+fn owners(input: &ReportInput<'_>) -> Option<String> {
+    let paces = input.analysis.cells.iter().filter(|cell| !cell.parts.is_empty()).filter_map(|cell| cell.pace.as_ref());
+    let mut owners: Vec<(String, usize)> = Vec::new();
+    for name in paces.filter(|pace| pace.owner.is_some()).map(Attribution::named) {
+        match owners.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => owners.push((name, 1)),
+        }
+    }
+    let all = input.analysis.cells.len();
+    let listed: Vec<String> = owners.iter().map(|(name, count)| format!("{name} in {count} of {all}")).collect();
+    (!listed.is_empty()).then(|| format!("What sets the pace of the workloads: {}.", listed.join(", ")))
 }
 
 /// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and what holds requests back.

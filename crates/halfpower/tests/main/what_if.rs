@@ -1,6 +1,11 @@
 //! What a simulated machine tells that no host does: how busy its parts were, whether it is true, and what if it were another.
 
-use crate::support::{Lab, assert_refusal};
+use crate::support::{Lab, Outcome, assert_refusal};
+
+/// What was said on standard output, on one line.
+fn words(outcome: &Outcome) -> String {
+    outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
 
 #[test]
 fn machines_are_held_against_what_was_published() {
@@ -97,6 +102,14 @@ fn a_study_sweeps_over_a_setting() {
     let run = |target: &str| lab.run(["study", "run", study.to_str().unwrap(), "--target", target, "--report=r.html"]);
     let outcome = run("sim:win2k-pentium3:atlas-2");
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let told = words(&outcome);
+    for needle in [
+        "Workload (what sets its pace · busy)",
+        "set disks=2 the device, or what lies behind it: atlas-10k was busy 100 % of the time; the next, aic-7899, 55 % · \
+         2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, processors 1 %",
+    ] {
+        assert!(told.contains(needle), "{needle}: {told}");
+    }
     let document = lab.json(["runs", "show", "1", "--json"]);
     let cells = document["analysis"]["cells"].as_array().unwrap();
     let rates: Vec<f64> = cells.iter().map(|cell| cell["bytes_per_s"]["value"].as_f64().unwrap() / 1e6).collect();
@@ -104,6 +117,8 @@ fn a_study_sweeps_over_a_setting() {
     assert_eq!(cells[2]["workload"]["set"], "disks=4,pci.rate=533MB/s");
     let report = std::fs::read_to_string(lab.path("r.html")).unwrap();
     assert!(report.contains("set disks=4,pci.rate=533MB") && report.contains("4 × atlas-10k"));
+    let verdict = "<p>What sets the pace of the workloads: the device, or what lies behind it in 3 of 3.</p>";
+    assert!(report.contains(verdict) && !report.contains("No claim can be made"), "{report}");
     // A host cannot be another one.
     assert_refusal(&run("null:"), 2, "is of a simulated machine", "null");
 }
@@ -169,8 +184,8 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     lab.write("figure.toml", own.as_bytes());
     let outcome = lab.run(["study", "run", "figure.toml", "--report=nt4.html"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    let told = " of the 5 figures that the paper prints of these workloads are met";
-    assert!(outcome.stdout.contains(told) && outcome.stdout.contains("\nPeak "), "{}", outcome.stdout);
+    let told = " of the 2 figures that the paper prints in Figure 3 are met, and 3 of 3 that it prints elsewhere of";
+    assert!(words(&outcome).contains(told) && outcome.stdout.contains("\nPeak "), "{}", outcome.stdout);
     let other = lab.run(["study", "run", "figure.toml", "--no-report", "--set", "pci.rate=50MB/s"]);
     assert_eq!((other.status, other.stdout.contains("the paper prints")), (Some(0), false), "{}", other.stderr);
     let report = std::fs::read_to_string(lab.path("nt4.html")).unwrap();
@@ -202,8 +217,43 @@ fn of_many_figures_the_summary_says_how_many_are_met() {
     let outcome = lab.run(["study", "run", "two", "--no-report"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let told = outcome.stdout;
-    assert!(told.contains(" of 3  How fast?") && told.contains("Figure 5  –       How fast?"), "{told}");
-    assert!(!told.contains("Peak"), "{told}");
+    assert!(told.contains(" of 1  How fast?") && told.contains("Figure 5   –       How fast?"), "{told}");
+    assert!(told.contains("Elsewhere  2 of 2  What else") && !told.contains("Peak"), "{told}");
+}
+
+#[test]
+fn what_a_table_prints_is_told_from_what_the_text_does() {
+    let outcome = Lab::new().run(["study", "run", "nt4/table-4", "--no-report", "--no-store"]);
+    let told = words(&outcome);
+    let counts = "of the 32 figures that the paper prints in Table 4 are met, and 2 of 3 that it prints elsewhere of these workloads: ";
+    assert!(told.contains(counts), "{told}");
+}
+
+#[test]
+fn a_setting_that_changes_nothing_makes_no_workload_of_its_own() {
+    let lab = Lab::new();
+    let plan = |target: &str| lab.json(["plan", "nt4/figure-2", "--json", "--target", target]);
+    let set = |plan: &serde_json::Value| -> usize {
+        let cells = plan["cells"].as_array().unwrap().iter();
+        cells.filter(|cell| cell["workload"]["set"] == "write-cache=true").count()
+    };
+    // A flash drive has its buffer anyway, and a disk without write cache has not.
+    let [flash, disk] = [plan("sim:nvme-gen4:fresh"), plan("sim:hdd-18tb:disk-nocache")];
+    assert_eq!((set(&flash), set(&disk)), (0, 16));
+    let cells = |plan: &serde_json::Value| plan["cells"].as_array().unwrap().len();
+    assert_eq!(cells(&flash) + 16, cells(&disk));
+    // What is swept over has a point for each.
+    lab.write("swept.toml", WHAT_IF.as_bytes());
+    assert_eq!(cells(&lab.json(["plan", "swept.toml", "--json", "--target=sim:win2k-pentium3:atlas-2"])), 3);
+}
+
+#[test]
+fn a_study_is_listed_with_as_many_workloads_as_its_plan_has() {
+    let lab = Lab::new();
+    let listed = lab.json(["study", "list", "--json"]);
+    let own = listed.as_array().unwrap().iter().find(|study| study["name"] == "nt4").unwrap();
+    assert_eq!(own["cells"], lab.json(["plan", "nt4", "--json"])["cells"].as_array().unwrap().len());
+    assert!(lab.run(["study", "check", "nt4"]).stdout.contains(&format!("nt4: {} workloads", own["cells"])));
 }
 
 #[test]

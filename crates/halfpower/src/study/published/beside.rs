@@ -175,6 +175,11 @@ impl Printed {
         self.here.map(|here| tolerance.error(here, self.figure.published).abs() <= tolerance.most())
     }
 
+    /// Whether it is printed in the exhibit, and not elsewhere in the paper.
+    pub(crate) fn is_of(&self, exhibit: &Exhibit) -> bool {
+        is_printed_in(&self.figure, &exhibit.label)
+    }
+
     /// Where it lies in a chart of one workload: in bytes or requests a second, ms of processor time a MB, or ns; none of what is
     /// worked out from several, or is no such figure.
     pub(crate) fn point(&self, workload: &Workload) -> Option<f64> {
