@@ -282,8 +282,10 @@ fn resume(
 /// Refuses to go on with a simulated machine whose file says something else by now: it would be two machines in one run.
 fn refuse_another_machine(stored: &Run, now: &Environment) -> Result<(), UsageError> {
     let files = [&stored.environment, now].map(|environment| environment.machine_file_crc32c.as_ref());
+    // What was left out of the plan may have been of more machines.
+    let is_known = |before: &str, now: &str| now.split(", ").all(|now| before.split(", ").any(|before| before == now));
     match files {
-        [Some(before), Some(now)] if before != now => Err(UsageError(format!(
+        [Some(before), Some(now)] if !is_known(before, now) => Err(UsageError(format!(
             "the file of the machine {} says something else than when run {} was begun, with halfpower {}: one run would be of two \
              machines; bring the file, or that halfpower, back, or start again with `{}`",
             stored.environment.host, stored.id, stored.program.version, stored.command

@@ -74,6 +74,22 @@ fn a_run_is_not_resumed_on_a_machine_whose_file_says_something_else() {
 }
 
 #[test]
+fn a_machine_of_which_all_was_left_out_is_none_to_miss() {
+    let lab = lab();
+    // Of the other machine's memory nothing goes through a file cache.
+    let set = "set = [\"volume=disk\", \"volume=win2k-pentium3:memory\"]\n";
+    lab.write("own.toml", format!("{STUDY}{set}").replace("\"direct\"", "\"buffered\"").as_bytes());
+    run(&lab, &["--size=64MiB"]);
+    let digests = lab.json(["runs", "show", "1", "--json"])["environment"]["machine_file_crc32c"].take();
+    assert!(digests.as_str().unwrap().contains(", "), "{digests}");
+    let whole = lab.samples(1);
+    assert_eq!(whole.len(), 4);
+    interrupt(&lab);
+    let resumed = lab.run(["study", "resume", "1", "--no-report"]);
+    assert_eq!((resumed.status, lab.samples(1)), (Some(0), whole), "{}", resumed.stderr);
+}
+
+#[test]
 fn a_comparison_names_the_machine_s_file_where_it_is_another() {
     let lab = lab();
     run(&lab, &[]);
