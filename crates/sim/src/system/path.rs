@@ -312,10 +312,7 @@ impl System<'_> {
 
     pub(super) fn arrive(&mut self, number: u32) {
         let Moving { piece: Piece { disk, offset, bytes, direction }, told_ns, .. } = self.pieces.all[number as usize];
-        let block = offset / BLOCK_BYTES;
-        let count = (offset + bytes).div_ceil(BLOCK_BYTES) - block;
-        let device = &mut self.outcome.device[direction as usize];
-        *device = (device.0 + 1, device.1 + count * BLOCK_BYTES);
+        let (block, count) = blocks(offset, bytes);
         self.devices[disk].accept(self.now_ns, Command { tag: number, direction, block, count, told_ns });
         self.hear(disk);
     }
@@ -400,6 +397,9 @@ impl System<'_> {
     pub(super) fn finish_piece(&mut self, number: u32) {
         let Moving { portion, piece, .. } = self.pieces.take(number);
         self.seen[piece.disk].come_back(self.now_ns);
+        // As a system counts commands, which is when they are done.
+        let device = &mut self.outcome.device[piece.direction as usize];
+        *device = (device.0 + 1, device.1 + blocks(piece.offset, piece.bytes).1 * BLOCK_BYTES);
         let all = &mut self.portions.all[portion as usize];
         all.pieces_left -= 1;
         if all.pieces_left > 0 {
@@ -430,4 +430,10 @@ impl System<'_> {
             self.finish_request(request);
         }
     }
+}
+
+/// The first block of some bytes, and how many they lie in.
+fn blocks(offset: u64, bytes: u64) -> (u64, u64) {
+    let block = offset / BLOCK_BYTES;
+    (block, (offset + bytes).div_ceil(BLOCK_BYTES) - block)
 }

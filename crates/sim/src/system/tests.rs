@@ -190,6 +190,18 @@ fn a_request_is_cut_above_the_volume_or_for_each_disk() {
     }
 }
 
+/// Of 4096 that are outstanding when the window is over none is done.
+#[test]
+fn a_device_has_done_what_its_requests_have() {
+    let machine = machine(larger(Scheduler::Fcfs), 1, Volume::Each);
+    let limits = Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None };
+    let deep = Workload { limits, ..workload(Pattern::Random, 4096, 4096, &machine) };
+    let outcome = run(&machine, &deep, &Cancel::default());
+    let done = requests(&outcome);
+    assert!((200..4096).contains(&done), "{done}");
+    assert!((done..=done + 1).contains(&outcome.device[0].0), "{:?} of {done}", outcome.device);
+}
+
 /// Sequential reads of 1 MiB, of which a window holds from one to seven: it has their rate, and not a multiple of one a window.
 #[test]
 fn a_window_of_few_requests_has_their_rate() {
