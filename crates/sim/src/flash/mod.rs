@@ -231,7 +231,8 @@ impl Flash {
     /// How long the busiest of its parts has been at work until now: controller, units, channels, or what keeps it cool.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let cooling_ns = self.cooling.as_ref().map_or(0, |cooling| cooling.busy_ns(now_ns));
-        self.controller.busy_ns(now_ns).max(self.units.busy_ns(now_ns)).max(cooling_ns)
+        let own_ns = self.controller.busy_ns(now_ns).max(cooling_ns);
+        self.units.busy_ns(now_ns).into_iter().fold(own_ns, u64::max)
     }
 }
 

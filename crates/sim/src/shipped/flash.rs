@@ -93,6 +93,25 @@ fn the_clients_drive_is_as_its_data_sheet_has_it() {
 }
 
 #[test]
+fn a_channel_carries_what_is_written() {
+    let settings = "p5500.channels=1".parse().unwrap();
+    let text = super::machine_text("nvme-gen4").unwrap();
+    let mut testbed = super::Simulated::of_file("nvme-gen4", text, "filled", &settings).unwrap();
+    let workload = Workload {
+        operation: Write,
+        depth: 32,
+        buffering: Buffering::Direct,
+        personality: Personality::IoUring,
+        request_size: Bytes(128 << 10),
+        span: Bytes(64 << 30),
+        limits: Limits { duration: Some(Nanoseconds(1_000_000_000)), requests: None, bytes: None },
+        ..Workload::default()
+    };
+    let sample = testbed.measure(&workload, &mut (), &Cancel::default()).unwrap();
+    check("one channel of 1.2 GB/s", sample.total.bytes_per_s.0 / 1e6, 1200.0, 2.0);
+}
+
+#[test]
 fn queues_are_as_deep_as_their_protocols_have_them() {
     let at = |target, workers, depth| per_s(target, (Read, Random, 4), workers, depth);
     let (full, more) = (at("sata-ssd:filled", 1, 32), at("sata-ssd:filled", 1, 128));
