@@ -247,6 +247,8 @@ fn decay(x: f64) -> f64 {
 }
 
 #[cfg(test)]
+mod collection_tests;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod tests;

@@ -47,7 +47,7 @@ pub(super) fn alone(drive: FlashDrive) -> Machine {
     alone
 }
 
-fn course(machine: &Machine, operation: Operation, pattern: Pattern, kib: u64, depth: u32, ms: u64) -> Outcome {
+pub(super) fn course(machine: &Machine, operation: Operation, pattern: Pattern, kib: u64, depth: u32, ms: u64) -> Outcome {
     let limits = Limits { duration: Some(Nanoseconds(ms * 1_000_000)), requests: None, bytes: None };
     let span = Bytes(machine.size().0);
     let workload = Workload { operation, span, limits, ..workload(pattern, kib << 10, depth, machine) };
@@ -62,7 +62,7 @@ fn per_s(outcome: &Outcome) -> f64 {
     requests(outcome) as f64 / outcome.elapsed_ns as f64 * 1e9
 }
 
-fn mb_per_s(outcome: &Outcome) -> f64 {
+pub(super) fn mb_per_s(outcome: &Outcome) -> f64 {
     outcome.bytes.iter().sum::<u64>() as f64 / outcome.elapsed_ns as f64 * 1e3
 }
 
@@ -125,129 +125,6 @@ fn channels_are_shared_by_their_units() {
     let outcome = course(&machine, Operation::Read, Pattern::Sequential, 128, 64, 200);
     assert!((mb_per_s(&outcome) / 800.0 - 1.0).abs() < 0.03, "{}", mb_per_s(&outcome));
     assert!(outcome.parts.last().unwrap().busy > 0.97, "{:?}", outcome.parts);
-}
-
-#[test]
-fn amplification_is_as_published() {
-    // Xiang and Kurkoski: 30 % of spare flash gives 2.36, and 2.35 when it is simulated.
-    assert!((amplification(1.3) - 2.36).abs() < 0.005, "{}", amplification(1.3));
-    // By hand: e^(−1.5 × 0.5828) = 0.4172.
-    assert!((amplification(1.5) - 1.0 / 0.5828).abs() < 0.001, "{}", amplification(1.5));
-    assert!(amplification(20.0) < 1.001 && amplification(1.001) > 100.0);
-}
-
-/// Flash page by page: writes at random, and of all blocks the one with the fewest valid pages is copied and erased.
-fn collected(pages: u32, block: u32, blocks: u32, seed: u64) -> f64 {
-    let mut place = vec![None; pages as usize];
-    let mut valid = vec![0_u32; blocks as usize];
-    let mut owner: Vec<Vec<u32>> = vec![Vec::new(); blocks as usize];
-    let mut free: Vec<usize> = (1..blocks as usize).collect();
-    let (mut open, mut programmed, mut random) = (0, 0_u64, seed);
-    let mut put = |page: u32,
-                   open: &mut usize,
-                   owner: &mut Vec<Vec<u32>>,
-                   free: &mut Vec<usize>,
-                   valid: &mut Vec<u32>,
-                   place: &mut Vec<Option<usize>>| {
-        programmed += 1;
-        if owner[*open].len() == block as usize {
-            *open = free.pop().unwrap();
-        }
-        if let Some(old) = place[page as usize].replace(*open) {
-            valid[old] -= 1;
-        }
-        valid[*open] += 1;
-        owner[*open].push(page);
-        programmed
-    };
-    let (mut before, mut total) = (0, 0);
-    let writes = pages * 16;
-    for write in 0..writes {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let page = if write < pages { write } else { ((random >> 33) % u64::from(pages)) as u32 };
-        total = put(page, &mut open, &mut owner, &mut free, &mut valid, &mut place);
-        while free.len() < 2 {
-            let closed =
-                (0..blocks as usize).filter(|number| *number != open && owner[*number].len() == block as usize);
-            let victim = closed.min_by_key(|number| valid[*number]).unwrap();
-            // A page may have been written to its block twice: its last place counts.
-            let mut pages = std::mem::take(&mut owner[victim]);
-            pages.sort_unstable();
-            pages.dedup();
-            for page in pages.into_iter().filter(|page| place[*page as usize] == Some(victim)).collect::<Vec<_>>() {
-                total = put(page, &mut open, &mut owner, &mut free, &mut valid, &mut place);
-            }
-            valid[victim] = 0;
-            free.push(victim);
-        }
-        if write == writes / 2 {
-            before = total;
-        }
-    }
-    (total - before) as f64 / f64::from(writes - writes / 2 - 1)
-}
-
-#[test]
-fn amplification_is_that_of_greedy_collection_page_by_page() {
-    for (blocks, percent) in [(440, 5.0), (600, 5.0)] {
-        let (pages, block) = (64 * 360, 64);
-        let simulated = collected(pages, block, blocks, 7);
-        // Two blocks are kept erased and one is open.
-        let law = amplification(f64::from(block * (blocks - 3)) / f64::from(pages));
-        assert!((simulated / law - 1.0).abs() * 100.0 < percent, "{blocks} blocks: {simulated} against {law}");
-    }
-}
-
-/// What a steady drive writes at random, over what it writes in order.
-fn excess(drive: FlashDrive) -> f64 {
-    let in_order = FlashDrive { state: State::Fresh, ..drive.clone() };
-    let rate = |drive, pattern| mb_per_s(&course(&alone(drive), Operation::Write, pattern, 16, 32, 1000));
-    rate(in_order, Pattern::Sequential) / rate(FlashDrive { state: State::Steady, ..drive }, Pattern::Random)
-}
-
-#[test]
-fn garbage_collection_costs_what_the_law_says() {
-    let law = |flash: f64| amplification(flash) + (amplification(flash) - 1.0) * 50.0 / 640.0;
-    let measured = excess(drive());
-    assert!((measured / law(1.5) - 1.0).abs() < 0.02, "{measured} of {}", law(1.5));
-    let tight = excess(FlashDrive { spare: Bytes(1 << 30), ..drive() });
-    assert!((tight / law(1.125) - 1.0).abs() < 0.02, "{tight} of {}", law(1.125));
-}
-
-#[test]
-fn it_begins_when_the_erased_flash_is_used_up() {
-    // 64 units write 1.64 GB/s; 4 GiB of a filled drive are erased.
-    let rates = |state, pattern| {
-        let machine = alone(FlashDrive { state, ..drive() });
-        let outcome = course(&machine, Operation::Write, pattern, 64, 32, 12_000);
-        let per_interval: Vec<f64> = outcome.intervals.iter().map(|(_, bytes)| *bytes as f64 / 1e6).collect();
-        (per_interval[1], per_interval[10], per_interval.iter().sum::<f64>())
-    };
-    let full = 64.0 * 16_384.0 / 640e-6 / 1e6;
-    let steady = full / (amplification(1.5) + (amplification(1.5) - 1.0) * 50.0 / 640.0);
-    let (first, last, all) = rates(State::Filled, Pattern::Random);
-    assert!((first / full - 1.0).abs() < 0.01 && (last / steady - 1.0).abs() < 0.01, "{first} {last}");
-    // Until then it wrote what was erased.
-    let slow_s = (12.0 - all / full) / (1.0 - steady / full);
-    let erased = (12.0 - slow_s) * full;
-    assert!((erased / 4295.0 - 1.0).abs() < 0.02, "{erased}");
-    // A fresh one has more, and when that is used up parts of it were not written yet: more is spare.
-    let (first, last, all_of_fresh) = rates(State::Fresh, Pattern::Random);
-    assert!((first / full - 1.0).abs() < 0.01 && last > steady * 1.02 && last < full * 0.8, "{first} {last}");
-    assert!(all_of_fresh > all * 1.2, "{all_of_fresh} {all}");
-    let (_, last, _) = rates(State::Filled, Pattern::Sequential);
-    assert!((last / full - 1.0).abs() < 0.01, "a stream copies nothing: {last} of {full}");
-}
-
-#[test]
-fn writes_to_a_small_part_have_all_spare_flash() {
-    let machine = alone(FlashDrive { state: State::Steady, ..drive() });
-    let limits = Limits { duration: Some(Nanoseconds(3_000_000_000)), requests: None, bytes: None };
-    let asked = workload(Pattern::Random, 4096, 32, &machine);
-    let small = Workload { operation: Operation::Write, span: Bytes(512 << 20), limits, ..asked };
-    let last = run(&machine, &small, &Cancel::default()).intervals.last().unwrap().1 as f64 / 1e6;
-    let full = 64.0 * 16_384.0 / 640e-6 / 1e6;
-    assert!(last > 0.97 * full, "{last} of {full}");
 }
 
 /// 64 units that program 1.64 GB/s, on one channel of 100 MB/s.

@@ -93,6 +93,17 @@ fn the_clients_drive_is_as_its_data_sheet_has_it() {
 }
 
 #[test]
+fn a_worn_drive_writes_a_stream_as_slowly_whatever_the_size_of_its_requests() {
+    // 4302 MB/s, and 4.2 bytes programmed for each; it has recovered when it has written 3.84 TB.
+    for kib in [4, 64, 1024, 16_384] {
+        let long = measure("nvme-gen4:steady", (Write, Sequential, kib), 1, 8, 4000);
+        for interval in &long.intervals[..3] {
+            check(&format!("{kib} KiB"), interval.bytes as f64 / 1e6, 980.0, 5.0);
+        }
+    }
+}
+
+#[test]
 fn a_channel_carries_what_is_written() {
     let settings = "p5500.channels=1".parse().unwrap();
     let text = super::machine_text("nvme-gen4").unwrap();
