@@ -91,8 +91,10 @@ pub(super) struct ReadAheadKeys {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct FastAreaKeys {
-    /// What it holds.
+    /// What it holds where the whole drive is free.
     pub(super) size: Size<512, MOST_BYTES>,
+    /// What of that there always is; none: all.
+    pub(super) always: Option<Size<0, MOST_BYTES>>,
     /// Bytes a second into it.
     pub(super) rate: Rate,
     /// Bytes a second out of it, while the drive has nothing else to do.
@@ -140,6 +142,12 @@ impl FlashKeys {
                 "it has to be no more than units: each has one at least",
             ));
         }
+        if self.fast_area.is_some_and(|area| area.always.is_some_and(|always| always.0 > area.size.0)) {
+            return Err(Wrong::at(
+                &["flash", &volume.drive, "fast-area", "always"],
+                "it has to be no more than the fast area's size",
+            ));
+        }
         Ok(self.drive(size, volume))
     }
 
@@ -170,6 +178,8 @@ impl FlashKeys {
             is_protected: self.protected,
             fast_area: self.fast_area.map(|keys| FastArea {
                 size: keys.size.0,
+                // What the volume does not use is free whatever it does.
+                always: Bytes(keys.always.map_or(keys.size.0, |always| always.0).0 + self.size.0.0 - size.0),
                 ns_per_byte: per_byte(keys.rate),
                 copy_ns_per_byte: per_byte(keys.copy_rate),
                 rest_ns: keys.rest.0.0,

@@ -127,6 +127,8 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         let message = told("nvme-gen4", "steady-mixed-use", from, to);
         assert!(message.contains(&format!("{key}`")) && message.contains(said), "{to}: {message}");
     }
+    let message = told("sata-ssd", "client", "always = \"6GB\"", "always = \"79GB\"");
+    assert!(message.contains("`flash.qvo.fast-area.always`") && message.contains("no more than the fast"), "{message}");
     let (from, to) = ("drive = \"maxtor-40\"\n", "drive = \"maxtor-40\"\nstate = \"steady\"\n");
     let message = told("win2k-pentium3", "maxtor", from, to);
     assert!(message.contains("`volume.maxtor.state` is \"steady\": it is of flash drives"), "{message}");

@@ -11,8 +11,10 @@ use halfpower_model::Bytes;
 /// Flash that is written faster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FastArea {
-    /// What it holds.
+    /// What it holds where the whole drive is free.
     pub size: Bytes,
+    /// What of that there always is; the rest is made of what is free, as far as there is any.
+    pub always: Bytes,
     /// All units together, in it.
     pub ns_per_byte: f64,
     /// Copied on, while the drive is idle.
@@ -30,6 +32,8 @@ pub struct Passage {
     pub programmed: u64,
     /// Bytes programmed for each of those.
     pub amplification: f64,
+    /// Bytes of the drive that hold nothing.
+    pub free: f64,
 }
 
 /// The buffer.
@@ -82,9 +86,9 @@ impl Drain {
 
     /// Takes a write that the controller has seen to at `at_ns`; gives when it is done.
     pub fn write(&mut self, now_ns: u64, at_ns: u64, passage: Passage, units: &mut Units) -> u64 {
-        let Passage { bytes, programmed, amplification } = passage;
+        let Passage { bytes, programmed, amplification, .. } = passage;
         let area = self.fast_area;
-        let area = area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), programmed as f64));
+        let area = area.filter(|area| self.has_room(*area, units.idle_ns(now_ns), passage));
         let array = *units.array();
         let (ns_per_byte, over_ns_per_byte) = match area {
             Some(area) => (area.ns_per_byte, array.over_ns_per_byte(1.0)),
@@ -108,10 +112,12 @@ impl Drain {
     }
 
     /// Whether the fast area takes a write, after what it passed on while the drive was idle.
-    fn has_room(&mut self, area: FastArea, idle_ns: u64, bytes: f64) -> bool {
+    fn has_room(&mut self, area: FastArea, idle_ns: u64, passage: Passage) -> bool {
+        let bytes = passage.programmed as f64;
         let copied = idle_ns.saturating_sub(area.rest_ns) as f64 / area.copy_ns_per_byte;
         let left = (self.fast_bytes - copied).max(0.0) + bytes;
-        let fits = left <= area.size.0 as f64;
+        let always = area.always.0.min(area.size.0) as f64;
+        let fits = left <= always + (area.size.0 as f64 - always).min(passage.free);
         self.fast_bytes = if fits { left } else { left - bytes };
         fits
     }

@@ -26,6 +26,7 @@ fn any_drive() -> impl Strategy<Value = FlashDrive> {
     );
     let area = proptest::option::of((1_u64..64).prop_map(|mib| FastArea {
         size: Bytes(mib << 20),
+        always: Bytes(mib << 18),
         ns_per_byte: 0.5,
         copy_ns_per_byte: 3.0,
         rest_ns: 1_000_000,

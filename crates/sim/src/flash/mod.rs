@@ -197,7 +197,8 @@ impl Flash {
         let (drive, bytes) = (&*self.drive, count * BLOCK_BYTES);
         let Written { continues, amplification } = self.space.write(block, count);
         let mapping = if continues { 0 } else { drive.mapping.0 };
-        let passage = drain::Passage { bytes, programmed: bytes + mapping, amplification };
+        let free = self.space.free();
+        let passage = drain::Passage { bytes, programmed: bytes + mapping, amplification, free };
         let in_ns = self.drain.write(now_ns, at_ns, passage, &mut self.units);
         let scattered_ns = if continues { 0 } else { drive.scattered_write_ns };
         let done_ns = in_ns + drive.delay_ns[Direction::Write as usize] + scattered_ns;

@@ -47,7 +47,14 @@ pub(super) fn alone(drive: FlashDrive) -> Machine {
     alone
 }
 
-pub(super) fn course(machine: &Machine, operation: Operation, pattern: Pattern, kib: u64, depth: u32, ms: u64) -> Outcome {
+pub(super) fn course(
+    machine: &Machine,
+    operation: Operation,
+    pattern: Pattern,
+    kib: u64,
+    depth: u32,
+    ms: u64,
+) -> Outcome {
     let limits = Limits { duration: Some(Nanoseconds(ms * 1_000_000)), requests: None, bytes: None };
     let span = Bytes(machine.size().0);
     let workload = Workload { operation, span, limits, ..workload(pattern, kib << 10, depth, machine) };
@@ -165,6 +172,36 @@ fn a_page_is_programmed_when_it_has_come_over_its_channel() {
 }
 
 #[test]
+fn a_fast_area_is_what_there_always_is_and_what_is_free() {
+    let area = FastArea {
+        size: Bytes(1 << 30),
+        always: Bytes(1 << 28),
+        ns_per_byte: 0.25,
+        copy_ns_per_byte: 2.0,
+        rest_ns: 100_000_000,
+    };
+    let took_ms = |state, trims: bool| {
+        let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(area), state, ..drive() }));
+        let mut now_ns = 0;
+        let trim = Command { tag: 0, direction: Direction::Trim, block: 0, count: 1 << 24, told_ns: 0 };
+        let writes =
+            (0..8192).map(|index| Command { direction: Direction::Write, block: index * 128, count: 128, ..trim });
+        for command in trims.then_some(trim).into_iter().chain(writes) {
+            flash.accept(now_ns, command);
+            now_ns = flash.answer().unwrap().ready_ns;
+        }
+        now_ns as f64 / 1e6
+    };
+    // Half a gigabyte, a quarter of a nanosecond a byte; 0.61 beyond the fast area, and where the drive is worn more than that.
+    let (fast, slow) = (f64::from(1 << 28) * 0.25e-6, f64::from(1 << 28) * 0.61e-6);
+    let [fresh, filled] = [State::Fresh, State::Filled].map(|state| took_ms(state, false));
+    assert!((fresh / (2.0 * fast) - 1.0).abs() < 0.02, "{fresh}");
+    assert!((filled / (fast + slow) - 1.0).abs() < 0.02, "{filled} of {}", fast + slow);
+    assert!(took_ms(State::Steady, false) > 1.2 * filled);
+    assert!((took_ms(State::Steady, true) / fresh - 1.0).abs() < 0.02, "trimmed wholly it is fresh");
+}
+
+#[test]
 fn writes_are_as_fast_as_the_buffer_until_it_is_full() {
     let drive = FlashDrive { buffer: Some(Bytes(64 << 20)), command_ns: [0, 1_000], delay_ns: [0, 9_000], ..drive() };
     // Thrice as fast as 64 units program: full after 64 MiB have come and 21 gone.
@@ -180,7 +217,13 @@ fn writes_are_as_fast_as_the_buffer_until_it_is_full() {
 
 #[test]
 fn a_fast_area_fills_and_empties_while_nothing_is_asked() {
-    let area = FastArea { size: Bytes(1 << 30), ns_per_byte: 0.25, copy_ns_per_byte: 2.0, rest_ns: 100_000_000 };
+    let area = FastArea {
+        size: Bytes(1 << 30),
+        always: Bytes(1 << 28),
+        ns_per_byte: 0.25,
+        copy_ns_per_byte: 2.0,
+        rest_ns: 100_000_000,
+    };
     let mut flash = Flash::new(Arc::new(FlashDrive { fast_area: Some(area), ..drive() }));
     // Gives how long 64 KiB after 64 KiB take from a moment on, until so many have been written.
     let mut write = |from_ns: u64, number: u64| {
@@ -245,7 +288,8 @@ fn a_flush_waits_until_the_buffer_is_empty_unless_that_is_protected() {
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, ..drive() }));
     without.accept(0, write);
     assert_eq!(without.answer().unwrap().ready_ns, 640_164, "a program, without a buffer");
-    let fast = FastArea { size: Bytes(1 << 30), ns_per_byte: 0.25, copy_ns_per_byte: 2.0, rest_ns: 0 };
+    let fast =
+        FastArea { size: Bytes(1 << 30), always: Bytes(0), ns_per_byte: 0.25, copy_ns_per_byte: 2.0, rest_ns: 0 };
     let mut without = Flash::new(Arc::new(FlashDrive { buffer: None, fast_area: Some(fast), ..drive() }));
     without.accept(0, write);
     assert_eq!(without.answer().unwrap().ready_ns, 262_308, "a quarter of a nanosecond for each of 64 pages");

@@ -90,6 +90,11 @@ fn the_clients_drive_is_as_its_data_sheet_has_it() {
     let rate = |second: usize| long.intervals[second].bytes as f64 / 1e6;
     check("before its fast area is full", rate(140), 530.0, 5.0);
     check("after", rate(160), 160.0, 5.0);
+    // A steady one has 6 GB of it, which last 12 s.
+    let worn = measure("sata-ssd:client-steady", (Write, Sequential, 1024), 1, 8, 20_000);
+    let rate = |second: usize| worn.intervals[second].bytes as f64 / 1e6;
+    check("before 6 GB are full", rate(8), 530.0, 5.0);
+    assert!(rate(14) < 160.0 / 3.0, "worn, and its fast area full: {}", rate(14));
 }
 
 #[test]
