@@ -58,6 +58,11 @@ impl Cooling {
         self.gate.book(now_ns, (bytes / throttled * 1e9 + 0.5) as u64)
     }
 
+    /// Whether it is too warm.
+    pub fn is_hot(&self) -> bool {
+        self.is_hot
+    }
+
     /// How long it held commands back.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         self.gate.busy_ns(now_ns)

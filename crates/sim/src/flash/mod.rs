@@ -107,6 +107,9 @@ impl Work {
     }
 }
 
+/// What of it tells how long it was at work: controller, units, channels, and what keeps it cool.
+const PARTS: usize = 4;
+
 /// It at work.
 #[derive(Clone, Debug)]
 pub struct Flash {
@@ -117,6 +120,8 @@ pub struct Flash {
     space: Space,
     ahead: Option<Ahead>,
     cooling: Option<Cooling>,
+    /// How long it was at work until it was last hot, or cool again, and each of its parts then.
+    before_ns: (u64, [u64; PARTS]),
     /// When it has to see whether all that came is in flash; none while it is.
     wake_ns: Option<u64>,
     served: VecDeque<Served>,
@@ -132,6 +137,7 @@ impl Flash {
             space: Space::new(drive.size, drive.spare, drive.state),
             ahead: drive.read_ahead.map(Ahead::new),
             cooling: drive.heat.map(Cooling::new),
+            before_ns: (0, [0; PARTS]),
             wake_ns: None,
             served: VecDeque::new(),
             drive,
@@ -141,7 +147,14 @@ impl Flash {
     /// Takes a command that came at `now_ns`: of a write, when its bytes were in the buffer. Time never goes back.
     pub fn accept(&mut self, now_ns: u64, command: Command) {
         let from_ns = match &mut self.cooling {
-            Some(cooling) => cooling.pass(now_ns, command.direction, command.count * BLOCK_BYTES),
+            Some(cooling) => {
+                let was_hot = cooling.is_hot();
+                let from_ns = cooling.pass(now_ns, command.direction, command.count * BLOCK_BYTES);
+                if cooling.is_hot() != was_hot {
+                    self.before_ns = (self.busy_ns(now_ns), self.at_work_ns(now_ns));
+                }
+                from_ns
+            }
             None => now_ns,
         };
         let [read_ns, write_ns] = self.drive.command_ns;
@@ -229,11 +242,20 @@ impl Flash {
         self.wake_ns.is_none()
     }
 
-    /// How long the busiest of its parts has been at work until now: controller, units, channels, or what keeps it cool.
+    /// How long the busiest of its parts has been at work until now: that of the time while it was hot, and of the time while it
+    /// was not, as another one sets the pace then.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        let (busy_ns, before_ns) = self.before_ns;
+        let since_ns =
+            self.at_work_ns(now_ns).into_iter().zip(before_ns).map(|(now, before)| now.saturating_sub(before));
+        busy_ns + since_ns.max().unwrap_or(0)
+    }
+
+    /// How long each of its parts was at work.
+    fn at_work_ns(&self, now_ns: u64) -> [u64; PARTS] {
         let cooling_ns = self.cooling.as_ref().map_or(0, |cooling| cooling.busy_ns(now_ns));
-        let own_ns = self.controller.busy_ns(now_ns).max(cooling_ns);
-        self.units.busy_ns(now_ns).into_iter().fold(own_ns, u64::max)
+        let [units_ns, channels_ns] = self.units.busy_ns(now_ns);
+        [self.controller.busy_ns(now_ns), units_ns, channels_ns, cooling_ns]
     }
 }
 

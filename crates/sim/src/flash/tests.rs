@@ -172,6 +172,18 @@ fn a_page_is_programmed_when_it_has_come_over_its_channel() {
 }
 
 #[test]
+fn a_drive_that_is_hot_is_as_busy_as_one_that_is_not() {
+    let heat =
+        Heat { sustained: 1e9, reads_per_write: 2.0, time_constant_ns: 1_000_000_000, throttled: 3e8, until: 0.8 };
+    let hot =
+        course(&alone(FlashDrive { heat: Some(heat), ..drive() }), Operation::Write, Pattern::Random, 64, 8, 9000);
+    // It is full half of the time, and held back for the other.
+    let slow = hot.intervals.iter().filter(|(_, bytes)| *bytes < 1_000_000_000).count();
+    assert!((2..7).contains(&slow), "{:?}", hot.intervals);
+    assert!(hot.parts.last().unwrap().busy > 0.97, "{:?}", hot.parts);
+}
+
+#[test]
 fn a_fast_area_is_what_there_always_is_and_what_is_free() {
     let area = FastArea {
         size: Bytes(1 << 30),
