@@ -9,7 +9,7 @@ use super::{Context, Ending, UsageError};
 use crate::ground::{self, Contents, SimulatedName, Site, Wish};
 use crate::plan::{Overrides, Plan, PlanError};
 use crate::store::{NewRun, RunKind};
-use crate::study::{Study, VOLUME};
+use crate::study::Study;
 use clap::Args;
 use halfpower_model::{Bytes, Environment, WorkloadSpec};
 use std::path::PathBuf;
@@ -160,7 +160,7 @@ pub(super) struct Prepared {
 
 /// Looks at the ground and makes the plan; changes nothing.
 pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArguments) -> anyhow::Result<Prepared> {
-    refuse_two_volumes(study, targets)?;
+    refuse_set_twice(study, targets)?;
     let wish = Wish {
         targets: targets.to_vec(),
         files: arguments.files,
@@ -199,18 +199,19 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
     Ok(Prepared { site, environment, plan })
 }
 
-/// Refuses a volume that is set beside those that the study's workloads name: they would not go to it. What else is set twice, the
-/// machine refuses.
-fn refuse_two_volumes(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError> {
+/// Refuses what is set for the target and by the study as well: nobody could tell which counts. Where the two call one thing differently,
+/// the machine refuses it.
+fn refuse_set_twice(study: &Study, targets: &[PathBuf]) -> Result<(), UsageError> {
     let names = targets.iter().filter_map(|target| SimulatedName::of(target)).collect::<Result<Vec<_>, _>>()?;
-    let said = names.iter().find_map(|name| name.settings.without(VOLUME).0);
-    match (said, study.volumes().first()) {
-        (Some(said), Some(own)) => Err(UsageError(format!(
-            "`{VOLUME}` is set twice: {said} for the target, and {own} by the study {}; leave it out of one of the two, or name another \
-             --target, which stands for the study's volumes",
+    let own = study.settings();
+    let by_study = |key: &str| own.iter().find_map(|set| set.without(key).0);
+    let said = names.iter().flat_map(|name| &name.settings.0);
+    match said.into_iter().find_map(|(key, value)| Some((key, value, by_study(key)?))) {
+        Some((key, value, own)) => Err(UsageError(format!(
+            "`{key}` is set twice: {value} for the target, and {own} by the study {}; leave it out of one of the two",
             study.name
         ))),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
