@@ -7,8 +7,7 @@
 //! request interrupted goes on.
 //! Source: Ruemmler and Wilkes (1994), on the effects of buffers; Worthington et al. (1995), on partial hits.
 
-use super::arm::wait;
-use super::geometry::Geometry;
+use super::geometry::{Geometry, wait};
 
 /// A buffer for reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,9 +244,9 @@ impl ReadCache {
 impl Filling {
     /// It came to its limit and stayed on that track: it goes on when what lies beyond comes by again.
     fn begin_again(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64) {
-        let turns = geometry.place(self.limit).turns;
-        let waiting_ns = wait(now_ns as f64 / turn_ns, turns) * turn_ns;
-        (self.from_block, self.from_turns, self.from_ns) = (self.limit, turns, now_ns + waiting_ns as u64);
+        let place = geometry.place(self.limit);
+        let comes_ns = geometry.comes_after(now_ns as f64 / turn_ns, &place) * turn_ns;
+        (self.from_block, self.from_turns, self.from_ns) = (self.limit, place.turns, now_ns.max(comes_ns as u64));
     }
 
     /// Before which block the medium has passed.

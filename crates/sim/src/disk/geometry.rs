@@ -4,8 +4,11 @@
 //! Everything is told by one figure, the *stream position* S of a block: how many turns of the platter pass from block 0 to
 //! this one when the medium is read in order, the shifts included. The angle of a block is the fraction of S, the time to
 //! stream from one block to another is the difference of theirs, and both cost arithmetic, however many tracks lie between.
+//! Where a shift is shorter than the head takes to the next track, that begins when it has come by so many times more: the
+//! angle stays, and the stream position has the turns that are lost.
 //! Source: Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27 (1994).
 
+use super::seek::SeekCurve;
 use std::fmt;
 
 /// Bytes of a block.
@@ -26,10 +29,44 @@ pub struct Zone {
     pub spare_sectors: u32,
 }
 
+/// How long the head takes to the track that comes next, in turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Switches {
+    /// To the next surface of a cylinder.
+    pub head: f64,
+    /// To the first surface of the next cylinder.
+    pub cylinder: f64,
+}
+
+impl Switches {
+    /// Of an arm that settles for so long after each: the step to the next cylinder takes the head switch at the least, where
+    /// there is another head.
+    pub fn of(surfaces: u32, head_switch_ns: u64, seeks: &SeekCurve, settle_ns: u64, turn_ns: f64) -> Switches {
+        let least_ns = if surfaces > 1 { head_switch_ns } else { 0 };
+        let turns = |time_ns: u64| (time_ns + settle_ns) as f64 / turn_ns;
+        Switches { head: turns(head_switch_ns), cylinder: turns(seeks.time_ns(1).max(least_ns)) }
+    }
+}
+
+/// Angles nearer than this are the same: what continues a stream waits for nothing.
+pub(super) const SAME_ANGLE: f64 = 1e-6;
+
+/// From one angle to another, in turns, below 1; where it is the same angle, a little below 0 or above. Moments are rounded, and
+/// it is the angle that counts: else small accesses one behind the other would each be off in the same direction, and lose a
+/// turn after some hundreds.
+pub(super) fn wait(from: f64, to: f64) -> f64 {
+    let turns = to - from;
+    // As `turns - turns.floor()`, which is a call where there is no instruction for it.
+    let within = turns - turns as i64 as f64;
+    let waiting = if within < 0.0 { within + 1.0 } else { within };
+    if waiting > 1.0 - SAME_ANGLE { waiting - 1.0 } else { waiting }
+}
+
 /// The blocks of a disk and where they lie.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     surfaces: u32,
+    switches: Switches,
     blocks: u64,
     zones: Vec<Laid>,
 }
@@ -41,7 +78,8 @@ struct Laid {
     first_cylinder: u32,
     sectors: u32,
     sectors_per_cylinder: u32,
-    track_skew: u32,
+    /// How many sectors pass between the tracks of a cylinder; as `shift`.
+    track_shift: f64,
     /// With the shifts over a whole cylinder: its head switches and the step to the next.
     turns_per_cylinder: f64,
     turns_per_sector: f64,
@@ -103,7 +141,7 @@ impl Geometry {
     ///
     /// # Errors
     /// When the description contradicts itself.
-    pub fn new(surfaces: u32, cylinders: u32, zones: &[Zone]) -> Result<Geometry, GeometryError> {
+    pub fn new(surfaces: u32, cylinders: u32, zones: &[Zone], switches: Switches) -> Result<Geometry, GeometryError> {
         if surfaces == 0 || cylinders == 0 || zones.first().is_none_or(|zone| zone.first_cylinder != 0) {
             return Err(GeometryError::Empty);
         }
@@ -120,14 +158,15 @@ impl Geometry {
                 return Err(GeometryError::Track { number, sectors, track_skew, cylinder_skew });
             }
             let count = end - zone.first_cylinder;
-            let skew_per_cylinder = (surfaces - 1) * track_skew + cylinder_skew;
-            let turns_per_cylinder = f64::from(sectors * surfaces + skew_per_cylinder) / f64::from(sectors);
+            let track_shift = shift(track_skew, sectors, switches.head);
+            let shifts = f64::from(surfaces - 1) * track_shift + shift(cylinder_skew, sectors, switches.cylinder);
+            let turns_per_cylinder = (f64::from(sectors * surfaces) + shifts) / f64::from(sectors);
             let of_zone = Laid {
                 first_block: blocks,
                 first_cylinder: zone.first_cylinder,
                 sectors,
                 sectors_per_cylinder: sectors * surfaces,
-                track_skew,
+                track_shift,
                 turns_per_cylinder,
                 turns_per_sector: 1.0 / f64::from(sectors),
                 start_turns: turns,
@@ -137,7 +176,7 @@ impl Geometry {
             turns += f64::from(count) * turns_per_cylinder;
             laid.push(of_zone);
         }
-        Ok(Geometry { surfaces, blocks, zones: laid })
+        Ok(Geometry { surfaces, switches, blocks, zones: laid })
     }
 
     /// How many blocks there are.
@@ -164,14 +203,25 @@ impl Geometry {
             sector,
             turns: zone.start_turns
                 + f64::from(cylinder) * zone.turns_per_cylinder
-                + f64::from(of_cylinder + head * zone.track_skew) * zone.turns_per_sector,
+                + (f64::from(of_cylinder) + f64::from(head) * zone.track_shift) * zone.turns_per_sector,
         }
     }
 
     /// Stream position just after a block: where its last sector has passed under the head.
     pub fn turns_after(&self, block: u64) -> f64 {
-        let place = self.place(block);
-        place.turns + 1.0 / f64::from(place.sectors)
+        self.place(block).after()
+    }
+
+    /// When a place comes by for a head that passed the block before it at `from`, or stayed on the track of that since; in
+    /// turns, as a moment.
+    pub fn comes_after(&self, from: f64, place: &Place) -> f64 {
+        let switch = match (place.sector, place.head) {
+            (0, 0) => self.switches.cylinder,
+            (0, _) => self.switches.head,
+            _ => 0.0,
+        };
+        let from = from + switch;
+        from + wait(from, place.turns)
     }
 
     /// How many blocks of the medium, from block 0, have passed whole at a stream position: the inverse of
@@ -187,16 +237,28 @@ impl Geometry {
         let within = turns - zone.start_turns;
         let cylinder = (within / zone.turns_per_cylinder) as u64;
         let of_cylinder = (within - cylinder as f64 * zone.turns_per_cylinder) * f64::from(zone.sectors);
-        let track = zone.sectors + zone.track_skew;
-        let head = (of_cylinder as u32 / track).min(self.surfaces - 1);
-        let sector = ((of_cylinder - f64::from(head * track)) as u32).min(zone.sectors);
+        let track = f64::from(zone.sectors) + zone.track_shift;
+        let head = ((of_cylinder / track) as u32).min(self.surfaces - 1);
+        let sector = ((of_cylinder - f64::from(head) * track) as u32).min(zone.sectors);
         let passed = cylinder * u64::from(zone.sectors_per_cylinder) + u64::from(head * zone.sectors + sector);
         let end = self.zones.get(number).map_or(self.blocks, |next| next.first_block);
         (zone.first_block + passed).min(end)
     }
 }
 
+/// How many sectors pass between a track and the next: as many as this begins later, and those of the turns that are lost
+/// where the head is not there yet.
+fn shift(skew: u32, sectors: u32, switch_turns: f64) -> f64 {
+    let (skew, sectors) = (f64::from(skew), f64::from(sectors));
+    skew + (switch_turns - skew / sectors - SAME_ANGLE).max(0.0).ceil() * sectors
+}
+
 impl Place {
+    /// The stream position just after it.
+    pub fn after(&self) -> f64 {
+        self.turns + 1.0 / f64::from(self.sectors)
+    }
+
     /// The place of the block so many beyond this one; none where that is on another track.
     pub fn further(&self, blocks: u64) -> Option<Place> {
         if u64::from(self.sector) + blocks >= u64::from(self.sectors) {
@@ -224,7 +286,7 @@ pub(crate) mod tests {
 
     /// Two surfaces, three cylinders of ten sectors and two of eight.
     fn small() -> Geometry {
-        Geometry::new(2, 5, &[zone(0, 10, 2, 3), zone(3, 8, 1, 2)]).unwrap()
+        Geometry::new(2, 5, &[zone(0, 10, 2, 3), zone(3, 8, 1, 2)], Switches::default()).unwrap()
     }
 
     #[test]
@@ -248,16 +310,39 @@ pub(crate) mod tests {
         assert_eq!(disk.place(1 << 40), disk.place(91), "beyond the end is the end");
     }
 
+    /// Shifts of 0.2 and 0.3 of a turn outside, 0.125 and 0.25 inside.
+    #[test]
+    fn a_shift_that_is_shorter_than_the_switch_costs_a_turn_and_leaves_the_angle() {
+        let starts = |head, cylinder| {
+            let zones = [zone(0, 10, 2, 3), zone(3, 8, 1, 2)];
+            let disk = Geometry::new(2, 5, &zones, Switches { head, cylinder }).unwrap();
+            [10, 20, 60, 68].map(|block| (disk.place(block).turns * 1000.0).round() as u32)
+        };
+        let plain = [1200, 2500, 7500, 8625];
+        assert_eq!(starts(0.0, 0.0), plain);
+        assert_eq!(starts(0.125, 0.25), plain, "within all shifts");
+        assert_eq!(starts(0.2, 0.25), [1200, 2500, 7500, 9625], "within that of the outer zone alone");
+        assert_eq!(
+            starts(0.21, 0.25),
+            [2200, 3500, 10_500, 12_625],
+            "a turn at each of three switches, and at the fourth"
+        );
+        assert_eq!(starts(0.0, 1.31), [1200, 4500, 13_500, 14_625], "two at each step to the next cylinder");
+    }
+
     #[test]
     fn spares_are_not_blocks() {
-        let disk = Geometry::new(1, 2, &[Zone { spare_sectors: 3, ..zone(0, 10, 0, 1) }, zone(1, 8, 0, 1)]).unwrap();
+        let zones = [Zone { spare_sectors: 3, ..zone(0, 10, 0, 1) }, zone(1, 8, 0, 1)];
+        let disk = Geometry::new(1, 2, &zones, Switches::default()).unwrap();
         assert_eq!(disk.blocks(), 7 + 8);
         assert_eq!((disk.place(6).cylinder, disk.place(7).cylinder), (0, 1));
     }
 
     #[test]
     fn contradictions_are_told() {
-        let error = |surfaces, cylinders, zones: &[Zone]| Geometry::new(surfaces, cylinders, zones).unwrap_err();
+        let error = |surfaces, cylinders, zones: &[Zone]| {
+            Geometry::new(surfaces, cylinders, zones, Switches::default()).unwrap_err()
+        };
         assert_eq!(error(0, 5, &[zone(0, 10, 0, 0)]), GeometryError::Empty);
         assert_eq!(error(1, 5, &[zone(1, 10, 0, 0)]), GeometryError::Empty);
         assert!(
@@ -268,9 +353,13 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn what_has_passed_is_what_lies_before(sectors in 5_u32..40, skew in 0_u32..5, surfaces in 1_u32..5, share in 0.0_f64..1.0) {
+        fn what_has_passed_is_what_lies_before(
+            sectors in 5_u32..40, skew in 0_u32..5, surfaces in 1_u32..5, share in 0.0_f64..1.0,
+            switches in (0.0_f64..3.0, 0.0_f64..3.0)
+        ) {
             let zones = [zone(0, sectors, skew, skew), zone(3, sectors - 2, skew.min(sectors - 3), skew.min(sectors - 3))];
-            let disk = Geometry::new(surfaces, 6, &zones).unwrap();
+            let switches = Switches { head: switches.0, cylinder: switches.1 };
+            let disk = Geometry::new(surfaces, 6, &zones, switches).unwrap();
             let block = (share * disk.blocks() as f64) as u64;
             prop_assert_eq!(disk.blocks_before(disk.turns_after(block)), block + 1);
             let just_before = disk.turns_after(block) - 0.5 / f64::from(sectors);

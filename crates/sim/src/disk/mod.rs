@@ -16,7 +16,7 @@ pub mod scheduler;
 pub mod seek;
 
 use crate::device::{Command, Direction, Served};
-use arm::{Mechanics, Position};
+use arm::{Access, Mechanics, Position};
 use cache::{Arm, Found, ReadBuffer, ReadCache};
 use scheduler::{Scheduler, Waiting, choose};
 use std::collections::VecDeque;
@@ -35,14 +35,13 @@ pub struct Drive {
     pub overhead: Overhead,
     /// What the write cache holds at the most; none where it is off.
     pub write_cache: Option<WriteCache>,
-    /// Blocks of a sector of the medium, which is written as a whole.
-    pub physical_blocks: u64,
 }
 
 impl Drive {
     /// Whether a write covers a sector of the medium in part: that has to be read first, and comes by again a turn later.
     fn is_torn(&self, waiting: &Waiting) -> bool {
-        let starts_inside = |block: u64| self.physical_blocks > 1 && !block.is_multiple_of(self.physical_blocks);
+        let sector = self.mechanics.sector_blocks;
+        let starts_inside = |block: u64| sector > 1 && !block.is_multiple_of(sector);
         waiting.direction == Direction::Write
             && (starts_inside(waiting.block) || starts_inside(waiting.block + waiting.count))
     }
@@ -67,11 +66,11 @@ pub struct Overhead {
 
 impl Overhead {
     /// What passes before the arm leaves for it.
-    fn before_arm_ns(&self, waiting: &Waiting) -> u64 {
+    fn before_arm_ns(&self, waiting: &Waiting, now_ns: u64) -> u64 {
         match waiting.direction {
             Direction::Read => self.read_miss_ns,
-            // The command was answered long ago.
-            _ if waiting.tag == CACHED => 0,
+            // It is past, but for the last of the command.
+            _ if waiting.tag == CACHED => waiting.told_ns.saturating_sub(now_ns),
             _ => self.write_ns,
         }
     }
@@ -229,7 +228,7 @@ impl Disk {
         let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
         // Nobody overtakes those that wait for room: a stream would be torn.
         if !self.parked.is_empty() || !self.flushes.is_empty() || !self.is_cached(at_ns, command, room) {
-            self.parked.push_back(command);
+            self.parked.push_back(Command { told_ns: at_ns, ..command });
         }
     }
 
@@ -243,7 +242,9 @@ impl Disk {
         match self.queue.iter().position(continued) {
             Some(index) if fits => self.queue[index].count += count,
             None if fits && self.write_on(at_ns, block, count, room) => {}
-            None if fits && pieces < room.pieces => self.enqueue(Command { tag: CACHED, ..command }, None),
+            None if fits && pieces < room.pieces => {
+                self.enqueue(Command { tag: CACHED, told_ns: at_ns, ..command }, None);
+            }
             _ => return false,
         }
         self.dirty_blocks += count;
@@ -259,7 +260,8 @@ impl Disk {
         if !continues || writing.count + count > room.blocks / 2 {
             return false;
         }
-        let access = self.drive.mechanics.pass_on(*ends_ns, block, count);
+        let access = self.drive.mechanics.write_on(*ends_ns, block, count);
+        let access = Access { ends_ns: access.ends_ns.max(*ends_ns), ..access };
         writing.count += count;
         self.busy_ns += access.ends_ns - *ends_ns;
         (*ends_ns, self.position, self.last_block) = (access.ends_ns, access.position, block + count);
@@ -318,10 +320,12 @@ impl Disk {
             let leaves_ns = from_ns + if is_next { overhead.write_next_ns } else { overhead.write_ns };
             mechanics.write_early(self.position, leaves_ns, now_ns, block, &place, count)
         } else {
-            let leaves_ns = now_ns + overhead.before_arm_ns(&waiting);
+            let leaves_ns = now_ns + overhead.before_arm_ns(&waiting, now_ns);
             mechanics.access(self.position, leaves_ns, block, &place, count, direction)
         };
         let access = access.later(if self.drive.is_torn(&waiting) { 1 } else { 0 }, mechanics.turn_ns);
+        // What goes on at the same angle may be a rounding too early.
+        let access = Access { ends_ns: access.ends_ns.max(now_ns), ..access };
         if !is_next {
             self.passage_ns = is_plain.then_some(access.begins_ns);
         }
@@ -330,7 +334,7 @@ impl Disk {
         (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);
         self.busy = Some((Work::Serve(waiting), access.ends_ns));
         if tag != CACHED {
-            let from_ns = if direction == Direction::Read { access.begins_ns } else { access.ends_ns };
+            let from_ns = if direction == Direction::Read { access.begins_ns.max(now_ns) } else { access.ends_ns };
             let begins_ns = begins_ns.unwrap_or(from_ns);
             self.served.push_back(Served { tag, begins_ns, ready_ns: access.ends_ns, from_buffer: false });
         }
@@ -375,7 +379,7 @@ impl Disk {
             return;
         }
         while let (Some(command), Some(room)) = (self.parked.front().copied(), self.drive.write_cache) {
-            if !self.is_cached(now_ns, command, room) {
+            if !self.is_cached(now_ns.max(command.told_ns), command, room) {
                 return;
             }
             self.parked.pop_front();

@@ -44,7 +44,7 @@ pub struct Waiting {
     pub place: Place,
     /// Since when the bytes before it can go to the host, where the buffer has some that belong to the same read.
     pub begins_ns: Option<u64>,
-    /// When the drive was told of it.
+    /// When the drive was told of it; of what the write cache puts on the medium: when it had it.
     pub told_ns: u64,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn choose(
         Scheduler::CLook => least(&|waiting| waiting.block.wrapping_sub(last_block)),
         Scheduler::Sstf => least(&|waiting| u64::from(waiting.place.cylinder.abs_diff(from.cylinder))),
         Scheduler::Sptf => least(&|waiting| {
-            let leaves_ns = now_ns + overhead.before_arm_ns(waiting);
+            let leaves_ns = now_ns + overhead.before_arm_ns(waiting, now_ns);
             mechanics.positioning_ns(from, leaves_ns, &waiting.place, waiting.direction)
         }),
     }

@@ -1,7 +1,7 @@
 //! A whole disk: streams, depth, buffers, and what holds for any workload.
 
 use super::arm::tests::slow;
-use super::geometry::{Geometry, tests::zone};
+use super::geometry::{Geometry, Switches, tests::zone};
 use super::seek::SeekCurve;
 use super::*;
 use halfpower_model::random::Random;
@@ -16,7 +16,6 @@ fn drive(mechanics: Mechanics) -> Drive {
         buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, again_blocks: u64::MAX },
         overhead: Overhead::default(),
         write_cache: None,
-        physical_blocks: 1,
     }
 }
 
@@ -117,6 +116,54 @@ fn sequential_writes_lose_a_turn_a_passage_where_the_drive_prepares_those_that_w
     assert_eq!(of(0, 1), of(200_000, 1), "one deep none waits");
 }
 
+/// When the last of so many writes is on the medium, each made a while after the one before was.
+fn flushed_one_by_one_ns(drive: &Drive, count: u64, pause_ns: u64) -> u64 {
+    let mut disk = Disk::new(Arc::new(drive.clone()));
+    let mut now = 0;
+    for number in 0..40 {
+        now += pause_ns;
+        disk.accept(now, Command { told_ns: now, ..write(number * count, count) });
+        now = disk.answer().unwrap().ready_ns;
+        while let Some(at) = disk.next_ns() {
+            (now, _) = (at.max(now), disk.advance(at));
+        }
+        assert!(disk.is_flushed());
+    }
+    now
+}
+
+/// A sector of 4 of 40 blocks passes in 1 ms: the head is always beyond its beginning.
+#[test]
+fn a_sector_that_is_flushed_before_the_next_takes_a_turn_each() {
+    let zones = [zone(0, 40, 8, 12)];
+    let mechanics = Mechanics {
+        geometry: Geometry::new(2, 100, &zones, Switches::default()).unwrap(),
+        sector_blocks: 4,
+        ..slow(true)
+    };
+    let write_cache = Some(WriteCache { blocks: 400, pieces: 8 });
+    for (pause_ns, write_ns) in [(700_000, 0), (100_000, 700_000), (100_000, 0)] {
+        let overhead = Overhead { write_ns, ..Overhead::default() };
+        let one_by_one =
+            flushed_one_by_one_ns(&Drive { write_cache, overhead, ..drive(mechanics.clone()) }, 4, pause_ns);
+        // 40 sectors are four tracks; at three ends the shift is there in time.
+        assert!(one_by_one > 35 * 10 * MS, "{pause_ns} {write_ns}: {one_by_one}");
+    }
+}
+
+/// Sector 3 comes by from 3 ms on.
+#[test]
+fn an_arm_leaves_for_a_cached_write_when_the_drive_has_done_its_own() {
+    let done_ms = |write_ns| {
+        let overhead = Overhead { write_ns, ..Overhead::default() };
+        let write_cache = Some(WriteCache { blocks: 40, pieces: 8 });
+        let mut disk = Disk::new(Arc::new(Drive { write_cache, overhead, ..drive(slow(false)) }));
+        disk.accept(2 * MS, write(3, 1));
+        disk.next_ns().unwrap() / MS
+    };
+    assert_eq!([0, MS, MS + 10_000].map(done_ms), [4, 4, 14]);
+}
+
 #[test]
 fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
     let cached = Drive { write_cache: Some(WriteCache { blocks: 8, pieces: 8 }), ..drive(slow(false)) };
@@ -135,7 +182,7 @@ fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
 
 #[test]
 fn a_write_of_part_of_a_physical_sector_takes_another_turn() {
-    let large = Drive { physical_blocks: 4, ..drive(slow(false)) };
+    let large = drive(Mechanics { sector_blocks: 4, ..slow(false) });
     let done_ms =
         |drive: &Drive, command: Command| serve(&mut Disk::new(Arc::new(drive.clone())), 1, &[command])[0].0 / MS;
     let at_once = |command| (done_ms(&drive(slow(false)), command), done_ms(&large, command));
@@ -157,13 +204,17 @@ fn what_is_in_the_write_cache_is_read_from_there() {
 
 /// The faster half of a real drive's tables, four heads.
 pub(crate) fn larger(scheduler: Scheduler) -> Drive {
+    let seeks = SeekCurve::data_sheet(8000, 1.0, 6.0, 12.0).unwrap();
+    let zones = [zone(0, 400, 60, 90), zone(4000, 300, 45, 70)];
     let mechanics = Mechanics {
-        geometry: Geometry::new(4, 8000, &[zone(0, 400, 60, 90), zone(4000, 300, 45, 70)]).unwrap(),
-        seeks: SeekCurve::data_sheet(8000, 1.0, 6.0, 12.0).unwrap(),
+        geometry: Geometry::new(4, 8000, &zones, Switches::of(4, 500_000, &seeks, 0, 8.33e6)).unwrap(),
+        written: None,
+        seeks,
         turn_ns: 8.33e6,
         head_switch_ns: 500_000,
         write_settle_ns: 300_000,
         zero_latency: true,
+        sector_blocks: 1,
     };
     let buffer = ReadBuffer { segments: 4, segment_blocks: 512, read_ahead_blocks: 256, again_blocks: u64::MAX };
     Drive { scheduler, buffer, ..drive(mechanics) }
@@ -258,13 +309,16 @@ pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
         (9000, 10.114),
         (10_021, 10.828),
     ];
+    let (seeks, turn_ns) = (SeekCurve::measured(10_042, &points).unwrap(), 60e9 / 10_025.0);
     let mechanics = Mechanics {
-        geometry: Geometry::new(6, 10_042, &zones).unwrap(),
-        seeks: SeekCurve::measured(10_042, &points).unwrap(),
-        turn_ns: 60e9 / 10_025.0,
+        geometry: Geometry::new(6, 10_042, &zones, Switches::of(6, 176_000, &seeks, 0, turn_ns)).unwrap(),
+        written: None,
+        seeks,
+        turn_ns,
         head_switch_ns: 176_000,
         write_settle_ns: 487_000,
         zero_latency: true,
+        sector_blocks: 1,
     };
     let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000, ..Overhead::default() };
     let buffer = ReadBuffer { segments: 10, segment_blocks: 374, read_ahead_blocks: 354, again_blocks: u64::MAX };

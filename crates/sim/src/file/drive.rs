@@ -4,7 +4,7 @@ use super::bounds::{Blocks, Count, List, MOST_BYTES, Named, Number, Short, Size,
 use super::error::Wrong;
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
-use crate::disk::geometry::{BLOCK_BYTES, Geometry, Zone};
+use crate::disk::geometry::{BLOCK_BYTES, Geometry, Switches, Zone};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::seek::{SeekCurve, SeekError};
 use crate::disk::{Drive, Overhead, WriteCache};
@@ -113,20 +113,27 @@ impl DriveKeys {
             spare_sectors: spare_sectors.0,
         };
         let zones: Vec<Zone> = self.zones.0.iter().map(zone).collect();
-        let geometry = Geometry::new(self.surfaces.0, self.cylinders.0, &zones);
-        let geometry = geometry.map_err(|error| wrong("zones", &error))?;
+        let seeks = self.seeks().map_err(|(key, error)| wrong(key, &error))?;
+        let (surfaces, head_switch_ns, turn_ns) = (self.surfaces.0, self.head_switch.0.0, 60e9 / self.rpm.0);
+        let laid = |settle_ns: u64| {
+            let switches = Switches::of(surfaces, head_switch_ns, &seeks, settle_ns, turn_ns);
+            Geometry::new(surfaces, self.cylinders.0, &zones, switches).map_err(|error| wrong("zones", &error))
+        };
+        let (geometry, written) = (laid(0)?, laid(self.write_settle.0.0)?);
         if !(1..=MOST_BYTES / BLOCK_BYTES).contains(&geometry.blocks()) {
             let message = format!("a drive has to hold a block at least and {} at the most", Bytes(MOST_BYTES));
             return Err(Wrong::at(&["drive", name, "zones"], message));
         }
-        let seeks = self.seeks().map_err(|(key, error)| wrong(key, &error))?;
+        let settles = written.turns_after(u64::MAX) > geometry.turns_after(u64::MAX);
         let mechanics = Mechanics {
             geometry,
+            written: settles.then_some(written),
             seeks,
-            turn_ns: 60e9 / self.rpm.0,
-            head_switch_ns: self.head_switch.0.0,
+            turn_ns,
+            head_switch_ns,
             write_settle_ns: self.write_settle.0.0,
             zero_latency: self.zero_latency,
+            sector_blocks: self.physical_sector.0.0 / BLOCK_BYTES,
         };
         let cache = |cache: WriteCacheKeys| WriteCache {
             blocks: cache.size.0.0 / BLOCK_BYTES,
@@ -150,7 +157,6 @@ impl DriveKeys {
                 write_next_ns: self.write_next.unwrap_or(self.write).0.0,
             },
             write_cache: self.write_cache.map(cache),
-            physical_blocks: self.physical_sector.0.0 / BLOCK_BYTES,
         })
     }
 
