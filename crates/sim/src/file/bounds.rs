@@ -2,7 +2,7 @@
 //!
 //! Every number of a file is one of these, so that a bound stands where its key does and is held wherever the value comes from: the file
 //! or a setting. Bounds are far beyond any machine, and small enough that what they let through takes no more memory or time than there
-//! is. All refusals are one sentence, "it has to be …"; [`super::source`] puts the place, the key and the value before it.
+//! is. A size, a time or a rate without a unit is refused, wherever it stands. All refusals are one sentence, "it has to be …"; [`super::source`] puts the place, the key and the value before it.
 
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -41,11 +41,23 @@ pub(super) enum Written<'a> {
     Text(&'a str),
 }
 
+impl Written<'_> {
+    /// Whether it is a number without a unit, as text too.
+    fn is_bare_number(&self) -> bool {
+        match self {
+            Written::Whole(_) | Written::Decimal(_) => true,
+            Written::Text(text) => text.trim_end().ends_with(|last: char| last.is_ascii_digit() || last == '.'),
+        }
+    }
+}
+
 /// A quantity of a kind.
 pub(super) trait Quantity {
     type Value: Copy;
     /// "a size like 64KiB"
     const FORM: &'static str;
+    /// Whether it is written with a unit.
+    const HAS_UNIT: bool;
     /// What is written, where it is of this kind.
     fn of(written: Written<'_>) -> Option<Self::Value>;
     /// Whether it lies within bounds; what is no number does not.
@@ -60,6 +72,7 @@ pub(super) struct Whole;
 impl Quantity for Whole {
     type Value = u32;
     const FORM: &'static str = "a whole number";
+    const HAS_UNIT: bool = false;
 
     fn of(written: Written<'_>) -> Option<u32> {
         if let Written::Whole(number) = written { u32::try_from(number).ok() } else { None }
@@ -80,6 +93,7 @@ pub(super) struct Decimal;
 impl Quantity for Decimal {
     type Value = f64;
     const FORM: &'static str = "a number";
+    const HAS_UNIT: bool = false;
 
     fn of(written: Written<'_>) -> Option<f64> {
         match written {
@@ -104,6 +118,7 @@ pub(super) struct AnySize;
 impl Quantity for AnySize {
     type Value = Bytes;
     const FORM: &'static str = "a size like \"64KiB\"";
+    const HAS_UNIT: bool = true;
 
     fn of(written: Written<'_>) -> Option<Bytes> {
         if let Written::Text(text) = written { text.parse().ok() } else { None }
@@ -124,6 +139,7 @@ pub(super) struct WholeBlocks;
 impl Quantity for WholeBlocks {
     type Value = Bytes;
     const FORM: &'static str = "a size like \"64KiB\", in whole blocks of 512 B";
+    const HAS_UNIT: bool = true;
 
     fn of(written: Written<'_>) -> Option<Bytes> {
         AnySize::of(written).filter(|bytes| bytes.0.is_multiple_of(512))
@@ -144,6 +160,7 @@ pub(super) struct Duration;
 impl Quantity for Duration {
     type Value = Nanoseconds;
     const FORM: &'static str = "a time like \"250us\"";
+    const HAS_UNIT: bool = true;
 
     fn of(written: Written<'_>) -> Option<Nanoseconds> {
         if let Written::Text(text) = written { text.parse().ok() } else { None }
@@ -164,6 +181,7 @@ pub(super) struct PerSecond;
 impl Quantity for PerSecond {
     type Value = BytesPerSecond;
     const FORM: &'static str = "a rate like \"600MB/s\"";
+    const HAS_UNIT: bool = true;
 
     fn of(written: Written<'_>) -> Option<BytesPerSecond> {
         if let Written::Text(text) = written { text.parse().ok() } else { None }
@@ -180,6 +198,9 @@ impl Quantity for PerSecond {
 
 impl<Q: Quantity, const LEAST: u64, const MOST: u64> Within<Q, LEAST, MOST> {
     fn of(written: Written<'_>) -> Option<Self> {
+        if Q::HAS_UNIT && written.is_bare_number() {
+            return None;
+        }
         Q::of(written).filter(|value| Q::lies(*value, LEAST, MOST)).map(Within)
     }
 }
@@ -187,7 +208,7 @@ impl<Q: Quantity, const LEAST: u64, const MOST: u64> Within<Q, LEAST, MOST> {
 impl<'de, Q: Quantity, const LEAST: u64, const MOST: u64> Deserialize<'de> for Within<Q, LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let allowed = || format!("{} from {} to {}", Q::FORM, Q::bound(LEAST), Q::bound(MOST));
-        deserializer.deserialize_any(Reading { of: Self::of, allowed, value: PhantomData })
+        deserializer.deserialize_any(Reading { of: Self::of, allowed, has_unit: Q::HAS_UNIT, value: PhantomData })
     }
 }
 
@@ -207,7 +228,7 @@ impl<'de, T: Named> Deserialize<'de> for Word<T> {
             T::WORDS.iter().find(|(word, _)| *word == text).map(|(_, meant)| Word(*meant))
         };
         let allowed = || format!("one of {}", T::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "));
-        deserializer.deserialize_any(Reading { of, allowed, value: PhantomData })
+        deserializer.deserialize_any(Reading { of, allowed, has_unit: false, value: PhantomData })
     }
 }
 
@@ -244,16 +265,18 @@ impl<'de, const LEAST: usize> Deserialize<'de> for Names<LEAST> {
 struct Reading<T, F, A> {
     of: F,
     allowed: A,
+    has_unit: bool,
     value: PhantomData<T>,
 }
 
 impl<T, F: Fn(Written<'_>) -> Option<T>, A: Fn() -> String> Reading<T, F, A> {
     fn read<E: Error>(&self, written: Written<'_>) -> Result<T, E> {
-        (self.of)(written).ok_or_else(|| self.refusal())
+        let remedy = if self.has_unit && written.is_bare_number() { "; write the unit" } else { "" };
+        (self.of)(written).ok_or_else(|| self.refusal(remedy))
     }
 
-    fn refusal<E: Error>(&self) -> E {
-        E::custom(format!("it has to be {}", (self.allowed)()))
+    fn refusal<E: Error>(&self, remedy: &str) -> E {
+        E::custom(format!("it has to be {}{remedy}", (self.allowed)()))
     }
 }
 
@@ -277,10 +300,10 @@ impl<'de, T, F: Fn(Written<'_>) -> Option<T>, A: Fn() -> String> Visitor<'de> fo
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, _: S) -> Result<T, S::Error> {
-        Err(self.refusal())
+        Err(self.refusal(""))
     }
 
     fn visit_map<M: MapAccess<'de>>(self, _: M) -> Result<T, M::Error> {
-        Err(self.refusal())
+        Err(self.refusal(""))
     }
 }
