@@ -98,7 +98,9 @@ impl Source {
 
     /// Why the text cannot be read as a machine.
     fn not_read(&self, error: &toml::de::Error) -> MachineError {
-        let (span, reason) = (error.span().unwrap_or(0..0), reason(error.message()));
+        let reason = reason(error.message());
+        // What the file lacks at its top is at no key of it.
+        let Some(span) = error.span().filter(|span| *span != (0..0)) else { return self.refuse(None, reason) };
         let Ok(document) = self.document() else { return self.refuse(Some(span), reason) };
         let Some(found) = find(document.table.get_ref(), span.start) else { return self.refuse(Some(span), reason) };
         let is_value = found.value.is_some_and(|value| value.start <= span.start && span.end <= value.end);
