@@ -34,6 +34,18 @@ pub enum SeekError {
         /// As given.
         milliseconds: f64,
     },
+    /// A longer seek that takes less.
+    #[error(
+        "a seek over {cylinders} cylinders takes {milliseconds} ms, and a shorter one {before} ms; none takes less than a shorter one"
+    )]
+    Falls {
+        /// Distance.
+        cylinders: u32,
+        /// As given.
+        milliseconds: f64,
+        /// Of the point before.
+        before: f64,
+    },
     /// Average below track to track, or beyond full stroke.
     #[error(
         "seek times grow from track to track ({single} ms) over the average ({average} ms) to the full stroke ({full} ms)"
@@ -52,7 +64,7 @@ impl SeekCurve {
     /// From measured points of (cylinders, milliseconds), the nearest first. Beyond the last the last line goes on.
     ///
     /// # Errors
-    /// When they are not in order or no times.
+    /// When they are not in order, fall, or are no times.
     pub fn measured(cylinders: u32, points: &[(u32, f64)]) -> Result<SeekCurve, SeekError> {
         if points.is_empty() || points[0].0 == 0 || points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
             return Err(SeekError::Points);
@@ -61,6 +73,11 @@ impl SeekCurve {
             if !(0.0..=1000.0).contains(milliseconds) {
                 return Err(SeekError::Time { cylinders: *distance, milliseconds: *milliseconds });
             }
+        }
+        if let Some([(_, before), (distance, milliseconds)]) =
+            points.windows(2).find_map(|pair| (pair[0].1 > pair[1].1).then_some([pair[0], pair[1]]))
+        {
+            return Err(SeekError::Falls { cylinders: distance, milliseconds, before });
         }
         Ok(SeekCurve::of(cylinders, |distance| interpolate(points, distance)))
     }
@@ -172,6 +189,8 @@ mod tests {
         assert_eq!(SeekCurve::measured(9, &[]), Err(SeekError::Points));
         assert_eq!(SeekCurve::measured(9, &[(2, 1.0), (2, 2.0)]), Err(SeekError::Points));
         assert!(matches!(SeekCurve::measured(9, &[(1, f64::NAN)]), Err(SeekError::Time { cylinders: 1, .. })));
+        let falls = SeekCurve::measured(9, &[(1, 2.0), (3, 2.0), (8, 1.0)]);
+        assert_eq!(falls, Err(SeekError::Falls { cylinders: 8, milliseconds: 1.0, before: 2.0 }));
         assert!(SeekCurve::data_sheet(9, 3.0, 2.0, 9.0).unwrap_err().to_string().contains("track to track (3 ms)"));
     }
 }

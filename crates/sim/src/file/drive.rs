@@ -105,6 +105,7 @@ impl DriveKeys {
     /// When its zones or its seek times contradict themselves.
     pub(super) fn drive(&self, name: &str) -> Result<Drive, Wrong> {
         let wrong = |key: &str, error: &dyn Error| Wrong::at(&["drive", name, key], error.to_string());
+        self.check_sizes().map_err(|(key, message)| Wrong::at(&["drive", name, key], message))?;
         let zone = |&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors): &ZoneKeys| Zone {
             first_cylinder: first_cylinder.0,
             sectors: sectors.0,
@@ -158,6 +159,21 @@ impl DriveKeys {
             },
             write_cache: self.write_cache.map(cache),
         })
+    }
+
+    /// Holds what is part of something to that; gives the key that is wrong, and why.
+    fn check_sizes(&self) -> Result<(), (&'static str, String)> {
+        if self.read_ahead.0 > self.segment.0 {
+            let message = format!("it has to be no more than a segment, {}: that is where it goes", self.segment.0);
+            return Err(("read-ahead", message));
+        }
+        let sectors = self.zones.0.iter().map(|zone| u64::from(zone.1.0)).min();
+        let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);
+        if self.physical_sector.0 > track {
+            let message = format!("it has to be no more than the shortest track of zones, {track}");
+            return Err(("physical-sector", message));
+        }
+        Ok(())
     }
 
     /// The seek curve, or the key that is wrong.

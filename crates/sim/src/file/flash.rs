@@ -136,19 +136,31 @@ impl FlashKeys {
         if size > self.size.0 {
             return of_volume("capacity", &format!("it has to be no more than the drive's size, {}", self.size.0));
         }
-        if self.units.0 < self.channels.0 {
-            return Err(Wrong::at(
-                &["flash", &volume.drive, "channels"],
-                "it has to be no more than units: each has one at least",
-            ));
-        }
         if self.fast_area.is_some_and(|area| area.always.is_some_and(|always| always.0 > area.size.0)) {
             return Err(Wrong::at(
                 &["flash", &volume.drive, "fast-area", "always"],
                 "it has to be no more than the fast area's size",
             ));
         }
+        self.check().map_err(|(key, message)| Wrong::at(&["flash", &volume.drive, key], message))?;
         Ok(self.drive(size, volume))
+    }
+
+    /// Holds keys to others; gives the one that is wrong, and why.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.units.0 < self.channels.0 {
+            return Err(("channels", "it has to be no more than units: each has one at least".to_owned()));
+        }
+        // With less a write would wait for seconds of copying: 500 bytes for each.
+        let least = (self.size.0.0 / 1000).max(u64::from(self.units.0) * self.page.0.0);
+        if self.spare.0.0 < least {
+            let message = "it has to be a thousandth of size at the least, and a page for each of units:";
+            return Err(("spare", format!("{message} {}", Bytes(least))));
+        }
+        if self.protected && self.buffer.is_none() {
+            return Err(("protected", "it is of what the buffer holds; say buffer too, or leave it out".to_owned()));
+        }
+        Ok(())
     }
 
     /// How its commands wait, where something holds them back.

@@ -92,12 +92,47 @@ impl MachineFile {
     ) -> Result<MachineFile, MachineError> {
         let source = Source::new(name, text, volume, settings);
         let (file, crc32c): (MachineFile, u32) = source.read()?;
+        file.check_names().map_err(|wrong| source.wrong(&wrong))?;
         Ok(MachineFile { source, crc32c, ..file })
     }
 
     /// The CRC-32C of what it says, without settings, comments and its order: another file has another one.
     pub fn crc32c(&self) -> u32 {
         self.crc32c
+    }
+
+    /// Holds names to what they are looked up by.
+    fn check_names(&self) -> Result<(), Wrong> {
+        let twice = |kind: &str, name: &String, other: &str| {
+            let message =
+                format!("there is a {other} of that name too, and a volume could mean either; call one otherwise");
+            Err(Wrong::at(&[kind, name], message))
+        };
+        if let Some(name) = self.controller.keys().find(|name| self.bus.contains_key(*name)) {
+            return twice("controller", name, "bus");
+        }
+        if let Some(name) = self.flash.keys().find(|name| self.drive.contains_key(*name)) {
+            return twice("flash", name, "drive");
+        }
+        for name in self.cloud.keys() {
+            for (other, is_there) in
+                [("drive", self.drive.contains_key(name)), ("flash", self.flash.contains_key(name))]
+            {
+                if is_there {
+                    return twice("cloud", name, other);
+                }
+            }
+        }
+        // A target is written sim:MACHINE:VOLUME,KEY=VALUE.
+        let is_sayable = |name: &String| !name.is_empty() && !name.contains([':', ',']);
+        match self.volume.keys().find(|name| !is_sayable(name)) {
+            Some(name) => {
+                let message =
+                    "a volume's name has to be a text without : and , as targets are sim:MACHINE:VOLUME,KEY=VALUE";
+                Err(Wrong::at(&["volume", name], message))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Its volumes: name and description.

@@ -42,7 +42,7 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
         ("count = 8", "count = 4000000000", "processor.count", "a whole number from 1 to 4096"),
         ("count = 8", "count = 0", "processor.count", "a whole number from 1 to 4096"),
         ("count = 8", "count = 8.0", "processor.count", "a whole number from 1 to 4096"),
-        ("split = \"1280KiB\"", "split = \"0\"", "system.split", "in whole blocks of 512 B from 512 B to 1 GiB"),
+        ("split = \"1280KiB\"", "split = \"0B\"", "system.split", "in whole blocks of 512 B from 512 B to 1 GiB"),
         ("split = \"1280KiB\"", "split = \"100\"", "system.split", "in whole blocks of 512 B from 512 B to 1 GiB"),
         ("pieces = 1024", "pieces = 0", "drive.exos-x18.write-cache.pieces", "a whole number from 1 to 16384"),
         ("memory = \"64GiB\"", "memory = \"0\"", "processor.memory", "a size like \"64KiB\" from 1 MiB to 1024 TiB"),
@@ -76,7 +76,7 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
             "drive.exos-x18.write-cache",
             "a table",
         ),
-        ("[0, 4832, 480, 480, 0]", "[0, 4832, 480, 480]", "drive.exos-x18.zones", "a list of 5"),
+        ("[0, 4936, 611, 611, 0]", "[0, 4832, 480, 480]", "drive.exos-x18.zones", "a list of 5"),
     ] {
         let (message, name) = (told("hdd-18tb", "disk", from, to), "machine hdd-18tb, line ");
         let is = format!(": `{key}` is ");
@@ -105,12 +105,26 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         (path, "path = [\"sata\", \"pci\"]", "volume.disk.path", "there is no bus or controller \"pci\""),
         ("drive = \"exos-x18\"", "drive = \"exos\"", "volume.disk.drive", "there is no drive \"exos\""),
         ("average = \"7.4ms\"", "average = \"74ms\"", "drive.exos-x18.seek-times", "seek times grow"),
-        ("[34137, 4664", "[434137, 4664", "drive.exos-x18.zones", "zones go from the outside inwards"),
-        ("cylinders = 546190", "cylinders = 10", "drive.exos-x18.zones", "zones go from the outside inwards"),
+        ("[33412, 4768", "[433412, 4768", "drive.exos-x18.zones", "zones go from the outside inwards"),
+        ("cylinders = 534597", "cylinders = 10", "drive.exos-x18.zones", "zones go from the outside inwards"),
         ("dirty-share = 0.2", "dirty-share = 0.9", "system.cache.dirty-share", "no more than share"),
         ("share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "system.cache.share", "it needs 1 MiB"),
         ("rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
         ("outstanding = 32 ", "order = \"fcfs\"", "controller.ahci.order", "without outstanding none do"),
+        ("rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "say it or those two"),
+        ("read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "than a segment, 8 MiB"),
+        (
+            "[501185, 2368, 293, 293, 44880]",
+            "[501185, 7, 0, 0, 0]",
+            "drive.exos-x18.physical-sector",
+            "no more than the shortest track of zones, 3.5 KiB",
+        ),
+        (
+            "seek-times = { track-to-track = \"0.23ms\", average = \"7.4ms\", full = \"16ms\" }",
+            "seek = [[1, 10.0], [9999, 1.0]]",
+            "drive.exos-x18.seek",
+            "a seek over 9999 cylinders takes 1 ms, and a shorter one 10 ms",
+        ),
     ] {
         let message = told("hdd-18tb", "disk", from, to);
         assert!(message.starts_with("machine hdd-18tb, line ") && message.contains(", column "), "{message}");
@@ -118,7 +132,8 @@ fn values_that_contradict_others_are_refused_with_their_place() {
     }
     for (from, to, key, said) in [
         ("channels = 16", "channels = 500", "flash.p5500.channels", "no more than units"),
-        ("spare = \"558GB\"", "spare = \"0\"", "flash.p5500.spare", "from 512 B"),
+        ("spare = \"558GB\"", "spare = \"0B\"", "flash.p5500.spare", "from 512 B"),
+        ("spare = \"558GB\"", "spare = \"512B\"", "flash.p5500.spare", "a thousandth of size at the least"),
         ("capacity = \"3200GB\"", "capacity = \"4000GB\"", "volume.steady-mixed-use.capacity", "the drive's size"),
         ("until = 0.8", "until = 1.8", "flash.p5500.heat.until", "from 0 to 1"),
         ("state = \"steady\"", "state = \"full\"", "steady.state", "one of fresh, filled, steady"),
@@ -129,9 +144,69 @@ fn values_that_contradict_others_are_refused_with_their_place() {
     }
     let message = told("sata-ssd", "client", "always = \"6GB\"", "always = \"79GB\"");
     assert!(message.contains("`flash.qvo.fast-area.always`") && message.contains("no more than the fast"), "{message}");
+    let buffer = machine_text("nvme-gen4").unwrap().lines().find(|line| line.starts_with("buffer = ")).unwrap();
+    let message = told("nvme-gen4", "steady-mixed-use", buffer, "");
+    assert!(message.contains("`flash.p5500.protected` is true: it is of what the buffer holds"), "{message}");
     let (from, to) = ("drive = \"maxtor-40\"\n", "drive = \"maxtor-40\"\nstate = \"steady\"\n");
     let message = told("win2k-pentium3", "maxtor", from, to);
     assert!(message.contains("`volume.maxtor.state` is \"steady\": it is of flash drives"), "{message}");
+}
+
+/// As a number, as a text, in the file and in a setting, whether the file has the key or not.
+#[test]
+fn what_has_no_unit_is_refused_with_the_remedy() {
+    for (from, to, said) in [
+        (
+            "average = \"7.4ms\"",
+            "average = \"0.0074\"",
+            "seek-times.average` is \"0.0074\": it has to be a time like \"250us\"",
+        ),
+        (
+            "average = \"7.4ms\"",
+            "average = 0.0074",
+            "seek-times.average` is 0.0074: it has to be a time like \"250us\"",
+        ),
+        ("segment = \"8MiB\"", "segment = \"8388608\"", "segment` is \"8388608\": it has to be a size like \"64KiB\""),
+        ("rate = \"600MB/s\"", "rate = \"6e8\"", "rate` is \"6e8\": it has to be a rate like \"600MB/s\""),
+    ] {
+        let message = told("hdd-18tb", "disk", from, to);
+        assert!(message.contains(said) && message.ends_with("; write the unit"), "{message}");
+    }
+    for settings in
+        ["atlas-10k.head-switch=1", "atlas-10k.write-settle=0.5", "pci.latency=1", "offset=512", "scsi.stay=0"]
+    {
+        let message = told_of(settings);
+        assert!(message.ends_with("; write the unit"), "{message}");
+    }
+    assert!(!told_of("pci.latency=1h").contains("write the unit"));
+}
+
+#[test]
+fn a_name_means_one_part_and_a_volume_s_can_be_said() {
+    let after = |machine, text: &str| {
+        let text = format!("{}\n{text}", machine_text(machine).unwrap());
+        let line = text.lines().count();
+        (MachineFile::parse(machine, &text).unwrap_err().to_string(), line)
+    };
+    let copy = |machine, table: &str| {
+        let (_, rest) = machine_text(machine).unwrap().split_once(table).unwrap();
+        rest.split("\n[").next().unwrap().to_owned()
+    };
+    let (message, _) = after("hdd-18tb", "[controller.sata]\nbytes = \"through\"");
+    assert!(message.contains(": `controller.sata`: there is a bus of that name too"), "{message}");
+    let (message, _) = after("hdd-18tb", &format!("[flash.exos-x18]{}", copy("nvme-gen4", "[flash.p5500]")));
+    assert!(message.contains(": `flash.exos-x18`: there is a drive of that name too"), "{message}");
+    for name in ["", "a:b", "a,b"] {
+        let (message, line) = after("hdd-18tb", &format!("[volume.\"{name}\"]{}", copy("hdd-18tb", "[volume.disk]")));
+        let told = format!(": `volume.{name}`: a volume's name has to be a text without : and ,");
+        assert!(message.contains(&told) && message.contains(", column 1: "), "{line}: {message}");
+    }
+}
+
+#[test]
+fn what_a_file_lacks_at_its_top_is_at_no_key() {
+    let message = MachineFile::parse("x", "description = \"x\"\n").unwrap_err().to_string();
+    assert_eq!(message, "machine x, line 1, column 1: missing field `processor`");
 }
 
 #[test]
