@@ -29,7 +29,7 @@ pub struct BlockLayer {
     pub read_amplification: Option<Estimate>,
     /// The same of writes.
     pub write_amplification: Option<Estimate>,
-    /// Share of the time that the device had something to do.
+    /// Share of the time that a request was outstanding at the device.
     pub busy: Option<Estimate>,
 }
 
@@ -94,6 +94,8 @@ mod tests {
                 bytes: 10,
                 merges: 0,
                 busy_fraction: 0.5,
+                devices: 1,
+                outstanding_mean: None,
                 read: Some(read),
                 write: None,
                 trim: None,

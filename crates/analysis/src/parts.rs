@@ -81,10 +81,9 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::support::{Run, read};
-    use std::collections::BTreeMap;
 
     fn part(name: &str, kind: PartKind, busy: f64) -> Part {
-        Part { name: name.to_owned(), kind, busy, phases: BTreeMap::new() }
+        Part { busy, ..Part::idle(name, kind) }
     }
 
     #[test]

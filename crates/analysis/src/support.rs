@@ -93,6 +93,8 @@ impl Run {
                 bytes,
                 merges,
                 busy_fraction,
+                devices: 1,
+                outstanding_mean: None,
                 read: Some(read),
                 write: Some(Direction::default()),
                 trim: None,

@@ -2,12 +2,14 @@
 //!
 //! Fields are only ever added. A figure nobody measured is null with a reason beside it, or absent.
 
+mod block;
 mod dirty;
 mod imported;
 mod part;
 mod rate;
 mod totals;
 
+pub use block::{Block, Direction, Phases};
 pub use dirty::Dirty;
 pub use part::{Part, PartKind};
 pub use rate::rate_not_reached;
@@ -411,65 +413,6 @@ pub struct CpuTime {
     pub user_s: f64,
     /// In the kernel on its behalf.
     pub system_s: f64,
-}
-
-/// What the block layer did during the sample, its warm-up and its flush included.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Block {
-    /// Requests the device completed.
-    pub requests: u64,
-    /// Bytes it moved; what it trimmed is not moved.
-    pub bytes: u64,
-    /// Requests merged into others.
-    pub merges: u64,
-    /// Share of the time the device had something to do.
-    pub busy_fraction: f64,
-    /// Reads and writes apart; none in records from before they were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read: Option<Direction>,
-    /// The same of writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write: Option<Direction>,
-    /// Trims, with the bytes given back; none where the kernel does not count them (before Linux 4.18).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trim: Option<Direction>,
-    /// Where the requests spent their time; none where nobody asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Box<Phases>>,
-}
-
-/// What the block layer did of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Direction {
-    /// Requests the device completed.
-    pub requests: u64,
-    /// Bytes it moved.
-    pub bytes: u64,
-    /// Bytes it moved over bytes that were asked for; none where none were.
-    pub amplification: Option<f64>,
-}
-
-/// The lives of requests in the block layer, as seen in short looks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Phases {
-    /// Requests that were followed from the queue to their end.
-    pub followed: u64,
-    /// From being queued to being issued to the driver.
-    pub queued_ns: Latency,
-    /// From there to the completion.
-    pub device_ns: Latency,
-    /// Share of the requests' lives that was spent queued; none where none was followed.
-    pub queued_share: Option<f64>,
-    /// What was submitted and was too large for one request.
-    pub split: u64,
-    /// What was submitted and became part of a request that was queued already.
-    pub merged: u64,
-    /// Requests that the driver gave back.
-    pub requeued: u64,
-    /// Requests that had not ended when a look did: many of them mean that the slow ones are missing.
-    pub unfinished: u64,
-    /// Share of the time that was looked at.
-    pub looked_share: f64,
 }
 
 /// What measuring costs.

@@ -12,6 +12,7 @@ use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
 use crate::volume::Volume;
 use halfpower_model::{Bytes, Request};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A machine with one volume of it, to run workloads on.
@@ -372,6 +373,29 @@ impl Machine {
     /// How many targets it has.
     pub fn targets(&self) -> usize {
         if self.volume == Volume::Each { self.disks.len() } else { 1 }
+    }
+
+    /// Whether the system sees its volume as one device.
+    pub fn is_made_in_controller(&self) -> bool {
+        matches!(self.made, Made::InController(_))
+    }
+
+    /// The buses that bytes are on while they are in a part, by name: those of its legs.
+    pub fn buses_beside(&self, part: usize) -> Vec<String> {
+        let above = if let Made::InController(parts) = &self.made { &parts[..] } else { &[] };
+        let wire = self.share.as_ref().map_or(&[][..], |share| &share.wire);
+        let legs = self.disks.iter().flat_map(|disk| [&disk.near[..], &disk.far]).chain([above, wire]);
+        let on_them: BTreeSet<usize> = legs.filter(|leg| leg.contains(&part)).flatten().copied().collect();
+        let bus = |number: &usize| match &self.parts[*number] {
+            Part::Bus(bus) => Some(bus.name.clone()),
+            Part::Controller(_) => None,
+        };
+        on_them.iter().filter_map(bus).collect()
+    }
+
+    /// How many devices the system sees: the disks, or what a controller makes of them.
+    pub fn devices_seen(&self) -> usize {
+        if self.is_made_in_controller() { self.targets() } else { self.disks.len() }
     }
 
     /// What the drivers of its controllers cost the processors for a request, beside the operating system.

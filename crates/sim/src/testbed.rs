@@ -346,7 +346,8 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
     }
 }
 
-/// As a system counts it: a device is at work while a command is under way, whatever that waits for.
+/// As a system counts it: a command is outstanding at a device from when it sets out, whatever it waits for; and a volume that a
+/// controller makes is one device.
 fn block(workload: &Workload, outcome: &Outcome) -> Block {
     let direction = |kind: RequestKind| {
         let (requests, bytes) = outcome.device[kind as usize];
@@ -356,13 +357,15 @@ fn block(workload: &Workload, outcome: &Outcome) -> Block {
         Direction { requests, bytes, amplification }
     };
     let [read, write, trim] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim].map(direction);
-    let at_work_ns: u64 = outcome.at_work_ns.iter().sum();
-    let all_ns = outcome.elapsed_ns.saturating_mul(outcome.at_work_ns.len() as u64);
+    let (at_work_ns, devices) = (outcome.at_work_ns.iter().sum::<u64>(), outcome.at_work_ns.len());
+    let elapsed_ns = outcome.elapsed_ns.max(1) as f64;
     Block {
         requests: read.requests + write.requests + trim.requests,
         bytes: read.bytes + write.bytes,
         merges: 0,
-        busy_fraction: at_work_ns as f64 / all_ns.max(1) as f64,
+        busy_fraction: at_work_ns as f64 / elapsed_ns / devices.max(1) as f64,
+        devices: devices as u32,
+        outstanding_mean: Some(outcome.at_devices_ns as f64 / elapsed_ns),
         read: Some(read),
         write: Some(write),
         trim: (trim.requests > 0).then_some(trim),

@@ -2,7 +2,8 @@
 
 use super::Beside;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use halfpower_model::sample::{Block, Direction, Totals};
+use crate::parts::{grouped, mean_of};
+use halfpower_model::sample::{Block, Direction, PartKind, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
 /// The kernel's account is in ticks: over a shorter time it says little.
@@ -21,8 +22,8 @@ pub(super) struct Facts<'a> {
     pub(super) waiting: Option<f64>,
     /// Requests that may be outstanding at once.
     pub(super) outstanding: u64,
-    /// Share of the time the device had something to do; none where it has no counters.
-    pub(super) busy: Option<f64>,
+    /// Share of the time that a request was outstanding at the device; none where it has no counters.
+    pub(super) at_device: Option<f64>,
     /// Whether the workers look for completions instead of sleeping, and so use a processor whatever sets the pace.
     pub(super) polls: bool,
 }
@@ -41,7 +42,7 @@ impl<'a> Facts<'a> {
             running: (used_s > 0.0).then(|| share(used_s)),
             waiting: sample.cpu.waited_s.map(share),
             outstanding: u64::from(workload.depth) * u64::from(workload.workers),
-            busy: sample.block.as_ref().map(|block| block.busy_fraction),
+            at_device: sample.block.as_ref().map(|block| block.busy_fraction),
             polls: polls(sample),
         }
     }
@@ -116,6 +117,19 @@ impl<'a> Facts<'a> {
         share
             .map(|share| format!("; {} of the bytes that the device moved were for others", percent(share)))
             .unwrap_or_default()
+    }
+
+    /// `the device had requests outstanding 70 % of the time`, `it had …`; of several devices, that it is their mean.
+    pub(super) fn had(&self, who: &str, share: f64) -> String {
+        let words = self.sample.block.as_ref().map(|block| block.outstanding(&percent(share)));
+        format!("{who} had {}", words.unwrap_or_default())
+    }
+
+    /// Of a simulated machine, its devices and their share of the time, a volume's by their mean; none of others.
+    pub(super) fn busiest_device(&self) -> Option<(&str, f64)> {
+        let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
+        let groups = grouped(devices.map(|part| (part.name.as_str(), part.busy)));
+        groups.first().map(|(name, shares)| (*name, mean_of(shares)))
     }
 
     fn copies(&self, writes: bool) -> f64 {

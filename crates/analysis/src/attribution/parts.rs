@@ -1,7 +1,10 @@
 //! The parts of a simulated machine, which tells how busy each was: the truth, which no host has.
+//!
+//! - *A part* that is busy nine tenths of the time; a controller that is held by what moves its bytes gives way to the busiest bus
+//!   on its way, and a device to the flushes between writes where they take half of the requests' time, as on a host.
 
 use super::facts::{Facts, percent};
-use super::program::FULL;
+use super::program::{FULL, MOST_OF_IT, between_writes};
 use super::{Owner, Standing, Sureness};
 use crate::parts::{grouped, mean_of};
 use halfpower_model::sample::PartKind;
@@ -21,7 +24,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let kind = first.map(|part| part.kind);
     if let Some(controller) = first.filter(|part| part.kind == PartKind::Controller) {
         // Held while a bus moves the bytes: what is at work the longest of the two sets the pace.
-        let buses = parts.iter().filter(|part| part.kind == PartKind::Bus);
+        let buses = parts.iter().filter(|part| part.kind == PartKind::Bus && controller.buses.contains(&part.name));
         let bus = buses.max_by(|one, other| one.busy.total_cmp(&other.busy));
         if let Some(bus) = bus.filter(|bus| bus.busy > controller.at_work()) {
             let reason = format!(
@@ -38,5 +41,62 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
         Some(PartKind::Controller) => Owner::Controller,
         Some(PartKind::Device) | None => Owner::Device,
     };
-    Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{next}"))
+    match between_writes(facts).filter(|share| owner == Owner::Device && *share >= MOST_OF_IT) {
+        Some(flushed) => {
+            let flushed = percent(flushed.min(1.0));
+            let reason =
+                format!("{flushed} of the requests' time went into them, and {name} was busy {share} of the time");
+            Standing::Named(Owner::Flushes, Sureness::Sure, reason)
+        }
+        None => Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{next}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{clean, deep_reads, named, of};
+    use super::super::{Beside, Places, attribute_beside};
+    use super::*;
+    use crate::support::{random, write};
+    use halfpower_model::Sample;
+    use halfpower_model::sample::{Latency, Part, Totals};
+
+    fn with(mut sample: Sample, parts: &[(&str, PartKind, f64)]) -> Sample {
+        let part = |(name, kind, busy): &(&str, PartKind, f64)| Part { busy: *busy, ..Part::idle(name, *kind) };
+        sample.parts = parts.iter().map(part).collect();
+        sample
+    }
+
+    #[test]
+    fn flushes_that_keep_a_disk_at_work_set_the_pace() {
+        let mut sample = with(clean(random(write(4))), &[("exos 1", PartKind::Device, 1.0)]);
+        assert_eq!(named(&sample), Some((Owner::Device, Sureness::Sure)));
+        let latency_ns = Latency { mean: Some(9.9e6), ..Latency::default() };
+        sample.flush = Some(Totals { requests: 100, latency_ns, ..Totals::default() }.into());
+        let words = "the flushes: 99 % of the requests' time went into them, and exos was busy 100 % of the time";
+        assert_eq!(of(&sample).brief(), words);
+        sample.parts[0].kind = PartKind::Bus;
+        assert_eq!(named(&sample), Some((Owner::Bus, Sureness::Sure)), "no flush fills a bus");
+    }
+
+    #[test]
+    fn a_card_s_disks_that_look_like_one_want_more_outstanding() {
+        let beside = Beside { deeper: Some(1.9), places: Some(Places::default()), ..Beside::default() };
+        let mut sample =
+            with(deep_reads(), &[("fireball 1", PartKind::Device, 0.25), ("fireball 2", PartKind::Device, 0.26)]);
+        sample.environment.target.rotational = Some(true);
+        sample.block.as_mut().unwrap().busy_fraction = 1.0;
+        let owner = |sample: &Sample| attribute_beside(sample, beside).unwrap().owner;
+        assert_eq!(owner(&sample), Some(Owner::Depth));
+        sample.parts.clear();
+        assert_ne!(owner(&sample), Some(Owner::Depth), "one arm, as it looks from outside");
+    }
+
+    #[test]
+    fn what_is_a_mean_of_devices_is_called_one() {
+        let mut sample = deep_reads();
+        sample.block.as_mut().unwrap().devices = 4;
+        let words = "cannot be told: the device had requests outstanding 70 % of the time, the mean of 4 devices";
+        assert_eq!(of(&sample).brief(), words);
+    }
 }

@@ -49,7 +49,7 @@ pub(super) fn limits(facts: &Facts<'_>) -> Standing {
     let nearest = held.iter().filter(|held| held.share <= most).max_by(|one, other| one.share.total_cmp(&other.share));
     match nearest {
         Some(held) if held.share >= FULL => {
-            let is_idle = facts.busy.is_some_and(|busy| busy < 0.8);
+            let is_idle = facts.at_device.is_some_and(|busy| busy < 0.8);
             let is_at_it = (is_idle || held.share >= 0.97) && held.share <= BEYOND;
             let sureness = if is_at_it { Sureness::Sure } else { Sureness::Likely };
             Standing::Named(held.owner, sureness, format!("{} of {}", percent(held.share), held.words))
@@ -183,7 +183,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     }
     // The kernel reads ahead, or writes back, as deep as it likes; and where nobody counted, a cache may have answered.
     let by_cache = !facts.is_direct() && facts.asked(false).is_some();
-    let is_its_own = !by_cache || (!facts.workload.pattern.is_ordered() && facts.busy.is_some());
+    let is_its_own = !by_cache || (!facts.workload.pattern.is_ordered() && facts.at_device.is_some());
     if facts.is_null() || facts.writes_into_memory() || !is_its_own {
         return Standing::Absent;
     }
@@ -207,22 +207,21 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Whether a medium whose arm has to go from place to place has something to do all the time: it works on one request at a time.
+/// Whether a medium whose arm has to go from place to place is at work all the time: it works on one request at a time.
 fn is_at_work(facts: &Facts<'_>) -> bool {
     let turns = facts.sample.environment.all_targets().all(|target| target.rotational == Some(true));
     let is_it = facts.beside.places.is_some() && !matches!(medium(facts), Medium::Idles(_));
-    turns && is_it && facts.busy.is_some_and(|busy| busy >= FULL)
+    // What a card makes of several disks looks like one.
+    let has_idle = facts.busiest_device().is_some_and(|(_, busy)| busy < FULL);
+    turns && is_it && !has_idle && facts.at_device.is_some_and(|share| share >= FULL)
 }
 
 /// Writes that wait while the device idles wait for something above it.
 pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
     let Some(kind) = &facts.sample.environment.target.filesystem else { return Standing::Absent };
-    let (Some(busy), Some(wanting)) = (facts.busy, facts.wanting()) else { return Standing::Absent };
+    let (Some(busy), Some(wanting)) = (facts.at_device, facts.wanting()) else { return Standing::Absent };
     if busy >= FULL {
-        return Standing::RuledOut(format!(
-            "the file system (the device had something to do {} of the time)",
-            percent(busy)
-        ));
+        return Standing::RuledOut(format!("the file system ({})", facts.had("the device", busy)));
     }
     // Where processors are short, what stands still between the two may be waiting for one.
     let has_spare =
@@ -230,8 +229,8 @@ pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
     let is_deep = facts.outstanding > 1 && facts.asked(true).is_some() && facts.asked(false).is_none();
     if busy < SPARE && wanting < SPARE && has_spare && is_deep {
         let reason = format!(
-            "the device had something to do {} of the time, the workers ran {}: the writes wait in {kind}",
-            percent(busy),
+            "{}, the workers ran {}: the writes wait in {kind}",
+            facts.had("the device", busy),
             percent(wanting)
         );
         return Standing::Named(Owner::FileSystem, Sureness::Likely, reason);
@@ -240,7 +239,7 @@ pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
 }
 
 pub(super) fn device(facts: &Facts<'_>) -> Standing {
-    let Some(busy) = facts.busy else {
+    let Some(busy) = facts.at_device else {
         let is_null = facts.is_null();
         return if is_null { Standing::Absent } else { Standing::Open("the device has no counters".to_owned()) };
     };
@@ -249,8 +248,8 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
     match medium(facts) {
         Medium::Waits(ratio) if busy >= FULL || facts.asked(false).is_none() => {
             let reason = format!(
-                "where the medium has less to do the same is {ratio:.1} times as fast, and it had something to do {} of the time",
-                percent(busy)
+                "where the medium has less to do the same is {ratio:.1} times as fast, and {}",
+                facts.had("it", busy)
             );
             return Standing::Named(Owner::Device, Sureness::Likely, reason);
         }
@@ -258,10 +257,10 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
         _ => {}
     }
     if busy < SPARE && facts.outstanding > 1 {
-        return Standing::RuledOut(format!("the device (it had something to do {} of the time)", percent(busy)));
+        return Standing::RuledOut(format!("the device ({})", facts.had("it", busy)));
     }
     if busy < FULL {
-        return Standing::Open(format!("the device had something to do {} of the time", percent(busy)));
+        return Standing::Open(facts.had("the device", busy));
     }
     if !is_deep {
         return Standing::Absent;
@@ -270,6 +269,6 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
         Some(_) => "and more requests outstanding are no faster",
         None => "and nothing before it is full; whether more requests outstanding are faster was not tried",
     };
-    let reason = format!("it had something to do {} of the time, {tried}", percent(busy));
+    let reason = format!("{}, {tried}", facts.had("it", busy));
     Standing::Named(Owner::Device, Sureness::Likely, reason)
 }

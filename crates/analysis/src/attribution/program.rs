@@ -31,7 +31,7 @@ const BRAKED_AT_ALL: f64 = 0.1;
 /// read from here on.
 const READS_FIRST: f64 = 0.25;
 /// From this share of the time on flushes set the pace, or those who have the processor.
-const MOST_OF_IT: f64 = 0.5;
+pub(super) const MOST_OF_IT: f64 = 0.5;
 /// Flushes that take less than this do not matter.
 const FLUSHED_AT_ALL: f64 = 0.25;
 /// A device that has less to do than this hardly holds anybody up.
@@ -78,8 +78,8 @@ pub(super) fn rate(facts: &Facts<'_>) -> Standing {
 pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
     let Some((waiting, sureness)) = crowded(facts) else { return Standing::Absent };
     let share = percent(waiting);
-    let idle = match (sureness, facts.busy) {
-        (Sureness::Likely, Some(busy)) => format!(", and the device had something to do {}", percent(busy)),
+    let idle = match (sureness, facts.at_device) {
+        (Sureness::Likely, Some(share)) => format!(", and {}", facts.had("the device", share)),
         _ => String::new(),
     };
     let pinned = pinned(facts);
@@ -92,7 +92,7 @@ pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
 /// it most of the time, while the device has little to do.
 fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
     let (wanting, waiting) = (facts.wanting()?, facts.waiting?);
-    let is_spare = facts.busy.is_some_and(|busy| busy < SPARE);
+    let is_spare = facts.at_device.is_some_and(|busy| busy < SPARE);
     match !facts.polls {
         true if wanting >= FULL && waiting >= CROWDED => Some((waiting, Sureness::Sure)),
         true if waiting >= MOST_OF_IT && is_spare => Some((waiting, Sureness::Likely)),
@@ -149,11 +149,11 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
 /// worker's time; and if the device has hardly anything to do meanwhile, it does.
 fn short_processors(facts: &Facts<'_>, used: f64) -> Standing {
     let used = format!("{} of all processors' time was used", percent(used));
-    match facts.busy {
-        Some(busy) if busy < IDLE && facts.is_direct() => Standing::Named(
+    match facts.at_device {
+        Some(share) if share < IDLE && facts.is_direct() => Standing::Named(
             Owner::Processor,
             Sureness::Likely,
-            format!("{used}, and the device had something to do {} of the time", percent(busy)),
+            format!("{used}, and {}", facts.had("the device", share)),
         ),
         _ => Standing::Open(format!("{used}, so that requests may have waited for one")),
     }
@@ -292,18 +292,21 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     )
 }
 
+/// Of the requests' time, what went into flushes between writes; none where there were none.
+pub(super) fn between_writes(facts: &Facts<'_>) -> Option<f64> {
+    let flush = facts.sample.flush.as_ref().filter(|flush| flush.requests > 0 && facts.sample.total.bytes > 0)?;
+    let time_s = flush.latency_ns.mean? / 1e9 * flush.requests as f64;
+    let slots = facts.sample.depth_mean.counted.max(f64::from(facts.workload.workers));
+    Some(time_s / slots / facts.sample.elapsed_s)
+}
+
 /// Of the workers' time, what went into flushes between the writes, and into the one at the end.
 pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
     if facts.sample.total.bytes == 0 {
         // They were what was asked for.
         return Standing::Absent;
     }
-    let between_s = facts.sample.flush.as_ref().filter(|flush| flush.requests > 0).and_then(|flush| {
-        let mean_ns = flush.latency_ns.mean?;
-        Some(mean_ns / 1e9 * flush.requests as f64)
-    });
-    let slots = facts.sample.depth_mean.counted.max(f64::from(facts.workload.workers));
-    let between = between_s.map(|time_s| time_s / slots / facts.sample.elapsed_s);
+    let between = between_writes(facts);
     let is_flushed = facts.workload.durability == Durability::FlushAtEnd && facts.sample.flush_s.is_some();
     let at_end = is_flushed.then_some(facts.at_end);
     if between.is_none() && at_end.is_none() {
@@ -317,9 +320,9 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
     if share < MOST_OF_IT {
         return Standing::Open(format!("flushes took {time} of the time"));
     }
-    let busy = facts.busy.map(|busy| format!(", and the device had something to do {} of the time", percent(busy)));
+    let at_device = facts.at_device.map(|share| format!(", and {}", facts.had("the device", share)));
     let reason = match between {
-        None => format!("the one at the end took {time} of the time{}", busy.unwrap_or_default()),
+        None => format!("the one at the end took {time} of the time{}", at_device.unwrap_or_default()),
         Some(_) => format!("{time} of the requests' time went into them"),
     };
     Standing::Named(Owner::Flushes, Sureness::Likely, reason)

@@ -11,7 +11,7 @@ use halfpower_model::{
 use std::collections::BTreeMap;
 
 /// A sample of 100 MB/s on a machine with plenty to spare: the program and the processor are idle, the device is not.
-fn clean(workload: Workload) -> Sample {
+pub(super) fn clean(workload: Workload) -> Sample {
     let mut sample = sample(workload, 100e6);
     let Totals { requests, bytes, .. } = sample.total;
     let moved = |writes: bool| Direction {
@@ -20,8 +20,18 @@ fn clean(workload: Workload) -> Sample {
         amplification: None,
     };
     let (read, write) = (Some(moved(false)), Some(moved(true)));
-    sample.block =
-        Some(Block { requests, bytes, merges: 0, busy_fraction: 0.7, read, write, trim: None, phases: None });
+    sample.block = Some(Block {
+        requests,
+        bytes,
+        merges: 0,
+        busy_fraction: 0.7,
+        devices: 1,
+        outstanding_mean: None,
+        read,
+        write,
+        trim: None,
+        phases: None,
+    });
     sample.instrument.loop_ns_per_request = Some(60.0);
     sample.cpu.lower.system_s = 0.2;
     sample.cpu.waited_s = Some(0.01);
@@ -31,16 +41,16 @@ fn clean(workload: Workload) -> Sample {
     sample
 }
 
-fn named(sample: &Sample) -> Option<(Owner, Sureness)> {
+pub(super) fn named(sample: &Sample) -> Option<(Owner, Sureness)> {
     let found = attribute(sample).unwrap();
     found.owner.zip(found.sureness)
 }
 
-fn of(sample: &Sample) -> Attribution {
+pub(super) fn of(sample: &Sample) -> Attribution {
     attribute(sample).unwrap()
 }
 
-fn deep_reads() -> Sample {
+pub(super) fn deep_reads() -> Sample {
     clean(deep(32, random(read(4))))
 }
 
@@ -48,7 +58,7 @@ fn deep_reads() -> Sample {
 fn a_clean_sample_names_nobody_and_says_what_it_ruled_out() {
     let found = of(&deep_reads());
     assert_eq!((found.owner, found.sureness), (None, None));
-    assert_eq!(found.brief(), "cannot be told: the device had something to do 70 % of the time");
+    assert_eq!(found.brief(), "cannot be told: the device had requests outstanding 70 % of the time");
     assert_eq!(
         found.further(),
         " Ruled out: the program (its loop took 0.1 % of the time); the processor (the workers wanted it 21 % of their time)."
@@ -113,10 +123,10 @@ fn a_full_processor_and_a_crowded_one_are_named() {
     );
     // Many requests at once: they sleep while the device does all of them, and then wait for the processor again.
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.05, Some(0.75));
-    assert_eq!(named(&sample), None, "the device had something to do 70 % of the time");
+    assert_eq!(named(&sample), None, "the device had requests outstanding 70 % of the time");
     sample.block.as_mut().unwrap().busy_fraction = 0.3;
     assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
-    assert!(of(&sample).reason.ends_with("others had it, and the device had something to do 30 %"));
+    assert!(of(&sample).reason.ends_with("others had it, and the device had requests outstanding 30 % of the time"));
     sample.cpu.waited_s = Some(0.45);
     assert_eq!(named(&sample), None, "it slept half of the time");
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
@@ -146,7 +156,7 @@ fn where_all_processors_are_used_requests_may_wait_for_one_that_no_worker_waits_
     let found = of(&sample);
     assert_eq!(
         found.brief(),
-        "the processor (likely): 100 % of all processors' time was used, and the device had something to do 1.2 % of the time"
+        "the processor (likely): 100 % of all processors' time was used, and the device had requests outstanding 1.2 % of the time"
     );
     // A device at work may be what it waits for.
     sample.block.as_mut().unwrap().busy_fraction = 0.4;
@@ -384,14 +394,14 @@ fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_proc
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.7), 0.3);
     assert_eq!(
         of(&sample).brief(),
-        "the flushes (likely): the one at the end took 70 % of the time, and the device had something to do 70 % of the time"
+        "the flushes (likely): the one at the end took 70 % of the time, and the device had requests outstanding 70 % of the time"
     );
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.48), 0.5);
     let neither = of(&sample);
     assert_eq!(
         neither.brief(),
         "cannot be told: copying into the file cache may be it: the workers wanted a processor 51 % of their time, the flush at \
-         the end included; flushes took 48 % of the time; the device had something to do 70 % of the time"
+         the end included; flushes took 48 % of the time; the device had requests outstanding 70 % of the time"
     );
     assert!(!neither.further().contains("processor") && !neither.further().contains("flush"), "{}", neither.further());
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.2), 0.88);
@@ -449,12 +459,7 @@ fn a_device_that_is_always_at_work_is_likely() {
 #[test]
 fn a_simulated_machine_tells_which_part_is_full() {
     let with = |parts: &[(&str, PartKind, f64)]| {
-        let part = |(name, kind, busy): &(&str, PartKind, f64)| Part {
-            name: (*name).to_owned(),
-            kind: *kind,
-            busy: *busy,
-            phases: BTreeMap::new(),
-        };
+        let part = |(name, kind, busy): &(&str, PartKind, f64)| Part { busy: *busy, ..Part::idle(name, *kind) };
         of(&Sample { parts: parts.iter().map(part).collect(), ..deep_reads() })
     };
     let (bus, disk) = (PartKind::Bus, PartKind::Device);
@@ -469,10 +474,13 @@ fn a_simulated_machine_tells_which_part_is_full() {
         [("card", PartKind::Controller, 1.0, 0.91), ("atlas 1", disk, 0.94, 0.0), ("pci", bus, 0.91, 0.0)]
     {
         let phases = BTreeMap::from([(Part::HELD.to_owned(), held)]);
-        sample.parts.push(Part { name: name.to_owned(), kind, busy, phases });
+        sample.parts.push(Part { busy, phases, ..Part::idle(name, kind) });
     }
+    assert_eq!(of(&sample).owner, Some(Owner::Controller), "no bus is on its way");
+    sample.parts[0].buses = vec!["pci".to_owned()];
+    sample.parts.push(Part { busy: 0.95, ..Part::idle("isa", bus) });
     let found = of(&sample);
-    assert_eq!(found.owner, Some(Owner::Bus));
+    assert_eq!(found.owner, Some(Owner::Bus), "the one on its way, not the busiest");
     assert_eq!(found.reason, "pci was busy 91 % of the time, and card, which is held meanwhile, 100 %");
     sample.parts[0].phases.insert(Part::HELD.to_owned(), 0.3);
     sample.parts[2].busy = 0.5;

@@ -162,7 +162,18 @@ mod tests {
             let (requests, bytes) = (placed.sample.total.requests, placed.sample.total.bytes);
             let all = Some(Direction { requests, bytes, amplification: None });
             let (read, write) = if placed.sample.read.is_some() { (all, None) } else { (None, all) };
-            let block = Block { requests, bytes, merges: 0, busy_fraction: 1.0, read, write, trim: None, phases: None };
+            let block = Block {
+                requests,
+                bytes,
+                merges: 0,
+                busy_fraction: 1.0,
+                devices: 1,
+                outstanding_mean: None,
+                read,
+                write,
+                trim: None,
+                phases: None,
+            };
             placed.sample.block = Some(block);
             let pap = Some(BytesPerSecond(100e6));
             let (at, source) = ("scsi0".to_owned(), "its label".to_owned());
@@ -187,7 +198,7 @@ mod tests {
     #[test]
     fn what_is_faster_where_the_arm_has_less_to_do_waits_for_the_medium() {
         assert_eq!(owner(&run(read, [600.0, 1200.0, 1000.0])), likely(Owner::Device));
-        // Between: nothing shows it, and the device has something to do all the time.
+        // Between: nothing shows it, and the device has requests outstanding all the time.
         assert_eq!(owner(&run(read, [600.0, 1200.0, 1400.0])), likely(Owner::Device));
         assert_eq!(owner(&run(write, [600.0, 1200.0, 500.0])), likely(Owner::Device), "the way of writes has room");
     }

@@ -157,8 +157,18 @@ mod tests {
             placed.sample.cpu.lower.system_s = 0.2;
             placed.sample.instrument.loop_ns_per_request = Some(50.0);
             let (requests, bytes) = (placed.sample.total.requests, placed.sample.total.bytes);
-            let block =
-                Block { requests, bytes, merges: 0, busy_fraction, read: None, write: None, trim: None, phases: None };
+            let block = Block {
+                requests,
+                bytes,
+                merges: 0,
+                busy_fraction,
+                devices: 1,
+                outstanding_mean: None,
+                read: None,
+                write: None,
+                trim: None,
+                phases: None,
+            };
             placed.sample.block = Some(block);
         }
         run
@@ -176,7 +186,7 @@ mod tests {
         assert!(
             found[0].sentence.starts_with(
                 "Random reads, 4 KiB, 32 deep, direct, 58\u{202f}000 requests/s ± 2 %: the pace is set by the device, or what lies \
-                 behind it (likely): it had something to do 99 % of the time"
+                 behind it (likely): it had requests outstanding 99 % of the time"
             ),
             "{}",
             found[0].sentence

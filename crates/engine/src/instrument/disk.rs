@@ -85,6 +85,8 @@ pub(crate) fn between(before: &[Reading], after: &[Reading], elapsed_s: f64) -> 
         bytes: read.bytes + write.bytes,
         merges: sum(&|reading| reading.merges),
         busy_fraction: (busy_s / elapsed_s.max(1e-9)).min(1.0),
+        devices: before.len().max(1) as u32,
+        outstanding_mean: None,
         read: Some(read),
         write: Some(write),
         trim: after.iter().all(|reading| reading.has_trims).then_some(trim),

@@ -123,6 +123,8 @@ mod tests {
             bytes,
             merges: 0,
             busy_fraction: 0.0,
+            devices: 1,
+            outstanding_mean: None,
             read: Some(Direction { requests: bytes >> 12, bytes, amplification: None }),
             write: None,
             trim: None,

@@ -162,7 +162,8 @@ fn served(block: &Block) -> String {
     let moved = [amplification(block.read, "read"), amplification(block.write, "written")];
     let moved: Vec<String> = moved.into_iter().flatten().collect();
     let moved = if moved.is_empty() { format!("{} moved", Bytes(block.bytes)) } else { moved.join(", ") };
-    let (busy, merged) = (significant(block.busy_fraction * 100.0), block.merges);
+    let share = format!("{} %", significant(block.busy_fraction * 100.0));
+    let (outstanding, merged) = (block.outstanding(&share), block.merges);
     // A direction that nobody asked for: reads of blocks that are written in part, what the file system keeps, others.
     let unasked = |direction: Option<Direction>, of: Option<Direction>| {
         let is_asked = of.is_some_and(|of| of.amplification.is_some());
@@ -180,7 +181,7 @@ fn served(block: &Block) -> String {
     let besides = besides.map(|(Direction { requests, bytes, .. }, did, these)| {
         format!("; meanwhile it {did} {} in {requests} requests, for others or for {these}", Bytes(bytes))
     });
-    format!("{moved} in {requests} requests, {merged} merged, busy {busy} %{}", besides.unwrap_or_default())
+    format!("{moved} in {requests} requests, {merged} merged, {outstanding}{}", besides.unwrap_or_default())
 }
 
 /// Where requests spent their time in the block layer, and what was done to them.
@@ -339,13 +340,20 @@ mod tests {
             bytes: 1 << 20,
             merges: 3,
             busy_fraction: 0.25,
+            devices: 1,
+            outstanding_mean: None,
             read: Some(read),
             write: None,
             trim: None,
             phases: None,
         });
         let text = summary(&sample);
-        assert!(text.contains("device      2.5 times the bytes read in 8 requests, 3 merged, busy 25 %"), "{text}");
+        assert!(
+            text.contains(
+                "device      2.5 times the bytes read in 8 requests, 3 merged, requests outstanding 25 % of the time"
+            ),
+            "{text}"
+        );
         let block = sample.block.as_mut().unwrap();
         block.read = Some(Direction { amplification: None, ..read });
         block.requests = 12;
@@ -353,7 +361,7 @@ mod tests {
         let text = summary(&sample);
         assert!(
             text.contains(
-                "1.25 times the bytes written in 4 requests, 3 merged, busy 25 %; meanwhile it read 1 MiB in 8 requests, for \
+                "1.25 times the bytes written in 4 requests, 3 merged, requests outstanding 25 % of the time; meanwhile it read 1 MiB in 8 requests, for \
                  others or for the writes"
             ),
             "{text}"

@@ -218,8 +218,11 @@ fn longest_queued(input: &ReportInput<'_>) -> Vec<[String; 2]> {
         Some((name, block.queued?, block.at_device?, block.busy?))
     });
     let most = followed.max_by(|(_, one, ..), (_, other, ..)| one.value.total_cmp(&other.value));
-    let words = |(name, queued, at_device, busy): (String, Estimate, Estimate, Estimate)| {
-        [name, format!("{queued} queued, {at_device} at the device, which was busy {busy}")]
+    let words = |(name, queued, at_device, share): (String, Estimate, Estimate, Estimate)| {
+        [
+            name,
+            format!("{queued} queued, {at_device} at the device, which had requests outstanding {share} of the time"),
+        ]
     };
     most.map(words).into_iter().collect()
 }

@@ -82,8 +82,17 @@ pub(super) fn within_run(cell: &CellSummary, quantity: Quantity) -> String {
 
 /// The lives of requests in the block layer, of the cells that followed theirs; none where no cell did.
 pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
-    let head =
-        ["workload", "followed", "queued", "at the device", "split", "merged", "requeued", "amplification", "busy"];
+    let head = [
+        "workload",
+        "followed",
+        "queued",
+        "at the device",
+        "split",
+        "merged",
+        "requeued",
+        "amplification",
+        "outstanding",
+    ];
     let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
         let block = cell.block.as_ref()?;
         let amplification = match (block.read_amplification, block.write_amplification) {
@@ -99,7 +108,7 @@ pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// How busy the parts of a simulated machine were, cell by cell; none where no cell tells.
+/// How busy the parts of a simulated machine were with work of their own, cell by cell; none where no cell tells.
 pub(super) fn of_parts(cells: &[CellSummary]) -> Option<Table> {
     let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
         let parts = cell.parts.iter().map(|part| (part.name.as_str(), part.busy.value));

@@ -15,11 +15,18 @@ pub struct Part {
     /// What it did while it was busy, as shares of that; empty where that is not told apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, f64>,
+    /// Of a controller, the buses that its bytes are on, by name; empty for others, and in records from before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub buses: Vec<String>,
 }
 
 impl Part {
     /// The phase in which a controller is held while other parts move the bytes of what it is at.
     pub const HELD: &str = "held_for_others";
+    /// A part that was never busy.
+    pub fn idle(name: &str, kind: PartKind) -> Part {
+        Part { name: name.to_owned(), kind, busy: 0.0, phases: BTreeMap::new(), buses: Vec::new() }
+    }
 
     /// Share of the time of its own work.
     pub fn at_work(&self) -> f64 {

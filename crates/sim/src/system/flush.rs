@@ -25,6 +25,8 @@ pub(super) struct Flushes {
     at_end: bool,
     workers: Vec<Worker>,
     waiting: u32,
+    /// Which disks have something to empty for one, which is a command that is outstanding there.
+    emptying: Vec<bool>,
     /// Since when the one at the end is under way.
     ending_ns: Option<u64>,
     /// How long those between writes took.
@@ -32,12 +34,13 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    pub(super) fn of(workload: &Workload) -> Flushes {
+    pub(super) fn of(workload: &Workload, disks: usize) -> Flushes {
         Flushes {
             every: workload.durability.every(),
             at_end: workload.durability == Durability::FlushAtEnd,
             workers: vec![Worker::default(); workload.workers as usize],
             waiting: 0,
+            emptying: vec![false; disks],
             ending_ns: None,
             took: Histogram::default(),
         }
@@ -51,6 +54,11 @@ impl Flushes {
     /// Whether dirty bytes have to go out now.
     pub(super) fn press(&self) -> bool {
         self.waiting > 0 || self.ending_ns.is_some()
+    }
+
+    /// How many are under way, each in the place of a worker's requests.
+    pub(super) fn under_way(&self) -> u32 {
+        self.waiting
     }
 
     /// A worker writes.
@@ -74,7 +82,7 @@ impl System<'_> {
     /// Whether a worker has to flush before its next request, which then waits.
     pub(super) fn holds(&mut self, worker: u32) -> bool {
         let now_ns = self.now_ns;
-        let Flushes { every: Some(every), workers, waiting, .. } = &mut self.flushes else { return false };
+        let Flushes { every: Some(every), workers, .. } = &mut self.flushes else { return false };
         let worker = &mut workers[worker as usize];
         if worker.writes < *every {
             return false;
@@ -82,7 +90,8 @@ impl System<'_> {
         worker.held += 1;
         if worker.open == 0 && worker.since_ns.is_none() {
             worker.since_ns = Some(now_ns);
-            *waiting += 1;
+            self.count_outstanding();
+            self.flushes.waiting += 1;
             self.write_out();
         }
         true
@@ -94,11 +103,30 @@ impl System<'_> {
             && self.devices.iter().all(|device| device.is_flushed())
     }
 
+    /// Counts a flush at each disk that has something to empty.
+    fn count_emptying(&mut self) {
+        for (disk, device) in self.devices.iter().enumerate() {
+            let (is, was) = (!device.is_flushed(), &mut self.flushes.emptying[disk]);
+            // A controller's volume is one device to the system.
+            let place = &mut self.at_devices[disk.min(self.machine.devices_seen() - 1)];
+            match (std::mem::replace(was, is), is) {
+                (false, true) => place.add(self.now_ns),
+                (true, false) => place.take(self.now_ns),
+                _ => {}
+            }
+        }
+    }
+
     /// Lets workers go on whose flush is over.
     pub(super) fn see_to_flushes(&mut self) {
+        if !self.flushes.press() {
+            return;
+        }
+        self.count_emptying();
         if self.flushes.waiting == 0 || !self.is_safe() {
             return;
         }
+        self.count_outstanding();
         self.flushes.waiting = 0;
         for number in 0..self.flushes.workers.len() {
             let worker = &mut self.flushes.workers[number];
@@ -123,6 +151,7 @@ impl System<'_> {
         }
         if self.flushes.ending_ns.is_none() {
             self.flushes.ending_ns = Some(self.now_ns);
+            self.count_emptying();
             self.write_out();
         }
         self.is_safe()

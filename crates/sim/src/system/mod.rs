@@ -22,6 +22,7 @@ mod host;
 #[cfg(test)]
 mod laws;
 mod outcome;
+mod outstanding;
 mod pace;
 mod path;
 #[cfg(test)]
@@ -45,6 +46,7 @@ use halfpower_model::{
 };
 use outcome::Marks;
 pub use outcome::Outcome;
+use outstanding::Outstanding;
 pub use pace::OpenLoop;
 use pace::Pace;
 use path::{LastTransfer, Moving, Portioned, Seen, Stream};
@@ -140,6 +142,8 @@ struct System<'a> {
     /// What lets commands through to each disk; none: all at once.
     gates: Vec<Option<Gate>>,
     seen: Vec<Seen>,
+    /// What is on its way to each device that the system sees, or back, by which a system counts.
+    at_devices: Vec<Outstanding>,
     stream: Stream,
     /// When each disk's arm is expected to be free.
     expected_ns: Vec<Option<u64>>,
@@ -248,6 +252,7 @@ impl<'a> System<'a> {
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
             gates: machine.disks.iter().map(|disk| disk.queue.map(Gate::new)).collect(),
             seen: vec![Seen::default(); machine.disks.len()],
+            at_devices: vec![Outstanding::default(); machine.devices_seen()],
             stream: Stream::default(),
             expected_ns: vec![None; machine.disks.len()],
             requests: Slots::default(),
@@ -260,7 +265,7 @@ impl<'a> System<'a> {
             cache: Cache::of(machine, workload),
             share: Share::of(machine),
             growth: Growth::of(machine, workload),
-            flushes: Flushes::of(workload),
+            flushes: Flushes::of(workload, machine.disks.len()),
             open_requests: 0,
             open_bytes: 0,
             outstanding_ns: 0,
@@ -279,6 +284,7 @@ impl<'a> System<'a> {
                 processor_ns: 0,
                 interrupt_ns: 0,
                 at_work_ns: Vec::new(),
+                at_devices_ns: 0,
                 parts: Vec::new(),
                 device: [(0, 0); 4],
                 open_loop: (workload.arrivals != Arrivals::Closed).then(OpenLoop::default),

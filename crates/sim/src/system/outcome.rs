@@ -33,8 +33,11 @@ pub struct Outcome {
     pub processor_ns: u64,
     /// What of it came after a request's bytes: interrupts, which are no worker's time.
     pub interrupt_ns: u64,
-    /// For how long each disk had a command under way, from when it set out to when its bytes were in memory.
+    /// For how long each device that the requests reach had something outstanding, as a system counts: from when a command set out
+    /// to when its bytes were in memory. A volume that a controller makes is one.
     pub at_work_ns: Vec<u64>,
+    /// For how long each command was outstanding there, all together.
+    pub at_devices_ns: u64,
     /// What each part was busy, over what it could be; of a bus by phase.
     pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes, by their kind.
@@ -53,6 +56,7 @@ pub(super) struct Mark {
     /// Of buses and controllers, without what they were held for others.
     own_ns: Vec<u64>,
     at_work_ns: Vec<u64>,
+    at_devices_ns: u64,
     interrupt_ns: u64,
     device: [(u64, u64); 4],
     outstanding_ns: u128,
@@ -82,23 +86,30 @@ impl System<'_> {
 
     /// What was counted up to now.
     pub(super) fn mark(&self) -> Mark {
-        let since_ns = u128::from(self.now_ns - self.outstanding_until_ns);
+        let since_ns = self.now_ns - self.outstanding_until_ns;
+        // Of targets that are disks each, those that have workers.
+        let reached = if self.machine.targets() > 1 { self.workload.volumes() as usize } else { self.at_devices.len() };
+        let at_devices = self.at_devices[..reached.min(self.at_devices.len())].iter();
         Mark {
             at_ns: self.now_ns,
             busy_ns: self.busy_ns(),
             own_ns: self.stations.iter().map(|station| station.at_work_ns(self.now_ns)).collect(),
-            at_work_ns: self.seen.iter().map(|seen| seen.at_work_ns(self.now_ns)).collect(),
+            at_work_ns: at_devices.clone().map(|device| device.some_ns(self.now_ns)).collect(),
+            at_devices_ns: at_devices.map(|device| device.all_ns(self.now_ns)).sum(),
             interrupt_ns: self.outcome.interrupt_ns,
             device: self.outcome.device,
-            outstanding_ns: self.outstanding_ns + since_ns * u128::from(self.open_requests),
+            outstanding_ns: self.outstanding_ns + self.outstanding_for(since_ns),
         }
     }
 
-    /// Requests of the program are about to be more or fewer.
+    /// Requests of the program are about to be more or fewer, or its flushes.
     pub(super) fn count_outstanding(&mut self) {
-        let since_ns = self.now_ns - self.outstanding_until_ns;
-        self.outstanding_ns += u128::from(since_ns) * u128::from(self.open_requests);
+        self.outstanding_ns += self.outstanding_for(self.now_ns - self.outstanding_until_ns);
         self.outstanding_until_ns = self.now_ns;
+    }
+
+    fn outstanding_for(&self, since_ns: u64) -> u128 {
+        u128::from(since_ns) * u128::from(self.open_requests + self.flushes.under_way())
     }
 
     /// A request of the program is done during the warm-up: the measured part may begin here. What disks read ahead before
@@ -141,27 +152,26 @@ impl System<'_> {
             *now = (now.0 - then.0, now.1 - then.1);
         }
         self.outcome.outstanding_ns = after.outstanding_ns - before.outstanding_ns;
-        let part = |kind, name, servers: f64, phases| (Part { name, kind, busy: 0.0, phases }, servers);
-        let processors =
-            part(PartKind::Processor, "processors".to_owned(), f64::from(self.machine.processors), BTreeMap::new());
+        let processors = (Part::idle("processors", PartKind::Processor), f64::from(self.machine.processors));
         let own = since(&after.own_ns, &before.own_ns);
         // The processors come first.
         let taken = own.iter().zip(used.iter().skip(1)).map(|(own, used)| *own as f64 / (*used).max(1) as f64);
-        let between = self.machine.parts.iter().zip(&self.tallies).zip(taken);
-        let between = between.map(|((one, tally), own)| {
-            let phases = match one {
-                machine::Part::Bus(bus) => phases(bus, tally),
-                machine::Part::Controller(_) => held(own),
+        let between = self.machine.parts.iter().zip(&self.tallies).zip(taken).enumerate();
+        let between = between.map(|(number, ((one, tally), own))| {
+            let part = match one {
+                machine::Part::Bus(bus) => Part { phases: phases(bus, tally), ..Part::idle(one.name(), PartKind::Bus) },
+                machine::Part::Controller(_) => {
+                    let (phases, buses) = (held(own), self.machine.buses_beside(number));
+                    Part { phases, buses, ..Part::idle(one.name(), PartKind::Controller) }
+                }
             };
-            part(kind(one), one.name().to_owned(), 1.0, phases)
+            (part, 1.0)
         });
         let disks = self.machine.disks.iter().enumerate();
-        let disks = disks
-            .map(|(index, disk)| part(PartKind::Device, format!("{} {}", disk.name, index + 1), 1.0, BTreeMap::new()));
+        let disks =
+            disks.map(|(index, disk)| (Part::idle(&format!("{} {}", disk.name, index + 1), PartKind::Device), 1.0));
         let server = self.machine.share.as_ref().and_then(|share| share.server_processors);
-        let server = server.map(|count| {
-            part(PartKind::Processor, "server's processors".to_owned(), f64::from(count), BTreeMap::new())
-        });
+        let server = server.map(|count| (Part::idle("server's processors", PartKind::Processor), f64::from(count)));
         let parts = std::iter::once(processors).chain(between).chain(disks).chain(server);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
@@ -170,6 +180,7 @@ impl System<'_> {
         };
         self.outcome.parts = parts.zip(&used).map(used_by).collect();
         self.outcome.at_work_ns = since(&after.at_work_ns, &before.at_work_ns);
+        self.outcome.at_devices_ns = after.at_devices_ns - before.at_devices_ns;
         self.outcome.interrupt_ns -= before.interrupt_ns;
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
@@ -183,13 +194,6 @@ impl System<'_> {
 fn since(after: &[u64], before: &[u64]) -> Vec<u64> {
     let before = before.iter().copied().chain(std::iter::repeat(0));
     after.iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect()
-}
-
-fn kind(part: &machine::Part) -> PartKind {
-    match part {
-        machine::Part::Bus(_) => PartKind::Bus,
-        machine::Part::Controller(_) => PartKind::Controller,
-    }
 }
 
 /// Of the time that a controller was taken, its own work and what it was held for others; none where it never was.

@@ -30,38 +30,13 @@ pub(super) struct Moving {
     told_ns: u64,
 }
 
-/// What the system sees of each disk.
+/// What a mirror's reader is chosen by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// Where its last command ended: a mirror's reader is chosen by that,
+    /// Where its disk's last command ended,
     end: u64,
-    /// and by its commands that are not done.
+    /// and its commands that are not done.
     outstanding: u32,
-    /// Pieces that are on their way to it or back, which is what a system counts a device's time at work by,
-    under_way: u32,
-    /// since when there is one,
-    since_ns: u64,
-    /// and for how long there was one up to then.
-    at_work_ns: u64,
-}
-
-impl Seen {
-    fn set_out(&mut self, now_ns: u64, end: u64) {
-        if self.under_way == 0 {
-            self.since_ns = now_ns;
-        }
-        (self.end, self.outstanding, self.under_way) = (end, self.outstanding + 1, self.under_way + 1);
-    }
-
-    fn come_back(&mut self, now_ns: u64) {
-        self.at_work_ns = self.at_work_ns(now_ns);
-        (self.since_ns, self.under_way) = (now_ns, self.under_way - 1);
-    }
-
-    /// For how long it had something under way up to now.
-    pub(super) fn at_work_ns(&self, now_ns: u64) -> u64 {
-        self.at_work_ns + if self.under_way > 0 { now_ns - self.since_ns } else { 0 }
-    }
 }
 
 /// A sequential stream on a mirror.
@@ -112,6 +87,9 @@ impl System<'_> {
         let portions = left.div_ceil(most).max(1);
         self.requests.all[request as usize].portions_left = portions as u32;
         for _ in 0..portions {
+            if machine.is_made_in_controller() {
+                self.at_devices[target].add(self.now_ns);
+            }
             let bytes = left.min(most);
             let disk = self.reader(offset, bytes, direction).unwrap_or(target);
             let portion = Portion { offset, bytes, direction, disk };
@@ -202,7 +180,10 @@ impl System<'_> {
         let seen = &mut self.seen[piece.disk];
         // A flush moves no arm.
         let end = if piece.direction == Direction::Flush { seen.end } else { piece.offset + piece.bytes };
-        seen.set_out(self.now_ns, end);
+        (seen.end, seen.outstanding) = (end, seen.outstanding + 1);
+        if !self.machine.is_made_in_controller() {
+            self.at_devices[piece.disk].add(self.now_ns);
+        }
         let number = self.pieces.put(Moving { portion, piece, told_ns: 0 });
         let far = &self.machine.disks[piece.disk].far;
         if far.is_empty() {
@@ -396,7 +377,9 @@ impl System<'_> {
 
     pub(super) fn finish_piece(&mut self, number: u32) {
         let Moving { portion, piece, .. } = self.pieces.take(number);
-        self.seen[piece.disk].come_back(self.now_ns);
+        if !self.machine.is_made_in_controller() {
+            self.at_devices[piece.disk].take(self.now_ns);
+        }
         // As a system counts commands, which is when they are done.
         let device = &mut self.outcome.device[piece.direction as usize];
         *device = (device.0 + 1, device.1 + blocks(piece.offset, piece.bytes).1 * BLOCK_BYTES);
@@ -425,6 +408,9 @@ impl System<'_> {
             self.stream.give(portion.bytes);
         }
         let open = &mut self.requests.all[request as usize];
+        if self.machine.is_made_in_controller() {
+            self.at_devices[open.volume as usize].take(self.now_ns);
+        }
         open.portions_left -= 1;
         if open.portions_left == 0 {
             self.finish_request(request);

@@ -138,7 +138,10 @@ fn lives_in_the_block_layer_have_a_table_and_a_line() {
     }
     assert_eq!(table.matches("<tr>").count(), 3, "those that were followed, and the head");
     let summary = lines(&analysed, 200);
-    assert!(summary.contains("75 % queued, 25 % at the device, which was busy 87.5 %"), "{summary}");
+    assert!(
+        summary.contains("75 % queued, 25 % at the device, which had requests outstanding 87.5 % of the time"),
+        "{summary}"
+    );
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! How many are outstanding somewhere, and for how long: what a system counts of a device, or a share of its writes that wait.
+
+/// How many are outstanding at one place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outstanding {
+    number: u32,
+    /// When it last changed,
+    until_ns: u64,
+    /// and up to then, for how long there was one,
+    some_ns: u64,
+    /// and for how long each, all together.
+    all_ns: u64,
+}
+
+impl Outstanding {
+    /// One more.
+    pub(super) fn add(&mut self, now_ns: u64) {
+        *self = Outstanding { number: self.number + 1, ..self.counted(now_ns) };
+    }
+
+    /// One is done.
+    pub(super) fn take(&mut self, now_ns: u64) {
+        *self = Outstanding { number: self.number - 1, ..self.counted(now_ns) };
+    }
+
+    /// Up to now.
+    fn counted(&self, now_ns: u64) -> Outstanding {
+        let since_ns = now_ns - self.until_ns;
+        let (some_ns, all_ns) = (since_ns * u64::from(self.number.min(1)), since_ns * u64::from(self.number));
+        Outstanding {
+            until_ns: now_ns,
+            some_ns: self.some_ns + some_ns,
+            all_ns: self.all_ns + all_ns,
+            number: self.number,
+        }
+    }
+
+    /// For how long there was one up to now.
+    pub(super) fn some_ns(&self, now_ns: u64) -> u64 {
+        self.counted(now_ns).some_ns
+    }
+
+    /// For how long each was up to now, all together.
+    pub(super) fn all_ns(&self, now_ns: u64) -> u64 {
+        self.counted(now_ns).all_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{machine, workload};
+    use super::super::{Outcome, run};
+    use super::*;
+    use crate::controller::{Controller, Forwarding};
+    use crate::disk::scheduler::Scheduler;
+    use crate::disk::tests::{atlas, larger};
+    use crate::disk::{Drive, WriteCache};
+    use crate::machine::{Cost, Machine, Made, Part};
+    use crate::volume::Volume;
+    use halfpower_model::{Bytes, Cancel, Durability, Limits, Operation, Pattern, Workload};
+
+    /// Shares of the time that something was outstanding at each device, and how many were on average.
+    fn at_devices(outcome: &Outcome) -> (Vec<f64>, f64) {
+        let share = |ns: &u64| *ns as f64 / outcome.elapsed_ns as f64;
+        (outcome.at_work_ns.iter().map(share).collect(), share(&outcome.at_devices_ns))
+    }
+
+    fn course(machine: &Machine, depth: u32) -> Outcome {
+        let limits = Limits { duration: None, requests: Some(400), bytes: None };
+        let random = workload(Pattern::Random, 8192, depth, machine);
+        run(machine, &Workload { limits, ..random }, &Cancel::default())
+    }
+
+    #[test]
+    fn a_volume_that_a_controller_makes_is_one_device() {
+        let mut machine = machine(atlas(Scheduler::CLook), 4, Volume::Stripe { chunk: Bytes(65_536) });
+        let (shares, mean) = at_devices(&course(&machine, 1));
+        assert!(shares.len() == 4 && shares.iter().all(|share| (0.15..0.35).contains(share)), "{shares:?}");
+        assert!((shares.iter().sum::<f64>() - mean).abs() < 1e-9 && mean > 0.9, "{mean}");
+        machine.made = Made::InController(Vec::new());
+        let (shares, one_deep) = at_devices(&course(&machine, 1));
+        assert!(shares.len() == 1 && shares[0] > 0.98 && one_deep == shares[0], "{shares:?} {one_deep}");
+        let (shares, mean) = at_devices(&course(&machine, 8));
+        assert!(shares.len() == 1 && shares[0] > 0.99 && (7.5..8.0).contains(&mean), "{shares:?} {mean}");
+    }
+
+    #[test]
+    fn disks_that_no_request_reaches_are_not_counted() {
+        let machine = machine(atlas(Scheduler::CLook), 4, Volume::Each);
+        let (shares, mean) = at_devices(&course(&machine, 1));
+        assert!(shares.len() == 1 && shares[0] > 0.98 && mean == shares[0], "{shares:?} {mean}");
+    }
+
+    #[test]
+    fn a_flush_between_writes_is_outstanding_at_the_device_and_of_the_program() {
+        let cache = WriteCache { blocks: 4096, pieces: 16 };
+        let drive = Drive { write_cache: Some(cache), ..larger(Scheduler::CLook) };
+        let machine = machine(drive, 1, Volume::Each);
+        let limits = Limits { duration: None, requests: Some(100), bytes: None };
+        let random = workload(Pattern::Random, 4096, 1, &machine);
+        let durability = Durability::Fsync { every: 1 };
+        let flushed = Workload { operation: Operation::Write, durability, limits, ..random };
+        let outcome = run(&machine, &flushed, &Cancel::default());
+        let took_ns = outcome.flush.sum() + outcome.latency.iter().map(|latency| latency.sum()).sum::<f64>();
+        let (shares, mean) = at_devices(&outcome);
+        assert!(outcome.flush.sum() / took_ns > 0.9, "most of it is flushes");
+        assert!(shares[0] > 0.98 && (mean - shares[0]).abs() < 0.02, "{shares:?} {mean}");
+        // Little, of requests and flushes together.
+        assert!((outcome.outstanding_ns as f64 / took_ns - 1.0).abs() < 1e-6, "{} {took_ns}", outcome.outstanding_ns);
+        assert!(outcome.outstanding_ns <= u128::from(outcome.elapsed_ns), "one at a time");
+    }
+
+    #[test]
+    fn a_controller_tells_the_buses_on_its_legs() {
+        let mut machine = machine(atlas(Scheduler::CLook), 2, Volume::Each);
+        machine.parts.push(super::super::tests::bus("isa", 8e6));
+        machine.parts.push(Part::Controller(Controller {
+            name: "card".to_owned(),
+            request_ns: 1000,
+            read_ns_per_byte: 0.0,
+            write_ns_per_byte: 0.0,
+            forwarding: Forwarding::Stored,
+            queue: None,
+            driver_read: Cost::default(),
+            driver_write: Cost::default(),
+        }));
+        (machine.disks[0].near, machine.disks[0].far) = (vec![0], vec![3, 1]);
+        let outcome = course(&machine, 1);
+        let buses = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().buses.clone();
+        assert_eq!((buses("card"), buses("pci")), (vec!["pci".to_owned()], Vec::new()));
+    }
+
+    #[test]
+    fn time_counts_once_and_for_each() {
+        let mut place = Outstanding::default();
+        place.add(10);
+        place.add(20);
+        assert_eq!((place.some_ns(25), place.all_ns(25)), (15, 20));
+        place.take(30);
+        place.take(50);
+        assert_eq!((place.some_ns(90), place.all_ns(90)), (40, 50));
+    }
+}
