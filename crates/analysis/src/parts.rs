@@ -59,8 +59,9 @@ pub(crate) fn mean_of(shares: &[f64]) -> f64 {
 }
 
 /// Parts with the share of the time that each was busy, the busiest first; of those of one name and a number one line, with
-/// their mean: `pci 97 %, 3 × atlas-10k 45 % (44 to 46 %)`.
-pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<String> {
+/// their mean: `pci 97 %, 3 × atlas-10k 45 % (44 to 46 %)`. What requests wait for without anything at work is left out.
+pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>) -> Vec<String> {
+    let parts = parts.into_iter().filter(|(_, kind, _)| *kind != PartKind::Wait).map(|(name, _, busy)| (name, busy));
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     let told = |(name, shares): (&str, Vec<f64>)| {
         let mean = percent(mean_of(&shares));
@@ -101,7 +102,11 @@ mod tests {
 
     #[test]
     fn disks_of_a_kind_are_one_line() {
-        let parts = [("processors", 0.031), ("pci", 0.972), ("atlas 1", 0.44), ("atlas 2", 0.46), ("atlas 10", 0.45)];
+        let disks = [("atlas 1", 0.44), ("atlas 2", 0.46), ("atlas 10", 0.45)];
+        let disks = disks.map(|(name, busy)| (name, PartKind::Device, busy));
+        let (processors, pci) = (("processors", PartKind::Processor, 0.031), ("pci", PartKind::Bus, 0.972));
+        let window = (Part::SHARE_WAITS[0], PartKind::Wait, 1.0);
+        let parts = [processors, pci, window].into_iter().chain(disks);
         assert_eq!(busiest_first(parts), ["pci 97 %", "3 × atlas 45 % (44 to 46 %)", "processors 3 %"]);
     }
 }

@@ -50,6 +50,8 @@ pub enum Owner {
     Bus,
     /// Something between buses that works on requests itself.
     Controller,
+    /// What a simulated share makes its writes wait for.
+    Share,
     /// What the device is attached by.
     Link,
     /// Too few requests outstanding: the time of each one sets the pace.
@@ -142,6 +144,7 @@ impl Owner {
             self,
             Owner::Bus
                 | Owner::Controller
+                | Owner::Share
                 | Owner::Link
                 | Owner::Depth
                 | Owner::FileSystem
@@ -165,6 +168,7 @@ impl Owner {
             Owner::SharedLimit => "something that the targets share",
             Owner::Bus => "the bus",
             Owner::Controller => "the controller",
+            Owner::Share => "the share",
             Owner::Link => "the link",
             Owner::Depth => "the depth: too few requests outstanding",
             Owner::FileSystem => "the file system",

@@ -53,7 +53,7 @@ pub(super) fn summary(sample: &Sample) -> String {
         line(&mut text, name, &format!("{}.{}", pace.brief(), pace.further()));
     }
     if !sample.parts.is_empty() {
-        let parts = sample.parts.iter().map(|part| (part.name.as_str(), part.busy));
+        let parts = sample.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy));
         line(&mut text, "busy", &busiest_first(parts).join(", "));
     }
     let flush = sample.flush_s.map(|flush_s| format!(", {} of it the flush", Nanoseconds::from_seconds(flush_s)));

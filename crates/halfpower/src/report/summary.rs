@@ -145,7 +145,7 @@ fn pace_of_machine(input: &ReportInput<'_>) -> Vec<[String; 3]> {
         return Vec::new();
     }
     let row = |(cell, name): (&CellSummary, String)| {
-        let busy = busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.busy.value)));
+        let busy = busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value)));
         let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
         (!busy.is_empty()).then(|| [name, pace, busy.join(", ")])
     };

@@ -111,7 +111,7 @@ pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
 /// How busy the parts of a simulated machine were with work of their own, cell by cell; none where no cell tells.
 pub(super) fn of_parts(cells: &[CellSummary]) -> Option<Table> {
     let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
-        let parts = cell.parts.iter().map(|part| (part.name.as_str(), part.busy.value));
+        let parts = cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value));
         let mut told = busiest_first(parts).into_iter();
         let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
         Some([name, pace, told.next()?, told.collect::<Vec<_>>().join(", ")])

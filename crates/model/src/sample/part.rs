@@ -10,7 +10,7 @@ pub struct Part {
     pub name: String,
     /// What it is.
     pub kind: PartKind,
-    /// Share of the measured time that it was busy, of all its servers: 0 to 1.
+    /// Share of the measured time that it was busy, of all its servers: 0 to 1. Of a wait, that something waited so.
     pub busy: f64,
     /// What it did while it was busy, as shares of that; empty where that is not told apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -23,6 +23,11 @@ pub struct Part {
 impl Part {
     /// The phase in which a controller is held while other parts move the bytes of what it is at.
     pub const HELD: &str = "held_for_others";
+    /// What requests of a share wait for: small writes until others are done, large ones of a kind until the one before is, and
+    /// a unit of such before it goes. The first words are keys of a machine file.
+    pub const SHARE_WAITS: [&str; 5] =
+        ["write-window", "large-reads.turn", "large-writes.turn", "large-reads.wait", "large-writes.wait"];
+
     /// A part that was never busy.
     pub fn idle(name: &str, kind: PartKind) -> Part {
         Part { name: name.to_owned(), kind, busy: 0.0, phases: BTreeMap::new(), buses: Vec::new() }
@@ -46,6 +51,8 @@ pub enum PartKind {
     Controller,
     /// A disk, or whatever else keeps the data.
     Device,
+    /// What requests wait for while nothing works on them: a share's window, or a wait of its.
+    Wait,
 }
 
 impl PartKind {
@@ -56,6 +63,7 @@ impl PartKind {
             PartKind::Bus => "bus",
             PartKind::Controller => "controller",
             PartKind::Device => "device",
+            PartKind::Wait => "wait",
         }
     }
 }

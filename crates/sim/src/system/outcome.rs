@@ -81,7 +81,8 @@ impl System<'_> {
         let stations = stations.map(|station| station.busy_ns(self.now_ns));
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         let server = self.share.as_ref().and_then(|share| share.server_busy_ns(self.now_ns));
-        stations.chain(arms).chain(server).collect()
+        let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
+        stations.chain(arms).chain(server).chain(waits).collect()
     }
 
     /// What was counted up to now.
@@ -172,7 +173,9 @@ impl System<'_> {
             disks.map(|(index, disk)| (Part::idle(&format!("{} {}", disk.name, index + 1), PartKind::Device), 1.0));
         let server = self.machine.share.as_ref().and_then(|share| share.server_processors);
         let server = server.map(|count| (Part::idle("server's processors", PartKind::Processor), f64::from(count)));
-        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server);
+        let waits = Part::SHARE_WAITS.map(|name| (Part::idle(name, PartKind::Wait), 1.0));
+        let waits = self.machine.share.iter().flat_map(|_| waits.clone());
+        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
             let busy = (*used as f64 / whole_ns / servers).min(1.0);

@@ -11,7 +11,7 @@
 //!
 //! Source: Chung, Gray, Worthington and Horst (2000), section 7.
 
-use super::{Event, Open, Origin, System};
+use super::{Event, Open, Origin, Outstanding, System};
 use crate::device::Direction;
 use crate::machine::{self, Machine};
 use crate::station::Station;
@@ -27,13 +27,27 @@ pub(super) struct Share<'a> {
     /// Reads and writes that are under way, and those that wait for them.
     under_way: [u32; 2],
     waiting: [VecDeque<u32>; 2],
+    /// Small writes that wait until others are done, and large reads and writes that wait for the one before.
+    held: [Outstanding; 3],
+    /// What units of large reads and writes waited before they went, of each one after another,
+    paused_ns: [u64; 2],
+    /// and when the last one goes.
+    paused_until_ns: [u64; 2],
 }
 
 impl<'a> Share<'a> {
     pub(super) fn of(machine: &'a Machine) -> Option<Share<'a>> {
         let model = machine.share.as_ref()?;
         let server = model.server_processors.map(Station::new);
-        Some(Share { model, server, under_way: [0; 2], waiting: Default::default() })
+        Some(Share {
+            model,
+            server,
+            under_way: [0; 2],
+            waiting: Default::default(),
+            held: Default::default(),
+            paused_ns: [0; 2],
+            paused_until_ns: [0; 2],
+        })
     }
 
     /// Processor time of one end for one half of a request, there or back.
@@ -55,6 +69,19 @@ impl<'a> Share<'a> {
         }
     }
 
+    /// What a request that has to wait is counted with.
+    fn held(&mut self, asked: &Request) -> &mut Outstanding {
+        let place = if self.model.large(asked).is_some() { 1 + asked.kind as usize } else { 0 };
+        &mut self.held[place]
+    }
+
+    /// For how long up to a moment something waited, in the order of [`halfpower_model::sample::Part::SHARE_WAITS`].
+    pub(super) fn waited_ns(&self, now_ns: u64) -> [u64; 5] {
+        let [window, reads, writes] = self.held.map(|held| held.some_ns(now_ns));
+        let paused_ns = |kind: usize| self.paused_ns[kind] - self.paused_until_ns[kind].saturating_sub(now_ns);
+        [window, reads, writes, paused_ns(0), paused_ns(1)]
+    }
+
     /// What the server's own processors were busy until a moment.
     pub(super) fn server_busy_ns(&self, now_ns: u64) -> Option<u64> {
         self.server.as_ref().map(|server| server.busy_ns(now_ns))
@@ -69,6 +96,7 @@ impl System<'_> {
         let window = share.window(&asked);
         if let Some(under_way) = share.under_way.get_mut(asked.kind as usize) {
             if *under_way >= window {
+                share.held(&asked).add(self.now_ns);
                 return share.waiting[asked.kind as usize].push_back(request);
             }
             *under_way += 1;
@@ -114,7 +142,9 @@ impl System<'_> {
     pub(super) fn next_unit(&mut self, request: u32, offset: u64) {
         let Open { volume, asked, .. } = self.requests.all[request as usize];
         let end = asked.offset + u64::from(asked.length);
-        let Some(large) = self.share.as_ref().and_then(|share| share.model.large(&asked)) else { return };
+        let now_ns = self.now_ns;
+        let Some(share) = &mut self.share else { return };
+        let Some(large) = share.model.large(&asked) else { return };
         if offset >= end {
             return self.finish_request(request);
         }
@@ -124,6 +154,9 @@ impl System<'_> {
             None if length < large.unit.0 => large.part_wait_ns,
             None => large.wait_ns,
         };
+        let kind = asked.kind as usize;
+        share.paused_ns[kind] += wait_ns;
+        share.paused_until_ns[kind] = now_ns + wait_ns;
         let unit = Request { offset, length: length as u32, kind: asked.kind };
         let origin = Origin::Unit { request };
         let number = self.requests.put(Open::made(origin, volume, unit, self.now_ns));
@@ -152,7 +185,11 @@ impl System<'_> {
         let Some(share) = &mut self.share else { return };
         let Some(under_way) = share.under_way.get_mut(kind as usize) else { return };
         match share.waiting[kind as usize].pop_front() {
-            Some(next) => self.over(next),
+            Some(next) => {
+                let asked = self.requests.all[next as usize].asked;
+                share.held(&asked).take(self.now_ns);
+                self.over(next);
+            }
             None => *under_way -= 1,
         }
     }
@@ -167,6 +204,7 @@ mod tests {
     use crate::disk::tests::larger;
     use crate::machine::{Cost, LargeRequests};
     use crate::volume::Volume;
+    use halfpower_model::sample::Part;
     use halfpower_model::{Bytes, Cancel, Limits, Operation, Pattern, Workload};
 
     const COST: Cost = Cost { fixed_us: 100.0, marginal_us_per_kib: 4.0 };
@@ -245,6 +283,29 @@ mod tests {
             "{small} {large} {larger}"
         );
         assert!((ms(128, 4) / large - 1.0).abs() < 0.05, "one at a time");
+    }
+
+    #[test]
+    fn what_requests_wait_for_is_told() {
+        let machine = shared(Some(2), vec![1, 2]);
+        let waits = |operation, kib, depth| {
+            let outcome = course(&machine, operation, kib, depth, 1);
+            let busy = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().busy;
+            Part::SHARE_WAITS.map(busy)
+        };
+        let [window, others @ ..] = waits(Operation::Write, 8, 32);
+        assert!(window > 0.99 && others == [0.0; 4], "{window} {others:?}");
+        assert_eq!(waits(Operation::Write, 8, 2), [0.0; 5], "none has to wait for two");
+        assert_eq!(waits(Operation::Read, 8, 32), [0.0; 5], "reads have no window");
+        // 13 of some 18 ms, since the disk has no write cache, one at a time; and one deep nobody waits for another.
+        let [window, _, turn, of_reads, of_writes] = waits(Operation::Write, 32, 4);
+        assert!(window == 0.0 && of_reads == 0.0, "{window} {of_reads}");
+        assert!(turn > 0.95 && (0.65..0.75).contains(&of_writes), "{turn} {of_writes}");
+        let [_, _, turn, _, of_writes] = waits(Operation::Write, 32, 1);
+        assert!(turn == 0.0 && (0.65..0.75).contains(&of_writes), "{turn} {of_writes}");
+        let [window, turn, _, of_reads, of_writes] = waits(Operation::Read, 128, 4);
+        assert!(window == 0.0 && of_writes == 0.0, "{window} {of_writes}");
+        assert!(turn > 0.95 && of_reads > 0.5, "{turn} {of_reads}");
     }
 
     #[test]
