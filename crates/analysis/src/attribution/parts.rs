@@ -81,7 +81,7 @@ mod tests {
     use super::super::tests::{clean, deep_reads, named, of};
     use super::super::{Beside, Places, attribute_beside};
     use super::*;
-    use crate::support::{deep, random, write};
+    use crate::support::{buffered, deep, random, read, write};
     use halfpower_model::Sample;
     use halfpower_model::sample::{Latency, Totals};
 
@@ -125,6 +125,26 @@ mod tests {
             Some((Owner::Device, Sureness::Sure)),
             "who is full fills the window"
         );
+    }
+
+    #[test]
+    fn a_file_cache_that_gives_the_device_one_at_a_time_is_named() {
+        let reads = |at_once: Option<f64>, busy: f64| {
+            let mut sample = with(clean(buffered(deep(8, random(read(4))))), &[("p5500 1", PartKind::Device, busy)]);
+            sample.depth_mean.counted = 8.0;
+            let block = sample.block.as_mut().unwrap();
+            (block.busy_fraction, block.outstanding_mean) = (0.99, at_once);
+            sample
+        };
+        let found = of(&reads(Some(0.986), 0.012));
+        assert_eq!((found.owner, found.sureness), (Some(Owner::FileSystem), Some(Sureness::Likely)));
+        let words = "8 requests were outstanding on average, of which 0.986 were at the device and the rest waited in the file \
+                     cache; p5500 was busy 1.2 % of the time";
+        assert_eq!(found.reason, words);
+        let device = Some((Owner::Device, Sureness::Likely));
+        assert_eq!(named(&reads(Some(7.9), 0.012)), device, "they are there");
+        assert_eq!(named(&reads(Some(0.986), 0.8)), device, "it has enough to do with one");
+        assert_eq!(named(&reads(None, 0.012)), device, "nobody counted");
     }
 
     #[test]

@@ -216,8 +216,29 @@ fn is_at_work(facts: &Facts<'_>) -> bool {
     turns && is_it && !has_idle && facts.at_device.is_some_and(|share| share >= FULL)
 }
 
+/// Requests through the file cache of a simulated machine that wait there, while it gives the device a few at a time.
+fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
+    let at_once = facts.sample.block.as_ref()?.outstanding_mean?;
+    let (device, busy) = facts.busiest_device()?;
+    let outstanding = facts.sample.depth_mean.counted;
+    let wait_there = outstanding > 1.5 && at_once < outstanding * SPARE;
+    let asks = !facts.is_direct() && !facts.writes_into_memory();
+    (asks && wait_there && busy < SPARE).then(|| {
+        let [outstanding, at_once] = [outstanding, at_once].map(halfpower_model::units::significant);
+        let reason = format!(
+            "{outstanding} requests were outstanding on average, of which {at_once} were at the device and the rest waited in the \
+             file cache; {device} was busy {} of the time",
+            percent(busy)
+        );
+        Standing::Named(Owner::FileSystem, Sureness::Likely, reason)
+    })
+}
+
 /// Writes that wait while the device idles wait for something above it.
 pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
+    if let Some(cache) = in_cache(facts) {
+        return cache;
+    }
     let Some(kind) = &facts.sample.environment.target.filesystem else { return Standing::Absent };
     let (Some(busy), Some(wanting)) = (facts.at_device, facts.wanting()) else { return Standing::Absent };
     if busy >= FULL {

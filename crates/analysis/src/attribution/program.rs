@@ -185,7 +185,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
             let reason = format!("the device moved {} of the bytes that were read{}", percent(share), waited(facts));
             Standing::Named(Owner::Memory, sureness, reason)
         }
-        Some(_) => Standing::RuledOut("the file cache (the device moved what was read)".to_owned()),
+        Some(_) => Standing::RuledOut("memory (the device moved what was read)".to_owned()),
         None if facts.sample.cached_share_before.is_some_and(|share| share > 0.99) => {
             let reason = "the file cache held all of it before the first request".to_owned();
             Standing::Named(Owner::Memory, Sureness::Likely, reason)
