@@ -89,7 +89,9 @@ fn one_at_a_time(large: LargeRequests) -> String {
     let LargeRequests { above, unit, first_wait_ns, wait_ns, part_wait_ns } = large;
     let [wait, part_wait] = [wait_ns, part_wait_ns].map(Nanoseconds);
     let first = first_wait_ns.map(|ns| format!("{} before the first, ", Nanoseconds(ns))).unwrap_or_default();
-    format!("above {above} one at a time, in units of {unit}, {first}{wait} before each ({part_wait} before a part of one)")
+    format!(
+        "above {above} one at a time, in units of {unit}, {first}{wait} before each ({part_wait} before a part of one)"
+    )
 }
 
 fn disks(machine: &Machine) -> Stop {
