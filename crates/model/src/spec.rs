@@ -414,8 +414,11 @@ fn check_batch(option: &str, batch: u32, depth: u32) -> Result<(), ResolveError>
     ))
 }
 
-/// Nothing keeps to processors that are not there.
+/// Nothing keeps to processors that are not there. What is simulated keeps to none, and says so itself.
 fn check_processors(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
+    if environment.target.kind == TargetKind::Simulated {
+        return Ok(());
+    }
     let (count, numbers) = (environment.cpus, &environment.cpu_numbers);
     if let Some(asked) = workload.processors.filter(|asked| *asked > count) {
         return contradiction(format!("--processors is {asked}, and {count} can be used here; use no more"));

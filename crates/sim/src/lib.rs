@@ -13,6 +13,7 @@ pub mod shipped;
 pub mod station;
 pub mod system;
 mod testbed;
+mod unsimulated;
 pub mod volume;
 pub mod way;
 

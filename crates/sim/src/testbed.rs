@@ -7,15 +7,15 @@ use crate::file::{MachineError, MachineFile};
 use crate::machine::Machine;
 use crate::shipped;
 use crate::system::{self, Outcome, run};
-use crate::volume::Volume;
+use crate::unsimulated::refuse;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop,
     SystemAccount, Totals, rate_not_reached,
 };
 use halfpower_model::{
-    Bytes, Cancel, Environment, FileState, Histogram, Layout, MeasureError, Observer, Personality, Progress,
-    RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Verify, Workload,
+    Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Observer, Personality, Progress, RequestKind,
+    Sample, Settings, TargetFacts, TargetKind, Testbed, Workload,
 };
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct Simulated {
     environment: Environment,
     /// To make it again with other settings.
     file: Arc<Source>,
+    /// What its levels advertise, by the user's word.
+    peaks: Vec<GivenPeak>,
     /// What it last was for a workload, and with which settings: the next workload often has the same.
     last: Option<(Settings, Box<Simulated>)>,
 }
@@ -75,7 +77,7 @@ impl Simulated {
         };
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
         let file = Arc::new(Source { machine, text, volume, settings: of_parts });
-        Ok(Simulated { machine: made, environment, file, last: None })
+        Ok(Simulated { machine: made, environment, file, peaks: Vec::new(), last: None })
     }
 
     /// Another volume, with the same settings.
@@ -92,7 +94,15 @@ impl Simulated {
     /// When one cannot be, or is of what is set already: neither could be told to count.
     pub fn with(&self, settings: &Settings) -> Result<Simulated, MachineError> {
         let Source { machine, text, volume, settings: own } = &*self.file;
-        Simulated::of_file(machine, text, volume, &Settings([own.0.as_slice(), &settings.0].concat()))
+        let mut made = Simulated::of_file(machine, text, volume, &Settings([own.0.as_slice(), &settings.0].concat()))?;
+        made.give_peaks(&self.peaks);
+        Ok(made)
+    }
+
+    /// Takes the user's word for what its levels advertise.
+    pub fn give_peaks(&mut self, given: &[GivenPeak]) {
+        self.environment.all_targets_mut().for_each(|target| target.give_peaks(given));
+        self.peaks = given.to_vec();
     }
 
     /// The same with the settings of a workload besides; under the same name where it is the same volume.
@@ -216,41 +226,6 @@ impl Simulated {
     /// With what is not, and what to say instead.
     pub fn refuse(&self, workload: &Workload) -> Result<(), MeasureError> {
         refuse(&self.machine, workload)
-    }
-}
-
-/// What is not simulated.
-fn refuse(machine: &Machine, workload: &Workload) -> Result<(), MeasureError> {
-    let has = |kind| workload.operation.has(kind);
-    let moves_none = has(RequestKind::Trim) || has(RequestKind::Flush);
-    let refusals = [
-        (
-            !workload.buffering.is_direct() && machine.system.cache.is_none(),
-            "buffered requests of this volume, which has no file cache; use direct ones (--buffering direct)",
-        ),
-        (
-            has(RequestKind::Trim) && !machine.disks.iter().all(|disk| disk.device.takes_trims()),
-            "trims of this volume: they are of flash drives whose file says what one takes; use one of those, or reads and writes",
-        ),
-        (
-            has(RequestKind::Trim) && matches!(machine.volume, Volume::Raid5 { .. }),
-            "trims of a RAID5, whose parity they would leave wrong; use another volume, or reads and writes",
-        ),
-        (
-            moves_none && (!workload.buffering.is_direct() || machine.share.is_some()),
-            "trims and flushes through a file cache or a share; say --buffering direct on a local volume, or for flushes --durability",
-        ),
-        (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
-        (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
-        (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
-        (
-            workload.limits.duration.is_none() && workload.limits.requests.is_none() && workload.limits.bytes.is_none(),
-            "runs without an end; say --duration, --requests or --bytes",
-        ),
-    ];
-    match refusals.into_iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, what)) => Err(MeasureError::Unsupported(format!("a simulated machine does not do {what}"))),
-        None => Ok(()),
     }
 }
 

@@ -141,10 +141,10 @@ pub(crate) fn machine_text(machine: &str) -> anyhow::Result<String> {
 }
 
 /// A volume of a machine.
-fn simulated_site(name: &SimulatedName) -> anyhow::Result<Site> {
+fn simulated_site(name: &SimulatedName, peaks: Vec<GivenPeak>) -> anyhow::Result<Site> {
     let SimulatedName { machine, volume, settings } = name;
     let made = Simulated::of_file(machine, &machine_text(machine)?, volume, settings);
-    Ok(Site::simulated(made.map_err(|error| UsageError(crate::cli::causes(&error)))?))
+    Ok(Site::simulated(made.map_err(|error| UsageError(crate::cli::causes(&error)))?, peaks))
 }
 
 /// Looks at what the user named.
@@ -170,7 +170,7 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
                            disks is several targets";
             return Err(UsageError(message.to_owned()).into());
         }
-        return simulated_site(&name?);
+        return simulated_site(&name?, wish.peaks.clone());
     }
     refuse_same(&wish.targets).map_err(|error| UsageError(error.to_string()))?;
     refuse_same_names(&wish.targets)?;

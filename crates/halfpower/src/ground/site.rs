@@ -76,13 +76,14 @@ impl Site {
         Site { places, notes, peaks, simulated: None }
     }
 
-    /// Volumes of a machine that is simulated.
-    pub(super) fn simulated(machine: Simulated) -> Self {
+    /// Volumes of a machine that is simulated, with what its levels advertise by the user's word.
+    pub(super) fn simulated(mut machine: Simulated, peaks: Vec<GivenPeak>) -> Self {
+        machine.give_peaks(&peaks);
         let targets = machine.describe().all_targets();
         // Nothing is there that could be lost.
         let place = |facts: &TargetFacts| Place::as_it_is(Path::new(&facts.path), facts.clone(), Access::Overwrite);
         let places = targets.map(place).collect();
-        Site { places, notes: Vec::new(), peaks: Vec::new(), simulated: Some(machine) }
+        Site { places, notes: Vec::new(), peaks, simulated: Some(machine) }
     }
 
     /// Every target, in order.

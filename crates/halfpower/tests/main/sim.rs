@@ -42,6 +42,51 @@ fn what_there_is_not_is_told() {
     refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
 }
 
+/// What would look as if it had an effect.
+#[test]
+fn what_is_of_a_real_host_is_refused() {
+    let lab = Lab::new();
+    let deep = ["--personality=io_uring", "--depth=32"];
+    for (options, needle) in [
+        (vec!["--cpus=0"], "leave --cpus out, or set how many there are, like --set processor.count=1"),
+        (vec!["--cpus=7"], "leave --cpus out"),
+        (vec!["--processors=1"], "like --set processor.count=1"),
+        (vec!["--processors=1000"], "leave --processors out"),
+        (vec!["--ring=sqpoll"], "leave --ring out"),
+        (vec!["--submit-batch=32"], "leave --submit-batch out"),
+        (vec!["--wait-batch=2"], "leave --wait-batch out"),
+        (vec!["--processes"], "leave --processes out"),
+        (vec!["--time-close"], "leave --time-close out"),
+        (vec!["--op=write", "--data=zeros"], "leave --data out"),
+        (vec!["--block-phases"], "leave --block-phases out"),
+        (vec!["--cpu-accounting=soaker"], "leave --cpu-accounting out"),
+        (vec!["--op=write", "--verify=stamp"], "leave --verify out"),
+    ] {
+        let output = lab.run([&["io", ATLAS][..], &deep, &options].concat());
+        assert_refusal(&output, 2, needle, options[0]);
+    }
+    // What a machine has or that means the same there is taken.
+    let taken = [
+        "--set=processor.count=1",
+        "--interval=100ms",
+        "--seed=3",
+        "--submit-batch=1",
+        "--overwrite",
+        "--pap=device=9GB/s",
+    ];
+    let sample = lab.json([&["io", ATLAS, "--duration=1s", "--no-store", "--json"][..], &deep, &taken].concat());
+    assert_eq!(sample["environment"]["cpus"], 1);
+    assert_eq!(sample["environment"]["target"]["pap_bytes_per_s"], 9e9, "{}", sample["environment"]["target"]);
+    // A study leaves out the workloads that say such a thing.
+    lab.write(
+        "study.toml",
+        b"name = \"own\"\n[[sweep]]\nprocessors = [1, 2]\n[[sweep]]\ndepth = [1, 2]\n\
+          cpu_accounting = [\"account\", \"soaker\"]\nduration = \"1s\"\n",
+    );
+    let run = lab.run(["study", "run", "study.toml", "--target", ATLAS, "--dry-run"]);
+    assert!(run.stderr.contains("leave --cpu-accounting out"), "{}", run.stderr);
+}
+
 #[test]
 fn flash_takes_trims_and_flushes() {
     let lab = Lab::new();
