@@ -41,6 +41,8 @@ struct Source {
     machine: String,
     text: String,
     volume: String,
+    /// What the volume is, in a sentence.
+    description: String,
     settings: Settings,
 }
 
@@ -70,14 +72,26 @@ impl Simulated {
         };
         let machine_file = MachineFile::with_settings(machine, text, volume, &of_parts)?;
         let made = machine_file.with_volume(volume)?;
+        let described = machine_file.volumes().find(|(name, _)| *name == volume);
+        let description = described.map_or(String::new(), |(_, description)| description.to_owned());
         let set = if of_parts.is_empty() { String::new() } else { format!(",{of_parts}") };
         let environment = Environment {
             machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
             ..environment(&made, &format!("sim:{machine}:{volume}{set}"))
         };
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
-        let file = Arc::new(Source { machine, text, volume, settings: of_parts });
+        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts });
         Ok(Simulated { machine: made, environment, file, peaks: Vec::new(), last: None })
+    }
+
+    /// What is simulated.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// What its volume is, in a sentence.
+    pub fn description(&self) -> &str {
+        &self.file.description
     }
 
     /// Another volume, with the same settings.
@@ -93,7 +107,7 @@ impl Simulated {
     /// # Errors
     /// When one cannot be, or is of what is set already: neither could be told to count.
     pub fn with(&self, settings: &Settings) -> Result<Simulated, MachineError> {
-        let Source { machine, text, volume, settings: own } = &*self.file;
+        let Source { machine, text, volume, settings: own, .. } = &*self.file;
         let mut made = Simulated::of_file(machine, text, volume, &Settings([own.0.as_slice(), &settings.0].concat()))?;
         made.give_peaks(&self.peaks);
         Ok(made)

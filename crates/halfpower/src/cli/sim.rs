@@ -4,6 +4,7 @@ use super::targets::SetArgument;
 use super::{Context, Ending, UsageError, validate};
 use crate::ground::{self, SimulatedName};
 use clap::{Args, Subcommand};
+use halfpower_sim::Simulated;
 use halfpower_sim::file::MachineFile;
 use halfpower_sim::shipped::{machine_text, machines};
 use halfpower_sim::way::{Stop, way};
@@ -123,13 +124,13 @@ fn show_way(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let Some(name) = SimulatedName::of(target).transpose()? else { return Ok(Ending::Done) };
     let SimulatedName { machine, volume, settings } = name;
     let text = ground::machine_text(&machine)?;
-    let file = MachineFile::with_settings(&machine, &text, &volume, &settings);
-    let made = file.and_then(|file| Ok((file.with_volume(&volume)?, file)));
-    let (made, file) = made.map_err(|error| UsageError(super::causes(&error)))?;
+    // As io makes it, so that all that can be set there can be set here.
+    let made = Simulated::of_file(&machine, &text, &volume, &settings);
+    let made = made.map_err(|error| UsageError(super::causes(&error)))?;
     let shown = |Stop { names, does, makes }: Stop| ShownStop { parts: names, does, makes };
-    let way: Vec<ShownStop> = way(&made).into_iter().map(shown).collect();
+    let way: Vec<ShownStop> = way(made.machine()).into_iter().map(shown).collect();
     let target = target.display().to_string();
-    let description = file.volumes().find(|(name, _)| *name == volume).map_or("", |(_, description)| description);
+    let description = made.description();
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "target": target, "description": description, "way": way }))?;
         return Ok(Ending::Done);

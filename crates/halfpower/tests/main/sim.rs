@@ -147,6 +147,9 @@ fn machines_are_listed_and_shown() {
     assert_eq!(own["target"], "sim:./own.toml:atlas-1,pci.rate=20MB/s");
     assert!(own["way"][3]["does"].as_str().unwrap().starts_with("bus, 20 MB/s"), "{own}");
     assert_eq!((&own["way"][0], &own["way"][4]), (&shown["way"][0], &shown["way"][4]));
+    // Whatever io takes.
+    let other = lab.json(["sim", "show", "win2k-pentium3:maxtor", "--set=volume=atlas-1", "--json"]);
+    assert_eq!((&other["way"], &other["description"]), (&shown["way"], &shown["description"]));
     lab.write("bad.toml", b"name = 5");
     assert_refusal(&lab.run(["sim", "show", "./bad.toml"]), 2, "line 1", "bad.toml");
     assert_refusal(&lab.run(["sim", "show", "own", "--set=disks=2"]), 2, "names no volume", "own");
