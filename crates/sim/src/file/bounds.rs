@@ -9,7 +9,10 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use std::fmt;
 use std::marker::PhantomData;
 
-const SECOND: u64 = 1_000_000_000;
+pub(super) const SECOND: u64 = 1_000_000_000;
+/// No call into a system is shorter. Without a least one a request that a file cache answers would take no time, and a run that is
+/// ended by time would have no end.
+pub(super) const LEAST_CALL_NS: u64 = 50;
 /// As large as anything may be: 1024 of them are still a number of bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 50;
 

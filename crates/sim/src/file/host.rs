@@ -1,6 +1,6 @@
 //! The keys of processors and of the operating system.
 
-use super::bounds::{Blocks, Count, Long, MOST_BYTES, Named, Share, Short, Size, Time, Word};
+use super::bounds::{Blocks, Count, LEAST_CALL_NS, Long, MOST_BYTES, Named, SECOND, Share, Short, Size, Time, Word};
 use super::error::Wrong;
 use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads, SplitAt};
 use halfpower_model::Bytes;
@@ -46,9 +46,9 @@ pub(super) struct SystemKeys {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct CacheKeys {
     /// Processor time of a read that it has: the call, and the copy.
-    pub(super) read: CostKeys,
+    pub(super) read: CostKeys<LEAST_CALL_NS>,
     /// Processor time of a write into it.
-    pub(super) write: CostKeys,
+    pub(super) write: CostKeys<LEAST_CALL_NS>,
     /// Processor time of a request of its own, beside that of a direct one; nobody waits for it.
     #[serde(default)]
     pub(super) paging: Short,
@@ -87,14 +87,14 @@ impl Named for Fill {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CostKeys {
+pub(super) struct CostKeys<const LEAST_NS: u64 = 0> {
     /// Time a request.
-    pub(super) fixed: Short,
+    pub(super) fixed: Time<LEAST_NS, SECOND>,
     /// Time a KiB.
     pub(super) marginal: Time<0, 100_000_000>,
 }
 
-impl CostKeys {
+impl<const LEAST_NS: u64> CostKeys<LEAST_NS> {
     pub(super) fn cost(self) -> Cost {
         Cost { fixed_us: self.fixed.0.0 as f64 / 1e3, marginal_us_per_kib: self.marginal.0.0 as f64 / 1e3 }
     }
