@@ -243,6 +243,19 @@ pub struct FileCache {
     pub fill: Fill,
     /// Reads that it does badly; none: none.
     pub slow_reads: Option<SlowReads>,
+    /// How many requests of its own there are at once; none: one that reads each target, and one that writes, of a frame.
+    pub parallel: Option<Parallel>,
+}
+
+/// What a file cache asks of disks at once, of each target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parallel {
+    /// How many of its requests read.
+    pub reads: u32,
+    /// How many write.
+    pub writes: u32,
+    /// The longest of them.
+    pub largest: Bytes,
 }
 
 /// Reads of more than so many bytes are not read ahead, and each of their pieces waits.

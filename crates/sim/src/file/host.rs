@@ -2,7 +2,7 @@
 
 use super::bounds::{Blocks, Count, LEAST_CALL_NS, Long, MOST_BYTES, Named, SECOND, Share, Short, Size, Time, Word};
 use super::error::Wrong;
-use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, SlowReads, SplitAt};
+use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, Parallel, SlowReads, SplitAt};
 use halfpower_model::Bytes;
 use serde::Deserialize;
 
@@ -62,6 +62,20 @@ pub(super) struct CacheKeys {
     pub(super) fill: Word<Fill>,
     /// Reads of more than so many bytes are not read ahead, and each of their pieces waits; none: there are none such.
     pub(super) slow_reads: Option<SlowReadsKeys>,
+    /// How many requests of its own there are at once, and how long; none: one that reads each target and one that writes, of
+    /// 64 KiB.
+    pub(super) parallel: Option<ParallelKeys>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ParallelKeys {
+    /// How many read a target at once.
+    pub(super) reads: Count<1, 65_536>,
+    /// How many write to it.
+    pub(super) writes: Count<1, 65_536>,
+    /// The longest of either.
+    pub(super) largest: Size<{ 64 << 10 }, { 64 << 20 }>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -116,6 +130,11 @@ impl CacheKeys {
             scan_ns: self.scan.0.0,
             fill: self.fill.0,
             slow_reads: self.slow_reads.map(|keys| SlowReads { above: keys.above.0, wait_ns: keys.wait.0.0 }),
+            parallel: self.parallel.map(|ParallelKeys { reads, writes, largest }| Parallel {
+                reads: reads.0,
+                writes: writes.0,
+                largest: largest.0,
+            }),
         }
     }
 }

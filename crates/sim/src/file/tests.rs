@@ -48,6 +48,8 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
         ("memory = \"64GiB\"", "memory = \"0\"", "processor.memory", "a size like \"64KiB\" from 1 MiB to 1024 TiB"),
         ("scan = \"5s\"", "scan = \"0s\"", "system.cache.scan", "a time like \"250us\" from 10 ms to 60 min"),
         ("fixed = \"369ns\"", "fixed = \"49ns\"", "system.cache.read.fixed", "a time like \"250us\" from 50 ns to 1 s"),
+        ("reads = 1024", "reads = 0", "system.cache.parallel.reads", "a whole number from 1 to 65536"),
+        ("largest = \"1280KiB\"", "largest = \"4KiB\"", "system.cache.parallel.largest", "from 64 KiB to 64 MiB"),
         ("surfaces = 18", "surfaces = 4000000000", "drive.exos-x18.surfaces", "a whole number from 1 to 255"),
         ("rpm = 7200", "rpm = 1e300", "drive.exos-x18.rpm", "a number from 60 to 100000"),
         ("rpm = 7200", "rpm = nan", "drive.exos-x18.rpm", "a number from 60 to 100000"),

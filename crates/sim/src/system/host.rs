@@ -110,7 +110,7 @@ impl System<'_> {
         let worker = match origin {
             Origin::Program { worker } => worker,
             Origin::PageIn => return self.paged_in(volume, &asked),
-            Origin::PageOut => return self.paged_out(),
+            Origin::PageOut => return self.paged_out(volume, &asked),
             Origin::Unit { request } => return self.next_unit(request, asked.offset + u64::from(asked.length)),
             Origin::Fill { request } => {
                 self.grow(volume, &asked);

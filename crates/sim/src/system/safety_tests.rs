@@ -22,6 +22,7 @@ fn one_disk() -> Machine {
         scan_ns: 1_000_000_000,
         fill: Fill::Page,
         slow_reads: None,
+        parallel: None,
     });
     machine
 }

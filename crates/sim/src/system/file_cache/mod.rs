@@ -7,6 +7,11 @@
 //! again as the request is long. A write is done when it is copied. What it writes of a page that is not there, is read
 //! first: that is what makes writes of 2 KiB slow. When too much is dirty, writers wait.
 //!
+//! With `parallel` (Linux) each request of the program that lacks pages has one request of the cache's for them, and what lies side by side
+//! goes as one, in and out; several write out at once, to each target by itself; nobody waits for a scan to end. Of Linux it does not have: a first,
+//! lower limit from which on writing begins while nobody waits, writers that are slowed down before they stop, age (what is dirty for
+//! less than 30 s is left alone), and a read-ahead that grows.
+//!
 //! Each run begins with an empty cache, as the studies scrubbed theirs, or where it is to be warm with what a reading of each
 //! span in turn leaves in it. Copies are work of the program's thread; what the
 //! cache asks of the disks is work of the system's, and costs its own time beside that of a direct request.
@@ -21,7 +26,7 @@ mod tests;
 use super::{Event, Open, Origin, System};
 use crate::machine::{self, Fill, Machine};
 use halfpower_model::{CachePolicy, Request, RequestKind, Workload};
-use pages::{FRAME, PAGE, Pages, Run};
+use pages::{FRAME, Lane, PAGE, Pages, Run};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -34,13 +39,16 @@ struct Waiting {
     lacks: [Range<u64>; 2],
     /// Whether it is a read that goes on where the worker's last one ended: whole frames are read for it.
     is_stream: bool,
+    /// Whether what it lacks first is on its way.
+    is_asked: bool,
 }
 
 /// Who reads for a target.
 #[derive(Clone, Debug, Default)]
 struct Reader {
     waiting: VecDeque<Waiting>,
-    is_busy: bool,
+    /// How many of its requests are under way.
+    under_way: u32,
 }
 
 /// What a worker's requests show of a stream.
@@ -60,8 +68,8 @@ pub(super) struct Cache {
     pages: Pages,
     readers: Vec<Reader>,
     streams: Vec<Stream>,
-    /// What the lazy writer is at.
-    writing: Option<Run>,
+    /// What writes out.
+    lanes: Vec<Lane>,
     /// When its next scan is to begin, and when it is to be woken.
     scan_ns: u64,
     awake_ns: Option<u64>,
@@ -83,11 +91,16 @@ impl Cache {
             (0..workload.volumes() as u32)
                 .for_each(|volume| pages.keep(&Run { volume, bytes: start..workload.span.0 }));
         }
+        let targets = workload.volumes();
+        let each = |target| Lane::to(target..target + 1);
         Some(Cache {
             pages,
+            lanes: match model.parallel {
+                Some(_) => (0..targets).map(each).collect(),
+                None => vec![Lane::to(0..targets)],
+            },
             readers: vec![Reader::default(); workload.volumes() as usize],
             streams: vec![Stream::default(); workload.workers as usize],
-            writing: None,
             scan_ns: model.scan_ns,
             awake_ns: None,
             blocked: VecDeque::new(),
@@ -112,7 +125,36 @@ impl Cache {
 
     /// Whether the lazy writer is at work.
     fn is_scanning(&self) -> bool {
-        self.writing.is_some() || self.pages.is_scanning()
+        self.is_writing() || self.pages.is_scanning()
+    }
+
+    fn is_writing(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.writing > 0)
+    }
+
+    /// How many of its requests read a target at once.
+    fn most_reads(&self) -> u32 {
+        self.model.parallel.map_or(1, |parallel| parallel.reads)
+    }
+
+    /// How long one of its requests may be; nought: no longer than a frame.
+    fn largest(&self) -> u64 {
+        self.model.parallel.map_or(0, |parallel| parallel.largest.0)
+    }
+
+    /// What to write out next: dirty pages of a target to which no more than may be are under way.
+    fn take(&mut self) -> Option<Run> {
+        let most_writes = self.model.parallel.map_or(1, |parallel| parallel.writes);
+        let most = self.largest();
+        let run = self
+            .lanes
+            .iter_mut()
+            .filter(|lane| lane.writing < most_writes)
+            .find_map(|lane| Some((self.pages.take(lane, most)?, lane)));
+        run.map(|(run, lane)| {
+            lane.writing += 1;
+            run
+        })
     }
 
     /// Whether nothing in it waits to be written out.
@@ -147,6 +189,14 @@ impl Waiting {
             missing
         })
     }
+
+    /// These bytes were read: of what it lacks they are no part, whether they stay in the cache or not. Whether they were.
+    fn give(&mut self, bytes: &Range<u64>) -> bool {
+        let first = self.lacks.iter_mut().find(|lack| !lack.is_empty());
+        let Some(lack) = first.filter(|lack| bytes.contains(&lack.start)) else { return false };
+        lack.start = bytes.end.min(lack.end);
+        true
+    }
 }
 
 /// What of a request has to be there before it is copied: all of a read; of a write, the pages or frames that it does not
@@ -162,6 +212,12 @@ fn needed(asked: &Request, continues: bool, fill: Fill) -> [Range<u64>; 2] {
     [first, last]
 }
 
+/// The pages of a request of the cache's: the last may lie beyond the end of the target.
+fn pages_of(volume: u32, asked: &Request) -> Run {
+    let end = (asked.offset + u64::from(asked.length)).next_multiple_of(PAGE);
+    Run { volume, bytes: asked.offset..end }
+}
+
 impl System<'_> {
     fn size(&self) -> u64 {
         self.machine.size().0
@@ -175,7 +231,8 @@ impl System<'_> {
         let continues = cache.follow(worker, &asked, size);
         // Beyond what a file holds there is nothing to read.
         let lacks = needed(&asked, continues, cache.model.fill).map(|lack| lack.start.min(valid)..lack.end.min(valid));
-        let mut waiting = Waiting { request, worker, lacks, is_stream: continues && asked.kind == RequestKind::Read };
+        let is_stream = continues && asked.kind == RequestKind::Read;
+        let mut waiting = Waiting { request, worker, lacks, is_stream, is_asked: false };
         if waiting.missing(volume, &cache.pages).is_some() {
             cache.readers[volume as usize].waiting.push_back(waiting);
         } else {
@@ -184,47 +241,68 @@ impl System<'_> {
         self.read_in(volume);
     }
 
-    /// Asks for what the first that waits lacks, or ahead.
+    /// Asks for what those that wait lack first, in their order, then ahead.
     fn read_in(&mut self, volume: u32) {
         while let Some(cache) = &mut self.cache {
+            let (most_reads, largest, is_scanning) = (cache.most_reads(), cache.largest(), cache.is_scanning());
             let reader = &mut cache.readers[volume as usize];
-            if reader.is_busy {
+            if reader.under_way >= most_reads {
                 return;
             }
-            let Some(waiting) = reader.waiting.front_mut() else { break };
+            let Some(place) = reader.waiting.iter().position(|one| !one.is_asked) else { break };
+            let waiting = &mut reader.waiting[place];
             let Waiting { request, worker, is_stream, .. } = *waiting;
-            if let Some(mut run) = waiting.missing(volume, &cache.pages) {
-                let asked = &self.requests.all[request as usize].asked;
-                if asked.kind == RequestKind::Write && cache.is_scanning() {
-                    return;
-                }
-                if is_stream {
-                    run.bytes.end = run.bytes.start / FRAME * FRAME + FRAME;
-                }
-                let length = u64::from(asked.length);
-                let wait_ns =
-                    cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait_ns);
-                return self.page(Origin::PageIn, RequestKind::Read, &run, wait_ns);
+            let Some(missing) = waiting.missing(volume, &cache.pages) else {
+                // A write has brought what it lacked.
+                reader.waiting.remove(place);
+                self.proceed(request, worker);
+                continue;
+            };
+            let asked = &self.requests.all[request as usize].asked;
+            if asked.kind == RequestKind::Write && is_scanning && cache.model.parallel.is_none() {
+                return;
             }
-            // A write has brought what it lacked.
-            reader.waiting.pop_front();
-            self.proceed(request, worker);
+            waiting.is_asked = true;
+            let lack = waiting.lacks.iter().find(|lack| !lack.is_empty()).map_or(0, |lack| lack.end);
+            let run = Run { volume, bytes: missing.bytes.start..lack };
+            let found = cache.pages.to_ask(&run, largest).filter(|found| found.bytes.start == missing.bytes.start);
+            // Another one waits for that already.
+            let Some(mut run) = found else { continue };
+            if is_stream {
+                run.bytes.end = run.bytes.end.next_multiple_of(FRAME);
+            }
+            let length = u64::from(asked.length);
+            let wait_ns = cache.model.slow_reads.filter(|slow| length > slow.above.0).map_or(0, |slow| slow.wait_ns);
+            self.page_in(&run, wait_ns);
         }
-        if let Some(run) = self.ahead(volume) {
-            self.page(Origin::PageIn, RequestKind::Read, &run, 0);
+        while let Some(run) = self.ahead(volume) {
+            self.page_in(&run, 0);
         }
     }
 
     /// What to read while nobody waits.
     fn ahead(&mut self, volume: u32) -> Option<Run> {
         let cache = self.cache.as_mut()?;
-        let targets = cache.readers.len();
+        let (targets, largest) = (cache.readers.len(), cache.largest());
+        if cache.readers[volume as usize].under_way >= cache.most_reads() {
+            return None;
+        }
         let streams = cache.streams.iter_mut().skip(volume as usize).step_by(targets);
         streams.filter(|stream| stream.ahead < stream.ahead_end).find_map(|stream| {
-            let found = cache.pages.missing(&Run { volume, bytes: stream.ahead..stream.ahead_end });
+            let found = cache.pages.to_ask(&Run { volume, bytes: stream.ahead..stream.ahead_end }, largest);
             stream.ahead = found.as_ref().map_or(stream.ahead_end, |run| run.bytes.end);
             found
         })
+    }
+
+    /// Asks the disks for pages, after a wait.
+    fn page_in(&mut self, run: &Run, wait_ns: u64) {
+        let run = Run { bytes: run.bytes.start..run.bytes.end.min(self.size()), ..run.clone() };
+        if let Some(cache) = &mut self.cache {
+            cache.readers[run.volume as usize].under_way += 1;
+            cache.pages.ask(&run);
+        }
+        self.page(Origin::PageIn, RequestKind::Read, &run, wait_ns);
     }
 
     /// Asks the disks for the cache, after a wait.
@@ -232,9 +310,6 @@ impl System<'_> {
         let end = run.bytes.end.min(self.size());
         let asked = Request { offset: run.bytes.start, length: (end - run.bytes.start) as u32, kind };
         let open = Open::made(origin, run.volume, asked, self.now_ns);
-        if let (Origin::PageIn, Some(cache)) = (origin, &mut self.cache) {
-            cache.readers[run.volume as usize].is_busy = true;
-        }
         let spent_ns = self.cost_ns(&open.asked, 1.0 - self.machine.system.completion_share);
         let done_ns = self.processors.serve(self.now_ns, self.now_ns, spent_ns);
         let request = self.requests.put(open);
@@ -243,11 +318,18 @@ impl System<'_> {
 
     pub(super) fn paged_in(&mut self, volume: u32, asked: &Request) {
         let Some(cache) = &mut self.cache else { return };
-        cache.pages.keep(&Run { volume, bytes: asked.offset..asked.offset + u64::from(asked.length) });
+        let run = pages_of(volume, asked);
+        cache.pages.arrive(&run);
+        let in_turn = cache.model.parallel.is_none();
         let reader = &mut cache.readers[volume as usize];
-        reader.is_busy = false;
+        reader.under_way -= 1;
         let mut waiting = std::mem::take(&mut reader.waiting);
         waiting.retain_mut(|one| {
+            // Of many that wait few wait for this.
+            if !one.give(&run.bytes) && !in_turn {
+                return true;
+            }
+            one.is_asked = false;
             let pages = self.cache.as_ref().map(|cache| &cache.pages);
             let waits = pages.is_some_and(|pages| one.missing(volume, pages).is_some());
             if !waits {
@@ -300,16 +382,16 @@ impl System<'_> {
     pub(super) fn write_out(&mut self) {
         let (now_ns, is_pressed) = (self.now_ns, self.flushes.press());
         let Some(cache) = &mut self.cache else { return };
-        if cache.writing.is_some() {
+        let is_due = now_ns >= cache.scan_ns || is_pressed || !cache.blocked.is_empty();
+        if !cache.is_scanning() && is_due {
+            cache.pages.scan();
+        }
+        while let Some(run) = self.cache.as_mut().and_then(Cache::take) {
+            self.page(Origin::PageOut, RequestKind::Write, &run, 0);
+        }
+        let Some(cache) = &mut self.cache else { return };
+        if cache.is_writing() {
             return;
-        }
-        let mut run = cache.pages.take();
-        if run.is_none() && (now_ns >= cache.scan_ns || is_pressed || !cache.blocked.is_empty()) && cache.pages.scan() {
-            run = cache.pages.take();
-        }
-        if let Some(run) = run {
-            cache.writing = Some(run.clone());
-            return self.page(Origin::PageOut, RequestKind::Write, &run, 0);
         }
         if !cache.pages.is_clean() && cache.awake_ns != Some(cache.scan_ns) {
             let scan_ns = cache.scan_ns;
@@ -328,10 +410,11 @@ impl System<'_> {
         }
     }
 
-    pub(super) fn paged_out(&mut self) {
+    pub(super) fn paged_out(&mut self, volume: u32, asked: &Request) {
         let Some(cache) = &mut self.cache else { return };
-        if let Some(run) = cache.writing.take() {
-            cache.pages.is_out(&run);
+        cache.pages.is_out(&pages_of(volume, asked));
+        if let Some(lane) = cache.lanes.iter_mut().find(|lane| lane.serves(volume)) {
+            lane.writing -= 1;
         }
         if !cache.is_scanning() {
             self.scanned();

@@ -37,10 +37,19 @@ pub(super) struct Run {
     pub(super) bytes: Range<u64>,
 }
 
+impl Run {
+    /// Its bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.bytes.end - self.bytes.start
+    }
+}
+
 /// The cache's pages.
 #[derive(Debug)]
 pub(super) struct Pages {
     frames: HashMap<u64, Frame>,
+    /// Pages that are on their way in, of frames that have some.
+    arriving: HashMap<u64, u16>,
     /// In the order in which they came.
     order: VecDeque<u64>,
     /// Present, and how many may be.
@@ -53,7 +62,30 @@ pub(super) struct Pages {
     due: BTreeSet<u64>,
     /// Those of the next.
     fresh: BTreeSet<u64>,
+}
+
+/// Who writes out: to all targets, or to one of them.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    /// The frames of its targets.
+    keys: Range<u64>,
+    /// What it last took.
     last: u64,
+    /// How many of its requests are under way.
+    pub(super) writing: u32,
+}
+
+impl Lane {
+    /// To these targets.
+    pub(super) fn to(volumes: Range<u64>) -> Lane {
+        let keys = volumes.start * FRAMES_OF_A_VOLUME..volumes.end * FRAMES_OF_A_VOLUME;
+        Lane { last: keys.start, keys, writing: 0 }
+    }
+
+    /// Whether it writes to a target.
+    pub(super) fn serves(&self, volume: u32) -> bool {
+        self.keys.contains(&(u64::from(volume) * FRAMES_OF_A_VOLUME))
+    }
 }
 
 fn bits(pages: Range<u64>) -> u16 {
@@ -63,7 +95,7 @@ fn bits(pages: Range<u64>) -> u16 {
 /// The lowest pages of a mask that lie side by side.
 fn lowest(mask: u16) -> Range<u64> {
     let start = mask.trailing_zeros();
-    let length = (mask >> start).trailing_ones();
+    let length = (u32::from(mask) >> start).trailing_ones();
     u64::from(start)..u64::from(start + length)
 }
 
@@ -89,6 +121,7 @@ impl Pages {
     pub(super) fn new(cache: &FileCache) -> Pages {
         Pages {
             frames: HashMap::new(),
+            arriving: HashMap::new(),
             order: VecDeque::new(),
             pages: 0,
             most_pages: cache.capacity.0 / PAGE,
@@ -96,7 +129,6 @@ impl Pages {
             most_dirty_pages: cache.dirty_limit.0 / PAGE,
             due: BTreeSet::new(),
             fresh: BTreeSet::new(),
-            last: 0,
         }
     }
 
@@ -106,6 +138,46 @@ impl Pages {
             let missing = asked & !self.frames.get(&key).map_or(0, |frame| frame.present);
             (missing != 0).then(|| run_of(key, lowest(missing)))
         })
+    }
+
+    /// Of pages of a frame those that are neither there nor on their way.
+    fn absent(&self, key: u64, asked: u16) -> u16 {
+        let present = self.frames.get(&key).map_or(0, |frame| frame.present);
+        asked & !present & !self.arriving.get(&key).unwrap_or(&0)
+    }
+
+    /// What to ask for of these bytes: the first pages that are neither there nor on their way, as far as they lie side by side: in one
+    /// frame, or in more where `most` is that much.
+    pub(super) fn to_ask(&self, run: &Run, most: u64) -> Option<Run> {
+        let absent = frames_of(run).map(|(key, asked)| (key, self.absent(key, asked)));
+        let mut absent = absent.skip_while(|(_, pages)| *pages == 0);
+        let (key, pages) = absent.next()?;
+        let mut found = run_of(key, lowest(pages));
+        for (_, pages) in absent {
+            let room = most.saturating_sub(found.length()) / PAGE;
+            if room == 0 || !found.bytes.end.is_multiple_of(FRAME) || pages & 1 == 0 {
+                break;
+            }
+            found.bytes.end += lowest(pages).end.min(room) * PAGE;
+        }
+        Some(found)
+    }
+
+    /// These bytes' pages are asked for.
+    pub(super) fn ask(&mut self, run: &Run) {
+        frames_of(run).for_each(|(key, asked)| *self.arriving.entry(key).or_default() |= asked);
+    }
+
+    /// They have come.
+    pub(super) fn arrive(&mut self, run: &Run) {
+        for (key, asked) in frames_of(run) {
+            let Some(arriving) = self.arriving.get_mut(&key) else { continue };
+            *arriving &= !asked;
+            if *arriving == 0 {
+                self.arriving.remove(&key);
+            }
+        }
+        self.keep(run);
     }
 
     /// These bytes' pages are there; older frames may have to leave.
@@ -163,20 +235,49 @@ impl Pages {
         !self.due.is_empty()
     }
 
-    /// Takes what goes out next in this scan: dirty pages that lie side by side in one frame.
-    pub(super) fn take(&mut self) -> Option<Run> {
-        let key = *self.due.range(self.last..).next().or_else(|| self.due.first())?;
+    /// Takes what a lane writes out next in this scan: dirty pages that lie side by side: in one frame, or in more where `most` is
+    /// that much.
+    pub(super) fn take(&mut self, lane: &mut Lane, most: u64) -> Option<Run> {
+        loop {
+            let after = self.due.range(lane.last..lane.keys.end).next();
+            let key = *after.or_else(|| self.due.range(lane.keys.clone()).next())?;
+            lane.last = key;
+            let Some(pages) = self.leave(key, u16::MAX) else {
+                // It leaves already and was written again meanwhile: the next scan's.
+                self.due.remove(&key);
+                self.fresh.insert(key);
+                continue;
+            };
+            let mut run = run_of(key, pages);
+            while run.bytes.end.is_multiple_of(FRAME) && self.due.contains(&(lane.last + 1)) {
+                let room = (most.saturating_sub(run.length()) / PAGE).min(PAGES);
+                if !self.begins(lane.last + 1) {
+                    break;
+                }
+                let Some(pages) = self.leave(lane.last + 1, bits(0..room)) else { break };
+                lane.last += 1;
+                run.bytes.end += pages.end * PAGE;
+            }
+            return Some(run);
+        }
+    }
+
+    /// Whether the first page of a frame may leave.
+    fn begins(&self, key: u64) -> bool {
+        self.frames.get(&key).is_some_and(|frame| frame.dirty & !frame.leaving & 1 != 0)
+    }
+
+    /// The first dirty pages of a frame, side by side and among some, that do not leave already: they leave.
+    fn leave(&mut self, key: u64, among: u16) -> Option<Range<u64>> {
         let frame = self.frames.get_mut(&key)?;
-        let pages = lowest(frame.dirty);
+        let pages = lowest(frame.dirty & !frame.leaving & among);
         let taken = bits(pages.clone());
         frame.dirty &= !taken;
-        // What leaves already, and was written again meanwhile, counts once more.
         frame.leaving |= taken;
         if frame.dirty == 0 {
             self.due.remove(&key);
         }
-        self.last = key;
-        Some(run_of(key, pages))
+        (taken != 0).then_some(pages)
     }
 
     /// What was taken is out.
@@ -186,7 +287,7 @@ impl Pages {
                 frame.leaving &= !asked;
             }
         }
-        self.dirty_pages -= (run.bytes.end - run.bytes.start) / PAGE;
+        self.dirty_pages -= run.length() / PAGE;
     }
 
     /// Whether everything is out.
@@ -213,11 +314,17 @@ mod tests {
             scan_ns: 0,
             fill: Fill::Page,
             slow_reads: None,
+            parallel: None,
         })
     }
 
     fn run(kib: Range<u64>) -> Run {
         Run { volume: 1, bytes: kib.start * KIB..kib.end * KIB }
+    }
+
+    /// What goes out next, a frame at the most.
+    fn take(cache: &mut Pages, lane: &mut Lane) -> Option<Run> {
+        cache.take(lane, 0)
     }
 
     #[test]
@@ -242,16 +349,16 @@ mod tests {
 
     #[test]
     fn a_scan_takes_what_is_dirty_then_in_the_order_of_its_place() {
-        let mut cache = pages(1 << 20, 256 * KIB);
+        let (mut cache, mut lane) = (pages(1 << 20, 256 * KIB), Lane::to(0..2));
         assert!(!cache.scan());
         for at in [640, 128, 136, 384] {
             cache.write(&run(at..at + 8));
         }
-        assert_eq!(cache.take(), None, "before the scan");
+        assert_eq!(take(&mut cache, &mut lane), None, "before the scan");
         assert!(cache.scan());
         cache.write(&run(256..264));
         let mut taken = || {
-            let run = cache.take()?;
+            let run = take(&mut cache, &mut lane)?;
             cache.is_out(&run);
             Some(run.bytes.start / KIB..run.bytes.end / KIB)
         };
@@ -261,13 +368,50 @@ mod tests {
 
     #[test]
     fn what_is_written_while_it_leaves_is_dirty_again() {
-        let mut cache = pages(1 << 20, 64 * KIB);
+        let (mut cache, mut lane) = (pages(1 << 20, 64 * KIB), Lane::to(0..2));
         cache.write(&run(0..60));
         assert!(cache.has_room(4 * KIB) && !cache.has_room(8 * KIB) && cache.scan());
-        let leaving = cache.take().unwrap();
+        let leaving = take(&mut cache, &mut lane).unwrap();
         cache.write(&run(0..4));
         cache.is_out(&leaving);
         assert!(!cache.is_clean() && cache.has_room(60 * KIB) && !cache.has_room(64 * KIB) && cache.scan());
-        assert_eq!(cache.take(), Some(run(0..4)));
+        assert_eq!(take(&mut cache, &mut lane), Some(run(0..4)));
+    }
+
+    #[test]
+    fn what_lies_side_by_side_is_one_request_where_it_may_be_long() {
+        let (mut cache, mut lane) = (pages(1 << 20, 1 << 20), Lane::to(1..2));
+        for (kib, most, asked) in [(60..300, 0, 60..64), (60..300, 1 << 20, 60..300), (60..300, 100 * KIB, 60..160)] {
+            assert_eq!(cache.to_ask(&run(kib), most), Some(run(asked)));
+        }
+        cache.keep(&run(128..132));
+        cache.ask(&run(0..64));
+        assert_eq!(cache.to_ask(&run(0..300), 1 << 20), Some(run(64..128)), "the first are on their way");
+        cache.arrive(&run(0..64));
+        assert_eq!((cache.missing(&run(0..64)), cache.to_ask(&run(0..64), 1 << 20)), (None, None));
+        for kib in [20..180, 192..200, 320..324] {
+            cache.write(&run(kib));
+        }
+        assert!(cache.scan());
+        let mut elsewhere = Lane::to(0..1);
+        assert_eq!(cache.take(&mut elsewhere, 1 << 20), None, "another target's");
+        for asked in [20..120, 120..180, 192..200, 320..324] {
+            assert_eq!(cache.take(&mut lane, 100 * KIB), Some(run(asked)));
+        }
+    }
+
+    #[test]
+    fn a_page_that_leaves_does_not_leave_a_second_time_before_it_is_out() {
+        let (mut cache, mut lane) = (pages(1 << 20, 1 << 20), Lane::to(1..2));
+        cache.write(&run(0..4));
+        cache.write(&run(8..12));
+        assert!(cache.scan());
+        assert_eq!(cache.take(&mut lane, 1 << 20), Some(run(0..4)));
+        cache.write(&run(0..4));
+        assert_eq!(cache.take(&mut lane, 1 << 20), Some(run(8..12)));
+        assert_eq!(cache.take(&mut lane, 1 << 20), None);
+        [0..4, 8..12].into_iter().for_each(|kib| cache.is_out(&run(kib)));
+        assert!(!cache.is_scanning() && cache.scan());
+        assert_eq!(cache.take(&mut lane, 1 << 20), Some(run(0..4)));
     }
 }

@@ -5,10 +5,11 @@ use super::super::{Outcome, run};
 use super::PAGE;
 use crate::disk::scheduler::Scheduler;
 use crate::disk::tests::{atlas, larger};
-use crate::machine::{Cost, FileCache, Fill, Machine};
+use crate::machine::{Cost, FileCache, Fill, Machine, Parallel};
 use crate::volume::Volume;
 use halfpower_model::{
-    Buffering, Bytes, CachePolicy, Cancel, Histogram, Limits, Nanoseconds, Operation, Pattern, Workload,
+    Buffering, Bytes, CachePolicy, Cancel, Durability, Histogram, Limits, Nanoseconds, Operation, Pattern, Sharing,
+    Workload,
 };
 use proptest::prelude::*;
 
@@ -22,6 +23,7 @@ fn cache(fill: Fill) -> FileCache {
         scan_ns: 1_000_000_000,
         fill,
         slow_reads: None,
+        parallel: None,
     }
 }
 
@@ -158,16 +160,97 @@ fn a_write_through_the_cache_is_on_the_disk_when_it_is_done() {
     assert!((requests(&through) as f64 / requests(&direct) as f64 - 1.0).abs() < 0.1);
 }
 
+/// As Linux does it.
+fn side_by_side(mut machine: Machine) -> Machine {
+    let parallel = Parallel { reads: 64, writes: 8, largest: Bytes(1 << 20) };
+    machine.system.cache = Some(FileCache { parallel: Some(parallel), ..cache(Fill::Page) });
+    machine
+}
+
+#[test]
+fn readers_do_not_wait_for_one_another_where_each_asks_for_its_own() {
+    let machine = side_by_side(machine(atlas(Scheduler::CLook), 4, Volume::Stripe { chunk: Bytes(64 << 10) }));
+    let of = |buffering, workers, depth| {
+        let random = buffered(Operation::Read, Pattern::Random, 8192, depth, &machine);
+        requests(&course(&machine, &Workload { span: Bytes(8 << 30), buffering, workers, ..random })) as f64
+    };
+    for (workers, depth) in [(1, 1), (8, 1), (1, 8), (32, 1)] {
+        let ratio = of(Buffering::Buffered, workers, depth) / of(Buffering::Direct, workers, depth);
+        assert!((0.95..1.05).contains(&ratio), "{workers} × {depth}: {ratio}");
+    }
+}
+
+#[test]
+fn a_page_that_several_wait_for_is_read_once() {
+    let machine = side_by_side(machine(atlas(Scheduler::CLook), 1, Volume::Each));
+    let whole = Workload {
+        workers: 8,
+        sharing: Sharing::Whole,
+        seed: 3,
+        limits: Limits { duration: None, requests: None, bytes: Some(Bytes(64 << 20)) },
+        ..buffered(Operation::Read, Pattern::Sequential, 64 << 10, 1, &machine)
+    };
+    let outcome = course(&machine, &Workload { span: Bytes(8 << 20), ..whole });
+    // One beyond the last is read ahead.
+    assert!([8 << 20, (8 << 20) + (64 << 10)].contains(&outcome.device[0].1), "{:?}", outcome.device);
+}
+
+#[test]
+fn what_lies_side_by_side_goes_out_as_one_and_random_writes_several_at_a_time() {
+    let disks = || machine(atlas(Scheduler::CLook), 4, Volume::Stripe { chunk: Bytes(1 << 20) });
+    let (one, mut many) = (cached(disks(), Fill::Page), side_by_side(disks()));
+    many.system.split = None;
+    let of = |pattern, machine: &Machine| {
+        let limits = Limits { duration: None, requests: None, bytes: Some(Bytes(16 << 20)) };
+        let writes = buffered(Operation::Write, pattern, 8192, 1, machine);
+        course(machine, &Workload { span: Bytes(8 << 30), limits, durability: Durability::FlushAtEnd, ..writes })
+    };
+    let (stream, random) = (of(Pattern::Sequential, &many), of(Pattern::Random, &many));
+    // A chunk's end cuts each in two.
+    let (writes, bytes) = stream.device[1];
+    assert!((16..=34).contains(&writes) && bytes == 16 << 20, "{:?}", stream.device);
+    let ratio = of(Pattern::Random, &one).elapsed_ns as f64 / random.elapsed_ns as f64;
+    assert!(ratio > 2.0, "{ratio}");
+}
+
+#[test]
+fn each_target_is_written_by_itself() {
+    let machine = side_by_side(machine(atlas(Scheduler::CLook), 2, Volume::Each));
+    let limits = Limits { duration: None, requests: None, bytes: Some(Bytes(8 << 20)) };
+    let durability = Durability::FlushAtEnd;
+    let writes = buffered(Operation::Write, Pattern::Random, 8192, 1, &machine);
+    let of = |targets| {
+        let workload =
+            Workload { span: Bytes(8 << 30), limits, durability, workers: targets, targets, ..writes.clone() };
+        course(&machine, &workload).elapsed_ns as f64
+    };
+    let ratio = of(1) / of(2);
+    assert!((1.7..2.3).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn what_is_read_for_a_request_is_its_own_though_the_cache_has_no_room_for_it() {
+    let mut small = side_by_side(machine(atlas(Scheduler::CLook), 1, Volume::Each));
+    let model = small.system.cache.as_mut().unwrap();
+    (model.capacity, model.dirty_limit) = (Bytes(256 << 10), Bytes(256 << 10));
+    let limits = Limits { duration: None, requests: Some(40), bytes: None };
+    let reads = buffered(Operation::Read, Pattern::Random, 3 << 20, 8, &small);
+    let outcome = course(&small, &Workload { limits, ..reads });
+    assert_eq!(requests(&outcome), 40);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn every_request_is_done_once(
         seed in any::<u64>(), depth in 1_u32..9, workers in 1_u32..4, size_kib in 1_u64..300, disks in 1_usize..4,
-        random in any::<bool>(), writes in 1_u8..100, frame in any::<bool>(), through in any::<bool>()
+        random in any::<bool>(), writes in 1_u8..100, frame in any::<bool>(), through in any::<bool>(),
+        many in any::<bool>(), flush in any::<bool>()
     ) {
         let fill = if frame { Fill::Frame } else { Fill::Page };
-        let machine = cached(machine(larger(Scheduler::CLook), disks, Volume::Each), fill);
+        let machine = machine(larger(Scheduler::CLook), disks, Volume::Each);
+        let machine = if many { side_by_side(machine) } else { cached(machine, fill) };
         let pattern = if random { Pattern::Random } else { Pattern::Sequential };
         let most = 400;
         let workload = Workload {
@@ -175,6 +258,7 @@ proptest! {
             operation: format!("mix={writes}").parse().unwrap(),
             buffering: if through { Buffering::Through } else { Buffering::Buffered },
             limits: Limits { duration: None, requests: Some(most), bytes: None },
+            durability: if flush { Durability::FlushAtEnd } else { Durability::None },
             ..buffered(Operation::Read, pattern, size_kib << 10, depth, &machine)
         };
         let outcome = course(&machine, &workload);
