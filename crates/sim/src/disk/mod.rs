@@ -112,6 +112,8 @@ pub struct Disk {
     last_turns: f64,
     /// Blocks in the write cache that are not on the medium.
     dirty_blocks: u64,
+    /// How many pieces of it are in the queue.
+    pieces: usize,
     /// Writes that wait for room in the write cache, or for a flush to be over.
     parked: VecDeque<Command>,
     /// Flushes that wait until the write cache is empty.
@@ -138,6 +140,7 @@ impl Disk {
             last_block: 0,
             last_turns: 0.0,
             dirty_blocks: 0,
+            pieces: 0,
             parked: VecDeque::new(),
             flushes: Vec::new(),
             served: VecDeque::new(),
@@ -235,17 +238,19 @@ impl Disk {
     /// Takes a write into the write cache: whether there is room for it.
     fn is_cached(&mut self, at_ns: u64, command: Command, room: WriteCache) -> bool {
         let Command { tag, block, count, .. } = command;
-        let fits = self.dirty_blocks == 0 || self.dirty_blocks + count <= room.blocks;
-        let pieces = self.queue.iter().filter(|one| one.tag == CACHED).count();
+        if self.dirty_blocks > 0 && self.dirty_blocks + count > room.blocks {
+            return false;
+        }
         // What continues a piece that waits needs none of its own.
         let continued = |one: &Waiting| one.tag == CACHED && one.block + one.count == block;
         match self.queue.iter().position(continued) {
-            Some(index) if fits => self.queue[index].count += count,
-            None if fits && self.write_on(at_ns, block, count, room) => {}
-            None if fits && pieces < room.pieces => {
+            Some(index) => self.queue[index].count += count,
+            None if self.write_on(at_ns, block, count, room) => {}
+            None if self.pieces < room.pieces => {
+                self.pieces += 1;
                 self.enqueue(Command { tag: CACHED, told_ns: at_ns, ..command }, None);
             }
-            _ => return false,
+            None => return false,
         }
         self.dirty_blocks += count;
         self.serve_at(tag, at_ns);
@@ -293,6 +298,7 @@ impl Disk {
             let habits = (&drive.mechanics, &drive.overhead);
             let chosen = choose(drive.scheduler, &self.queue, habits, self.position, self.last_block, now_ns);
             let Some(mut waiting) = chosen.map(|index| self.queue.remove(index)) else { return };
+            self.pieces -= usize::from(waiting.tag == CACHED);
             if waiting.direction == Direction::Read {
                 // More of it may be there than when it came, or be the next that the read-ahead comes to.
                 match self.cache.find(geometry, now_ns, waiting.block, waiting.count, Arm::Free) {

@@ -76,17 +76,43 @@ pub(super) fn choose(
         // Those below come after all above: the distance upwards wraps around.
         Scheduler::CLook => least(&|waiting| waiting.block.wrapping_sub(last_block)),
         Scheduler::Sstf => least(&|waiting| u64::from(waiting.place.cylinder.abs_diff(from.cylinder))),
-        Scheduler::Sptf => least(&|waiting| {
-            let leaves_ns = now_ns + overhead.before_arm_ns(waiting, now_ns);
-            mechanics.positioning_ns(from, leaves_ns, &waiting.place, waiting.direction)
-        }),
+        Scheduler::Sptf => soonest(queue, (mechanics, overhead), from, now_ns),
     }
+}
+
+/// From so many on it pays to know how far is too far.
+const MANY: usize = 64;
+
+/// The place of the one whose first block comes by first, and of those that come at the same time the first.
+fn soonest(
+    queue: &[Waiting],
+    (mechanics, overhead): (&Mechanics, &Overhead),
+    from: Position,
+    now_ns: u64,
+) -> Option<usize> {
+    let (mut soonest, mut least_ns, mut reach) = (None, u64::MAX, u32::MAX);
+    for (index, waiting) in queue.iter().enumerate() {
+        if from.cylinder.abs_diff(waiting.place.cylinder) > reach {
+            continue;
+        }
+        let leaves_ns = now_ns + overhead.before_arm_ns(waiting, now_ns);
+        let takes_ns = mechanics.positioning_ns(from, leaves_ns, &waiting.place, waiting.direction);
+        if takes_ns < least_ns {
+            (soonest, least_ns) = (Some(index), takes_ns);
+            if queue.len() >= MANY {
+                // Positioning was rounded down.
+                reach = mechanics.seeks.reach(takes_ns + 1);
+            }
+        }
+    }
+    soonest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::disk::arm::tests::slow;
+    use halfpower_model::random::Random;
 
     fn chosen(scheduler: Scheduler, blocks: &[u64], from_block: u64) -> u64 {
         let drive = slow(false);
@@ -116,6 +142,32 @@ mod tests {
         assert_eq!(chosen(Scheduler::Sstf, &waiting, 800), 785);
         // Block 800 lies at angle 0; 801 comes by in 1 ms, the nearest cylinder only after its seek.
         assert_eq!(chosen(Scheduler::Sptf, &[785, 801, 20], 800), 801);
+    }
+
+    #[test]
+    fn the_soonest_is_that_of_all_that_are_looked_at() {
+        let (drive, overhead) = (slow(false), Overhead::default());
+        let mut random = Random::new(7);
+        for _ in 0..500 {
+            let mut block = || random.below(1900);
+            let from = drive.geometry.place(block());
+            let from = Position { cylinder: from.cylinder, head: from.head };
+            let blocks: Vec<u64> = (0..80).map(|_| block()).collect();
+            let place = |block: &u64| drive.geometry.place(*block);
+            let takes_ns = |block: &u64| drive.positioning_ns(from, 12_345_678, &place(block), Direction::Write);
+            let waiting = |block: &u64| Waiting {
+                tag: 0,
+                block: *block,
+                count: 1,
+                direction: Direction::Write,
+                place: place(block),
+                begins_ns: None,
+                told_ns: 0,
+            };
+            let queue: Vec<_> = blocks.iter().map(waiting).collect();
+            let least = (0..80).min_by_key(|index| takes_ns(&blocks[*index]));
+            assert_eq!(soonest(&queue, (&drive, &overhead), from, 12_345_678), least);
+        }
     }
 
     #[test]

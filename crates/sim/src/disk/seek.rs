@@ -18,6 +18,8 @@ pub struct SeekCurve {
     far_ns: Vec<u32>,
     step: u32,
     last: u32,
+    /// Whether further never takes less.
+    grows: bool,
 }
 
 /// What is wrong with a curve.
@@ -111,11 +113,21 @@ impl SeekCurve {
         let last = cylinders.max(1) - 1;
         let step = last.saturating_sub(NEAR).div_ceil(FAR).max(1);
         let far = if last > NEAR { (last - NEAR).div_ceil(step) + 1 } else { 0 };
-        SeekCurve {
-            near_ns: (0..=last.min(NEAR)).map(time).collect(),
-            far_ns: (0..far).map(|point| time(NEAR + point * step)).collect(),
-            step,
-            last,
+        let near_ns: Vec<u32> = (0..=last.min(NEAR)).map(time).collect();
+        let far_ns: Vec<u32> = (0..far).map(|point| time(NEAR + point * step)).collect();
+        let grows = near_ns.is_sorted() && far_ns.is_sorted();
+        SeekCurve { near_ns, far_ns, step, last, grows }
+    }
+
+    /// A distance beyond which every seek takes longer than a time.
+    pub fn reach(&self, time_ns: u64) -> u32 {
+        if !self.grows {
+            return self.last;
+        }
+        let within = |times: &[u32]| times.partition_point(|one| u64::from(*one) <= time_ns) as u32;
+        match within(&self.near_ns) {
+            near if near <= NEAR => near.saturating_sub(1),
+            _ => (NEAR + within(&self.far_ns) * self.step).min(self.last),
         }
     }
 
@@ -150,6 +162,25 @@ mod tests {
         assert_eq!(times, [0, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 6_000_000]);
         assert_eq!(curve.time_ns(999_999), curve.time_ns(999), "no further than the last cylinder");
         assert_eq!(SeekCurve::measured(9, &[(1, 1.5)]).unwrap().time_ns(8), 1_500_000);
+    }
+
+    #[test]
+    fn beyond_its_reach_every_seek_takes_longer() {
+        for curve in [
+            SeekCurve::data_sheet(10_000, 2.0, 9.5, 18.0).unwrap(),
+            SeekCurve::data_sheet(546_190, 0.2, 8.5, 16.0).unwrap(),
+            SeekCurve::measured(100, &[(1, 1.0), (10, 2.0), (99, 9.0)]).unwrap(),
+            // None that falls is taken; of one that did, nothing would be left out.
+            SeekCurve::of(100, |distance| if distance < 50 { 9.0 } else { 2.0 }),
+        ] {
+            for time_ns in [0, 100_000, 2_000_000, 2_500_000, 5_000_000, 12_000_000, 30_000_000] {
+                let reach = curve.reach(time_ns);
+                let further = (1..=curve.last).filter(|distance| curve.time_ns(*distance) <= time_ns).max();
+                let further = further.unwrap_or(0);
+                assert!(reach >= further, "{time_ns}: {reach} and {further}");
+                assert!(!curve.grows || reach <= further + curve.step + 1, "{time_ns}: {reach} and {further}");
+            }
+        }
     }
 
     #[test]
