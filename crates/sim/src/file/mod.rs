@@ -123,13 +123,35 @@ impl MachineFile {
                 }
             }
         }
+        self.check_words()
+    }
+
+    /// Holds names to what can be said of them on a command line.
+    fn check_words(&self) -> Result<(), Wrong> {
+        let blank = |sign: char| sign.is_whitespace() || sign.is_control();
         // A target is written sim:MACHINE:VOLUME,KEY=VALUE.
-        let is_sayable = |name: &String| !name.is_empty() && !name.contains([':', ',']);
-        match self.volume.keys().find(|name| !is_sayable(name)) {
-            Some(name) => {
-                let message =
-                    "a volume's name has to be a text without : and , as targets are sim:MACHINE:VOLUME,KEY=VALUE";
-                Err(Wrong::at(&["volume", name], message))
+        let is_sayable = |name: &String| !name.is_empty() && !name.contains([':', ',']) && !name.contains(blank);
+        if let Some(name) = self.volume.keys().find(|name| !is_sayable(name)) {
+            let message = "a volume's name has to be a text without : and , and blanks, as targets are sim:MACHINE:VOLUME,KEY=VALUE";
+            return Err(Wrong::at(&["volume", name], message));
+        }
+        // A setting is written PART.KEY=VALUE, and of both of these there is one.
+        let is_settable = |name: &&String| {
+            is_sayable(name) && !name.contains(['.', '=']) && !["system", "processor"].contains(&name.as_str())
+        };
+        let parts = [
+            ("bus", self.bus.keys().find(|name| !is_settable(name))),
+            ("controller", self.controller.keys().find(|name| !is_settable(name))),
+            ("drive", self.drive.keys().find(|name| !is_settable(name))),
+            ("flash", self.flash.keys().find(|name| !is_settable(name))),
+            ("cloud", self.cloud.keys().find(|name| !is_settable(name))),
+            ("instance", self.instance.keys().find(|name| !is_settable(name))),
+            ("share", self.share.keys().find(|name| !is_settable(name))),
+        ];
+        match parts.into_iter().find_map(|(kind, name)| Some((kind, name?))) {
+            Some((kind, name)) => {
+                let message = "a part's name has to be a text without . , : = and blanks, and not system or processor, as settings are PART.KEY=VALUE";
+                Err(Wrong::at(&[kind, name], message))
             }
             None => Ok(()),
         }
