@@ -61,7 +61,8 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(head, &sequential(input));
     page.table(["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
     page.table(["Workload", "what sets its pace"], &pace(input));
-    page.table(["Workload", "what sets its pace", "busy"], &pace_of_machine(input));
+    let of_machine = pace_of_machine(input);
+    page.table(["Workload", "throughput", "rate", "what sets its pace", "busy"], &of_machine);
     page.table(["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
     page.table(["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
     page.table(["Price", priced(input)], &briefs(input, FindingCode::Price));
@@ -70,7 +71,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
     page.table(["Block layer", "the lives of its requests"], &longest_queued(input));
     let is_also =
         |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
-    if input.analysis.findings.iter().all(is_also) {
+    if of_machine.is_empty() && input.analysis.findings.iter().all(is_also) {
         page.table(["Workload", "throughput", "rate"], &cells(input));
     }
     recommendation(&mut page, input);
@@ -136,9 +137,9 @@ fn priced(input: &ReportInput<'_>) -> &'static str {
     if has_capacity { "of accesses and capacity" } else { "of accesses" }
 }
 
-/// Of a simulated machine, who sets the pace of each workload, and how busy all its parts were: of every one where the machine is set
+/// Of a simulated machine, what each workload gave, who sets its pace, and how busy all its parts were: of every one where the machine is set
 /// to be another for some, which is what the question was, or where they are few.
-fn pace_of_machine(input: &ReportInput<'_>) -> Vec<[String; 3]> {
+fn pace_of_machine(input: &ReportInput<'_>) -> Vec<[String; 5]> {
     let cells = &input.analysis.cells;
     let is_swept = cells.iter().any(|cell| !cell.workload.set.without(VOLUME).1.is_empty());
     if !is_swept && cells.len() > PACES_SHOWN {
@@ -147,7 +148,8 @@ fn pace_of_machine(input: &ReportInput<'_>) -> Vec<[String; 3]> {
     let row = |(cell, name): (&CellSummary, String)| {
         let busy = busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value)));
         let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
-        (!busy.is_empty()).then(|| [name, pace, busy.join(", ")])
+        let [throughput, rate] = given(cell);
+        (!busy.is_empty()).then(|| [name, throughput, rate, pace, busy.join(", ")])
     };
     cells.iter().zip(cell_names(cells)).filter_map(row).collect()
 }
@@ -234,11 +236,15 @@ fn cells(input: &ReportInput<'_>) -> Vec<[String; 3]> {
     let is_told = |estimate: &Estimate| estimate.repetitions > 0;
     let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| figures(cell).iter().any(is_told));
     let row = |(cell, name): (&CellSummary, String)| {
-        let words = |estimate: Estimate| figure(Some(estimate)) + &within_run(cell, estimate.quantity);
-        let [throughput, rate] = figures(cell).map(words);
+        let [throughput, rate] = given(cell);
         [name, throughput, rate]
     };
     measured.map(row).collect()
+}
+
+/// Bytes and requests a second.
+fn given(cell: &CellSummary) -> [String; 2] {
+    [cell.bytes_per_s, cell.requests_per_s].map(|one| figure(Some(one)) + &within_run(cell, one.quantity))
 }
 
 fn recommendation(page: &mut Page, input: &ReportInput<'_>) {

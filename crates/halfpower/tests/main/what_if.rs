@@ -104,8 +104,9 @@ fn a_study_sweeps_over_a_setting() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let told = words(&outcome);
     for needle in [
-        "Workload (what sets its pace · busy)",
-        "set disks=2 the device, or what lies behind it: atlas-10k was busy 100 % of the time; the next, aic-7899, 55 % · \
+        "Workload (throughput · rate · what sets its pace · busy)",
+        "set disks=2 50.1 MB/s",
+        "· the device, or what lies behind it: atlas-10k was busy 100 % of the time; the next, aic-7899, 55 % · \
          2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, processors 1 %",
     ] {
         assert!(told.contains(needle), "{needle}: {told}");
