@@ -31,6 +31,7 @@ use serde::Serialize;
 pub use attribution::{Attribution, Owner, Sureness, attribute};
 pub use block::BlockLayer;
 pub use course::{WithinRun, within_run};
+pub use findings::first_peak;
 pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use warnings::doubts;

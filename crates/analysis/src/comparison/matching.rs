@@ -4,6 +4,7 @@
 use crate::alike::{bare, fields, same_span};
 use halfpower_model::{Sample, Workload};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Workloads that are found by their nature, at the cost of one look each.
@@ -32,8 +33,9 @@ impl<'a> Index<'a> {
 }
 
 /// A workload with its samples.
-pub(super) struct Group<'a> {
-    pub(super) workload: &'a Workload,
+pub(super) struct Group<'w, 'a> {
+    /// With what its machine was set to (`machine`).
+    pub(super) workload: &'w Workload,
     pub(super) samples: Vec<&'a Sample>,
 }
 
@@ -44,11 +46,11 @@ fn words_of(field: &str) -> String {
 }
 
 /// What parts the two that are most alike of groups of which none meet, as a sentence. Looked for among the first of each.
-pub(super) fn apart(before: &[Group<'_>], after: &[Group<'_>]) -> Option<String> {
+pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option<String> {
     const LOOKED_AT: usize = 64;
     const NAMED: usize = 6;
-    let first = |groups: &[Group<'_>]| -> Vec<(Workload, Map<String, Value>)> {
-        let of = |group: &Group<'_>| (group.workload.clone(), fields(&bare(group.workload, &[])));
+    let first = |groups: &[Group<'_, '_>]| -> Vec<(Workload, Map<String, Value>)> {
+        let of = |group: &Group<'_, '_>| (group.workload.clone(), fields(&bare(group.workload, &[])));
         groups.iter().take(LOOKED_AT).map(of).collect()
     };
     let (before, after) = (first(before), first(after));
@@ -82,7 +84,7 @@ fn differing(
     keys.into_iter().filter(differs).cloned().partition(|key| one.tells(key) && other.tells(key))
 }
 
-impl Group<'_> {
+impl Group<'_, '_> {
     /// Whether its samples are of one workload as far as anybody knows: of several that do not tell their depth, say, each
     /// may be of another.
     pub(super) fn is_of_one_workload(&self) -> bool {
@@ -91,15 +93,15 @@ impl Group<'_> {
 }
 
 /// Samples by workload, in the order of their first ones; those that failed are left out.
-pub(super) fn gather<'a>(samples: &[&'a Sample]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+pub(super) fn gather<'w, 'a>(told: &'w [(Cow<'_, Workload>, &'a Sample)]) -> Vec<Group<'w, 'a>> {
+    let mut groups: Vec<Group<'w, 'a>> = Vec::new();
     let mut index = Index::default();
-    for sample in samples.iter().filter(|sample| crate::cells::is_usable(sample)) {
-        match index.find(&sample.workload) {
+    for (workload, sample) in told.iter().filter(|(_, sample)| crate::cells::is_usable(sample)) {
+        match index.find(workload) {
             Some(place) => groups[place].samples.push(sample),
             None => {
-                index.add(&sample.workload, groups.len());
-                groups.push(Group { workload: &sample.workload, samples: vec![sample] });
+                index.add(workload, groups.len());
+                groups.push(Group { workload, samples: vec![sample] });
             }
         }
     }

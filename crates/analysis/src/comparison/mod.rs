@@ -12,6 +12,7 @@ mod copies;
 mod doubt;
 mod environment;
 mod figure;
+mod machine;
 mod margins;
 mod matching;
 mod noise;
@@ -124,7 +125,8 @@ pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> C
 
 /// The same, where the repetitions of the two may be pairs.
 fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairing: Pairing) -> Comparison {
-    let (before_cells, after_cells) = (gather(before), gather(after));
+    let told = machine::told(before, after);
+    let [before_cells, after_cells] = told.each_ref().map(|side| gather(side));
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
     let mut names = halfpower_model::workload::names(&all, &NO_PART);
     let after_names = names.split_off(before_cells.len());
@@ -139,7 +141,7 @@ fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairi
         };
         taken[place] = true;
         pairs.push((cell, &after_cells[place]));
-        cells.push(ComparedCell { name, workload: cell.workload.clone(), changes: Vec::new() });
+        cells.push(ComparedCell { name, workload: cell.samples[0].workload.clone(), changes: Vec::new() });
     }
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
     let margins = Lookup::new(margins);
@@ -158,12 +160,12 @@ fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairi
 /// Adds a figure's change to each cell where both sides tell it.
 fn add_changes(
     compared: &mut [ComparedCell],
-    pairs: &[(&Group<'_>, &Group<'_>)],
+    pairs: &[(&Group<'_, '_>, &Group<'_, '_>)],
     figure: Figure,
     margins: &Lookup<'_>,
     pairing: Pairing,
 ) {
-    let values = |group: &Group<'_>, of_bytes: bool| -> Vec<f64> {
+    let values = |group: &Group<'_, '_>, of_bytes: bool| -> Vec<f64> {
         // All of them or none: a mean over some would be of others than it says.
         let told: Option<Vec<f64>> = group.samples.iter().map(|sample| figure.of(sample, of_bytes)).collect();
         told.unwrap_or_default()
@@ -172,7 +174,7 @@ fn add_changes(
     for (place, (before, after)) in pairs.iter().enumerate() {
         let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
         let (old, new) = (values(before, of_bytes), values(after, of_bytes));
-        let (quantity, held) = (figure.quantity(of_bytes), margins.of(figure, before.workload));
+        let (quantity, held) = (figure.quantity(of_bytes), margins.of(figure, &before.samples[0].workload));
         let margin = held.least(figure);
         let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
         let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
@@ -204,8 +206,9 @@ fn add_changes(
 }
 
 /// Whether both have the same samples of a simulated machine.
-fn are_the_same((before, after): (&Group<'_>, &Group<'_>)) -> bool {
-    are_copies(&before.samples, &after.samples) && are_simulated(&before.samples) && are_simulated(&after.samples)
+fn are_the_same((before, after): (&Group<'_, '_>, &Group<'_, '_>)) -> bool {
+    let are_simulated = are_simulated(&before.samples) && are_simulated(&after.samples);
+    are_simulated && copies::are_equal(&before.samples, &after.samples)
 }
 
 impl Change {

@@ -36,6 +36,7 @@ use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 pub(crate) use drift::{changes_otherwise, doubt as doubt_of_course};
 pub(crate) use knee::still_grows;
 pub(crate) use owner::{Paces, paces};
+pub use peak::first_peak;
 pub(crate) use processor_cost::{Cost, processor_costs};
 pub(crate) use read_before_write::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 

@@ -6,8 +6,10 @@
 
 use super::load::{Loaded, by_load};
 use super::{Evidence, best};
+use crate::CellSummary;
+use crate::alike::{Axis, bare};
 use crate::words::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
-use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern};
+use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Settings, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     by_load(evidence.cells.iter().copied(), 2).iter().filter_map(|group| peak(evidence, group)).collect()
@@ -40,6 +42,21 @@ fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: 
         estimates: vec![estimate],
         samples: cell.samples(),
     })
+}
+
+/// The peak to tell first: the first there is, and where others are of the same requests to the machine with other settings, the
+/// highest of them.
+pub fn first_peak<'a>(findings: &'a [Finding], cells: &[CellSummary]) -> Option<&'a Finding> {
+    let on_any_machine = |finding: &Finding| {
+        let cell = cells.iter().find(|cell| finding.samples.iter().any(|sample| cell.samples.contains(sample)))?;
+        Some(Workload { set: Settings::default(), targets: 0, ..bare(&cell.workload, Axis::LOAD) })
+    };
+    let value = |finding: &Finding| finding.estimates.first().map_or(0.0, |estimate| estimate.value);
+    let mut peaks = findings.iter().filter(|finding| finding.code == FindingCode::Peak);
+    let first = peaks.next()?;
+    let Some(kind) = on_any_machine(first) else { return Some(first) };
+    let others = peaks.filter(|finding| on_any_machine(finding).as_ref() == Some(&kind));
+    Some(others.fold(first, |highest, other| if value(other) > value(highest) { other } else { highest }))
 }
 
 #[cfg(test)]
@@ -100,6 +117,24 @@ mod tests {
                  speed of memory, not of the storage.",
             ]
         );
+    }
+
+    #[test]
+    fn of_a_machine_with_several_settings_the_best_is_told_first() {
+        let set = |disks: &str, workload| Workload { set: disks.parse().unwrap(), ..workload };
+        let mut run = Run::default();
+        for (disks, rate) in [("disks=1", 25e6), ("disks=4", 90e6), ("disks=2", 50e6)] {
+            run.add(set(disks, read(64)), &[rate]);
+            run.add(Workload { span: Bytes(1 << 31), ..set(disks, read(1024)) }, &[rate * 0.9]);
+            run.add(Workload { span: Bytes(1 << 31), ..set(disks, deep(8, read(1024))) }, &[rate * 0.8]);
+        }
+        // Others are of other requests, however fast.
+        run.add(set("disks=4", write(64)), &[3e9]);
+        run.add(set("disks=4", write(1024)), &[4e9]);
+        let analysis = crate::analyse(&run.observed());
+        let first = first_peak(&analysis.findings, &analysis.cells).unwrap();
+        assert!(first.subject.ends_with("set disks=4") && first.brief.starts_with("81 MB/s"), "{first:?}");
+        assert_eq!(first_peak(&[], &analysis.cells), None);
     }
 
     #[test]

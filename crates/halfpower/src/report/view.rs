@@ -5,7 +5,7 @@ use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus, noise};
 use crate::study::published::beside::{PaperFigure, Printed};
-use halfpower_analysis::Attribution;
+use halfpower_analysis::{Attribution, first_peak};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;
 
@@ -276,7 +276,7 @@ fn half_power_of_reads<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a 
 
 /// What the reader came for: the highest figure, and the request sizes that get half of it.
 fn verdict(input: &ReportInput<'_>) -> Vec<String> {
-    let peak = input.findings(FindingCode::Peak).take(1);
+    let peak = first_peak(&input.analysis.findings, &input.analysis.cells).into_iter();
     let found = peak.chain(half_power_of_reads(input).take(1)).map(|finding| finding.sentence.as_str());
     let found: Vec<String> =
         input.noise.map(|noise| noise.sentence.as_str()).into_iter().chain(found).map(str::to_owned).collect();

@@ -155,6 +155,12 @@ fn assert_script_does_the_same(lab: &Lab, arguments: &[&str]) {
     let (script, study) = (measured(&elsewhere), measured(lab));
     assert!(script.len() >= 4, "{}", script.len());
     assert_eq!(script, study);
+    let store = elsewhere.store();
+    run(lab, &[arguments, &["--store", store.to_str().unwrap()]].concat());
+    let (runs, study) = (1..=script.len(), (script.len() + 1).to_string());
+    let runs = runs.map(|run| run.to_string()).collect::<Vec<_>>().join(",");
+    let told = elsewhere.run(["compare", &study, &runs]).stdout;
+    assert!(told.starts_with("Equivalent: the same, sample by sample") && !told.contains("not compared"), "{told}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ const _: fn(Workload) = |workload| {
 /// What each workload is called among them all, in their order. `shown` are the keys that stand beside the name.
 ///
 /// A key is named in every name that would not tell it otherwise, if any two of the workloads differ in it, but for the file
-/// cache left as it is, the personality that nobody has to ask for and all of one target; a limit, a size or a warm-up only where nothing else
+/// cache left as it is, the personality that nobody has to ask for, all of one target and a machine of which nothing is set; a limit, a size or a warm-up only where nothing else
 /// tells two of them apart.
 pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = workloads.iter().map(ToString::to_string).collect();
@@ -154,6 +154,7 @@ fn is_usual(key: &str, workload: &Workload) -> bool {
         }
         "among" => workload.tells(key) && workload.among == Among::All,
         "targets" => workload.tells(key) && workload.targets == 1,
+        "set" => workload.set.is_empty(),
         _ => false,
     }
 }
@@ -204,6 +205,7 @@ mod tests {
         let one = Workload { set: "volume=atlas-1".parse().unwrap(), ..workload() };
         let alone = Workload { among: Among::Only(2), targets: 4, ..workload() };
         let names = named(&[one, alone], &[]);
+        assert!(!names[1].contains("set"), "{names:?}");
         assert!(names[0].ends_with("set volume=atlas-1") && names[1].contains("target 2 alone"), "{names:?}");
         assert!(!names[0].contains("among") && !names[0].contains("targets"), "{names:?}");
     }

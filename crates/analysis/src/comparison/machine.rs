@@ -1,0 +1,168 @@
+//! What the simulated machine of a sample was set to, wherever that was said: in the workload, as a study says it, or in the
+//! target's name, as `--set` and the scripts of `plan --emit` do. It is the same machine, and so the same workload.
+
+use super::matching::{Group, Index, gather};
+use halfpower_model::{Sample, Settings, TargetKind, Workload};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The key by which a volume is named among settings.
+const VOLUME: &str = "volume";
+
+/// What a machine is set to, by key.
+type Set<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
+
+/// A sample's workload and the machine that it was on.
+struct Placed<'a> {
+    sample: &'a Sample,
+    /// What the target's name says and the workload does not, the volume with its machine among it; nothing on a host.
+    named: Set<'a>,
+    /// What the workload says, but for a volume: the target's name has it.
+    own: Set<'a>,
+}
+
+/// Samples with their workloads, of which each says all that parts its machine from those of the others.
+pub(super) type Told<'a> = Vec<(Cow<'a, Workload>, &'a Sample)>;
+
+/// The two sides, so that more of their workloads meet. Either what all samples of both have in their targets' names is the
+/// machine, and the rest parts workloads; or what all samples of each side have is its machine: what if it were another?
+pub(super) fn told<'a>(before: &[&'a Sample], after: &[&'a Sample]) -> [Told<'a>; 2] {
+    let [before, after] =
+        [before, after].map(|samples| samples.iter().map(|sample| placed(sample)).collect::<Vec<_>>());
+    let [of_before, of_after] = [common(&before), common(&after)];
+    let of_both = of_before.iter().filter(|(key, value)| of_after.get(*key) == Some(*value));
+    let of_both: Set<'_> = of_both.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let one_machine = [without(&before, &of_both), without(&after, &of_both)];
+    if of_before == of_after {
+        return one_machine;
+    }
+    let two_machines = [without(&before, &of_before), without(&after, &of_after)];
+    if meet(&two_machines) > meet(&one_machine) { two_machines } else { one_machine }
+}
+
+/// How many workloads are in both.
+fn meet([before, after]: &[Told<'_>; 2]) -> usize {
+    let groups = gather(before);
+    let index = Index::of(groups.iter().map(|group: &Group<'_, '_>| group.workload));
+    gather(after).iter().filter(|group| index.find(group.workload).is_some()).count()
+}
+
+fn placed(sample: &Sample) -> Placed<'_> {
+    let own = &sample.workload.set.0;
+    let mut own: Set<'_> = own.iter().map(|(key, value)| (Cow::from(key), Cow::from(value))).collect();
+    let target = &sample.environment.target;
+    let mut named = if target.kind == TargetKind::Simulated { of_name(&target.path) } else { Set::new() };
+    if named.contains_key(VOLUME) {
+        own.remove(VOLUME);
+    }
+    named.retain(|key, _| !own.contains_key(key));
+    Placed { sample, named, own }
+}
+
+/// The settings in the name of a simulated target, `sim:MACHINE:VOLUME,KEY=VALUE`; of one of several it ends with `#1`. Of a
+/// machine's file no more than its last name: its folder may be told from elsewhere.
+fn of_name(path: &str) -> Set<'_> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let path = path.rsplit_once('#').filter(|(_, number)| is_number(number)).map_or(path, |(path, _)| path);
+    let Some(name) = path.strip_prefix("sim:") else { return Set::new() };
+    let (volume, settings) = name.split_once(',').unwrap_or((name, ""));
+    let volume = volume.rsplit_once('/').map_or(volume, |(_, name)| name);
+    let settings: Settings = settings.parse().unwrap_or_default();
+    let settings = settings.0.into_iter().map(|(key, value)| (Cow::from(key), Cow::from(value)));
+    settings.chain([(Cow::from(VOLUME), Cow::from(volume))]).collect()
+}
+
+/// What the names of all have.
+fn common<'a>(samples: &[Placed<'a>]) -> Set<'a> {
+    let Some((first, others)) = samples.split_first() else { return Set::new() };
+    let mut common = first.named.clone();
+    others.iter().for_each(|other| common.retain(|key, value| other.named.get(key) == Some(value)));
+    common
+}
+
+/// The workloads with all that is set, but for these.
+fn without<'a>(samples: &[Placed<'a>], machine: &Set<'_>) -> Told<'a> {
+    let told = |placed: &Placed<'a>| {
+        let Placed { sample, named, own } = placed;
+        let apart = named.iter().filter(|(key, value)| machine.get(*key) != Some(*value));
+        let set: BTreeMap<_, _> = own.iter().chain(apart).collect();
+        let set = Settings(set.into_iter().map(|(key, value)| (key.to_string(), value.to_string())).collect());
+        let workload = &sample.workload;
+        let is_as_said = workload.set == set;
+        (if is_as_said { Cow::Borrowed(workload) } else { Cow::Owned(Workload { set, ..workload.clone() }) }, *sample)
+    };
+    samples.iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Comparison, Margins, compare};
+    use crate::support::{Run, read};
+    use halfpower_model::{Sample, TargetKind, Workload};
+
+    /// Samples of a read on simulated targets, each with what its workload sets.
+    fn side(samples: &[(&str, &str)]) -> Vec<Sample> {
+        let sample = |(path, set): &(&str, &str)| {
+            let mut run = Run::default();
+            run.add(Workload { set: set.parse().unwrap_or_default(), ..read(4) }, &[1e6]);
+            let mut sample = run.samples.remove(0).sample;
+            (sample.environment.target.kind, sample.environment.target.path) =
+                (TargetKind::Simulated, (*path).to_owned());
+            sample
+        };
+        samples.iter().map(sample).collect()
+    }
+
+    fn compared(before: &[(&str, &str)], after: &[(&str, &str)]) -> Comparison {
+        let (before, after) = (side(before), side(after));
+        let [before, after] = [&before, &after].map(|side| side.iter().collect::<Vec<_>>());
+        compare(&before, &after, Margins::Usual)
+    }
+
+    /// How many workloads meet, and how many are of the one side and of the other alone.
+    fn counts(before: &[(&str, &str)], after: &[(&str, &str)]) -> [usize; 3] {
+        let comparison = compared(before, after);
+        [comparison.cells.len(), comparison.only_before.len(), comparison.only_after.len()]
+    }
+
+    const SWEPT: [(&str, &str); 3] = [("sim:m:v", ""), ("sim:m:v", "disks=2"), ("sim:m:v", "pci.rate=1MB/s,disks=4")];
+
+    #[test]
+    fn a_setting_is_the_same_wherever_it_was_said() {
+        let named = [("sim:m:v,disks=2", ""), ("sim:m:v,disks=4,pci.rate=1MB/s", ""), ("sim:m:v", "")];
+        assert_eq!(counts(&SWEPT, &named), [3, 0, 0]);
+        assert_eq!(counts(&SWEPT, &named[..1]), [1, 2, 0], "one of them");
+        assert_eq!(counts(&named[..2], &SWEPT), [2, 0, 1]);
+        // Each of several targets.
+        assert_eq!(counts(&[("sim:m:v#1", "disks=2"), ("sim:m:v#1", "")], &[("sim:m:v,disks=2#1", "")]), [1, 1, 0]);
+        // A volume of a study, whose target has its name.
+        let volumes = [("sim:m:w", "volume=w"), ("sim:m:v", "volume=v,disks=2")];
+        assert_eq!(counts(&volumes, &[("sim:m:v,disks=2", ""), ("sim:m:w", "")]), [2, 0, 0]);
+        let of_file = [("sim:./m.toml:v", ""), ("sim:m:w", "volume=m:w")];
+        assert_eq!(counts(&of_file, &[("sim:/home/m.toml:v", ""), ("sim:m:w", "")]), [2, 0, 0]);
+    }
+
+    #[test]
+    fn what_all_of_a_side_have_is_its_machine() {
+        assert_eq!(counts(&[("sim:m:v", "")], &[("sim:m:v,disks=2", "")]), [1, 0, 0]);
+        assert_eq!(counts(&[("sim:m:v", "")], &[("sim:n:w", "")]), [1, 0, 0]);
+        let other: Vec<(&str, &str)> = SWEPT.iter().map(|(_, set)| ("sim:m:v,processor.count=1", *set)).collect();
+        assert_eq!(counts(&SWEPT, &other), [3, 0, 0]);
+        assert_eq!(counts(&SWEPT, &[("sim:n:w", "disks=2")]), [1, 2, 0]);
+    }
+
+    #[test]
+    fn machines_that_differ_are_no_repetitions() {
+        let named = [("sim:m:v,disks=2", ""), ("sim:m:v,disks=4", "")];
+        assert_eq!(counts(&named, &[("sim:m:v", "")]), [0, 2, 1]);
+    }
+
+    #[test]
+    fn what_is_not_set_is_not_named() {
+        let comparison = compared(&SWEPT, &[("sim:m:v,disks=3", ""), ("sim:m:v,disks=5", "")]);
+        let plain = "sequential read, 4 KiB, 1 deep, direct";
+        assert_eq!(comparison.only_before[0], plain);
+        assert_eq!(comparison.only_before[1], format!("{plain}, set disks=2"));
+        assert_eq!(comparison.only_after[0], format!("{plain}, set disks=3"));
+    }
+}
