@@ -207,14 +207,16 @@ impl Attribution {
     }
 }
 
-/// What sets the pace of a sample, by its own figures alone. None where it failed, moved nothing, or is another program's.
+/// What sets the pace of a sample, by its own figures alone: of an interrupted one, of what was measured until then. None where it
+/// failed, moved nothing, or is another program's.
 pub fn attribute(sample: &Sample) -> Option<Attribution> {
     attribute_beside(sample, Beside::default())
 }
 
 /// The same, with what other samples say.
 pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attribution> {
-    let is_usable = sample.is_complete() && sample.origin.is_none() && sample.total.requests > 0;
+    let is_measured = sample.failure.as_ref().is_none_or(|failure| failure.code == "interrupted");
+    let is_usable = is_measured && sample.origin.is_none() && sample.total.requests > 0;
     if !is_usable || sample.elapsed_s <= 0.0 {
         return None;
     }

@@ -72,6 +72,9 @@ fn what_cannot_be_judged_has_no_attribution() {
     let mut failed = deep_reads();
     failed.failure = Some(halfpower_model::sample::Failure { code: "EIO".to_owned(), message: "broken".to_owned() });
     assert!(attribute(&nothing).is_none() && attribute(&failed).is_none());
+    let mut interrupted = failed;
+    interrupted.failure.as_mut().unwrap().code = "interrupted".to_owned();
+    assert_eq!(attribute(&interrupted), attribute(&deep_reads()), "it has figures until then");
     let bare = sample(deep(32, read(4)), 100e6);
     let found = of(&bare);
     assert_eq!(found.owner, None);

@@ -55,6 +55,8 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) program: &'a Program,
     /// What the samples say.
     pub(crate) analysis: &'a Analysis,
+    /// What each cell of the analysis is called among all of the plan, also where few of them were measured.
+    pub(crate) cell_names: &'a [String],
     /// What the same differed by, where the run measured that.
     pub(crate) noise: Option<&'a Noise>,
     /// Workloads that were not run, each with the reason.
@@ -101,6 +103,11 @@ impl<'a> ReportInput<'a> {
     fn has_intervals(&self) -> bool {
         let of_cell = |cell: &CellSummary| cell.bytes_per_s.low.or(cell.requests_per_s.low).is_some();
         self.analysis.cells.iter().any(of_cell)
+    }
+
+    /// The cells of the analysis with their names.
+    fn named_cells(&self) -> impl Iterator<Item = (&'a CellSummary, &'a str)> + use<'a> {
+        self.analysis.cells.iter().zip(self.cell_names.iter().map(String::as_str))
     }
 
     /// How much stands behind the figures: `85 workloads, 5 to 10 repetitions each, 673 samples, none failed`.

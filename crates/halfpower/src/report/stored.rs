@@ -10,6 +10,7 @@ use crate::study::published::figures;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
 use halfpower_model::Offer;
+use halfpower_model::workload::names;
 
 /// A stored run, analysed.
 #[derive(Debug)]
@@ -81,6 +82,7 @@ impl Analysed {
         };
         let paragraph = plan.map_or_else(|| self.imported().unwrap_or_default(), Plan::describe);
         let samples = observed(&self.samples);
+        let cell_names = self.cell_names();
         let mut figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &self.run.target, &figures()));
         crate::validate::beside(&mut figures, &samples);
         // A study of many volumes has them by name in its plan; what was named is the first.
@@ -98,12 +100,24 @@ impl Analysed {
             environment: &self.run.environment,
             program: &self.run.program,
             analysis: &self.analysis,
+            cell_names: &cell_names,
             noise: self.noise.as_ref(),
             skipped: &skipped,
             plan: &paragraph,
             paper_figures: &figures,
             samples: &samples,
         })
+    }
+
+    /// What the cells are called: whatever parts them from those of the plan that were not come to is said as well.
+    fn cell_names(&self) -> Vec<String> {
+        let cells = &self.analysis.cells;
+        let planned = self.run.plan.iter().flat_map(|plan| &plan.cells);
+        let missing = planned.filter(|cell| cells.iter().all(|known| known.cell as usize != cell.index));
+        let workloads = cells.iter().map(|cell| &cell.workload).chain(missing.map(|cell| &cell.workload));
+        let mut names = names(&workloads.collect::<Vec<_>>(), &[]);
+        names.truncate(cells.len());
+        names
     }
 
     /// Where an imported run is from, in a paragraph; none for one that was measured here.

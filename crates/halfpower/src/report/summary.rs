@@ -2,7 +2,7 @@
 //! Findings are there in their brief wording; the report has their sentences, and the speed of memory.
 
 use super::ReportInput;
-use super::table::{cell_names, figure, within_run};
+use super::table::{figure, within_run};
 use super::view::{beside, elsewhere, met, unfinished};
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
@@ -145,13 +145,13 @@ fn pace_of_machine(input: &ReportInput<'_>) -> Vec<[String; 5]> {
     if !is_swept && cells.len() > PACES_SHOWN {
         return Vec::new();
     }
-    let row = |(cell, name): (&CellSummary, String)| {
+    let row = |(cell, name): (&CellSummary, &str)| {
         let busy = busiest_first(cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value)));
         let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
         let [throughput, rate] = given(cell);
-        (!busy.is_empty()).then(|| [name, throughput, rate, pace, busy.join(", ")])
+        (!busy.is_empty()).then(|| [name.to_owned(), throughput, rate, pace, busy.join(", ")])
     };
-    cells.iter().zip(cell_names(cells)).filter_map(row).collect()
+    input.named_cells().filter_map(row).collect()
 }
 
 /// Who sets the pace of a single workload. Of many, the report tells it: there is no room for it on a screen.
@@ -214,15 +214,14 @@ fn pyramids(page: &mut Page, input: &ReportInput<'_>) {
 
 /// Of the workloads whose requests were followed, the one whose spent the largest share of their lives queued.
 fn longest_queued(input: &ReportInput<'_>) -> Vec<[String; 2]> {
-    let cells = &input.analysis.cells;
-    let followed = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
+    let followed = input.named_cells().filter_map(|(cell, name)| {
         let block = cell.block.as_ref()?;
         Some((name, block.queued?, block.at_device?, block.busy?))
     });
     let most = followed.max_by(|(_, one, ..), (_, other, ..)| one.value.total_cmp(&other.value));
-    let words = |(name, queued, at_device, share): (String, Estimate, Estimate, Estimate)| {
+    let words = |(name, queued, at_device, share): (&str, Estimate, Estimate, Estimate)| {
         [
-            name,
+            name.to_owned(),
             format!("{queued} queued, {at_device} at the device, which had requests outstanding {share} of the time"),
         ]
     };
@@ -231,13 +230,12 @@ fn longest_queued(input: &ReportInput<'_>) -> Vec<[String; 2]> {
 
 /// What each workload gave: all there is where no claim can be made.
 fn cells(input: &ReportInput<'_>) -> Vec<[String; 3]> {
-    let cells = &input.analysis.cells;
     let figures = |cell: &CellSummary| [cell.bytes_per_s, cell.requests_per_s];
     let is_told = |estimate: &Estimate| estimate.repetitions > 0;
-    let measured = cells.iter().zip(cell_names(cells)).filter(|(cell, _)| figures(cell).iter().any(is_told));
-    let row = |(cell, name): (&CellSummary, String)| {
+    let measured = input.named_cells().filter(|(cell, _)| figures(cell).iter().any(is_told));
+    let row = |(cell, name): (&CellSummary, &str)| {
         let [throughput, rate] = given(cell);
-        [name, throughput, rate]
+        [name.to_owned(), throughput, rate]
     };
     measured.map(row).collect()
 }

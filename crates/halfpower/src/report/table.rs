@@ -52,15 +52,15 @@ pub(super) fn of_chart(chart: &Chart) -> Table {
 }
 
 /// Every cell with its figures.
-pub(super) fn of_cells(cells: &[CellSummary]) -> Table {
+pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Table {
     let head = ["workload", "n", "throughput", "requests/s", "processor", "p50", "p99", "p99.9", "slowest"];
     Table::new(
         head,
-        cells.iter().zip(cell_names(cells)).map(|(cell, name)| {
+        cells.map(|(cell, name)| {
             let used = cell.bytes_per_s.repetitions;
             let latency = cell.latency;
             [
-                name,
+                name.to_owned(),
                 if cell.failed > 0 { format!("{used} ({} failed)", cell.failed) } else { used.to_string() },
                 figure(Some(cell.bytes_per_s)) + &within_run(cell, Quantity::BytesPerSecond),
                 requests_per_s(cell) + &within_run(cell, Quantity::RequestsPerSecond),
@@ -81,7 +81,7 @@ pub(super) fn within_run(cell: &CellSummary, quantity: Quantity) -> String {
 }
 
 /// The lives of requests in the block layer, of the cells that followed theirs; none where no cell did.
-pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
+pub(super) fn of_block_layer<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Option<Table> {
     let head = [
         "workload",
         "followed",
@@ -93,7 +93,7 @@ pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
         "amplification",
         "outstanding",
     ];
-    let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
+    let rows = cells.filter_map(|(cell, name)| {
         let block = cell.block.as_ref()?;
         let amplification = match (block.read_amplification, block.write_amplification) {
             (Some(read), Some(write)) => format!("{read} of reads, {write} of writes"),
@@ -102,19 +102,19 @@ pub(super) fn of_block_layer(cells: &[CellSummary]) -> Option<Table> {
         let followed = block.followed.to_string();
         let shares = [block.queued, block.at_device, block.split, block.merged, block.requeued].map(figure);
         let [queued, at_device, split, merged, requeued] = shares;
-        Some([name, followed, queued, at_device, split, merged, requeued, amplification, figure(block.busy)])
+        Some([name.to_owned(), followed, queued, at_device, split, merged, requeued, amplification, figure(block.busy)])
     });
     let table = Table::new(head, rows);
     (!table.rows.is_empty()).then_some(table)
 }
 
 /// How busy the parts of a simulated machine were with work of their own, cell by cell; none where no cell tells.
-pub(super) fn of_parts(cells: &[CellSummary]) -> Option<Table> {
-    let rows = cells.iter().zip(cell_names(cells)).filter_map(|(cell, name)| {
+pub(super) fn of_parts<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Option<Table> {
+    let rows = cells.filter_map(|(cell, name)| {
         let parts = cell.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy.value));
         let mut told = busiest_first(parts).into_iter();
         let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
-        Some([name, pace, told.next()?, told.collect::<Vec<_>>().join(", ")])
+        Some([name.to_owned(), pace, told.next()?, told.collect::<Vec<_>>().join(", ")])
     });
     let table = Table::new(["workload", "what sets its pace", "busiest", "the others"], rows);
     (!table.rows.is_empty()).then_some(table)
@@ -179,11 +179,6 @@ fn requests(workloads: &[&Workload]) -> String {
         words.push("read ahead".to_owned());
     }
     words.join(", ")
-}
-
-/// What each cell is called among them all.
-pub(super) fn cell_names(cells: &[CellSummary]) -> Vec<String> {
-    names(&cells.iter().map(|cell| &cell.workload).collect::<Vec<_>>(), &[])
 }
 
 /// Fixed and marginal processor cost of every series.

@@ -220,6 +220,20 @@ fn an_unfinished_run_says_so() {
 }
 
 #[test]
+fn what_was_measured_is_told_from_what_was_still_to_be() {
+    let study = "name = \"stopped\"\n[trial]\nrepetitions = 1\n[[sweep]]\nsubmit_batch = [1, 4]\ndepth = 4\nduration = \"1s\"\n";
+    let mut analysed = run(&Study::parse("stopped.toml", study).unwrap());
+    let name = |batch: i64| format!("4 deep, direct, submit_batch {batch}");
+    assert!(lines(&analysed, 200).contains(&name(1)) && lines(&analysed, 200).contains(&name(4)), "{}", lines(&analysed, 200));
+    analysed.run.status = RunStatus::Interrupted;
+    analysed.samples.truncate(1);
+    let analysed = analysed.again();
+    let batch = i64::from(analysed.analysis.cells[0].workload.submit_batch);
+    assert!(lines(&analysed, 200).contains(&name(batch)), "{}", lines(&analysed, 200));
+    assert!(page(&analysed).contains(&name(batch)));
+}
+
+#[test]
 fn a_run_without_findings_shows_what_was_measured() {
     let mut analysed = run(&fixed());
     analysed.analysis.findings.clear();
