@@ -89,13 +89,30 @@ fn line(figure: &Checked, width: usize) -> String {
         (Some(simulated), Some(error), _) => format!(
             "{head} {:>9} {:>9} {:>9}{verdict:5}  {} ({}{basis})",
             significant(simulated),
-            format!("{error:+.1} {unit}"),
+            format!("{} {unit}", published::off(error)),
             format!("{} {unit}", significant(figure.tolerance)),
             figure.quantity,
             figure.place,
         ),
         (.., reason) => {
             format!("{head} {:>9} {:>9} {:>9}{verdict:5}  {}", "-", "", "", reason.as_deref().unwrap_or_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_model::Cancel;
+
+    #[test]
+    fn a_figure_is_as_far_off_as_on_the_pages() {
+        let figure = published::figures().into_iter().find(|figure| figure.id == "atlas.outer").unwrap();
+        let mut checked = check(&[figure], &Cancel::default()).unwrap().remove(0);
+        for (error, told) in [(6.25, " +6.3 %"), (-6.25, " −6.3 %"), (-0.01, " +0.0 %")] {
+            checked.error = Some(error);
+            let line = line(&checked, 10);
+            assert!(line.contains(told), "{line}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The tables of the report: figures with their units, one place for each.
 
 use super::chart::Chart;
-use crate::study::published::beside::PaperFigure;
+use crate::study::published::{self, beside::PaperFigure};
 use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;
@@ -134,14 +134,12 @@ pub(super) fn of_paper(figure: &PaperFigure, cells: &[CellSummary]) -> Option<Ta
         let (own, here) = (&printed.figure, printed.here?);
         let what = own.measure.words().into_iter().chain([requests(&workloads)]).collect::<Vec<_>>().join(", ");
         let unit = own.measure.unit();
-        // Not -0.0.
-        let off = (own.tolerance.error(here, own.published) * 10.0).round() / 10.0 + 0.0;
         Some([
             volumes.join(", "),
             what,
             format!("{} {unit}", own.published),
             format!("{} {unit}", significant(here)),
-            format!("{off:+.1} {}", own.tolerance.unit()).replace('-', "−"),
+            format!("{} {}", published::off(own.tolerance.error(here, own.published)), own.tolerance.unit()),
             own.place.clone(),
         ])
     });

@@ -148,9 +148,7 @@ fn line(row: &[&Checked]) -> String {
 fn off(row: &[&Checked]) -> String {
     let errors = row.iter().filter_map(|figure| figure.error);
     let (least, most) = errors.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), e| (low.min(e), high.max(e)));
-    // Not -0.0.
-    let words = |error: f64| format!("{:+.1}", (error * 10.0).round() / 10.0 + 0.0).replace('-', "−");
-    let (least, most) = (words(least), words(most));
+    let (least, most) = (published::off(least), published::off(most));
     let unit = row[0].tolerance_unit;
     if least == most { format!("{least} {unit}") } else { format!("{least} to {most} {unit}") }
 }

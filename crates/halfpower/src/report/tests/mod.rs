@@ -224,7 +224,11 @@ fn what_was_measured_is_told_from_what_was_still_to_be() {
     let study = "name = \"stopped\"\n[trial]\nrepetitions = 1\n[[sweep]]\nsubmit_batch = [1, 4]\ndepth = 4\nduration = \"1s\"\n";
     let mut analysed = run(&Study::parse("stopped.toml", study).unwrap());
     let name = |batch: i64| format!("4 deep, direct, submit_batch {batch}");
-    assert!(lines(&analysed, 200).contains(&name(1)) && lines(&analysed, 200).contains(&name(4)), "{}", lines(&analysed, 200));
+    assert!(
+        lines(&analysed, 200).contains(&name(1)) && lines(&analysed, 200).contains(&name(4)),
+        "{}",
+        lines(&analysed, 200)
+    );
     analysed.run.status = RunStatus::Interrupted;
     analysed.samples.truncate(1);
     let analysed = analysed.again();

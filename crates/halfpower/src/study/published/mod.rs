@@ -153,6 +153,11 @@ impl Tolerance {
     }
 }
 
+/// How far off a figure is, in words: tenths, halves of them away from zero, on every page and on the terminal. Never -0.0.
+pub(crate) fn off(error: f64) -> String {
+    format!("{:+.1}", (error * 10.0).round() / 10.0 + 0.0).replace('-', "−")
+}
+
 impl Measure {
     /// What it is of a workload, where its unit does not say.
     pub(crate) fn words(&self) -> Option<String> {
