@@ -74,6 +74,8 @@ impl Simulated {
         let made = machine_file.with_volume(volume)?;
         let described = machine_file.volumes().find(|(name, _)| *name == volume);
         let description = described.map_or(String::new(), |(_, description)| description.to_owned());
+        // What the file says of it is of the volume as it comes.
+        let description = if of_parts.is_empty() { description } else { format!("{description}, but with {of_parts}") };
         let set = if of_parts.is_empty() { String::new() } else { format!(",{of_parts}") };
         let environment = Environment {
             machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
@@ -89,7 +91,7 @@ impl Simulated {
         &self.machine
     }
 
-    /// What its volume is, in a sentence.
+    /// What its volume is, in a sentence; with what is set besides.
     pub fn description(&self) -> &str {
         &self.file.description
     }

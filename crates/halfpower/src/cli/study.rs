@@ -8,7 +8,7 @@ use super::{Context, Ending, UsageError};
 use crate::ground::{self, SimulatedName, Wish};
 use crate::plan::{Overrides, Plan};
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
-use crate::study::{Study, VOLUME, volumes_in};
+use crate::study::{Study, VOLUME, natural, volumes_in};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use halfpower_engine::NULL_TARGET;
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 enum Action {
     /// List the built-in studies, or those of a folder
     List {
-        /// A folder of built-in studies: nt4, win2000
+        /// A folder of built-in studies (nt4, win2000), or a folder with study files
         folder: Option<String>,
     },
     /// Print a study's file
@@ -134,35 +134,80 @@ fn open(file: &str) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))
 }
 
-/// The built-in studies, or those of a folder.
+/// The studies in a list, each by the name under which it is run; and files beside them that are none.
+#[derive(Default)]
+struct Listed {
+    studies: Vec<(String, Study)>,
+    others: Vec<String>,
+}
+
+/// The built-in studies, or those of a folder, which may be of the disk.
 fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     let names: Vec<&str> = match folder {
         None => Study::builtin_names().collect(),
         Some(folder) => Study::files_of(folder.trim_end_matches('/')).collect(),
     };
     let is_folder = |name: &str| Study::files_of(name).next().is_some();
-    if let Some(folder) = folder.filter(|_| names.is_empty()) {
-        let folders: Vec<&str> = Study::builtin_names().filter(|name| is_folder(name)).collect();
-        let message = format!("{folder} is no folder of built-in studies; there are {}", folders.join(", "));
-        return Err(UsageError(message).into());
-    }
-    let studies: Vec<Study> = names.iter().filter_map(|name| Study::builtin(name)).collect();
+    let builtin = |name: &&str| Some(((*name).to_owned(), Study::builtin(name)?));
+    let Listed { studies, others } = match folder.filter(|_| names.is_empty()) {
+        None => Listed { studies: names.iter().filter_map(builtin).collect(), others: Vec::new() },
+        Some(folder) if Path::new(folder).is_dir() => in_folder(folder)?,
+        Some(folder) => {
+            let folders: Vec<&str> = Study::builtin_names().filter(|name| is_folder(name)).collect();
+            let folders = folders.join(", ");
+            let message = format!("{folder} is no folder, and none of built-in studies; those are {folders}");
+            return Err(UsageError(message).into());
+        }
+    };
     if context.global.json {
-        context.console.print_json(&studies.iter().map(summary).collect::<Vec<_>>())?;
+        context.console.print_json(&studies.iter().map(|(_, study)| summary(study)).collect::<Vec<_>>())?;
         return Ok(Ending::Done);
     }
-    let width = studies.iter().map(|study| study.name.len()).max().unwrap_or(0);
-    for study in &studies {
+    let width = studies.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, study) in &studies {
         let question = study.question.as_deref().unwrap_or_default();
-        context.console.print(&format!("{:<width$}  {:>4} workloads  {question}", study.name, workloads(study)))?;
+        let line = format!("{name:<width$}  {:>4} workloads  {question}", workloads(study));
+        context.console.print(line.trim_end())?;
     }
-    for folder in studies.iter().filter(|study| is_folder(&study.name)) {
-        let (name, figures) = (&folder.name, folder.exhibits().len());
+    for (name, folder) in studies.iter().filter(|(name, _)| is_folder(name)) {
+        let figures = folder.exhibits().len();
         context.console.print(&format!(
             "\n{name} is a folder of {figures} figures and tables, each a study of its own; `halfpower study list {name}` names them."
         ))?;
     }
+    if !others.is_empty() {
+        let others = others.join(", ");
+        context
+            .console
+            .message(&format!("No studies, or with mistakes, which `halfpower study check` names: {others}"));
+    }
     Ok(Ending::Done)
+}
+
+/// The studies in a folder of the disk: its files, and the folders in it that have a `study.toml`.
+fn in_folder(folder: &str) -> anyhow::Result<Listed> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read the folder {folder}"))? {
+        let path = entry?.path();
+        let is_file = path.extension().is_some_and(|extension| extension == "toml") && !path.ends_with("study.toml");
+        if (is_file && path.is_file()) || path.join("study.toml").is_file() {
+            names.push(path.strip_prefix(".").unwrap_or(&path).to_string_lossy().into_owned());
+        }
+    }
+    names.sort_by_cached_key(|name| natural(name));
+    let mut listed = Listed::default();
+    for name in names {
+        match load(&name) {
+            Ok(study) => listed.studies.push((name, study)),
+            Err(_) => listed.others.push(name),
+        }
+    }
+    if listed.studies.is_empty() && listed.others.is_empty() {
+        let message =
+            format!("there are no study files (.toml) in {folder}; `halfpower study list` names the built-in ones");
+        return Err(UsageError(message).into());
+    }
+    Ok(listed)
 }
 
 fn summary(study: &Study) -> serde_json::Value {

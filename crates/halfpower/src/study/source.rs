@@ -56,7 +56,7 @@ fn parts(file: &str) -> (&str, &str) {
 }
 
 /// The pieces of a name with their numbers, so that 9 is before 10.
-fn natural(name: &str) -> Vec<(u64, String)> {
+pub(crate) fn natural(name: &str) -> Vec<(u64, String)> {
     let pieces = name.split_inclusive(|c: char| !c.is_ascii_digit());
     let number = |piece: &str| piece.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
     pieces.map(|piece| (number(piece), piece.to_owned())).collect()

@@ -144,6 +144,7 @@ fn machines_are_listed_and_shown() {
     lab.write("own.toml", text.as_bytes());
     assert_eq!(lab.json(["sim", "show", "./own.toml", "--json"])["text"], text);
     let own = lab.json(["sim", "show", "./own.toml:atlas-1", "--set=pci.rate=20MB/s", "--json"]);
+    assert_eq!(own["description"], "one Atlas 10K on Ultra160 SCSI, but with pci.rate=20MB/s");
     assert_eq!(own["target"], "sim:./own.toml:atlas-1,pci.rate=20MB/s");
     assert!(own["way"][3]["does"].as_str().unwrap().starts_with("bus, 20 MB/s"), "{own}");
     assert_eq!((&own["way"][0], &own["way"][4]), (&shown["way"][0], &shown["way"][4]));

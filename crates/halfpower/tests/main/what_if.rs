@@ -348,7 +348,7 @@ fn folders_of_studies_are_listed_and_read() {
     assert!(listed.contains("`halfpower study list win2000` names them"), "{listed}");
     let figures = lab.run(["study", "list", "nt4"]).stdout;
     assert!(figures.starts_with("nt4/figure-2 ") && figures.contains("\nnt4/table-4 "), "{figures}");
-    assert_refusal(&lab.run(["study", "list", "survey"]), 2, "there are nt4, win2000", "survey");
+    assert_refusal(&lab.run(["study", "list", "survey"]), 2, "those are nt4, win2000", "survey");
     assert_refusal(&lab.run(["study", "show", "nt4/figure-99"]), 2, "nt4/figure-3, ", "nt4/figure-99");
     std::fs::create_dir(lab.path("mine")).unwrap();
     lab.write("mine/study.toml", b"name = \"mine\"\n[workload]\nrequests = 10\n");
@@ -360,6 +360,14 @@ fn folders_of_studies_are_listed_and_read() {
         lab.run(["study", "check", "mine", "mine/a.toml"]).stdout,
         "mine: 1 workloads\nmine/a.toml: 1 workloads\n"
     );
+    let listed = lab.run(["study", "list", "mine"]).stdout;
+    assert_eq!(listed, "mine/a.toml     1 workloads\nmine/b.toml     1 workloads\n");
+    lab.write("machine.toml", b"[processor]\n");
+    let all = lab.run(["study", "list", "."]);
+    let mine: Vec<&str> = all.stdout.lines().filter(|line| line.starts_with("mine")).collect();
+    assert!(mine.len() == 1 && mine[0].ends_with(" 1 workloads"), "a folder is a study: {}", all.stdout);
+    assert!(all.stderr.ends_with("`halfpower study check` names: machine.toml\n"), "{}", all.stderr);
+    assert_refusal(&lab.run(["study", "list", "place"]), 2, "no study files (.toml) in place", "an empty folder");
     lab.write("mine/c.toml", b"name = \"c\"\ninclude = \"study.toml\"\n[[sweep]]\ndpeth = 3\n");
     assert_refusal(&lab.run(["study", "check", "mine/"]), 2, "mine/c.toml:4:1: unknown key `dpeth`", "depth");
 }

@@ -222,9 +222,15 @@ fn place(table: &DeTable<'_>, volume: &str, key: &str) -> Result<Vec<String>, St
             let single = table.iter().map(|(name, value)| (name.get_ref().as_ref(), value.get_ref()));
             let single =
                 single.filter(|(name, value)| value.is_table() && !kinds(table).any(|(kind, _)| kind == *name));
-            let parts = kinds(table).filter(|(kind, _)| *kind != "volume").flat_map(|(_, parts)| parts.keys());
-            let parts = parts.map(|name| name.get_ref().as_ref());
-            let known: Vec<&str> = single.map(|(name, _)| name).chain(parts).collect();
+            let parts = kinds(table).filter(|(kind, _)| *kind != "volume");
+            let parts = parts.flat_map(|(kind, parts)| parts.keys().map(move |name| (kind, name.get_ref().as_ref())));
+            // A name that several have says nothing without its kind.
+            let sayable =
+                |(kind, name): (&str, &str)| match kinds(table).filter(|(_, parts)| parts.contains_key(name)).count() {
+                    0 | 1 => name.to_owned(),
+                    _ => format!("{kind}.{name}"),
+                };
+            let known: Vec<String> = single.map(|(name, _)| name.to_owned()).chain(parts.map(sayable)).collect();
             Err(format!("no part is called {first}; there are {}, and the keys of the volume", known.join(", ")))
         }
         _ => Err(format!("{} are called {first}; say {}.{key}", of.join(" and "), of[0])),
