@@ -66,6 +66,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if arguments.duration.0 == 0 {
         anyhow::bail!(UsageError("--duration is 0; say how long each measurement is, like 1s".to_owned()));
     }
+    let instead =
+        "`halfpower sim show MACHINE:VOLUME` tells what lies between its disks and memory, and `halfpower io` takes it";
+    instrument::refuse_simulated(&arguments.targets, "burst", instead)?;
     let mut settings = settings(arguments, &options)?;
     // The last has all of them, in order.
     let environment = settings.last().map(|setting| setting.environment().clone()).expect("there is a target");

@@ -28,6 +28,8 @@ pub(super) struct Arguments {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let started_at = jiff::Timestamp::now();
     let given = arguments.peaks.given()?;
+    let instead = "`halfpower sim show MACHINE:VOLUME` tells the way from its disks to memory";
+    instrument::refuse_simulated(&arguments.targets, "inspect", instead)?;
     let (mut inspected, mut facts) = inspect(&arguments.targets)?;
     for (target, facts) in inspected.targets.iter_mut().zip(&mut facts) {
         facts.give_peaks(given);

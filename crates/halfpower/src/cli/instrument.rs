@@ -2,6 +2,7 @@
 
 use super::note::NoteArgument;
 use super::{Context, UsageError, reading_text, session};
+use crate::ground::SimulatedName;
 use crate::store::Store;
 use clap::Args;
 use halfpower_engine::inspect::inspect;
@@ -55,6 +56,20 @@ pub(super) fn in_own_words(error: ResolveError, size: &str, span: &str) -> Usage
         ),
         other => other.to_string(),
     })
+}
+
+/// Refuses volumes of simulated machines, which an instrument of this host cannot look at.
+///
+/// # Errors
+/// When one of the targets is one, with `instead`, what tells the same of it: a command, in which MACHINE and VOLUME stand.
+pub(super) fn refuse_simulated(targets: &[PathBuf], instrument: &str, instead: &str) -> Result<(), UsageError> {
+    let Some((target, name)) = targets.iter().find_map(|target| Some((target, SimulatedName::of(target)?))) else {
+        return Ok(());
+    };
+    let SimulatedName { machine, volume, .. } = name?;
+    let instead = instead.replace("MACHINE", &machine).replace("VOLUME", &volume);
+    let target = target.display();
+    Err(UsageError(format!("{target} is simulated, and {instrument} needs files or devices of this host; {instead}")))
 }
 
 /// How a control group holds reads of a target back, on the device or on one below it; none where it does not.

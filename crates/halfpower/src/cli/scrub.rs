@@ -32,6 +32,9 @@ pub(super) struct Arguments {
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let started_at = jiff::Timestamp::now();
     let options = ScrubOptions { drop_caches: arguments.drop_caches, scratch: arguments.scratch.clone() };
+    let instead =
+        "each of its runs begins as its workload's `cache` says (`halfpower io sim:MACHINE:VOLUME --cache cold`)";
+    instrument::refuse_simulated(&arguments.paths, "scrub", instead)?;
     let scrubbed = scrub(&arguments.paths, &options, &context.cancel)?;
     let facts = |path: &PathBuf| Ok(Target::open(path, Access::Read)?.facts().clone());
     let mut targets = arguments.paths.iter().map(facts).collect::<anyhow::Result<Vec<_>>>()?;

@@ -49,6 +49,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let instead = "the file of its machine, `halfpower sim show MACHINE`, has the zones of its disks";
+    instrument::refuse_simulated(arguments.target.as_slice(), "zones", instead)?;
     let mut store = arguments.keeping.open_store(context)?;
     let (run, mut reading, mut host) = match (arguments.resume, &arguments.target) {
         (Some(run), _) => resume(&mut store, run)?,

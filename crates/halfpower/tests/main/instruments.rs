@@ -104,6 +104,15 @@ fn bursts_and_zones_say_what_they_cannot_measure() {
         lab.refuses([instrument, "none"], 1, "does not exist");
         lab.refuses([instrument, "place"], 1, "is a directory");
     }
+    for (instrument, instead) in
+        [("burst", ":disk` tells"), ("zones", "`, has the zones"), ("inspect", ":disk`"), ("scrub", "--cache")]
+    {
+        let refused = lab.run([instrument, "sim:hdd-18tb:disk"]);
+        let named = format!("is simulated, and {instrument} needs files or devices of this host; ");
+        assert_refusal(&refused, 2, &named, instrument);
+        assert!(refused.stderr.contains("hdd-18tb") && refused.stderr.contains(instead), "{}", refused.stderr);
+        lab.refuses([instrument, "sim:hdd-18tb"], 2, "names no volume");
+    }
     lab.refuses(["zones", "file", "--places=9999"], 2, "it must be 1 to 4096");
     lab.refuses(["zones", "--resume=1"], 1, "there is no run 1");
     if lab.has_direct_ring() {
