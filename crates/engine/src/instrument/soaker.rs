@@ -6,9 +6,11 @@
 //! multiplications that touches no memory and whose speed hangs on the length of the chain, not on what a sibling
 //! thread of the core leaves of its units. Calibration takes the rate of the fastest uninterrupted span of
 //! some 0.1 ms; counts over that rate are the time the loop had, to which interrupts, other programs, and the hypervisor
-//! do not belong.
+//! do not belong. Where every span of the calibration was interrupted, the fastest is slower by chance: so it is taken
+//! again until two parts of it, one after the other, agree. A span that turns out faster later on counts in its place, as
+//! nothing is faster than a loop that nobody interrupts: a share is never outside 0 to 1.
 //!
-//! It refuses where a limit on the program's processor time (`cpu.max`) would make the loops slow down what they
+//! It refuses where nothing agrees for 5 s or more, and where a limit on the program's processor time (`cpu.max`) would make the loops slow down what they
 //! measure. Method: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), section 4.
 
 use super::clock::Clock;
@@ -24,9 +26,12 @@ use std::time::{Duration, Instant};
 const MULTIPLICATIONS: u32 = 1000;
 /// Counts a span.
 const SPAN: u64 = 64;
-/// How long the loops are calibrated; longer where one had no uninterrupted span, up to the most.
-const CALIBRATION: Duration = Duration::from_millis(300);
+/// How long the loops are calibrated: two parts of this at least, and more, each twice as long, until the last two agree; the most.
+const CALIBRATION_PART: Duration = Duration::from_millis(150);
 const CALIBRATION_MOST: Duration = Duration::from_secs(5);
+
+/// By how much the fastest spans of two parts may differ, for clocks that change.
+const AGREEING: f64 = 0.05;
 
 /// What a loop takes of the time that somebody wants, across sessions.
 const TAKEN: f64 = 0.015;
@@ -111,21 +116,27 @@ impl Soaker {
     fn calibrate(&mut self) -> io::Result<()> {
         let from = Instant::now();
         // The first moments of the processes are not the loops'.
-        std::thread::sleep(CALIBRATION / 10);
+        std::thread::sleep(CALIBRATION_PART / 5);
         let before = self.now();
-        loop {
-            std::thread::sleep(CALIBRATION);
-            let starved = self.slots.iter().position(|slot| slot.best_ticks.load(Relaxed) == 0);
-            let Some(starved) = starved else { break };
+        let mut earlier = vec![0; self.cpus.len()];
+        let mut part = CALIBRATION_PART;
+        for number in 0.. {
+            self.slots.iter().for_each(|slot| slot.best_ticks.store(0, Relaxed));
+            std::thread::sleep(part);
+            let later: Vec<u64> = self.slots.iter().map(|slot| slot.best_ticks.load(Relaxed)).collect();
+            let unsure = earlier.iter().zip(&later).position(|(earlier, later)| !agree(*earlier, *later));
+            self.span_ticks = earlier.iter().zip(&later).map(|(earlier, later)| *earlier.min(later)).collect();
+            let Some(unsure) = unsure else { break };
             if from.elapsed() > CALIBRATION_MOST {
                 return Err(io::Error::other(format!(
-                    "processor {} has no time left for the soaker; use it when the machine is idle",
-                    self.cpus[starved]
+                    "processor {} has too little time left to calibrate the soaker; use it when the machine is idle",
+                    self.cpus[unsure]
                 )));
             }
+            earlier = later;
+            part *= if number == 0 { 1 } else { 2 };
         }
         self.calibrated_s = from.elapsed().as_secs_f64();
-        self.span_ticks = self.slots.iter().map(|slot| slot.best_ticks.load(Relaxed)).collect();
         self.calibration = self.since(&before);
         Ok(())
     }
@@ -152,22 +163,32 @@ impl Soaker {
         let ticks = (now.tick - before.tick).max(1);
         let of = |index: usize| {
             let counts = now.counts[index] - before.counts[index];
-            let span_ticks = self.span_ticks[index] as f64;
             let best = self.slots[index].best_ticks.load(Relaxed);
-            let soaked = counts as f64 / SPAN as f64 * span_ticks / ticks as f64;
-            // A loop that turned at another rate than it was calibrated at has counted the wrong time; and it may have
-            // been amid a count at both ends. It also had a little of what others wanted.
-            let drift = if best == 0 { 0.0 } else { (best as f64 / span_ticks - 1.0).abs() };
-            let busy = 1.0 - soaked;
-            Share {
-                cpu: self.cpus[index],
-                counts_per_s: SPAN as f64 / (self.clock.nanoseconds(self.span_ticks[index]) as f64 / 1e9),
-                busy,
-                error: soaked * drift + 2.0 * span_ticks / SPAN as f64 / ticks as f64 + TAKEN * busy.max(0.0),
-            }
+            let (busy, error) = busy(counts, ticks, self.span_ticks[index], best);
+            let counts_per_s = SPAN as f64 / (self.clock.nanoseconds(self.span_ticks[index]) as f64 / 1e9);
+            Share { cpu: self.cpus[index], counts_per_s, busy, error }
         };
         (0..self.cpus.len()).map(of).collect()
     }
+}
+
+/// Whether the fastest spans of two parts of the calibration are alike; 0 is none at all.
+fn agree(one: u64, other: u64) -> bool {
+    let (least, most) = (one.min(other), one.max(other));
+    least > 0 && most as f64 <= least as f64 * (1.0 + AGREEING)
+}
+
+/// What a loop that counted so far in these ticks did not have of them, and by how much that may be wrong: a span was
+/// calibrated at so many ticks, and the fastest since was the `best`, 0 where there was none.
+fn busy(counts: u64, ticks: u64, calibrated: u64, best: u64) -> (f64, f64) {
+    let fastest = if best == 0 { calibrated } else { calibrated.min(best) } as f64;
+    let ticks = ticks as f64;
+    let soaked = (counts as f64 / SPAN as f64 * fastest / ticks).min(1.0);
+    // A loop that turned at another rate than it was calibrated at has counted the wrong time; and it may have been amid a
+    // count at both ends. It also had a little of what others wanted.
+    let drift = if best == 0 { 0.0 } else { (best as f64 / calibrated as f64 - 1.0).abs() };
+    let busy = 1.0 - soaked;
+    (busy, (soaked * drift + 2.0 * fastest / SPAN as f64 / ticks + TAKEN * busy).min(1.0))
 }
 
 impl Drop for Soaker {
@@ -259,4 +280,32 @@ fn processor_limit() -> Option<String> {
         limited.map(|directory| directory.display().to_string())
     };
     groups.lines().find_map(limit_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_calibration_that_was_disturbed_is_taken_again() {
+        // Every span of one part was interrupted, or none was finished.
+        assert!(!agree(4_000_000, 200_000) && !agree(200_000, 4_000_000) && !agree(0, 200_000) && !agree(0, 0));
+        assert!(agree(200_000, 204_000) && agree(204_000, 200_000));
+    }
+
+    #[test]
+    fn a_share_is_one_whatever_the_calibration_was() {
+        let ticks = 1_000_000_000;
+        let counts = |share: f64, span: f64| (share * ticks as f64 / span * SPAN as f64) as u64;
+        // Of a true span of 200 000 ticks the loop had half of the time, and was calibrated at twenty times that, at it, and
+        // at a tenth.
+        for (calibrated, told) in [(4_000_000, 0.5), (200_000, 0.5), (20_000, 0.95)] {
+            let (busy, error) = busy(counts(0.5, 200_000.0), ticks, calibrated, 200_000);
+            assert!((busy - told).abs() < 1e-6 && (0.0..=1.0).contains(&error), "{calibrated}: {busy} ± {error}");
+            assert!((busy - 0.5).abs() <= error, "{calibrated}: {busy} ± {error}");
+        }
+        // A count at either end that began before.
+        assert_eq!(busy(counts(1.01, 200_000.0), ticks, 200_000, 200_000).0, 0.0);
+        assert_eq!(busy(0, ticks, 200_000, 0).0, 1.0);
+    }
 }

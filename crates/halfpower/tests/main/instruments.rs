@@ -1,6 +1,6 @@
 //! The instruments: what each reads, keeps and refuses.
 
-use crate::support::{Lab, assert_refusal, skip, wait_for};
+use crate::support::{Lab, Outcome, assert_refusal, skip, wait_for};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -155,6 +155,15 @@ fn nice_s() -> f64 {
     ticks / rustix::param::clock_ticks_per_second() as f64
 }
 
+/// Whether the machine is so busy that the soaker cannot be calibrated, which it says.
+fn is_too_busy(outcome: &Outcome) -> bool {
+    let is_told = outcome.status == Some(1) && outcome.stderr.contains("too little time left to calibrate the soaker");
+    if is_told {
+        skip("the machine is too busy to calibrate the soaker");
+    }
+    is_told
+}
+
 #[test]
 fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
     let lab = Lab::new();
@@ -164,10 +173,14 @@ fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
     let others_s = nice_s() - before_s;
     let (burnt, reading) = std::thread::scope(|scope| {
         let burner = scope.spawn(|| burn_a_quarter(&stop));
-        let reading = lab.json(["soak", "2", "--json", "--no-store"]);
+        let reading = lab.run(["soak", "2", "--json", "--no-store"]);
         stop.store(true, Relaxed);
         (burner.join().unwrap(), reading)
     });
+    if is_too_busy(&reading) {
+        return;
+    }
+    let reading: serde_json::Value = serde_json::from_str(&reading.stdout).expect(&reading.stderr);
     assert_eq!(reading["instrument"], "soak");
     let figure = |name: &str| reading["figures"][name].as_f64().unwrap();
     let processors = reading["figures"]["processors"].as_array().unwrap();
@@ -196,7 +209,11 @@ fn a_sample_with_a_soaker_has_both_bounds_and_they_do_not_cross() {
     assert!(plain["cpu"]["context_switches"]["voluntary"].is_u64(), "{}", plain["cpu"]);
     let wall_s = plain["cpu"]["system"]["wall_s"].as_f64().unwrap();
     assert!((0.1..2.0).contains(&wall_s), "the measured part without the warm-up of 3 s: {wall_s}");
-    let soaked = lab.json([&options[..], &["--cpu-accounting=soaker"]].concat());
+    let soaked = lab.run([&options[..], &["--cpu-accounting=soaker"]].concat());
+    if is_too_busy(&soaked) {
+        return;
+    }
+    let soaked: serde_json::Value = serde_json::from_str(&soaked.stdout).expect(&soaked.stderr);
     let cpu = &soaked["cpu"];
     let figure = |value: &serde_json::Value| value.as_f64().unwrap();
     let lower_s = figure(&cpu["lower"]["user_s"]) + figure(&cpu["lower"]["system_s"]);
