@@ -2,7 +2,7 @@
 //!
 //! A read-ahead is the medium passing on after a read: how far it has come is a matter of the time since, so it costs
 //! nothing until somebody asks. It ends at its limit, until somebody asks for some of it, or when the arm is wanted
-//! elsewhere. A read of which the buffer has
+//! elsewhere; behind a read that went on with a segment it goes on for a while even so. A read of which the buffer has
 //! the first part is read from where that ends, and what is read then makes the segment longer: so a stream that another
 //! request interrupted goes on.
 //! Source: Ruemmler and Wilkes (1994), on the effects of buffers; Worthington et al. (1995), on partial hits.
@@ -18,6 +18,8 @@ pub struct ReadBuffer {
     pub segment_blocks: u64,
     /// How far it reads ahead, in blocks; no further than a segment is long.
     pub read_ahead_blocks: u64,
+    /// How far of that behind a read that goes on with a segment although others wait, in blocks: SCSI's minimum pre-fetch.
+    pub least_ahead_blocks: u64,
     /// The longest read, in blocks, that it gives again; what is longer is read anew.
     pub again_blocks: u64,
 }
@@ -140,10 +142,9 @@ impl ReadCache {
         if anew || block < passed.saturating_sub(self.size.segment_blocks) {
             return Found::Nothing;
         }
-        let is_moving = passed < filling.limit;
         let further = (end + self.size.read_ahead_blocks).min(geometry.blocks());
-        if further > filling.limit && (arm == Arm::Free || is_moving && end <= filling.limit) {
-            if !is_moving {
+        if further > filling.limit && arm == Arm::Free {
+            if passed == filling.limit {
                 filling.begin_again(geometry, turn_ns, now_ns);
             }
             filling.limit = further;
@@ -167,6 +168,14 @@ impl ReadCache {
         Some(filling.from_ns + (turns * self.turn_ns) as u64)
     }
 
+    /// Until when the read-ahead of a stream goes on although others wait.
+    pub fn least_until_ns(&self, geometry: &Geometry) -> Option<u64> {
+        let filling = self.filling.as_ref().filter(|_| self.size.least_ahead_blocks > 0)?;
+        let end = (filling.given + self.size.least_ahead_blocks).min(filling.limit);
+        let turns = geometry.turns_after(end - 1) - filling.from_turns;
+        Some(filling.from_ns + (turns * self.turn_ns + 0.5) as u64)
+    }
+
     /// Just after which block the head is that reads ahead, or has stayed there since; none where it does not.
     pub fn head(&self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
         self.filling.map(|filling| filling.passed(geometry, self.turn_ns, now_ns))
@@ -187,10 +196,10 @@ impl ReadCache {
     }
 
     /// The medium gave these blocks at `now_ns`, whose last ends at a stream position; goes on reading behind them. Nothing may
-    /// be filling.
-    pub fn keep(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64, from_turns: f64) {
+    /// be filling. Gives whether that goes on with a segment.
+    pub fn keep(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64, from_turns: f64) -> bool {
         if self.size.segments == 0 {
-            return;
+            return false;
         }
         let end = block + count;
         // What continues a segment makes it longer.
@@ -216,6 +225,7 @@ impl ReadCache {
         } else {
             self.add(Segment { first, end, given: end, counted: end });
         }
+        grown.is_some()
     }
 
     /// How long the medium read ahead for what was given: the time of what nobody asked for is not in it, since the arm leaves
@@ -285,7 +295,13 @@ mod tests {
 
     /// Sectors of 1 ms, ten a track with a shift of two; three segments of 20 blocks, 8 ahead.
     fn cache() -> (ReadCache, Geometry) {
-        let size = ReadBuffer { segments: 3, segment_blocks: 20, read_ahead_blocks: 8, again_blocks: 20 };
+        let size = ReadBuffer {
+            segments: 3,
+            segment_blocks: 20,
+            read_ahead_blocks: 8,
+            least_ahead_blocks: 0,
+            again_blocks: 20,
+        };
         (ReadCache::new(size, 10e6), slow(false).geometry)
     }
 

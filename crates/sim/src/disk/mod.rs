@@ -1,6 +1,6 @@
 //! A disk: commands in, and when what they ask for is in its buffer or on its medium.
 //!
-//! One arm serves the queue in the order of the scheduler. Reads are looked for in the buffer first, of which the medium
+//! One arm serves the queue in the order of the scheduler, but for what has waited for too long. Reads are looked for in the buffer first, of which the medium
 //! gives what is missing at their end, and the medium is read on behind them until the arm is wanted elsewhere. With the write cache on, a write is done when it is in the buffer, and
 //! what the buffer holds joins the queue; neighbours become one passage over the medium, which is how sequential writes
 //! stream. What moves the bytes between the buffer and the host is not in here: a write comes when the buffer has its
@@ -62,18 +62,8 @@ pub struct Overhead {
     pub write_ns: u64,
     /// The same of one for the medium that the drive was told of before the medium came to those that it is at.
     pub write_next_ns: u64,
-}
-
-impl Overhead {
-    /// What passes before the arm leaves for it.
-    fn before_arm_ns(&self, waiting: &Waiting, now_ns: u64) -> u64 {
-        match waiting.direction {
-            Direction::Read => self.read_miss_ns,
-            // It is past, but for the last of the command.
-            _ if waiting.tag == CACHED => waiting.told_ns.saturating_sub(now_ns),
-            _ => self.write_ns,
-        }
-    }
+    /// Whether its own time for a write passes while the arm is at another.
+    pub write_overlaps: bool,
 }
 
 /// The room of a write cache.
@@ -87,6 +77,11 @@ pub struct WriteCache {
 
 /// The tag of what the write cache puts on the medium: nobody waits for it.
 const CACHED: u32 = u32::MAX;
+
+/// How many turns one may wait for each that waits, before it is served whatever else is nearer. In the order of arrival it would
+/// be one or two; C-LOOK has a random request wait for two sweeps' requests at the most, so that only streams and the last of SPTF
+/// come to it.
+const PATIENCE_TURNS: f64 = 4.0;
 
 /// What an arm does.
 #[derive(Clone, Copy, Debug)]
@@ -295,8 +290,9 @@ impl Disk {
             let head = self.come_to_head(now_ns);
             let drive = &*self.drive;
             let geometry = &drive.mechanics.geometry;
-            let habits = (&drive.mechanics, &drive.overhead);
-            let chosen = choose(drive.scheduler, &self.queue, habits, self.position, self.last_block, now_ns);
+            let arm = (&drive.mechanics, &|waiting: &Waiting| self.leaves_ns(waiting, now_ns));
+            let at = (self.position, self.last_block);
+            let chosen = self.due(now_ns).or_else(|| choose(drive.scheduler, &self.queue, arm, at, now_ns));
             let Some(mut waiting) = chosen.map(|index| self.queue.remove(index)) else { return };
             self.pieces -= usize::from(waiting.tag == CACHED);
             if waiting.direction == Direction::Read {
@@ -315,24 +311,53 @@ impl Disk {
         }
     }
 
+    /// When the arm leaves for one, after what the drive needs for its command; of a write, that may be past.
+    fn leaves_ns(&self, waiting: &Waiting, now_ns: u64) -> u64 {
+        let Overhead { read_miss_ns, write_ns, write_next_ns, write_overlaps, .. } = self.drive.overhead;
+        match waiting.direction {
+            Direction::Read => now_ns + read_miss_ns,
+            // It is past, but for the last of the command.
+            _ if waiting.tag == CACHED => waiting.told_ns.max(now_ns),
+            _ if write_overlaps => (waiting.told_ns + write_ns).max(self.free_ns),
+            _ => {
+                let from_ns = waiting.told_ns.max(self.free_ns).min(now_ns);
+                from_ns + if self.is_next(waiting) { write_next_ns } else { write_ns }
+            }
+        }
+    }
+
+    /// Whether it is prepared together with the writes that the arm was at.
+    fn is_next(&self, waiting: &Waiting) -> bool {
+        waiting.is_plain_write() && self.passage_ns.is_some_and(|from_ns| waiting.told_ns < from_ns)
+    }
+
+    /// The place in the queue of one that has waited for too long, whatever the scheduler would choose: somebody who waits for
+    /// the medium, else the oldest of what the write cache has.
+    fn due(&self, now_ns: u64) -> Option<usize> {
+        let is_due = |index: &usize, among: usize| {
+            let waited_ns = now_ns.saturating_sub(self.queue[*index].told_ns) as f64;
+            waited_ns > PATIENCE_TURNS * among as f64 * self.drive.mechanics.turn_ns
+        };
+        let all = self.queue.len();
+        let asked = self.queue.iter().position(|waiting| waiting.tag != CACHED);
+        asked.filter(|index| is_due(index, all - self.pieces)).or(Some(0).filter(|first| is_due(first, all)))
+    }
+
     /// The arm serves one.
     fn move_arm(&mut self, now_ns: u64, waiting: Waiting) {
-        let Drive { mechanics, overhead, .. } = &*self.drive;
-        let Waiting { tag, block, count, direction, place, begins_ns, told_ns } = waiting;
-        let is_plain = direction == Direction::Write && tag != CACHED;
-        let is_next = is_plain && self.passage_ns.is_some_and(|from_ns| told_ns < from_ns);
+        let leaves_ns = self.leaves_ns(&waiting, now_ns);
+        let mechanics = &self.drive.mechanics;
+        let Waiting { tag, block, count, direction, place, begins_ns, .. } = waiting;
+        let is_plain = waiting.is_plain_write();
         let access = if is_plain {
-            let from_ns = told_ns.max(self.free_ns).min(now_ns);
-            let leaves_ns = from_ns + if is_next { overhead.write_next_ns } else { overhead.write_ns };
             mechanics.write_early(self.position, leaves_ns, now_ns, block, &place, count)
         } else {
-            let leaves_ns = now_ns + overhead.before_arm_ns(&waiting, now_ns);
             mechanics.access(self.position, leaves_ns, block, &place, count, direction)
         };
         let access = access.later(if self.drive.is_torn(&waiting) { 1 } else { 0 }, mechanics.turn_ns);
         // What goes on at the same angle may be a rounding too early.
         let access = Access { ends_ns: access.ends_ns.max(now_ns), ..access };
-        if !is_next {
+        if !self.is_next(&waiting) {
             self.passage_ns = is_plain.then_some(access.begins_ns);
         }
         // From now on, whatever part of it is the drive's own time.
@@ -396,11 +421,12 @@ impl Disk {
     fn have_read(&mut self, now_ns: u64, done: &Waiting) {
         let drive = Arc::clone(&self.drive);
         let geometry = &drive.mechanics.geometry;
-        self.cache.keep(geometry, now_ns, done.block, done.count, self.last_turns);
+        let continued = self.cache.keep(geometry, now_ns, done.block, done.count, self.last_turns);
         let mut index = 0;
         while let Some(waiting) = self.queue.get(index).copied() {
+            let arm = if self.queue.len() == 1 { Arm::Free } else { Arm::Wanted };
             let found = match waiting.direction {
-                Direction::Read => self.cache.find_ahead(geometry, now_ns, waiting.block, waiting.count, Arm::Wanted),
+                Direction::Read => self.cache.find_ahead(geometry, now_ns, waiting.block, waiting.count, arm),
                 _ => Found::Nothing,
             };
             if let Found::All { ready_ns, .. } = found {
@@ -409,6 +435,9 @@ impl Disk {
             } else {
                 index += 1;
             }
+        }
+        if continued && !self.queue.is_empty() {
+            self.cache.least_until_ns(geometry).into_iter().for_each(|at_ns| self.read_on_until(now_ns, at_ns));
         }
     }
 
@@ -446,5 +475,7 @@ impl Disk {
     }
 }
 
+#[cfg(test)]
+mod fairness_tests;
 #[cfg(test)]
 pub(crate) mod tests;

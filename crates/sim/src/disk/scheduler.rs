@@ -4,7 +4,7 @@
 //! circular scan; Seltzer, Chen and Ousterhout, "Disk scheduling revisited" (1990) and Jacobson and Wilkes (1991) for the
 //! shortest positioning time.
 
-use super::Overhead;
+use super::CACHED;
 use super::arm::{Mechanics, Position};
 use super::geometry::{Geometry, Place};
 use crate::device::Direction;
@@ -49,6 +49,11 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// Whether somebody waits until it is on the medium.
+    pub(super) fn is_plain_write(&self) -> bool {
+        self.direction == Direction::Write && self.tag != CACHED
+    }
+
     /// The buffer has so many more of its first blocks.
     pub(super) fn skip(&mut self, geometry: &Geometry, now_ns: u64, blocks: u64) {
         (self.block, self.count) = (self.block + blocks, self.count - blocks);
@@ -57,14 +62,13 @@ impl Waiting {
     }
 }
 
-/// The place in the queue, which is in the order of arrival, of the one to serve next; none of none. Before the arm leaves,
-/// the drive takes its own time for a command.
+/// The place in the queue, which is in the order of arrival, of the one to serve next; none of none. The arm is at a position,
+/// after a block, and leaves for each at its time.
 pub(super) fn choose(
     scheduler: Scheduler,
     queue: &[Waiting],
-    (mechanics, overhead): (&Mechanics, &Overhead),
-    from: Position,
-    last_block: u64,
+    arm: (&Mechanics, &impl Fn(&Waiting) -> u64),
+    (from, last_block): (Position, u64),
     now_ns: u64,
 ) -> Option<usize> {
     if queue.len() < 2 {
@@ -76,7 +80,7 @@ pub(super) fn choose(
         // Those below come after all above: the distance upwards wraps around.
         Scheduler::CLook => least(&|waiting| waiting.block.wrapping_sub(last_block)),
         Scheduler::Sstf => least(&|waiting| u64::from(waiting.place.cylinder.abs_diff(from.cylinder))),
-        Scheduler::Sptf => soonest(queue, (mechanics, overhead), from, now_ns),
+        Scheduler::Sptf => soonest(queue, arm, from, now_ns),
     }
 }
 
@@ -86,7 +90,7 @@ const MANY: usize = 64;
 /// The place of the one whose first block comes by first, and of those that come at the same time the first.
 fn soonest(
     queue: &[Waiting],
-    (mechanics, overhead): (&Mechanics, &Overhead),
+    (mechanics, leaves_ns): (&Mechanics, &impl Fn(&Waiting) -> u64),
     from: Position,
     now_ns: u64,
 ) -> Option<usize> {
@@ -95,8 +99,9 @@ fn soonest(
         if from.cylinder.abs_diff(waiting.place.cylinder) > reach {
             continue;
         }
-        let leaves_ns = now_ns + overhead.before_arm_ns(waiting, now_ns);
-        let takes_ns = mechanics.positioning_ns(from, leaves_ns, &waiting.place, waiting.direction);
+        let leaves_ns = leaves_ns(waiting).max(now_ns);
+        let positioning_ns = mechanics.positioning_ns(from, leaves_ns, &waiting.place, waiting.direction);
+        let takes_ns = leaves_ns - now_ns + positioning_ns;
         if takes_ns < least_ns {
             (soonest, least_ns) = (Some(index), takes_ns);
             if queue.len() >= MANY {
@@ -128,7 +133,7 @@ mod tests {
         let queue: Vec<_> = blocks.iter().map(waiting).collect();
         let place = drive.geometry.place(from_block);
         let from = Position { cylinder: place.cylinder, head: place.head };
-        let index = choose(scheduler, &queue, (&drive, &Overhead::default()), from, from_block, 0).unwrap();
+        let index = choose(scheduler, &queue, (&drive, &|_: &Waiting| 0), (from, from_block), 0).unwrap();
         blocks[index]
     }
 
@@ -146,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_soonest_is_that_of_all_that_are_looked_at() {
-        let (drive, overhead) = (slow(false), Overhead::default());
+        let drive = slow(false);
         let mut random = Random::new(7);
         for _ in 0..500 {
             let mut block = || random.below(1900);
@@ -166,12 +171,12 @@ mod tests {
             };
             let queue: Vec<_> = blocks.iter().map(waiting).collect();
             let least = (0..80).min_by_key(|index| takes_ns(&blocks[*index]));
-            assert_eq!(soonest(&queue, (&drive, &overhead), from, 12_345_678), least);
+            assert_eq!(soonest(&queue, (&drive, &|_: &Waiting| 0), from, 12_345_678), least);
         }
     }
 
     #[test]
     fn nothing_waits_nothing_is_chosen() {
-        assert_eq!(choose(Scheduler::Sptf, &[], (&slow(false), &Overhead::default()), Position::default(), 0, 0), None);
+        assert_eq!(choose(Scheduler::Sptf, &[], (&slow(false), &|_: &Waiting| 0), (Position::default(), 0), 0), None);
     }
 }

@@ -13,7 +13,13 @@ fn drive(mechanics: Mechanics) -> Drive {
     Drive {
         mechanics,
         scheduler: Scheduler::Fcfs,
-        buffer: ReadBuffer { segments: 3, segment_blocks: 60, read_ahead_blocks: 40, again_blocks: u64::MAX },
+        buffer: ReadBuffer {
+            segments: 3,
+            segment_blocks: 60,
+            read_ahead_blocks: 40,
+            least_ahead_blocks: 0,
+            again_blocks: u64::MAX,
+        },
         overhead: Overhead::default(),
         write_cache: None,
     }
@@ -45,11 +51,11 @@ fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<(u64, Serve
     done
 }
 
-fn read(block: u64, count: u64) -> Command {
+pub(super) fn read(block: u64, count: u64) -> Command {
     Command { tag: 0, direction: Direction::Read, block, count, told_ns: 0 }
 }
 
-fn write(block: u64, count: u64) -> Command {
+pub(super) fn write(block: u64, count: u64) -> Command {
     Command { direction: Direction::Write, ..read(block, count) }
 }
 
@@ -216,7 +222,13 @@ pub(crate) fn larger(scheduler: Scheduler) -> Drive {
         zero_latency: true,
         sector_blocks: 1,
     };
-    let buffer = ReadBuffer { segments: 4, segment_blocks: 512, read_ahead_blocks: 256, again_blocks: u64::MAX };
+    let buffer = ReadBuffer {
+        segments: 4,
+        segment_blocks: 512,
+        read_ahead_blocks: 256,
+        least_ahead_blocks: 0,
+        again_blocks: u64::MAX,
+    };
     Drive { scheduler, buffer, ..drive(mechanics) }
 }
 
@@ -321,7 +333,13 @@ pub(crate) fn atlas(scheduler: Scheduler) -> Drive {
         sector_blocks: 1,
     };
     let overhead = Overhead { read_hit_ns: 184_000, read_miss_ns: 0, write_ns: 345_000, ..Overhead::default() };
-    let buffer = ReadBuffer { segments: 10, segment_blocks: 374, read_ahead_blocks: 354, again_blocks: u64::MAX };
+    let buffer = ReadBuffer {
+        segments: 10,
+        segment_blocks: 374,
+        read_ahead_blocks: 354,
+        least_ahead_blocks: 0,
+        again_blocks: u64::MAX,
+    };
     Drive { scheduler, buffer, overhead, ..drive(mechanics) }
 }
 

@@ -48,6 +48,9 @@ pub(super) struct DriveKeys {
     pub(super) segment: Buffer,
     /// How far it reads ahead.
     pub(super) read_ahead: Buffer,
+    /// How far of that it reads ahead of a stream although others wait.
+    #[serde(default)]
+    pub(super) read_ahead_least: Buffer,
     /// The drive's time for a read that its buffer has, before the bytes come.
     #[serde(default)]
     pub(super) read_hit: Short,
@@ -66,6 +69,9 @@ pub(super) struct DriveKeys {
     pub(super) write: Short,
     /// For one for the medium that came before the medium was at those that are under way; none: as `write`.
     pub(super) write_next: Option<Short>,
+    /// Whether its own time for a write passes while the arm is at another.
+    #[serde(default)]
+    pub(super) write_overlaps: bool,
     /// A sector of the medium: a write of part of one takes another turn, to read it first.
     #[serde(default = "block")]
     pub(super) physical_sector: Sector,
@@ -147,6 +153,7 @@ impl DriveKeys {
                 segments: self.segments.0 as usize,
                 segment_blocks: self.segment.0.0 / BLOCK_BYTES,
                 read_ahead_blocks: self.read_ahead.0.0 / BLOCK_BYTES,
+                least_ahead_blocks: self.read_ahead_least.0.0 / BLOCK_BYTES,
                 again_blocks: self.read_again_most.map_or(u64::MAX, |most| most.0.0 / BLOCK_BYTES),
             },
             overhead: Overhead {
@@ -156,6 +163,7 @@ impl DriveKeys {
                 read_miss_ns: self.read_miss.0.0,
                 write_ns: self.write.0.0,
                 write_next_ns: self.write_next.unwrap_or(self.write).0.0,
+                write_overlaps: self.write_overlaps,
             },
             write_cache: self.write_cache.map(cache),
         })
@@ -166,6 +174,14 @@ impl DriveKeys {
         if self.read_ahead.0 > self.segment.0 {
             let message = format!("it has to be no more than a segment, {}: that is where it goes", self.segment.0);
             return Err(("read-ahead", message));
+        }
+        if self.read_ahead_least.0 > self.read_ahead.0 {
+            let message = format!("it has to be no more than read-ahead, {}: it is a part of that", self.read_ahead.0);
+            return Err(("read-ahead-least", message));
+        }
+        if self.write_overlaps && self.write_next.is_some() {
+            let message = "it is only for a drive whose own time for a write does not overlap".to_string();
+            return Err(("write-next", message));
         }
         let sectors = self.zones.0.iter().map(|zone| u64::from(zone.1.0)).min();
         let track = Bytes(sectors.unwrap_or(0) * BLOCK_BYTES);

@@ -117,6 +117,13 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         ("rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "say it or those two"),
         ("read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "than a segment, 8 MiB"),
         (
+            "write-overlaps = true",
+            "write-overlaps = true\nwrite-next = \"0us\"",
+            "drive.exos-x18.write-next",
+            "not overlap",
+        ),
+        ("-least = \"1MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "than read-ahead, 8 MiB"),
+        (
             "[501185, 2368, 293, 293, 44880]",
             "[501185, 7, 0, 0, 0]",
             "drive.exos-x18.physical-sector",

@@ -1,0 +1,87 @@
+//! Streams side by side: nobody waits for ever, and what is read ahead of each is kept.
+
+use super::tests::{larger, read, write};
+use super::*;
+
+/// How one of the streams did.
+#[derive(Clone, Copy, Default)]
+struct Stream {
+    done: u64,
+    longest_ns: u64,
+}
+
+/// What a host needs between two requests.
+const PAUSE_NS: u64 = 100_000;
+
+/// Sequential streams of 128 blocks, far from each other, each of them so many deep, for so long.
+fn side_by_side(drive: Drive, streams: &[Direction], depth: usize, for_ns: u64) -> Vec<Stream> {
+    let mut disk = Disk::new(Arc::new(drive));
+    let mut done = vec![Stream::default(); streams.len()];
+    let mut next = vec![0; streams.len()];
+    // By tag: of which stream, and when.
+    let mut asked: Vec<(usize, u64)> = Vec::new();
+    let mut outstanding = Vec::<Served>::new();
+    let mut to_ask: VecDeque<(u64, usize)> =
+        (0..depth).flat_map(|_| (0..streams.len()).map(|stream| (0, stream))).collect();
+    let mut now = 0;
+    while now < for_ns {
+        while let Some((_, stream)) = to_ask.pop_front_if(|(at_ns, _)| *at_ns <= now) {
+            let block = stream as u64 * 2_000_000 + next[stream];
+            let command = if streams[stream] == Direction::Read { read(block, 128) } else { write(block, 128) };
+            disk.accept(now, Command { tag: asked.len() as u32, told_ns: now, ..command });
+            next[stream] += 128;
+            asked.push((stream, now));
+        }
+        outstanding.extend(std::iter::from_fn(|| disk.answer()));
+        if let Some(index) = outstanding.iter().position(|served| served.ready_ns <= now) {
+            let (stream, asked_ns) = asked[outstanding.remove(index).tag as usize];
+            let Stream { done, longest_ns } = &mut done[stream];
+            (*done, *longest_ns) = (*done + 1, (*longest_ns).max(now - asked_ns));
+            to_ask.push_back((now + PAUSE_NS, stream));
+        } else if disk.next_ns().is_some_and(|at_ns| at_ns <= now) {
+            disk.advance(now);
+        } else {
+            let ready_ns = outstanding.iter().map(|served| served.ready_ns).min();
+            let asks_ns = to_ask.front().map(|(at_ns, _)| *at_ns);
+            now = [ready_ns, disk.next_ns(), asks_ns].into_iter().flatten().min().expect("something is under way");
+        }
+    }
+    done
+}
+
+/// Whatever the order of service, each of four streams has its part, and nobody waits for longer than is due to so many.
+#[test]
+fn of_streams_side_by_side_none_waits_for_ever() {
+    for (_, scheduler) in Scheduler::WORDS {
+        for cached in [false, true] {
+            for (depth, directions) in [
+                (1, [Direction::Read; 4]),
+                (2, [Direction::Read; 4]),
+                (4, [Direction::Write; 4]),
+                (2, [Direction::Read, Direction::Write, Direction::Read, Direction::Read]),
+            ] {
+                let write_cache = cached.then_some(WriteCache { blocks: 4096, pieces: 8 });
+                let drive = Drive { write_cache, ..larger(scheduler) };
+                let turn_ns = drive.mechanics.turn_ns;
+                let done = side_by_side(drive, &directions, depth, 20_000_000_000);
+                let longest = done.iter().map(|stream| stream.longest_ns).max().unwrap() as f64 / turn_ns;
+                let most = (4 * depth) as f64 * (PATIENCE_TURNS + 4.0);
+                assert!(longest < most, "{scheduler:?} {cached} {depth} {directions:?}: {longest} turns of {most}");
+                let least = done.iter().map(|stream| stream.done).min().unwrap();
+                assert!(least > 20, "{scheduler:?} {cached} {depth} {directions:?}: {least}");
+            }
+        }
+    }
+}
+
+/// One deep each loses a turn a request where others wait, and not where the drive reads on all the same.
+#[test]
+fn streams_one_deep_keep_what_is_read_ahead_of_each() {
+    let done = |least_ahead_blocks| {
+        let drive = larger(Scheduler::Sptf);
+        let drive = Drive { buffer: ReadBuffer { least_ahead_blocks, ..drive.buffer }, ..drive };
+        side_by_side(drive, &[Direction::Read; 3], 1, 5_000_000_000).iter().map(|stream| stream.done).sum::<u64>()
+    };
+    let (without, with) = (done(0), done(256));
+    assert!(with as f64 > 1.5 * without as f64, "{without} and {with}");
+}
