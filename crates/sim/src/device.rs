@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::cloud::Cloud;
-use crate::disk::Disk;
+use crate::disk::{Disk, Worked};
 use crate::flash::Flash;
 use crate::machine;
 use halfpower_model::RequestKind;
@@ -129,8 +129,23 @@ impl Device {
         }
     }
 
+    /// Somebody waits from now on until all that was written is on its medium, without a command for it.
+    pub fn await_flush(&mut self, now_ns: u64) {
+        if let Device::Disk(disk) = self {
+            disk.await_flush(now_ns);
+        }
+    }
+
     /// How long it has been at work until now, in nanoseconds.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         each_kind!(self, device => device.busy_ns(now_ns))
+    }
+
+    /// The same of an arm, with what it did; none without one.
+    pub fn worked(&self, now_ns: u64) -> Option<Worked> {
+        match self {
+            Device::Disk(disk) => Some(disk.worked(now_ns)),
+            Device::Buffer(_) | Device::Flash(_) | Device::Cloud(_) => None,
+        }
     }
 }

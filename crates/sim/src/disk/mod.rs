@@ -14,6 +14,7 @@ pub mod cache;
 pub mod geometry;
 pub mod scheduler;
 pub mod seek;
+mod time;
 
 use crate::device::{Command, Direction, Served};
 use arm::{Access, Mechanics, Position};
@@ -21,6 +22,9 @@ use cache::{Arm, Found, ReadBuffer, ReadCache};
 use scheduler::{Scheduler, Waiting, choose};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use time::{ArmTime, Waits};
+
+pub use time::Worked;
 
 /// What a drive is.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,7 +119,11 @@ pub struct Disk {
     flushes: Vec<u32>,
     served: VecDeque<Served>,
     /// How long the arm was at work, beside reading ahead.
-    busy_ns: u64,
+    time: ArmTime,
+    /// Whether it wrote last what the write cache holds.
+    wrote_from_cache: bool,
+    /// Whether somebody waits until the write cache is empty.
+    is_awaited: bool,
     /// Since when it is free, while it is.
     free_ns: u64,
     /// When the medium came to the first of the writes that the arm is at, which were prepared together.
@@ -139,7 +147,9 @@ impl Disk {
             parked: VecDeque::new(),
             flushes: Vec::new(),
             served: VecDeque::new(),
-            busy_ns: 0,
+            time: ArmTime::default(),
+            wrote_from_cache: false,
+            is_awaited: false,
             free_ns: 0,
             passage_ns: None,
         }
@@ -263,7 +273,7 @@ impl Disk {
         let access = self.drive.mechanics.write_on(*ends_ns, block, count);
         let access = Access { ends_ns: access.ends_ns.max(*ends_ns), ..access };
         writing.count += count;
-        self.busy_ns += access.ends_ns - *ends_ns;
+        self.time.go_on(access.ends_ns - *ends_ns);
         (*ends_ns, self.position, self.last_block) = (access.ends_ns, access.position, block + count);
         true
     }
@@ -286,6 +296,7 @@ impl Disk {
 
     /// Sets the arm to work, if it is free and something waits.
     fn start(&mut self, now_ns: u64) {
+        self.see_who_waits(now_ns);
         while self.busy.is_none() && !self.queue.is_empty() {
             let head = self.come_to_head(now_ns);
             let drive = &*self.drive;
@@ -361,7 +372,9 @@ impl Disk {
             self.passage_ns = is_plain.then_some(access.begins_ns);
         }
         // From now on, whatever part of it is the drive's own time.
-        self.busy_ns += access.ends_ns - now_ns;
+        let waits = if tag == CACHED { self.waits_for_cached(block, count) } else { Waits::Somebody };
+        self.time.begin(now_ns, &access, waits);
+        self.wrote_from_cache = tag == CACHED;
         (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);
         self.busy = Some((Work::Serve(waiting), access.ends_ns));
         if tag != CACHED {
@@ -369,6 +382,42 @@ impl Disk {
             let begins_ns = begins_ns.unwrap_or(from_ns);
             self.served.push_back(Served { tag, begins_ns, ready_ns: access.ends_ns, from_buffer: false });
         }
+    }
+
+    /// Who waits for the arm, that leaves for these blocks of the write cache.
+    fn waits_for_cached(&self, block: u64, count: u64) -> Waits {
+        let goes_on = self.wrote_from_cache && block == self.last_block;
+        match goes_on && !self.has_others(block + count) {
+            _ if self.has_somebody_waiting() => Waits::Somebody,
+            true => Waits::Late { stream_ns: self.drive.mechanics.stream_of_writes_ns(block, count) },
+            false => Waits::Nobody,
+        }
+    }
+
+    /// Whether something waits for the arm but what goes on with a block.
+    fn has_others(&self, block: u64) -> bool {
+        self.queue.iter().any(|waiting| waiting.tag != CACHED || waiting.block != block)
+    }
+
+    /// Whether somebody waits for the arm, or for room in the write cache, or for its end.
+    fn has_somebody_waiting(&self) -> bool {
+        let is_asked = self.queue.len() > self.pieces;
+        is_asked || self.is_awaited || !self.parked.is_empty() || !self.flushes.is_empty()
+    }
+
+    /// Counts from now on who waits for the arm.
+    fn see_who_waits(&mut self, now_ns: u64) {
+        if self.has_somebody_waiting() {
+            self.time.wait_for(now_ns);
+        } else if self.has_others(self.last_block) {
+            self.time.want(now_ns);
+        }
+    }
+
+    /// Somebody waits until the write cache is empty, of which no command tells.
+    pub fn await_flush(&mut self, now_ns: u64) {
+        self.is_awaited = true;
+        self.see_who_waits(now_ns);
     }
 
     /// When the arm is free again; none while it is.
@@ -387,6 +436,7 @@ impl Disk {
                 self.dirty_blocks -= done.count;
                 self.end_flushes(now_ns);
                 self.unpark(now_ns);
+                self.is_awaited &= !self.is_flushed();
             }
             Work::Serve(_) => {}
         }
@@ -470,8 +520,14 @@ impl Disk {
 
     /// How long the arm has been at work until now, in nanoseconds; reading ahead counts as far as it was for what was given.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
-        let to_come_ns = self.next_ns().map_or(0, |ends_ns| ends_ns.saturating_sub(now_ns));
-        (self.busy_ns + self.cache.useful_ns()).saturating_sub(to_come_ns)
+        self.worked(now_ns).all_ns
+    }
+
+    /// The same with what it did.
+    pub fn worked(&self, now_ns: u64) -> Worked {
+        let Worked { all_ns, passing_ns, unawaited_ns } = self.time.until(now_ns, self.next_ns());
+        let ahead_ns = self.cache.useful_ns();
+        Worked { all_ns: all_ns + ahead_ns, passing_ns: passing_ns + ahead_ns, unawaited_ns }
     }
 }
 

@@ -8,6 +8,11 @@ use halfpower_model::{
 
 /// Random requests over all of a volume, a stream in its outermost 100 GiB; on each of its targets.
 fn sample(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> Sample {
+    sample_of(60, volume, operation, pattern, bytes, depth)
+}
+
+/// The same of so many seconds.
+fn sample_of(seconds: u64, volume: &str, operation: Operation, pattern: Pattern, bytes: u64, depth: u32) -> Sample {
     let mut testbed = super::testbed("hdd-18tb", volume).unwrap().unwrap();
     let size = match pattern {
         Pattern::Sequential => 100 << 30,
@@ -23,7 +28,7 @@ fn sample(volume: &str, operation: Operation, pattern: Pattern, bytes: u64, dept
         targets: testbed.describe().targets(),
         workers: testbed.describe().targets(),
         span: Bytes(size / bytes * bytes),
-        limits: Limits { duration: Some(Nanoseconds(60_000_000_000)), requests: None, bytes: None },
+        limits: Limits { duration: Some(Nanoseconds(seconds * 1_000_000_000)), requests: None, bytes: None },
         ..Workload::default()
     };
     testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
@@ -98,4 +103,20 @@ fn small_writes_in_order_stream_as_large_ones_do() {
         writes.total.bytes_per_s.0
     };
     check("4 KiB", sustained(4), sustained(1024), 5.0);
+}
+
+/// More depth gives more as long as the arm is not full, and where it waits for the host it is not.
+#[test]
+fn an_arm_that_waits_for_the_host_s_writes_is_not_busy() {
+    let of = |depth| {
+        let sample = sample_of(1, "disk", Operation::Write, Pattern::Sequential, 512, depth);
+        (sample.total.bytes_per_s.0, sample.parts.iter().find(|part| part.name == "exos-x18 1").unwrap().busy)
+    };
+    let (one, busy) = of(1);
+    for (depth, more) in [2, 4, 8].map(|depth| (f64::from(depth), of(depth))) {
+        check("bytes a second", more.0, one * depth, 2.0);
+        assert!(more.1 < 0.75 && more.1 > busy, "{depth} deep {more:?}");
+    }
+    assert!(busy < 0.12 && busy > one / 270e6, "{busy}");
+    assert!(of(16).1 > 0.9, "{:?}", of(16));
 }

@@ -105,12 +105,15 @@ impl System<'_> {
 
     /// Counts a flush at each disk that has something to empty.
     fn count_emptying(&mut self) {
-        for (disk, device) in self.devices.iter().enumerate() {
+        for (disk, device) in self.devices.iter_mut().enumerate() {
             let (is, was) = (!device.is_flushed(), &mut self.flushes.emptying[disk]);
             // A controller's volume is one device to the system.
             let place = &mut self.at_devices[disk.min(self.machine.devices_seen() - 1)];
             match (std::mem::replace(was, is), is) {
-                (false, true) => place.add(self.now_ns),
+                (false, true) => {
+                    device.await_flush(self.now_ns);
+                    place.add(self.now_ns);
+                }
                 (true, false) => place.take(self.now_ns),
                 _ => {}
             }

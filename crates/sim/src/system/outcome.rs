@@ -6,6 +6,7 @@
 
 use super::{OpenLoop, System};
 use crate::bus::{Bus, Tally};
+use crate::disk::Worked;
 use crate::machine;
 use halfpower_model::Histogram;
 use halfpower_model::sample::{Part, PartKind};
@@ -55,6 +56,8 @@ pub(super) struct Mark {
     busy_ns: Vec<u64>,
     /// Of buses and controllers, without what they were held for others.
     own_ns: Vec<u64>,
+    /// What arms did; none of devices without one.
+    worked: Vec<Option<Worked>>,
     at_work_ns: Vec<u64>,
     at_devices_ns: u64,
     interrupt_ns: u64,
@@ -95,6 +98,7 @@ impl System<'_> {
             at_ns: self.now_ns,
             busy_ns: self.busy_ns(),
             own_ns: self.stations.iter().map(|station| station.at_work_ns(self.now_ns)).collect(),
+            worked: self.devices.iter().map(|device| device.worked(self.now_ns)).collect(),
             at_work_ns: at_devices.clone().map(|device| device.some_ns(self.now_ns)).collect(),
             at_devices_ns: at_devices.map(|device| device.all_ns(self.now_ns)).sum(),
             interrupt_ns: self.outcome.interrupt_ns,
@@ -168,9 +172,11 @@ impl System<'_> {
             };
             (part, 1.0)
         });
-        let disks = self.machine.disks.iter().enumerate();
-        let disks =
-            disks.map(|(index, disk)| (Part::idle(&format!("{} {}", disk.name, index + 1), PartKind::Device), 1.0));
+        let arms = arms(&after, &before);
+        let disks = self.machine.disks.iter().zip(arms).enumerate();
+        let disks = disks.map(|(index, (disk, phases))| {
+            (Part { phases, ..Part::idle(&format!("{} {}", disk.name, index + 1), PartKind::Device) }, 1.0)
+        });
         let server = self.machine.share.as_ref().and_then(|share| share.server_processors);
         let server = server.map(|count| (Part::idle("server's processors", PartKind::Processor), f64::from(count)));
         let waits = Part::SHARE_WAITS.map(|name| (Part::idle(name, PartKind::Wait), 1.0));
@@ -197,6 +203,24 @@ impl System<'_> {
 fn since(after: &[u64], before: &[u64]) -> Vec<u64> {
     let before = before.iter().copied().chain(std::iter::repeat(0));
     after.iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect()
+}
+
+/// What each device's arm did between two moments, as shares of the time that it was at work; none where there is no arm.
+fn arms(after: &Mark, before: &Mark) -> Vec<BTreeMap<String, f64>> {
+    let before = before.worked.iter().copied().chain(std::iter::repeat(None));
+    let each = after.worked.iter().zip(before);
+    let phases = each.map(|(after, before)| {
+        let (Some(after), before) = (*after, before.unwrap_or_default()) else { return BTreeMap::new() };
+        let since = |of: fn(&Worked) -> u64| of(&after).saturating_sub(of(&before)) as f64;
+        let all = since(|worked| worked.all_ns).max(1.0);
+        let [passing, unawaited] =
+            [since(|worked| worked.passing_ns), since(|worked| worked.unawaited_ns)].map(|ns| (ns / all).min(1.0));
+        let reaching = (1.0 - passing - unawaited).max(0.0);
+        let told = [(Part::PASSING, passing), ("reaching", reaching), (Part::UNAWAITED, unawaited)];
+        let told = told.into_iter().filter(|(_, share)| *share > 1e-6);
+        told.map(|(phase, share)| (phase.to_owned(), share)).collect()
+    });
+    phases.collect()
 }
 
 /// Of the time that a controller was taken, its own work and what it was held for others; none where it never was.
