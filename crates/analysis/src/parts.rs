@@ -5,6 +5,7 @@ use crate::statistics::mean_estimate;
 use halfpower_model::sample::{Part, PartKind};
 use halfpower_model::{Estimate, Quantity};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// How busy a part of a simulated machine was.
 #[derive(Clone, Debug, Serialize)]
@@ -19,31 +20,50 @@ pub struct PartUse {
 
 /// Empty where no repetition tells; a part that stood still in one has no share there.
 pub(crate) fn of(cell: &Cell<'_>) -> Vec<PartUse> {
-    let samples = || cell.repetitions.iter().map(|observed| &observed.sample.parts);
+    let used = |part: &Part| {
+        let busy: Vec<f64> = in_each(cell, part).map(|part| part.map_or(0.0, |part| part.busy)).collect();
+        Some(PartUse { name: part.name.clone(), kind: part.kind, busy: mean_estimate(Quantity::Ratio, &busy)? })
+    };
+    each(cell).into_iter().filter_map(used).collect()
+}
+
+/// The same as one repetition would have it that is the mean of all.
+pub(crate) fn mean(cell: &Cell<'_>) -> Vec<Part> {
+    let count = cell.repetitions.len().max(1) as f64;
+    let mean = |part: &Part| {
+        let all_busy: f64 = in_each(cell, part).flatten().map(|part| part.busy).sum();
+        let mut phases = BTreeMap::<String, f64>::new();
+        for part in in_each(cell, part).flatten() {
+            for (phase, share) in &part.phases {
+                *phases.entry(phase.clone()).or_default() += share * part.busy / all_busy.max(f64::MIN_POSITIVE);
+            }
+        }
+        Part { busy: all_busy / count, phases, ..part.clone() }
+    };
+    each(cell).into_iter().map(mean).collect()
+}
+
+/// Every part that a repetition tells of, as the first has it.
+fn each<'a>(cell: &Cell<'a>) -> Vec<&'a Part> {
     let mut first: Vec<&Part> = Vec::new();
-    for part in samples().flatten() {
+    for part in cell.repetitions.iter().flat_map(|observed| &observed.sample.parts) {
         if !first.iter().any(|other| other.name == part.name) {
             first.push(part);
         }
     }
-    let busy = |name: &str| -> Vec<f64> {
-        samples().map(|parts| parts.iter().find(|part| part.name == name).map_or(0.0, |part| part.busy)).collect()
-    };
-    let used = |part: &Part| {
-        let busy = mean_estimate(Quantity::Ratio, &busy(&part.name))?;
-        Some(PartUse { name: part.name.clone(), kind: part.kind, busy })
-    };
-    first.into_iter().filter_map(used).collect()
+    first
+}
+
+/// A part in every repetition; none where it stood still.
+fn in_each<'a>(cell: &'a Cell<'_>, part: &'a Part) -> impl Iterator<Item = Option<&'a Part>> {
+    cell.repetitions.iter().map(|observed| observed.sample.parts.iter().find(|other| other.name == part.name))
 }
 
 /// Parts of one name and a number, such as the disks of a stripe: their name, and the share of the time that each was busy.
 pub(crate) fn grouped<'a>(parts: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<(&'a str, Vec<f64>)> {
     let mut groups: Vec<(&str, Vec<f64>)> = Vec::new();
     for (name, busy) in parts {
-        let alike = match name.rsplit_once(' ') {
-            Some((alike, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => alike,
-            _ => name,
-        };
+        let alike = alike(name);
         match groups.iter_mut().find(|(other, _)| *other == alike) {
             Some((_, shares)) => shares.push(busy),
             None => groups.push((alike, vec![busy])),
@@ -51,6 +71,14 @@ pub(crate) fn grouped<'a>(parts: impl IntoIterator<Item = (&'a str, f64)>) -> Ve
     }
     groups.sort_by(|(_, one), (_, other)| mean_of(other).total_cmp(&mean_of(one)));
     groups
+}
+
+/// A part's name without its number.
+pub(crate) fn alike(name: &str) -> &str {
+    match name.rsplit_once(' ') {
+        Some((alike, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => alike,
+        _ => name,
+    }
 }
 
 /// The mean of shares; never of none.
@@ -98,6 +126,21 @@ mod tests {
         let told: Vec<_> = analysis.cells[0].parts.iter().map(|part| (part.name.as_str(), part.busy.value)).collect();
         assert_eq!(told, [("pci", 0.8), ("disk 1", 0.25)]);
         assert!(analysis.cells[1].parts.is_empty());
+    }
+
+    #[test]
+    fn the_pace_has_the_figures_of_the_table() {
+        let mut run = Run::default();
+        run.add(read(64), &[1e9, 1.01e9, 0.99e9]);
+        for (sample, share) in run.samples.iter_mut().zip([0.79, 0.69, 0.74]) {
+            let mut disk = part("disk 1", PartKind::Device, 0.98);
+            disk.phases.insert(Part::PASSING.to_owned(), share);
+            sample.sample.parts = vec![disk, part("adapter", PartKind::Bus, share)];
+        }
+        let analysis = analyse(&run.observed());
+        assert!((analysis.cells[0].parts[1].busy.value - 0.74).abs() < 1e-9);
+        let reason = &analysis.cells[0].pace.as_ref().unwrap().reason;
+        assert!(reason.starts_with("disk was busy 98 % of the time; the next, adapter, 74 %"), "{reason}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::attribution::{Attribution, Beside, Owner, attribute_beside};
 use crate::cells::Cell;
 use crate::series::rank;
 use crate::words::{caching, depth, memory_note, reach, requests, sentence};
-use halfpower_model::{Estimate, Finding, FindingCode, Workload};
+use halfpower_model::{Estimate, Finding, FindingCode, Sample, Workload};
 use std::collections::BTreeMap;
 
 /// Of all repetitions, those that must agree.
@@ -37,7 +37,7 @@ pub(crate) fn paces(evidence: &Evidence<'_>) -> Paces {
     Paces(evidence.cells.iter().filter_map(of).collect())
 }
 
-/// What the repetitions agree on; the words are of the one whose rate is the median.
+/// What the repetitions agree on; the words are of the one whose rate is the median, and of a simulated machine's parts by their mean.
 fn of_cell(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
     let mut each: Vec<(f64, Attribution)> = cell
         .repetitions
@@ -63,8 +63,18 @@ fn of_cell(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
     }
     each.retain(|(_, attribution)| attribution.owner == owner);
     let sureness = each.iter().filter_map(|(_, attribution)| attribution.sureness).min();
-    let middle = each.len() / 2;
-    Some(Attribution { sureness, ..each.swap_remove(middle).1 })
+    let middle = each.swap_remove(each.len() / 2).1;
+    let words = of_mean(cell, beside).filter(|mean| mean.owner == owner).unwrap_or(middle);
+    Some(Attribution { sureness, ..words })
+}
+
+/// The same by how busy the parts of a simulated machine were on average, as the tables have it; none of others.
+fn of_mean(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
+    let parts = crate::parts::mean(cell);
+    let mut usable: Vec<&Sample> = cell.repetitions.iter().map(|observed| observed.sample).collect();
+    usable.sort_by(|one, other| one.total.requests_per_s.total_cmp(&other.total.requests_per_s));
+    let middle = usable.get(usable.len() / 2).filter(|_| !parts.is_empty())?;
+    attribute_beside(&Sample { parts, ..Sample::clone(middle) }, beside)
 }
 
 /// The best of all cells that are alike but for size, depth and workers: where their throughput is highest, of random
