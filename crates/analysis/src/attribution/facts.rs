@@ -125,6 +125,16 @@ impl<'a> Facts<'a> {
         format!("{who} had {}", words.unwrap_or_default())
     }
 
+    /// Whether it is of a simulated machine, which tells how busy each part was.
+    pub(super) fn knows_parts(&self) -> bool {
+        !self.sample.parts.is_empty()
+    }
+
+    /// Requests outstanding at the device on average; none where nobody counted.
+    pub(super) fn at_once(&self) -> Option<f64> {
+        self.sample.block.as_ref()?.outstanding_mean
+    }
+
     /// Of a simulated machine, its devices and their share of the time, a volume's by their mean; none of others.
     pub(super) fn busiest_device(&self) -> Option<(&str, f64)> {
         let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);

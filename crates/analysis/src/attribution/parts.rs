@@ -1,53 +1,47 @@
 //! The parts of a simulated machine, which tells how busy each was: the truth, which no host has.
 //!
-//! - *A part* that is busy nine tenths of the time; a controller that is held by what moves its bytes gives way to the busiest bus
-//!   on its way, and a device to the flushes between writes where they take half of the requests' time, as on a host.
+//! - *A part* that is busy nine tenths of the time. A controller that is held by what moves its bytes gives way to the busiest bus
+//!   on its way. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
+//!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
+//!   room, most of its time.
 //! - *A share*, where no part is full: what a large request waits before each unit of it is time in which nothing works, one unit
 //!   after another, so half of the time sets the pace; its window does where writes waited nine tenths of the time until others
 //!   were done, and that large ones go one at a time where those did.
 
 use super::facts::{Facts, percent};
+use super::path::FASTER;
 use super::program::{FULL, MOST_OF_IT, between_writes};
 use super::{Owner, Standing, Sureness};
-use crate::parts::{grouped, mean_of};
+use crate::parts::{alike, grouped, mean_of};
 use halfpower_model::sample::{Part, PartKind};
 
 /// One that is full sets the pace; disks of a volume by their mean.
 pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let parts = &facts.sample.parts;
-    let works = parts.iter().filter(|part| part.kind != PartKind::Wait);
-    let groups = grouped(works.map(|part| (part.name.as_str(), part.busy)));
-    let mut told = groups.iter().map(|(name, shares)| (*name, mean_of(shares)));
-    let Some((name, busy)) = told.next() else { return Standing::Absent };
-    let share = percent(busy);
-    if busy < FULL {
+    let (unawaited, told): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_unawaited);
+    let Some(Group { name, busy, .. }) = told.first() else { return Standing::Absent };
+    let share = percent(*busy);
+    if *busy < FULL {
+        let aside: String = unawaited.iter().map(Group::nobody_waited).collect();
         return waits(parts, &format!("the busiest part, {name}, was busy {share} of the time")).unwrap_or_else(|| {
-            Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time)"))
+            Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
         });
     }
-    let next = told.next().map(|(name, busy)| format!("; the next, {name}, {}", percent(busy))).unwrap_or_default();
-    let first = parts.iter().find(|part| part.name.starts_with(name));
-    let kind = first.map(|part| part.kind);
-    if let Some(controller) = first.filter(|part| part.kind == PartKind::Controller) {
-        // Held while a bus moves the bytes: what is at work the longest of the two sets the pace.
-        let buses = parts.iter().filter(|part| part.kind == PartKind::Bus && controller.buses.contains(&part.name));
-        let bus = buses.max_by(|one, other| one.busy.total_cmp(&other.busy));
-        if let Some(bus) = bus.filter(|bus| bus.busy > controller.at_work()) {
-            let reason = format!(
-                "{} was busy {} of the time, and {name}, which is held meanwhile, {share}",
-                bus.name,
-                percent(bus.busy)
-            );
-            return Standing::Named(Owner::Bus, Sureness::Sure, reason);
-        }
+    let next = told.get(1).map(|next| format!("; the next, {}, {}", next.name, percent(next.busy))).unwrap_or_default();
+    let first = told[0].parts.first();
+    if let Some(bus) = first.filter(|part| part.kind == PartKind::Controller).and_then(|part| held_by(part, parts)) {
+        let held = percent(bus.busy);
+        let reason = format!("{} was busy {held} of the time, and {name}, which is held meanwhile, {share}", bus.name);
+        return Standing::Named(Owner::Bus, Sureness::Sure, reason);
     }
-    let owner = match kind {
+    let owner = match first.map(|part| part.kind) {
         Some(PartKind::Processor) => Owner::Processor,
         Some(PartKind::Bus) => Owner::Bus,
         Some(PartKind::Controller) => Owner::Controller,
         Some(PartKind::Device | PartKind::Wait) | None => Owner::Device,
     };
-    match between_writes(facts).filter(|share| owner == Owner::Device && *share >= MOST_OF_IT) {
+    let flushed = between_writes(facts).filter(|share| owner == Owner::Device && *share >= MOST_OF_IT);
+    match flushed.filter(|_| told[0].phase(Part::PASSING) < 1.0 / FASTER) {
         Some(flushed) => {
             let flushed = percent(flushed.min(1.0));
             let reason =
@@ -56,6 +50,59 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
         }
         None => Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{next}")),
     }
+}
+
+/// Whether every part is known, and none is full.
+pub(super) fn none_full(facts: &Facts<'_>) -> bool {
+    let mut told = groups(&facts.sample.parts).filter(|group| !group.is_unawaited());
+    told.next().is_some_and(|first| first.busy < FULL)
+}
+
+/// Parts of one name and a number.
+struct Group<'a> {
+    name: &'a str,
+    parts: Vec<&'a Part>,
+    /// The share of the time that each was busy, on average.
+    busy: f64,
+}
+
+/// All parts but what is waited for, the busiest first.
+fn groups(parts: &[Part]) -> impl Iterator<Item = Group<'_>> {
+    let works = || parts.iter().filter(|part| part.kind != PartKind::Wait);
+    let groups = grouped(works().map(|part| (part.name.as_str(), part.busy)));
+    groups.into_iter().map(move |(name, shares)| {
+        let parts = works().filter(|part| alike(&part.name) == name).collect();
+        Group { name, parts, busy: mean_of(&shares) }
+    })
+}
+
+impl Group<'_> {
+    /// Of the time that they were busy, what they were so, where that is told apart; else none of it.
+    fn phase(&self, phase: &str) -> f64 {
+        let busy: f64 = self.parts.iter().map(|part| part.busy).sum();
+        let of = |part: &&Part| part.busy * part.phases.get(phase).copied().unwrap_or(0.0);
+        self.parts.iter().map(of).sum::<f64>() / busy.max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether they empty their write cache most of the time, which has room for more: with more to do they have fewer ways.
+    fn is_unawaited(&self) -> bool {
+        self.phase(Part::UNAWAITED) >= MOST_OF_IT
+    }
+
+    fn nobody_waited(&self) -> String {
+        let [busy, unawaited] = [self.busy, self.phase(Part::UNAWAITED)].map(percent);
+        format!(
+            "; {} emptied its write cache {busy} of the time, and {unawaited} of that nobody waited for it",
+            self.name
+        )
+    }
+}
+
+/// The bus that holds a controller while it moves the bytes, where that is at work the longer of the two.
+fn held_by<'a>(controller: &Part, parts: &'a [Part]) -> Option<&'a Part> {
+    let buses = parts.iter().filter(|part| part.kind == PartKind::Bus && controller.buses.contains(&part.name));
+    let bus = buses.max_by(|one, other| one.busy.total_cmp(&other.busy));
+    bus.filter(|bus| bus.busy > controller.at_work())
 }
 
 /// What a share makes its requests wait for, where that sets the pace.
@@ -82,8 +129,9 @@ mod tests {
     use super::super::{Beside, Places, attribute_beside};
     use super::*;
     use crate::support::{buffered, deep, random, read, write};
-    use halfpower_model::Sample;
     use halfpower_model::sample::{Latency, Totals};
+    use halfpower_model::{Pattern, Sample};
+    use std::collections::BTreeMap;
 
     fn with(mut sample: Sample, parts: &[(&str, PartKind, f64)]) -> Sample {
         let part = |(name, kind, busy): &(&str, PartKind, f64)| Part { busy: *busy, ..Part::idle(name, *kind) };
@@ -99,6 +147,11 @@ mod tests {
         sample.flush = Some(Totals { requests: 100, latency_ns, ..Totals::default() }.into());
         let words = "the flushes: 99 % of the requests' time went into them, and exos was busy 100 % of the time";
         assert_eq!(of(&sample).brief(), words);
+        let passing = |share| BTreeMap::from([(Part::PASSING.to_owned(), share)]);
+        sample.parts[0].phases = passing(0.97);
+        assert_eq!(named(&sample), Some((Owner::Device, Sureness::Sure)), "without them it is a thirtieth faster");
+        sample.parts[0].phases = passing(0.66);
+        assert_eq!(named(&sample), Some((Owner::Flushes, Sureness::Sure)), "and here half as fast again");
         sample.parts[0].kind = PartKind::Bus;
         assert_eq!(named(&sample), Some((Owner::Bus, Sureness::Sure)), "no flush fills a bus");
     }
@@ -141,10 +194,48 @@ mod tests {
         let words = "8 requests were outstanding on average, of which 0.986 were at the device and the rest waited in the file \
                      cache; p5500 was busy 1.2 % of the time";
         assert_eq!(found.reason, words);
-        let device = Some((Owner::Device, Sureness::Likely));
-        assert_eq!(named(&reads(Some(7.9), 0.012)), device, "they are there");
-        assert_eq!(named(&reads(Some(0.986), 0.8)), device, "it has enough to do with one");
-        assert_eq!(named(&reads(None, 0.012)), device, "nobody counted");
+        assert_eq!(named(&reads(Some(0.986), 0.8)), Some((Owner::FileSystem, Sureness::Likely)), "none is full");
+        assert_eq!(named(&reads(Some(7.9), 0.012)), Some((Owner::Depth, Sureness::Likely)), "they are there");
+        assert_eq!(named(&reads(Some(0.986), 0.92)), Some((Owner::Device, Sureness::Sure)), "it is full");
+        assert_eq!(named(&reads(None, 0.012)), None, "nobody counted");
+        let mut one = reads(Some(0.842), 0.85);
+        (one.workload.depth, one.depth_mean.counted, one.workload.pattern) = (1, 1.0, Pattern::Sequential);
+        let words = "the file system (likely): it had 0.842 requests at the device on average, and no part is full: they wait for \
+                     one another";
+        assert_eq!(of(&one).brief(), words);
+    }
+
+    #[test]
+    fn an_arm_that_empties_a_cache_with_room_does_not_set_the_pace() {
+        let arm = |unawaited: f64, link: f64| {
+            let mut sample =
+                with(clean(deep(8, write(4))), &[("exos 1", PartKind::Device, 1.0), ("sata", PartKind::Bus, link)]);
+            sample.depth_mean.counted = 8.0;
+            sample.block.as_mut().unwrap().outstanding_mean = Some(8.0);
+            sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), unawaited);
+            of(&sample)
+        };
+        assert_eq!(arm(0.02, 0.3).reason, "exos was busy 100 % of the time; the next, sata, 30 %");
+        assert_eq!(arm(0.82, 0.95).reason, "sata was busy 95 % of the time");
+        let found = arm(0.82, 0.3);
+        assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
+        let words = "every part by itself (the busiest, sata, 30 % of the time; exos emptied its write cache 100 % of the time, and \
+                     82 % of that nobody waited for it)";
+        assert_eq!(found.ruled_out[0], words);
+    }
+
+    #[test]
+    fn a_part_is_named_or_ruled_out_and_not_both() {
+        let mut sample = with(clean(deep(2, write(4))), &[("atlas 1", PartKind::Device, 0.99)]);
+        sample.block.as_mut().unwrap().busy_fraction = 0.49;
+        let found = of(&sample);
+        assert_eq!(found.owner, Some(Owner::Device));
+        assert!(!found.further().contains("the device"), "{}", found.further());
+        sample.parts[0].busy = 0.34;
+        let block = sample.block.as_mut().unwrap();
+        (block.busy_fraction, block.outstanding_mean, sample.depth_mean.counted) = (1.0, Some(2.0), 2.0);
+        let words = "the depth: too few requests outstanding (likely): 2 requests at a time, and no part is full";
+        assert_eq!(of(&sample).brief(), words);
     }
 
     #[test]

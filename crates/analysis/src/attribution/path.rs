@@ -11,8 +11,12 @@
 //! - *Depth*: one request at a time is bound by its latency (Little, Operations Research 9, 1961), unless requests are so
 //!   large that they may keep the device at work; or the same with more outstanding was a fifth faster.
 //! - *File system* and *device*: by what the device's counters say of writes, and by nothing else being full.
+//!
+//! A simulated machine tells of each part how busy it was ([`parts`](super::parts)): buses and devices are not judged here as
+//! well. Where no part is full, requests that are at the device are too few.
 
 use super::facts::{Facts, percent};
+use super::parts::none_full;
 use super::program::{FULL, SPARE};
 use super::way::{Medium, medium};
 use super::{Owner, Standing, Sureness};
@@ -28,7 +32,7 @@ const SMALL: Bytes = Bytes(64 << 10);
 /// A bus may be full from this share of its peak on.
 const NEARLY: f64 = 0.7;
 /// With more requests outstanding it is faster from here on, and no faster up to there.
-const FASTER: f64 = 1.2;
+pub(super) const FASTER: f64 = 1.2;
 pub(super) const NO_FASTER: f64 = 1.1;
 
 /// One limit against what passed.
@@ -119,6 +123,9 @@ pub(super) fn levels(facts: &Facts<'_>) -> Standing {
         let reason = format!("the targets together reach {} of what each alone adds up to", percent(share));
         return Standing::Named(Owner::SharedLimit, Sureness::Sure, reason);
     }
+    if facts.knows_parts() {
+        return Standing::Absent;
+    }
     let rates = [false, true].map(|writes| facts.storage_bytes_per_s(writes).unwrap_or(0.0));
     let rate = rates[0] + rates[1];
     let shares = bus_levels(facts).into_iter().chain(device_peak(facts)).map(|(owner, at, peak)| {
@@ -191,7 +198,11 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
     let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
     let else_full = if is_short { "" } else { ", and nothing else is full" };
+    let waits_elsewhere = || facts.at_once().is_none_or(|at_once| at_once < SPARE * counted);
     match asked {
+        1 if none_full(facts) => {
+            Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
+        }
         1 if facts.wanting().is_none() || is_at_work(facts) => Standing::Absent,
         1 if facts.workload.request_size <= SMALL => {
             Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
@@ -203,6 +214,11 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
             "only {} of {asked} requests were outstanding",
             halfpower_model::units::significant(counted)
         )),
+        _ if none_full(facts) && !waits_elsewhere() => Standing::Named(
+            Owner::Depth,
+            Sureness::Likely,
+            format!("{asked} requests at a time{takes}, and no part is full"),
+        ),
         _ => Standing::Absent,
     }
 }
@@ -216,22 +232,28 @@ fn is_at_work(facts: &Facts<'_>) -> bool {
     turns && is_it && !has_idle && facts.at_device.is_some_and(|share| share >= FULL)
 }
 
-/// Requests through the file cache of a simulated machine that wait there, while it gives the device a few at a time.
+/// Requests through the file cache of a simulated machine, of which no part is full, where it gives the device one after another, or
+/// a few of many.
 fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
-    let at_once = facts.sample.block.as_ref()?.outstanding_mean?;
+    let at_once = facts.at_once()?;
     let (device, busy) = facts.busiest_device()?;
     let outstanding = facts.sample.depth_mean.counted;
-    let wait_there = outstanding > 1.5 && at_once < outstanding * SPARE;
-    let asks = !facts.is_direct() && !facts.writes_into_memory();
-    (asks && wait_there && busy < SPARE).then(|| {
-        let [outstanding, at_once] = [outstanding, at_once].map(halfpower_model::units::significant);
-        let reason = format!(
-            "{outstanding} requests were outstanding on average, of which {at_once} were at the device and the rest waited in the \
-             file cache; {device} was busy {} of the time",
-            percent(busy)
-        );
-        Standing::Named(Owner::FileSystem, Sureness::Likely, reason)
-    })
+    let asks = !facts.is_direct() && !facts.writes_into_memory() && none_full(facts);
+    let waits_there = outstanding > 1.5 && at_once < outstanding * SPARE;
+    if !asks || !waits_there && at_once > 1.0 {
+        return None;
+    }
+    let [outstanding, one] = [outstanding, at_once].map(halfpower_model::units::significant);
+    let of_many = format!("{outstanding} requests were outstanding on average, of which {one} were at the device");
+    let reason = match waits_there {
+        true => {
+            format!("{of_many} and the rest waited in the file cache; {device} was busy {} of the time", percent(busy))
+        }
+        false => {
+            format!("it had {one} requests at the device on average, and no part is full: they wait for one another")
+        }
+    };
+    Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
 }
 
 /// Writes that wait while the device idles wait for something above it.
@@ -260,6 +282,9 @@ pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
 }
 
 pub(super) fn device(facts: &Facts<'_>) -> Standing {
+    if facts.knows_parts() {
+        return Standing::Absent;
+    }
     let Some(busy) = facts.at_device else {
         let is_null = facts.is_null();
         return if is_null { Standing::Absent } else { Standing::Open("the device has no counters".to_owned()) };

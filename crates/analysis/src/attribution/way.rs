@@ -76,6 +76,9 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
 
 pub(super) fn way(facts: &Facts<'_>) -> Standing {
     let Medium::Idles(why) = medium(facts) else { return Standing::Absent };
+    if facts.knows_parts() {
+        return Standing::Absent;
+    }
     if facts.beside.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
         return Standing::Absent;
     }
