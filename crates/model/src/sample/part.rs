@@ -33,8 +33,10 @@ impl Part {
         Part { name: name.to_owned(), kind, busy: 0.0, phases: BTreeMap::new(), buses: Vec::new() }
     }
 
-    /// The phase of an arm in which the medium passes what was asked for under it; before, it is on its way there.
+    /// The phase of an arm in which the medium passes what was asked for under it.
     pub const PASSING: &str = "passing";
+    /// The phase of an arm on its way there.
+    pub const REACHING: &str = "reaching";
     /// The phase of an arm on its way to what its write cache holds, while nobody waits for it: the cache has room for more.
     pub const UNAWAITED: &str = "unawaited";
 

@@ -216,7 +216,7 @@ fn arms(after: &Mark, before: &Mark) -> Vec<BTreeMap<String, f64>> {
         let [passing, unawaited] =
             [since(|worked| worked.passing_ns), since(|worked| worked.unawaited_ns)].map(|ns| (ns / all).min(1.0));
         let reaching = (1.0 - passing - unawaited).max(0.0);
-        let told = [(Part::PASSING, passing), ("reaching", reaching), (Part::UNAWAITED, unawaited)];
+        let told = [(Part::PASSING, passing), (Part::REACHING, reaching), (Part::UNAWAITED, unawaited)];
         let told = told.into_iter().filter(|(_, share)| *share > 1e-6);
         told.map(|(phase, share)| (phase.to_owned(), share)).collect()
     });
