@@ -84,9 +84,11 @@ impl Group<'_> {
         self.parts.iter().map(of).sum::<f64>() / busy.max(f64::MIN_POSITIVE)
     }
 
-    /// Whether they empty their write cache most of the time, which has room for more: with more to do they have fewer ways.
+    /// Whether they empty their write cache most of the time, which has room for more: with more to do they have fewer ways. Not
+    /// where somebody waits for one of them most of the time, for now this and now that.
     fn is_unawaited(&self) -> bool {
-        self.phase(Part::UNAWAITED) >= MOST_OF_IT
+        let awaited = self.phase(Part::REACHING) * self.busy * self.parts.len() as f64;
+        self.phase(Part::UNAWAITED) >= MOST_OF_IT && awaited < MOST_OF_IT
     }
 
     fn nobody_waited(&self) -> String {
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
     use crate::support::{buffered, deep, random, read, write};
     use halfpower_model::sample::{Latency, Totals};
-    use halfpower_model::{Pattern, Sample};
+    use halfpower_model::{FileState, Pattern, Sample};
     use std::collections::BTreeMap;
 
     fn with(mut sample: Sample, parts: &[(&str, PartKind, f64)]) -> Sample {
@@ -217,6 +219,12 @@ mod tests {
         };
         assert_eq!(arm(0.02, 0.3).reason, "exos was busy 100 % of the time; the next, sata, 30 %");
         assert_eq!(arm(0.82, 0.95).reason, "sata was busy 95 % of the time");
+        let mut stripe = with(clean(deep(2, random(write(4)))), &[1, 2, 3].map(|_| ("exos 1", PartKind::Device, 1.0)));
+        for (number, part) in stripe.parts.iter_mut().enumerate() {
+            part.name = format!("exos {number}");
+            part.phases = BTreeMap::from([(Part::UNAWAITED.to_owned(), 0.7), (Part::REACHING.to_owned(), 0.28)]);
+        }
+        assert_eq!(named(&stripe), Some((Owner::Device, Sureness::Sure)), "one of them is always waited for");
         let found = arm(0.82, 0.3);
         assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
         let words = "every part by itself (the busiest, sata, 30 % of the time; exos emptied its write cache 100 % of the time, and \
@@ -236,6 +244,16 @@ mod tests {
         (block.busy_fraction, block.outstanding_mean, sample.depth_mean.counted) = (1.0, Some(2.0), 2.0);
         let words = "the depth: too few requests outstanding (likely): 2 requests at a time, and no part is full";
         assert_eq!(of(&sample).brief(), words);
+        sample.parts.push(Part { busy: 0.69, ..Part::idle("processors", PartKind::Processor) });
+        (sample.cpu.lower.system_s, sample.block.as_mut().unwrap().outstanding_mean) = (1.38, Some(0.5));
+        assert_eq!(of(&sample).brief(), words, "two processors, a third of which is idle");
+        sample.parts.push(Part { busy: 0.6, ..Part::idle(Part::SHARE_WAITS[0], PartKind::Wait) });
+        assert_eq!(named(&sample), None, "some wait for a window");
+        sample.parts.pop();
+        sample.workload.file_state = FileState::Append;
+        assert_eq!(named(&sample), None, "one at a time while the file grows");
+        (sample.workload.depth, sample.cpu.lower.system_s) = (1, 0.95);
+        assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "one worker on one of two");
     }
 
     #[test]

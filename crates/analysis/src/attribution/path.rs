@@ -21,7 +21,8 @@ use super::program::{FULL, SPARE};
 use super::way::{Medium, medium};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::environment::DeviceLimit;
-use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
+use halfpower_model::sample::PartKind;
+use halfpower_model::{Bytes, BytesPerSecond, FileState, Level, LevelName, Quantity};
 
 /// A throttle's slice, the longest there is.
 const SLICE_S: f64 = 0.1;
@@ -198,7 +199,6 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
     let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
     let else_full = if is_short { "" } else { ", and nothing else is full" };
-    let waits_elsewhere = || facts.at_once().is_none_or(|at_once| at_once < SPARE * counted);
     match asked {
         1 if none_full(facts) => {
             Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
@@ -214,13 +214,22 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
             "only {} of {asked} requests were outstanding",
             halfpower_model::units::significant(counted)
         )),
-        _ if none_full(facts) && !waits_elsewhere() => Standing::Named(
+        _ if none_full(facts) && !waits_elsewhere(facts) => Standing::Named(
             Owner::Depth,
             Sureness::Likely,
             format!("{asked} requests at a time{takes}, and no part is full"),
         ),
         _ => Standing::Absent,
     }
+}
+
+/// Whether requests to a simulated machine wait for something that is no part of it: in the file cache, while a file grows, or for a
+/// share. Past those, what is not at the device is on its way.
+fn waits_elsewhere(facts: &Facts<'_>) -> bool {
+    let Some(at_once) = facts.at_once() else { return true };
+    let is_on_its_way = facts.is_direct() && facts.workload.file_state == FileState::Written;
+    let for_share = facts.sample.parts.iter().any(|part| part.kind == PartKind::Wait && part.busy >= SPARE);
+    for_share || !is_on_its_way && at_once < SPARE * facts.sample.depth_mean.counted
 }
 
 /// Whether a medium whose arm has to go from place to place is at work all the time: it works on one request at a time.
