@@ -106,7 +106,7 @@ fn a_study_sweeps_over_a_setting() {
     for needle in [
         "Workload (throughput · rate · what sets its pace · busy)",
         "set disks=2 50.1 MB/s",
-        "· the device, or what lies behind it: atlas-10k was busy 100 % of the time; the next, aic-7899, 55 % · \
+        "· the device, or what lies behind it: atlas-10k was busy 100 % of the time; the next, aic-7899, 54 % · \
          2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, processors 1 %",
     ] {
         assert!(told.contains(needle), "{needle}: {told}");
