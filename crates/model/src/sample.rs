@@ -3,6 +3,7 @@
 //! Fields are only ever added. A figure nobody measured is null with a reason beside it, or absent.
 
 mod block;
+mod buffer;
 mod dirty;
 mod imported;
 mod part;
@@ -10,6 +11,7 @@ mod rate;
 mod totals;
 
 pub use block::{Block, Direction, Phases};
+pub use buffer::left_in_buffer;
 pub use dirty::Dirty;
 pub use part::{Part, PartKind};
 pub use rate::rate_not_reached;

@@ -377,6 +377,15 @@ impl Machine {
         machine
     }
 
+    /// What all its devices hold of writes that a flush leaves there.
+    pub fn protected_buffers(&self) -> Bytes {
+        let buffer = |disk: &AttachedDisk| match &disk.device {
+            Device::Flash(drive) if drive.is_protected => drive.buffer.map_or(0, |buffer| buffer.0),
+            Device::Flash(_) | Device::Disk(_) | Device::Buffer(_) | Device::Cloud(_) => 0,
+        };
+        Bytes(self.disks.iter().map(buffer).sum())
+    }
+
     /// Bytes of each of its targets.
     pub fn size(&self) -> Bytes {
         let smallest = self.disks.iter().map(|disk| disk.device.size().0).min().unwrap_or(0);

@@ -11,7 +11,7 @@ use crate::unsimulated::refuse;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop,
-    SystemAccount, Totals, rate_not_reached,
+    SystemAccount, Totals, left_in_buffer, rate_not_reached,
 };
 use halfpower_model::{
     Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Observer, Personality, Progress, RequestKind,
@@ -212,7 +212,9 @@ impl Testbed for Simulated {
         // A write that has to be on the medium is not left in a drive's cache.
         let through = workload.buffering.is_through().then(|| self.machine.without_write_caches());
         let outcome = run(through.as_ref().unwrap_or(&self.machine), workload, cancel);
-        let sample = record(workload, self.environment.clone(), &outcome);
+        let mut sample = record(workload, self.environment.clone(), &outcome);
+        let buffers = self.machine.protected_buffers();
+        sample.warnings.extend(left_in_buffer(&sample, Some(buffers)));
         if sample.total.requests == 0 && outcome.cancelled {
             return Err(MeasureError::Cancelled);
         }

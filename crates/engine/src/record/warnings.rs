@@ -2,8 +2,8 @@
 
 use super::{idle, memory};
 use crate::instrument::cpu;
-use halfpower_model::sample::Warning;
-use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
+use halfpower_model::sample::{Warning, left_in_buffer};
+use halfpower_model::{Buffering, CachePolicy, Personality, Sample, TargetFacts};
 
 /// From this share of the workers' time on that they were ready and had no processor, others had theirs.
 const WAITED_MOST: f64 = 0.1;
@@ -83,6 +83,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     );
     warnings.extend(idle::warnings(sample, hole_share).into_iter().chain(memory::warning(sample)));
     warnings.extend(bounds_cross(sample));
+    warnings.extend(unflushed(sample));
     warnings
 }
 
@@ -101,6 +102,12 @@ fn program_remedy(sample: &Sample) -> String {
     }
 }
 
+/// What a device may still have had that needs no flush; how much it can have the kernel does not tell.
+fn unflushed(sample: &Sample) -> Option<Warning> {
+    let needs_none = |target: &TargetFacts| target.write_cache.as_deref() == Some("write through");
+    sample.environment.all_targets().any(needs_none).then(|| left_in_buffer(sample, None))?
+}
+
 /// What the workers surely used cannot be more than what was used at all.
 fn bounds_cross(sample: &Sample) -> Option<Warning> {
     let lower_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
@@ -114,7 +121,8 @@ fn bounds_cross(sample: &Sample) -> Option<Warning> {
 mod tests {
     use super::*;
     use halfpower_model::sample::Soaker;
-    use halfpower_model::{Bytes, TargetFacts, TargetKind, Workload};
+    use halfpower_model::sample::Totals;
+    use halfpower_model::{Bytes, Durability, TargetKind, Workload};
 
     #[test]
     fn bounds_that_cross_are_told() {
@@ -154,6 +162,20 @@ mod tests {
         assert_eq!(told(&sample, 1.0).unwrap(), "the hypervisor took 30 % of the processors' time");
         assert_eq!(told(&sample, 0.08).unwrap(), "the hypervisor took 100 % of the processors' time");
         assert_eq!(told(&sample, 10.0), None);
+    }
+
+    #[test]
+    fn few_writes_to_a_device_that_needs_no_flush_are_told() {
+        let told = |cache: Option<&str>| {
+            let write_cache = cache.map(str::to_owned);
+            let facts = TargetFacts { write_cache, ..TargetFacts::bare("a", TargetKind::File, Bytes(1 << 30)) };
+            let workload = Workload { durability: Durability::FlushAtEnd, ..Workload::default() };
+            let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
+            sample.write = Some(Totals { bytes: 32 << 20, ..Totals::default() });
+            unflushed(&sample).map(|warning| warning.code)
+        };
+        assert_eq!(told(Some("write through")).as_deref(), Some("left_in_buffer"));
+        assert_eq!((told(Some("write back")), told(None)), (None, None));
     }
 
     #[test]

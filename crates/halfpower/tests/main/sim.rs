@@ -301,3 +301,20 @@ fn a_study_of_a_machine_that_was_interrupted_is_resumed_to_the_same_samples() {
     assert_eq!(resumed.status, Some(0), "{}", resumed.stderr);
     assert_eq!(lab.samples(1), whole.samples(1));
 }
+
+#[test]
+fn writes_that_a_protected_buffer_holds_are_warned_of() {
+    let lab = Lab::new();
+    let codes = |target: &str, bytes: &str| {
+        let io =
+            ["io", target, "--op=write", "--request-size=1MiB", "--buffering=buffered", "--durability=flush_at_end"];
+        let sample = lab.json([&io[..], &["--bytes", bytes, "--json"]].concat());
+        let codes = sample["warnings"].as_array().cloned().unwrap_or_default();
+        codes.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("sim:nvme-gen4:fresh", "32MiB"), ["left_in_buffer"]);
+    assert_eq!(codes("sim:nvme-gen4:stripe-4", "512MiB"), ["left_in_buffer"], "each of four has one");
+    // Enough, or a buffer that the flush empties.
+    assert_eq!(codes("sim:nvme-gen4:fresh", "160MiB"), [""; 0]);
+    assert_eq!(codes("sim:hdd-18tb:disk", "32MiB"), [""; 0]);
+}
