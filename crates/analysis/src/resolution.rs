@@ -4,7 +4,8 @@
 //! window begins at the same place of the requests each time, as after the same warm-up, every repetition is off by the same,
 //! and no scatter tells it: no interval is narrower than that one request either way. Where the measured part began and ended
 //! with completions, or with the last of so many requests, the rate is theirs. So it is with a rate that was set, and what
-//! another program measured may have ended either way: nothing is said of these.
+//! another program measured may have ended either way: nothing is said of these. Where few requests made the measured part last
+//! until all were back, those under way at its start count whole and none at its end is left: they may be a tenth of all.
 
 use halfpower_model::sample::Warning;
 use halfpower_model::{Closing, Durability, Estimate, Sample};
@@ -13,6 +14,8 @@ use halfpower_model::{Closing, Durability, Estimate, Sample};
 const SAME_TIME: f64 = 1e-6;
 /// With fewer requests a rate is that of a few, whatever ends their time.
 const TOO_FEW: u64 = 10;
+/// From this share of the requests on those that were under way at the start change a rate.
+const UNDER_WAY: f64 = 0.1;
 
 /// Whether the measured part lasted until its time was over, as long as that or until what was outstanding was back.
 fn is_of_a_time(sample: &Sample) -> Option<f64> {
@@ -49,13 +52,29 @@ pub(crate) fn no_finer_ratio(ratio: Estimate, above: f64, below: f64) -> Estimat
 /// What is to be said of a sample that was ended by its time after a few requests.
 pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
     let requests = sample.total.requests;
-    is_of_a_time(sample).filter(|_| sample.is_complete() && (1..TOO_FEW).contains(&requests))?;
-    let count = if requests == 1 { "one request".to_owned() } else { format!("{requests} requests") };
-    Some(Warning::new(
-        "few_requests",
-        format!("{count} a trial make its rate: what disturbs one of them changes it"),
-        "measure longer, with --duration",
-    ))
+    let share = is_of_a_time(sample).filter(|_| sample.is_complete() && requests > 0)?;
+    let message = if requests < TOO_FEW {
+        let count = if requests == 1 { "one request".to_owned() } else { format!("{requests} requests") };
+        format!("{count} a trial make its rate: what disturbs one of them changes it")
+    } else {
+        let before = under_way(sample).filter(|_| share > 1.0 + SAME_TIME)?;
+        format!(
+            "{requests} requests a trial make its rate, up to {before} of them begun in the warm-up: what these had done by \
+             then counts too"
+        )
+    };
+    Some(Warning::new("few_requests", message, "measure longer, with --duration"))
+}
+
+/// How many requests may have been under way when the measured part began, where they are many of those that were counted; a request
+/// that began with it is not among them. Nothing where what is outstanding is waited for anyway, or does not go when it can.
+fn under_way(sample: &Sample) -> Option<u64> {
+    let workload = &sample.workload;
+    let is_cut = workload.durability != Durability::FlushAtEnd && workload.closing == Closing::Untimed;
+    let outstanding = u64::from(workload.depth) * u64::from(workload.workers);
+    let before = outstanding.checked_sub(u64::from(workload.workers))?;
+    let is_much = before as f64 >= UNDER_WAY * sample.total.requests as f64;
+    (is_cut && workload.rate.is_none() && workload.warmup.0 > 0 && is_much).then_some(before)
 }
 
 #[cfg(test)]
@@ -127,5 +146,21 @@ mod tests {
         let mut waited = run(4).samples.remove(0).sample;
         waited.elapsed_s += 0.3;
         assert!(doubt(&waited).is_some() && of(&waited) == 0.0, "no more than those, but of their own time");
+    }
+
+    #[test]
+    fn requests_of_the_warm_up_that_are_many_are_told() {
+        let told = |requests, depth, change: fn(&mut Sample)| {
+            let mut sample = run(requests).samples.remove(0).sample;
+            (sample.workload.depth, sample.workload.warmup) = (depth, Nanoseconds(20_000_000));
+            sample.elapsed_s += 0.3;
+            change(&mut sample);
+            doubt(&sample).map(|warning| warning.message)
+        };
+        let said = told(46, 8, |_| {}).unwrap();
+        assert!(said.starts_with("46 requests a trial make its rate, up to 7 of them begun in the warm-up"), "{said}");
+        assert_eq!(told(46, 4, |_| {}), None, "3 are less than a tenth");
+        assert_eq!(told(46, 8, |sample| sample.workload.warmup = Nanoseconds(0)), None, "none was under way");
+        assert_eq!(told(460, 80, |sample| sample.elapsed_s -= 0.3), None, "as many are left out at the window's end");
     }
 }
