@@ -7,7 +7,7 @@
 //! thread of the core leaves of its units. Calibration takes the rate of the fastest uninterrupted span of
 //! some 0.1 ms; counts over that rate are the time the loop had, to which interrupts, other programs, and the hypervisor
 //! do not belong. Where every span of the calibration was interrupted, the fastest is slower by chance: so it is taken
-//! again until two parts of it, one after the other, agree. A span that turns out faster later on counts in its place, as
+//! again until a part of it agrees with those before. A span that turns out faster later on counts in its place, as
 //! nothing is faster than a loop that nobody interrupts: a share is never outside 0 to 1.
 //!
 //! It refuses where nothing agrees for 5 s or more, and where a limit on the program's processor time (`cpu.max`) would make the loops slow down what they
@@ -26,12 +26,13 @@ use std::time::{Duration, Instant};
 const MULTIPLICATIONS: u32 = 1000;
 /// Counts a span.
 const SPAN: u64 = 64;
-/// How long the loops are calibrated: two parts of this at least, and more, each twice as long, until the last two agree; the most.
+/// How long the loops are calibrated: two parts of this at least, and more, each twice as long, until the last agrees with those
+/// before; the most.
 const CALIBRATION_PART: Duration = Duration::from_millis(150);
 const CALIBRATION_MOST: Duration = Duration::from_secs(5);
 
-/// By how much the fastest spans of two parts may differ, for clocks that change.
-const AGREEING: f64 = 0.05;
+/// By how much the fastest span of a part may differ from that of all before, for clocks that change.
+const AGREEING: f64 = 0.1;
 
 /// What a loop takes of the time that somebody wants, across sessions.
 const TAKEN: f64 = 0.015;
@@ -118,14 +119,19 @@ impl Soaker {
         // The first moments of the processes are not the loops'.
         std::thread::sleep(CALIBRATION_PART / 5);
         let before = self.now();
-        let mut earlier = vec![0; self.cpus.len()];
+        self.span_ticks = vec![0; self.cpus.len()];
         let mut part = CALIBRATION_PART;
         for number in 0.. {
             self.slots.iter().for_each(|slot| slot.best_ticks.store(0, Relaxed));
             std::thread::sleep(part);
-            let later: Vec<u64> = self.slots.iter().map(|slot| slot.best_ticks.load(Relaxed)).collect();
-            let unsure = earlier.iter().zip(&later).position(|(earlier, later)| !agree(*earlier, *later));
-            self.span_ticks = earlier.iter().zip(&later).map(|(earlier, later)| *earlier.min(later)).collect();
+            let mut unsure = None;
+            for (index, (fastest, slot)) in self.span_ticks.iter_mut().zip(self.slots.iter()).enumerate() {
+                let later = slot.best_ticks.load(Relaxed);
+                if !agree(*fastest, later) {
+                    unsure = Some(index);
+                }
+                *fastest = [*fastest, later].into_iter().filter(|ticks| *ticks > 0).min().unwrap_or(0);
+            }
             let Some(unsure) = unsure else { break };
             if from.elapsed() > CALIBRATION_MOST {
                 return Err(io::Error::other(format!(
@@ -133,7 +139,6 @@ impl Soaker {
                     self.cpus[unsure]
                 )));
             }
-            earlier = later;
             part *= if number == 0 { 1 } else { 2 };
         }
         self.calibrated_s = from.elapsed().as_secs_f64();

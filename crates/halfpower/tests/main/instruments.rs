@@ -1,6 +1,6 @@
 //! The instruments: what each reads, keeps and refuses.
 
-use crate::support::{Lab, Outcome, assert_refusal, skip, wait_for};
+use crate::support::{Lab, assert_refusal, is_too_busy, skip, wait_for};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -153,15 +153,6 @@ fn nice_s() -> f64 {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let ticks: f64 = text.split_ascii_whitespace().nth(2).and_then(|ticks| ticks.parse().ok()).unwrap_or(0.0);
     ticks / rustix::param::clock_ticks_per_second() as f64
-}
-
-/// Whether the machine is so busy that the soaker cannot be calibrated, which it says.
-fn is_too_busy(outcome: &Outcome) -> bool {
-    let is_told = outcome.status == Some(1) && outcome.stderr.contains("too little time left to calibrate the soaker");
-    if is_told {
-        skip("the machine is too busy to calibrate the soaker");
-    }
-    is_told
 }
 
 #[test]

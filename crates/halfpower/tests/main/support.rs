@@ -308,6 +308,15 @@ pub(crate) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
+/// Whether the machine is so busy that the soaker cannot be calibrated, which it says.
+pub(crate) fn is_too_busy(outcome: &Outcome) -> bool {
+    let is_told = outcome.status == Some(1) && outcome.stderr.contains("too little time left to calibrate the soaker");
+    if is_told {
+        skip("the machine is too busy to calibrate the soaker");
+    }
+    is_told
+}
+
 /// Whether we are root; says so when not.
 pub(crate) fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
