@@ -6,8 +6,8 @@
 //! is the link; the controller itself is held for as long as its own rate says, if it has one. One that stores takes a
 //! piece's bytes in wholly before it passes them on, so that its two sides are used one after the other by a piece and at
 //! once by several. It may let only so many commands be at a
-//! disk, and choose the next read from those that wait, by their addresses: it does not know where they lie. Writes go as they
-//! came, as disks put what is in their write caches in an order of their own: two orders, one after the other, would write
+//! disk, and choose the next read from those that wait, by their addresses: it does not know where they lie. One that many have
+//! overtaken goes before all. Writes go as they came, as disks put what is in their write caches in an order of their own: two orders, one after the other, would write
 //! faster than was measured (docs/journal).
 //!
 //! Whatever the driver of it costs the processors is added to the operating system's costs. It refuses nothing and keeps no
@@ -84,7 +84,12 @@ struct Waiting {
     direction: Direction,
     address: u64,
     round: u64,
+    /// How many will have left when those that came before have, if nobody overtakes.
+    turn: u64,
 }
+
+/// How many may overtake one for each that waits. At random C-LOOK has two sweeps' do so at the most: only streams come to it.
+const PATIENCE: u64 = 4;
 
 /// The commands for one disk.
 #[derive(Clone, Debug)]
@@ -97,12 +102,14 @@ pub struct Gate {
     after: u64,
     /// The round that is being served.
     round: u64,
+    /// How many went on that had waited.
+    left: u64,
 }
 
 impl Gate {
     /// Nothing waits.
     pub fn new(queue: Queue) -> Gate {
-        Gate { queue, under_way: 0, waiting: Vec::new(), after: 0, round: 0 }
+        Gate { queue, under_way: 0, waiting: Vec::new(), after: 0, round: 0, left: 0 }
     }
 
     /// A command comes; whether it may go on at once.
@@ -112,7 +119,8 @@ impl Gate {
             self.after = address;
             return true;
         }
-        self.waiting.push(Waiting { tag, direction, address, round: self.round + 1 });
+        let turn = self.left + self.waiting.len() as u64;
+        self.waiting.push(Waiting { tag, direction, address, round: self.round + 1, turn });
         false
     }
 
@@ -124,12 +132,14 @@ impl Gate {
             return None;
         };
         self.after = next.address;
+        self.left += 1;
         Some(next.tag)
     }
 
     fn next(&mut self) -> Option<usize> {
         let first = self.waiting.first()?;
-        if first.direction != Direction::Read || self.queue.order == Order::Fcfs {
+        let is_late = self.left.saturating_sub(first.turn) > PATIENCE * self.waiting.len() as u64;
+        if first.direction != Direction::Read || self.queue.order == Order::Fcfs || is_late {
             return Some(0);
         }
         let is_read = |index: &usize| self.waiting[*index].direction == Direction::Read;
@@ -174,6 +184,23 @@ mod tests {
         assert_eq!(course(Order::CLook, 1), [0, 3, 1, 4, 2], "70, 90, 95, then again from 10");
         assert_eq!(course(Order::FScan, 1), [0, 3, 1, 2, 4], "95 came during the round");
         assert_eq!(course(Order::CLook, 9), [0, 1, 2, 3, 4], "there is room for all");
+    }
+
+    #[test]
+    fn a_stream_leaves_nobody_waiting_for_ever() {
+        let mut gate = Gate::new(Queue { outstanding: 1, order: Order::CLook });
+        let mut came = 0..;
+        for _ in 0..2 {
+            gate.enter(came.next().unwrap(), Direction::Read, 1000);
+        }
+        gate.enter(u32::MAX, Direction::Read, 10);
+        let mut stream = (1001..).map(|address| {
+            gate.enter(came.next().unwrap(), Direction::Read, address);
+            gate.leave().unwrap()
+        });
+        // Two of three that wait are the stream's.
+        assert_eq!(stream.position(|tag| tag == u32::MAX), Some(14));
+        assert!(stream.next().is_some_and(|tag| tag < u32::MAX));
     }
 
     #[test]
