@@ -19,6 +19,7 @@
 //! Sources: Riedel, van Ingen and Gray (1997), sections 2 and 5.3; Chung, Gray, Worthington and Horst (2000), sections 6.1
 //! and 6.5. It does not tell apart files of a target, nor does it keep pages by how often they are used.
 
+mod frames;
 mod pages;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,9 @@
 //! the order of its place from where the last was. So random writes leave sorted, and a stream of reads is left alone
 //! between scans.
 
+use super::frames::{FrameSet, Table};
 use crate::machine::FileCache;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Bytes of a page.
@@ -47,9 +48,9 @@ impl Run {
 /// The cache's pages.
 #[derive(Debug)]
 pub(super) struct Pages {
-    frames: HashMap<u64, Frame>,
+    frames: Table<Frame>,
     /// Pages that are on their way in, of frames that have some.
-    arriving: HashMap<u64, u16>,
+    arriving: Table<u16>,
     /// In the order in which they came.
     order: VecDeque<u64>,
     /// Present, and how many may be.
@@ -59,9 +60,9 @@ pub(super) struct Pages {
     dirty_pages: u64,
     most_dirty_pages: u64,
     /// Dirty frames of this scan, in the order of their place.
-    due: BTreeSet<u64>,
-    /// Those of the next.
-    fresh: BTreeSet<u64>,
+    due: FrameSet,
+    /// Those of the next, as they came, each once: a dirty frame is in one of both.
+    fresh: Vec<u64>,
 }
 
 /// Who writes out: to all targets, or to one of them.
@@ -120,15 +121,15 @@ impl Pages {
     /// An empty cache.
     pub(super) fn new(cache: &FileCache) -> Pages {
         Pages {
-            frames: HashMap::new(),
-            arriving: HashMap::new(),
+            frames: Table::default(),
+            arriving: Table::default(),
             order: VecDeque::new(),
             pages: 0,
             most_pages: cache.capacity.0 / PAGE,
             dirty_pages: 0,
             most_dirty_pages: cache.dirty_limit.0 / PAGE,
-            due: BTreeSet::new(),
-            fresh: BTreeSet::new(),
+            due: FrameSet::default(),
+            fresh: Vec::new(),
         }
     }
 
@@ -217,7 +218,7 @@ impl Pages {
         for (key, asked) in frames_of(run) {
             let Some(frame) = self.frames.get_mut(&key) else { continue };
             if frame.dirty == 0 {
-                self.fresh.insert(key);
+                self.fresh.push(key);
             }
             self.dirty_pages += u64::from((asked & !frame.dirty).count_ones());
             frame.dirty |= asked;
@@ -226,7 +227,9 @@ impl Pages {
 
     /// A scan begins: all that is dirty now is to go out. Whether there is anything.
     pub(super) fn scan(&mut self) -> bool {
-        self.due.append(&mut self.fresh);
+        // In their order they cost a sixth of what they do one by one as they come.
+        self.fresh.sort_unstable();
+        self.fresh.drain(..).for_each(|key| self.due.insert(key));
         !self.due.is_empty()
     }
 
@@ -239,17 +242,17 @@ impl Pages {
     /// that much.
     pub(super) fn take(&mut self, lane: &mut Lane, most: u64) -> Option<Run> {
         loop {
-            let after = self.due.range(lane.last..lane.keys.end).next();
-            let key = *after.or_else(|| self.due.range(lane.keys.clone()).next())?;
+            let after = self.due.first(lane.last..lane.keys.end);
+            let key = after.or_else(|| self.due.first(lane.keys.clone()))?;
             lane.last = key;
             let Some(pages) = self.leave(key, u16::MAX) else {
                 // It leaves already and was written again meanwhile: the next scan's.
-                self.due.remove(&key);
-                self.fresh.insert(key);
+                self.due.remove(key);
+                self.fresh.push(key);
                 continue;
             };
             let mut run = run_of(key, pages);
-            while run.bytes.end.is_multiple_of(FRAME) && self.due.contains(&(lane.last + 1)) {
+            while run.bytes.end.is_multiple_of(FRAME) && self.due.contains(lane.last + 1) {
                 let room = (most.saturating_sub(run.length()) / PAGE).min(PAGES);
                 if !self.begins(lane.last + 1) {
                     break;
@@ -275,7 +278,7 @@ impl Pages {
         frame.dirty &= !taken;
         frame.leaving |= taken;
         if frame.dirty == 0 {
-            self.due.remove(&key);
+            self.due.remove(key);
         }
         (taken != 0).then_some(pages)
     }
