@@ -153,6 +153,36 @@ fn it_recovers_by_bytes_whatever_the_size_of_its_requests() {
     assert!(first > 4.0 && again < 1.1, "{first} {again}");
 }
 
+#[test]
+fn each_of_many_streams_in_one_part_goes_on() {
+    let part = drive().size.0 / BLOCK_BYTES / 256;
+    for (streams, at_random) in [(1, 0), (2, 0), (8, 0), (65, 0), (8, 4), (16, 2)] {
+        let mut space = worn_space(1.145);
+        let mut random = Random::new(5);
+        let mut continued = 0;
+        for round in 0..100 {
+            for stream in 0..streams {
+                let written = space.write(part * 3 + part / streams * stream + round * 8, 8);
+                continued += u64::from(written.continues);
+                // And as many elsewhere in it that are no stream.
+                for _ in 0..at_random * (stream % 2) {
+                    space.write(part * 3 + random.below(part / 8) * 8 + 4, 8);
+                }
+            }
+        }
+        assert_eq!(continued, 99 * streams, "{streams} with {at_random}");
+    }
+    // One that comes from the part before leaves those that are in this one.
+    let mut space = worn_space(1.145);
+    let mut write = |block: u64| space.write(block, 8).continues;
+    let wrote = [part + 800, part - 8, part, part + 808, part + 8, 2 * part - 4, 2 * part + 4, part + 816, part + 16];
+    assert_eq!(wrote.map(&mut write), [false, false, true, true, true, false, true, true, true]);
+    // Of more than are known, each is forgotten before it goes on.
+    let mut space = worn_space(1.145);
+    let mut write = |index: u64| space.write(index % 66 * 900 + index / 66 * 8, 8).continues;
+    assert!((0..6600).all(|index| !write(index)));
+}
+
 /// The rest of a worn drive keeps its garbage as long as those that are written have no less of it.
 #[test]
 fn writes_to_a_part_of_a_worn_drive_gain_nothing_page_by_page() {

@@ -15,7 +15,8 @@
 //! the drive holds; greedy collection page by page, copies in blocks of their own, takes the same course (within 15 % in the test), and
 //! random writes to a part of such a drive gain nothing there (`collection_tests`).
 //!
-//! Where within a part it is mixed is not known, but for the stream that it was last written by: what that passed is in order, and
+//! Several streams may go through one part: where they go on is known of 64 of them beside the last of each part. Where within a part it is
+//! mixed is not known, but for the stream that it was last written by: what that passed is in order, and
 //! elsewhere a stream comes to what is mixed first. What is not modelled: writes that are hot and cold within a part,
 //! and how a drive's old garbage slowly comes to those parts that are written.
 //!
@@ -51,6 +52,8 @@ impl State {
 
 /// Parts of the addresses.
 const PARTS: usize = 256;
+/// Streams that are known beside the last of each part: of several that write to the same part.
+const STREAMS: usize = 64;
 /// Writes that continue none between two looks at which parts they go to: enough at random to find all parts but one in e⁸.
 const WRITES_A_LOOK: u32 = 2048;
 
@@ -96,6 +99,8 @@ pub struct Space {
     /// Blocks of a part.
     part_blocks: u64,
     parts: Vec<Part>,
+    /// Behind the last writes of other streams in a part than its last; what was so for longest is the first.
+    others: [u64; STREAMS],
     look: u32,
     /// Writes that continued none since it began,
     scattered: u32,
@@ -124,6 +129,7 @@ impl Space {
             valid: valid * PARTS as f64,
             part_blocks,
             parts: vec![Part { valid, mixed, from, upto, next, trimmed_to, look: 0 }; PARTS],
+            others: [u64::MAX; STREAMS],
             look: 2,
             scattered: 0,
             in_order: 0.0,
@@ -139,13 +145,15 @@ impl Space {
     /// Blocks are written.
     pub fn write(&mut self, block: u64, count: u64) -> Written {
         let number = self.part(block);
-        let continues = self.parts[number].next == block
-            || block.is_multiple_of(self.part_blocks) && number > 0 && self.parts[number - 1].next == block;
+        let continues = self.continues(number, block);
         let part_bytes = (self.part_blocks * BLOCK_BYTES) as f64;
         let (mut at, end, mut holes) = (block, block + count, 0.0);
         while at < end {
             let number = self.part(at);
             let upto = self.end_within(number, end);
+            if at > block {
+                self.give_way(self.parts[number].next, 0);
+            }
             let part = &mut self.parts[number];
             let before = part.valid;
             if continues {
@@ -171,6 +179,26 @@ impl Space {
             return Written { continues, amplification: 1.0 };
         }
         Written { continues, amplification: 1.0 + self.excess * holes / bytes }
+    }
+
+    /// Whether a write that begins with this block of a part goes on where another ended.
+    fn continues(&mut self, number: usize, block: u64) -> bool {
+        let last = self.parts[number].next;
+        if last == block {
+            return true;
+        }
+        let enters = block.is_multiple_of(self.part_blocks) && number > 0 && self.parts[number - 1].next == block;
+        // All are looked at, as that takes less time than to stop at the right one.
+        let is_known = self.others.iter().fold(false, |is_known, next| is_known | (*next == block));
+        let place = self.others.iter().position(|next| is_known && *next == block);
+        self.give_way(last, place.unwrap_or(0));
+        enters || is_known
+    }
+
+    /// The last stream of a part is one of the others, where one of them was until now.
+    fn give_way(&mut self, last: u64, place: usize) {
+        self.others.copy_within(place + 1.., place);
+        self.others[STREAMS - 1] = last;
     }
 
     /// Blocks are given back.

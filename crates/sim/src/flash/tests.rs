@@ -110,6 +110,20 @@ fn reads_follow_the_closed_network() {
 }
 
 #[test]
+fn workers_of_one_small_file_write_as_fast_as_one_does() {
+    // What continues none programs as much again; they all write to two of the 256 parts of the drive.
+    let machine = alone(FlashDrive { mapping: Bytes(16 << 10), state: State::Filled, ..drive() });
+    let rate = |workers| {
+        let limits = Limits { duration: Some(Nanoseconds(500_000_000)), requests: None, bytes: None };
+        let asked = workload(Pattern::Sequential, 16 << 10, 4, &machine);
+        let streams = Workload { operation: Operation::Write, workers, span: Bytes(64 << 20), limits, ..asked };
+        mb_per_s(&run(&machine, &streams, &Cancel::default()))
+    };
+    let rates = [1, 4, 16, 48].map(rate);
+    assert!(rates.iter().all(|rate| (rate / rates[0] - 1.0).abs() < 0.05), "{rates:?}");
+}
+
+#[test]
 fn a_request_of_several_pages_has_several_units() {
     let machine = alone(drive());
     // 128 KiB are 8 pages: one deep they take as long as one, and 64 units read 1 GiB in 51.2 ms.
