@@ -98,6 +98,13 @@ pub struct ReadCache {
     useful_ns: u64,
 }
 
+impl ReadBuffer {
+    /// How far it reads on behind what the medium gave, whoever waits: what of that is asked for comes without a wait.
+    pub fn reads_on_blocks(&self) -> u64 {
+        if self.segments == 0 { 0 } else { self.read_ahead_blocks }
+    }
+}
+
 impl ReadCache {
     /// An empty one of a drive that takes so long for a turn.
     pub fn new(size: ReadBuffer, turn_ns: f64) -> ReadCache {

@@ -301,7 +301,8 @@ impl Disk {
             let head = self.come_to_head(now_ns);
             let drive = &*self.drive;
             let geometry = &drive.mechanics.geometry;
-            let arm = (&drive.mechanics, &|waiting: &Waiting| self.leaves_ns(waiting, now_ns));
+            let leaves_ns = |waiting: &Waiting| self.leaves_ns(waiting, now_ns);
+            let arm = (&drive.mechanics, &leaves_ns, drive.buffer.reads_on_blocks());
             let at = (self.position, self.last_block);
             let chosen = self.due(now_ns).or_else(|| choose(drive.scheduler, &self.queue, arm, at, now_ns));
             let Some(mut waiting) = chosen.map(|index| self.queue.remove(index)) else { return };

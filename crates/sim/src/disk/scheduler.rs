@@ -19,7 +19,7 @@ pub enum Scheduler {
     CLook,
     /// The fewest cylinders away.
     Sstf,
-    /// The shortest time until the first block comes by.
+    /// The shortest time until the first block comes by; of reads that go on with one another the first before the others.
     Sptf,
 }
 
@@ -63,11 +63,11 @@ impl Waiting {
 }
 
 /// The place in the queue, which is in the order of arrival, of the one to serve next; none of none. The arm is at a position,
-/// after a block, and leaves for each at its time.
+/// after a block, leaves for each at its time, and reads on for so many blocks behind what it reads.
 pub(super) fn choose(
     scheduler: Scheduler,
     queue: &[Waiting],
-    arm: (&Mechanics, &impl Fn(&Waiting) -> u64),
+    (mechanics, leaves_ns, reads_on_blocks): (&Mechanics, &impl Fn(&Waiting) -> u64, u64),
     (from, last_block): (Position, u64),
     now_ns: u64,
 ) -> Option<usize> {
@@ -80,7 +80,17 @@ pub(super) fn choose(
         // Those below come after all above: the distance upwards wraps around.
         Scheduler::CLook => least(&|waiting| waiting.block.wrapping_sub(last_block)),
         Scheduler::Sstf => least(&|waiting| u64::from(waiting.place.cylinder.abs_diff(from.cylinder))),
-        Scheduler::Sptf => soonest(queue, arm, from, now_ns),
+        Scheduler::Sptf => {
+            let all = soonest(queue, (mechanics, leaves_ns), from, now_ns)?;
+            // In the middle of what is read as one, as a long request in pieces, the arm would have to come back.
+            let follows = |waiting: &Waiting| waiting.count <= reads_on_blocks && follows(queue, waiting);
+            if !follows(&queue[all]) {
+                return Some(all);
+            }
+            let first: Vec<usize> = (0..queue.len()).filter(|index| !follows(&queue[*index])).collect();
+            let beginnings: Vec<Waiting> = first.iter().map(|index| queue[*index]).collect();
+            soonest(&beginnings, (mechanics, leaves_ns), from, now_ns).map(|index| first[index])
+        }
     }
 }
 
@@ -131,6 +141,12 @@ fn soonest(
     soonest
 }
 
+/// Whether a read begins where another one that waits ends.
+fn follows(queue: &[Waiting], waiting: &Waiting) -> bool {
+    let ends_there = |one: &Waiting| one.block + one.count == waiting.block && one.direction == Direction::Read;
+    waiting.direction == Direction::Read && queue.iter().fold(false, |follows, one| follows | ends_there(one))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +167,7 @@ mod tests {
         let queue: Vec<_> = blocks.iter().map(waiting).collect();
         let place = drive.geometry.place(from_block);
         let from = Position { cylinder: place.cylinder, head: place.head };
-        let index = choose(scheduler, &queue, (&drive, &|_: &Waiting| 0), (from, from_block), 0).unwrap();
+        let index = choose(scheduler, &queue, (&drive, &|_: &Waiting| 0, 0), (from, from_block), 0).unwrap();
         blocks[index]
     }
 
@@ -165,6 +181,34 @@ mod tests {
         assert_eq!(chosen(Scheduler::Sstf, &waiting, 800), 785);
         // Block 800 lies at angle 0; 801 comes by in 1 ms, the nearest cylinder only after its seek.
         assert_eq!(chosen(Scheduler::Sptf, &[785, 801, 20], 800), 801);
+    }
+
+    #[test]
+    fn a_long_read_in_pieces_begins_with_its_first() {
+        let drive = slow(false);
+        let waiting = |direction| {
+            move |(block, count)| Waiting {
+                tag: 0,
+                block,
+                count,
+                direction,
+                place: slow(false).geometry.place(block),
+                begins_ns: None,
+                told_ns: 0,
+            }
+        };
+        let chosen = |direction, reads_on_blocks, pieces: &[(u64, u64)]| {
+            let queue: Vec<_> = pieces.iter().copied().map(waiting(direction)).collect();
+            let arm = (&drive, &|_: &Waiting| 0, reads_on_blocks);
+            choose(Scheduler::Sptf, &queue, arm, (Position { cylinder: 40, head: 0 }, 800), 0).map(|at| queue[at].block)
+        };
+        // The arm is over cylinder 40, at the angle of block 800.
+        let pieces = [(1200, 2), (807, 2), (805, 2), (803, 2), (801, 2), (799, 2)];
+        assert_eq!(chosen(Direction::Read, 2, &pieces), Some(799), "though it has just gone");
+        assert_eq!(chosen(Direction::Read, 1, &pieces), Some(801), "it would not read on so far");
+        assert_eq!(chosen(Direction::Write, 2, &pieces), Some(801), "nor does it write on");
+        let two = [(807, 2), (805, 2), (1207, 2), (1205, 2), (1203, 2)];
+        assert_eq!(chosen(Direction::Read, 2, &two), Some(805), "whichever of the first is sooner");
     }
 
     #[test]
@@ -198,6 +242,9 @@ mod tests {
 
     #[test]
     fn nothing_waits_nothing_is_chosen() {
-        assert_eq!(choose(Scheduler::Sptf, &[], (&slow(false), &|_: &Waiting| 0), (Position::default(), 0), 0), None);
+        assert_eq!(
+            choose(Scheduler::Sptf, &[], (&slow(false), &|_: &Waiting| 0, 0), (Position::default(), 0), 0),
+            None
+        );
     }
 }

@@ -120,3 +120,10 @@ fn an_arm_that_waits_for_the_host_s_writes_is_not_busy() {
     assert!(busy < 0.12 && busy > one / 270e6, "{busy}");
     assert!(of(16).1 > 0.9, "{:?}", of(16));
 }
+
+/// A request of 4 MiB is four commands, all of which the read-ahead of the first comes to.
+#[test]
+fn long_requests_at_random_are_no_slower_where_there_are_more_of_them() {
+    let rates = [1, 2, 4, 8, 16, 32].map(|depth| random("disk", Operation::Read, 4 << 20, depth));
+    assert!(rates.windows(2).all(|pair| pair[1] > pair[0] * 0.99), "{rates:?}");
+}
