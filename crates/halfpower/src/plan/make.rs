@@ -104,10 +104,12 @@ impl Plan {
             [] => named(environment),
             _ => listed(&resolved.volumes),
         };
-        let cells = resolved.workloads.into_iter().enumerate().map(|(index, (label, workload))| {
-            let workload = Workload { seed: derive_seed(seed, index as u64), ..workload };
-            Cell { index, label, workload }
-        });
+        let drawn_as = resolved.drawn_as.into_iter();
+        let cells =
+            resolved.workloads.into_iter().zip(drawn_as).enumerate().map(|(index, ((label, workload), like))| {
+                let workload = Workload { seed: derive_seed(seed, like as u64), ..workload };
+                Cell { index, label, workload }
+            });
         let mut plan = Plan {
             schema: SCHEMA.to_owned(),
             study: study.name.clone(),
@@ -177,6 +179,10 @@ fn refill_bytes(workloads: &[(String, Workload)], environment: &Environment) -> 
 struct Resolved {
     /// What can be run, with its sweep.
     workloads: Vec<(String, Workload)>,
+    /// For each of those the first that differs from it in what is set of the machine alone: both draw the same, since a stream
+    /// that begins in another zone of a disk tells nothing of the setting.
+    drawn_as: Vec<usize>,
+    first_drawn: HashMap<WorkloadSpec, usize>,
     /// What cannot, with the reason.
     skipped: Vec<Skipped>,
     /// The figures that the workloads are of.
@@ -234,6 +240,8 @@ impl Resolved {
                     let place = self.workloads.len();
                     self.first_of.insert(known_as(&workload), place);
                     self.workloads.push((label.clone(), workload));
+                    let unset = WorkloadSpec { set: None, ..spec.clone() };
+                    self.drawn_as.push(*self.first_drawn.entry(unset).or_insert(place));
                     place
                 }
                 // The first of two targets is the first target alone, and figures share workloads: nobody asked for it twice.

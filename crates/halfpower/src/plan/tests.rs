@@ -289,6 +289,22 @@ proptest! {
 }
 
 #[test]
+fn workloads_that_differ_in_settings_alone_begin_at_the_same_place() {
+    let sweep = "request_size = [\"4KiB\", \"8KiB\"]\nset = [\"disks=1\", \"disks=2\", \"disks=4,pci.rate=533MB/s\"]";
+    let mut machine = environment(Bytes::GIB);
+    machine.target.kind = TargetKind::Simulated;
+    let plan = Plan::make(&study(sweep), &Overrides::default(), &machine).unwrap();
+    let seeds = |block| plan.cells.iter().map(|cell| plan.workload(cell.index, block).seed).collect::<Vec<_>>();
+    let [first, second] = [seeds(0), seeds(1)];
+    for (index, cell) in plan.cells.iter().enumerate() {
+        let like = plan.cells.iter().position(|other| other.workload.request_size == cell.workload.request_size);
+        assert_eq!((first[index], second[index]), (first[like.unwrap()], second[like.unwrap()]));
+    }
+    let all: std::collections::HashSet<u64> = first.into_iter().chain(second).collect();
+    assert_eq!(all.len(), 4, "each size and each block draws anew");
+}
+
+#[test]
 fn rows_of_a_plan_are_told_apart_by_whatever_differs() {
     let text = "name = \"alike\"\n[[sweep]]\nname = \"a\"\ndepth = 4\nworkers = 2\nsubmit_batch = [1, 4]\n\
                 sharing = [\"parts\", \"whole\"]\nalign = [\"64KiB\", \"128KiB\"]\ninterval = [\"10ms\", \"1s\"]\n";
