@@ -183,6 +183,14 @@ impl ReadCache {
         Some(filling.from_ns + (turns * self.turn_ns + 0.5) as u64)
     }
 
+    /// Whether it reads ahead, and somebody was given some of that.
+    pub fn is_of_use(&self, geometry: &Geometry, now_ns: u64) -> bool {
+        let of_use = |filling: &Filling| {
+            filling.given > filling.from_block && filling.passed(geometry, self.turn_ns, now_ns) < filling.limit
+        };
+        self.filling.as_ref().is_some_and(of_use)
+    }
+
     /// Just after which block the head is that reads ahead, or has stayed there since; none where it does not.
     pub fn head(&self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
         self.filling.map(|filling| filling.passed(geometry, self.turn_ns, now_ns))

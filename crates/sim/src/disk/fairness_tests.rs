@@ -60,7 +60,7 @@ fn of_streams_side_by_side_none_waits_for_ever() {
                 (4, [Direction::Write; 4]),
                 (2, [Direction::Read, Direction::Write, Direction::Read, Direction::Read]),
             ] {
-                let write_cache = cached.then_some(WriteCache { blocks: 4096, pieces: 8 });
+                let write_cache = cached.then_some(WriteCache { blocks: 4096, pieces: 8, wait_ns: 0 });
                 let drive = Drive { write_cache, ..larger(scheduler) };
                 let turn_ns = drive.mechanics.turn_ns;
                 let done = side_by_side(drive, &directions, depth, 20_000_000_000);
@@ -84,4 +84,43 @@ fn streams_one_deep_keep_what_is_read_ahead_of_each() {
     };
     let (without, with) = (done(0), done(256));
     assert!(with as f64 > 1.5 * without as f64, "{without} and {with}");
+}
+
+/// A cached write leaves a stream its read-ahead, as long as it may wait and there is room.
+#[test]
+fn writes_into_the_cache_cost_a_reader_no_turn_each() {
+    let commands: Vec<_> = (0..4000_u64)
+        .map(|number| if number % 10 == 9 { write(5_000_000 + number * 100, 8) } else { read(number * 8, 8) })
+        .collect();
+    let takes_ns = |wait_ns| {
+        let write_cache = Some(WriteCache { blocks: 65_536, pieces: 512, wait_ns });
+        let drive = Drive { write_cache, ..larger(Scheduler::Sptf) };
+        let mut disk = Disk::new(Arc::new(drive));
+        commands.iter().fold(0, |now_ns, command| {
+            disk.accept(now_ns, Command { told_ns: now_ns, ..*command });
+            let ready_ns = loop {
+                match disk.answer() {
+                    Some(served) => break served.ready_ns,
+                    None => disk.advance(disk.next_ns().unwrap()),
+                }
+            };
+            let next_ns = ready_ns + PAUSE_NS;
+            while let Some(at_ns) = disk.next_ns().filter(|at_ns| *at_ns <= next_ns) {
+                disk.advance(at_ns);
+            }
+            next_ns
+        })
+    };
+    let (at_once, held) = (takes_ns(0), takes_ns(50_000_000));
+    assert!(2 * held < at_once, "{at_once} {held}");
+}
+
+/// What the write cache has in one piece leaves the arm to who waits.
+#[test]
+fn a_reader_does_not_wait_for_all_that_the_write_cache_holds() {
+    let write_cache = Some(WriteCache { blocks: 65_536, pieces: 512, wait_ns: 0 });
+    let drive = Drive { write_cache, ..larger(Scheduler::Sptf) };
+    let turn_ns = drive.mechanics.turn_ns;
+    let [reader, _] = side_by_side(drive, &[Direction::Read, Direction::Write], 1, 5_000_000_000)[..] else { panic!() };
+    assert!(reader.done > 50 && reader.longest_ns as f64 / turn_ns < 16.0, "{} {}", reader.done, reader.longest_ns);
 }

@@ -19,6 +19,7 @@ mod time;
 use crate::device::{Command, Direction, Served};
 use arm::{Access, Mechanics, Position};
 use cache::{Arm, Found, ReadBuffer, ReadCache};
+use geometry::Place;
 use scheduler::{Scheduler, Waiting, choose};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -77,6 +78,8 @@ pub struct WriteCache {
     pub blocks: u64,
     /// Separate pieces of the medium.
     pub pieces: usize,
+    /// How long what it holds waits at the most while the arm reads ahead of a stream.
+    pub wait_ns: u64,
 }
 
 /// The tag of what the write cache puts on the medium: nobody waits for it.
@@ -87,6 +90,11 @@ const CACHED: u32 = u32::MAX;
 /// come to it.
 const PATIENCE_TURNS: f64 = 4.0;
 
+/// How many blocks of the write cache one passage takes at the most, from a place on: those who wait are not to wait for all.
+fn at_once(place: &Place) -> u64 {
+    PATIENCE_TURNS as u64 * u64::from(place.sectors)
+}
+
 /// What an arm does.
 #[derive(Clone, Copy, Debug)]
 enum Work {
@@ -94,6 +102,8 @@ enum Work {
     Serve(Waiting),
     /// It reads on, since somebody was promised what comes next.
     ReadOn,
+    /// It reads ahead, and what the write cache holds waits: until something else comes.
+    Hold,
 }
 
 /// A disk at work.
@@ -157,6 +167,7 @@ impl Disk {
 
     /// Takes a command that came at `now_ns`: of a write, when its bytes were in the buffer. Time never goes back.
     pub fn accept(&mut self, now_ns: u64, command: Command) {
+        self.busy.take_if(|(work, _)| matches!(work, Work::Hold));
         match command.direction {
             Direction::Read => self.accept_read(now_ns, command),
             Direction::Write => self.accept_write(now_ns + self.drive.overhead.write_ns, command),
@@ -177,7 +188,8 @@ impl Disk {
             return self.serve_from_buffer(tag, now_ns, now_ns, true);
         }
         self.leap(now_ns, block);
-        let arm = if self.queue.is_empty() { Arm::Free } else { Arm::Wanted };
+        let is_free = self.queue.is_empty() || self.held_until_ns(now_ns).is_some();
+        let arm = if is_free { Arm::Free } else { Arm::Wanted };
         let drive = &*self.drive;
         match self.cache.find(&drive.mechanics.geometry, now_ns, block, count, arm) {
             Found::All { ready_ns, again } => self.serve_from_buffer(tag, now_ns, ready_ns, again),
@@ -263,11 +275,15 @@ impl Disk {
     }
 
     /// Where the arm is writing just what lies before these blocks, it writes on over them: whether it does. One passage
-    /// takes half of the cache at the most, so that its room comes back in time.
+    /// takes half of the cache at the most, so that its room comes back in time, and ends when somebody has waited for too long.
     fn write_on(&mut self, now_ns: u64, block: u64, count: u64, room: WriteCache) -> bool {
+        if self.due(now_ns).is_some() {
+            return false;
+        }
         let Some((Work::Serve(writing), ends_ns)) = &mut self.busy else { return false };
         let continues = writing.tag == CACHED && writing.block + writing.count == block && *ends_ns >= now_ns;
-        if !continues || writing.count + count > room.blocks / 2 {
+        let is_long = writing.count + count > at_once(&writing.place).min(room.blocks / 2);
+        if !continues || is_long && block.is_multiple_of(self.drive.mechanics.sector_blocks) {
             return false;
         }
         let access = self.drive.mechanics.write_on(*ends_ns, block, count);
@@ -282,7 +298,7 @@ impl Disk {
     fn is_dirty(&self, block: u64, count: u64) -> bool {
         let busy = self.busy.iter().filter_map(|(work, _)| match work {
             Work::Serve(waiting) => Some(waiting),
-            Work::ReadOn => None,
+            Work::ReadOn | Work::Hold => None,
         });
         let holds = |one: &Waiting| one.tag == CACHED && one.block <= block && block + count <= one.block + one.count;
         self.dirty_blocks > 0 && self.queue.iter().chain(busy).any(holds)
@@ -298,6 +314,10 @@ impl Disk {
     fn start(&mut self, now_ns: u64) {
         self.see_who_waits(now_ns);
         while self.busy.is_none() && !self.queue.is_empty() {
+            if let Some(until_ns) = self.held_until_ns(now_ns) {
+                self.busy = Some((Work::Hold, until_ns));
+                return;
+            }
             let head = self.come_to_head(now_ns);
             let drive = &*self.drive;
             let geometry = &drive.mechanics.geometry;
@@ -305,8 +325,19 @@ impl Disk {
             let arm = (&drive.mechanics, &leaves_ns, drive.buffer.reads_on_blocks());
             let at = (self.position, self.last_block);
             let chosen = self.due(now_ns).or_else(|| choose(drive.scheduler, &self.queue, arm, at, now_ns));
-            let Some(mut waiting) = chosen.map(|index| self.queue.remove(index)) else { return };
-            self.pieces -= usize::from(waiting.tag == CACHED);
+            let Some(index) = chosen else { return };
+            let mut waiting = self.queue.remove(index);
+            if waiting.tag == CACHED {
+                self.pieces -= 1;
+                let (sector, end) = (drive.mechanics.sector_blocks, waiting.block + waiting.count);
+                let block = (waiting.block + at_once(&waiting.place)) / sector * sector;
+                if block < end {
+                    let rest = Waiting { block, count: end - block, place: geometry.place(block), ..waiting };
+                    self.queue.insert(index, rest);
+                    self.pieces += 1;
+                    waiting.count = block - waiting.block;
+                }
+            }
             if waiting.direction == Direction::Read {
                 // More of it may be there than when it came, or be the next that the read-ahead comes to.
                 match self.cache.find(geometry, now_ns, waiting.block, waiting.count, Arm::Free) {
@@ -321,6 +352,15 @@ impl Disk {
             head.into_iter().for_each(|head| self.cache.stop(head));
             self.move_arm(now_ns, waiting);
         }
+    }
+
+    /// Until when the arm reads ahead of a stream, where only the write cache wants it and has room for more.
+    fn held_until_ns(&self, now_ns: u64) -> Option<u64> {
+        let room = self.drive.write_cache.filter(|room| room.wait_ns > 0)?;
+        let is_full = self.dirty_blocks > room.blocks / 2 || self.pieces > room.pieces / 2;
+        let until_ns = self.queue.first()?.told_ns + room.wait_ns;
+        let is_held = !is_full && !self.has_somebody_waiting() && until_ns > now_ns;
+        (is_held && self.cache.is_of_use(&self.drive.mechanics.geometry, now_ns)).then_some(until_ns)
     }
 
     /// When the arm leaves for one, after what the drive needs for its command; of a write, that may be past.
@@ -351,6 +391,9 @@ impl Disk {
             waited_ns > PATIENCE_TURNS * among as f64 * self.drive.mechanics.turn_ns
         };
         let all = self.queue.len();
+        if all == 0 {
+            return None;
+        }
         let asked = self.queue.iter().position(|waiting| waiting.tag != CACHED);
         asked.filter(|index| is_due(index, all - self.pieces)).or(Some(0).filter(|first| is_due(first, all)))
     }
@@ -431,7 +474,7 @@ impl Disk {
         let Some((work, _)) = self.busy.take_if(|(_, ends_ns)| *ends_ns <= now_ns) else { return };
         self.free_ns = now_ns;
         match work {
-            Work::ReadOn => {}
+            Work::ReadOn | Work::Hold => {}
             Work::Serve(done) if done.direction == Direction::Read => self.have_read(now_ns, &done),
             Work::Serve(done) if done.tag == CACHED => {
                 self.dirty_blocks -= done.count;
@@ -526,7 +569,9 @@ impl Disk {
 
     /// The same with what it did.
     pub fn worked(&self, now_ns: u64) -> Worked {
-        let Worked { all_ns, passing_ns, unawaited_ns } = self.time.until(now_ns, self.next_ns());
+        let at_work = self.busy.filter(|(work, _)| !matches!(work, Work::Hold));
+        let ends_ns = at_work.map(|(_, ends_ns)| ends_ns);
+        let Worked { all_ns, passing_ns, unawaited_ns } = self.time.until(now_ns, ends_ns);
         let ahead_ns = self.cache.useful_ns();
         Worked { all_ns: all_ns + ahead_ns, passing_ns: passing_ns + ahead_ns, unawaited_ns }
     }

@@ -101,7 +101,8 @@ fn an_arm_leaves_its_read_ahead_where_that_saves_a_turn() {
 #[test]
 fn sequential_writes_stream_with_the_write_cache_and_lose_turns_without() {
     let overhead = Overhead { write_ns: 200_000, ..Overhead::default() };
-    let cached = Drive { write_cache: Some(WriteCache { blocks: 40, pieces: 8 }), overhead, ..drive(slow(false)) };
+    let cached =
+        Drive { write_cache: Some(WriteCache { blocks: 40, pieces: 8, wait_ns: 0 }), overhead, ..drive(slow(false)) };
     let uncached = Drive { write_cache: None, ..cached.clone() };
     let (with, without) =
         (streamed_share(cached, 1, Direction::Write, 5), streamed_share(uncached, 1, Direction::Write, 5));
@@ -147,7 +148,7 @@ fn a_sector_that_is_flushed_before_the_next_takes_a_turn_each() {
         sector_blocks: 4,
         ..slow(true)
     };
-    let write_cache = Some(WriteCache { blocks: 400, pieces: 8 });
+    let write_cache = Some(WriteCache { blocks: 400, pieces: 8, wait_ns: 0 });
     for (pause_ns, write_ns) in [(700_000, 0), (100_000, 700_000), (100_000, 0)] {
         let overhead = Overhead { write_ns, ..Overhead::default() };
         let one_by_one =
@@ -162,7 +163,7 @@ fn a_sector_that_is_flushed_before_the_next_takes_a_turn_each() {
 fn an_arm_leaves_for_a_cached_write_when_the_drive_has_done_its_own() {
     let done_ms = |write_ns| {
         let overhead = Overhead { write_ns, ..Overhead::default() };
-        let write_cache = Some(WriteCache { blocks: 40, pieces: 8 });
+        let write_cache = Some(WriteCache { blocks: 40, pieces: 8, wait_ns: 0 });
         let mut disk = Disk::new(Arc::new(Drive { write_cache, overhead, ..drive(slow(false)) }));
         disk.accept(2 * MS, write(3, 1));
         disk.next_ns().unwrap() / MS
@@ -172,7 +173,7 @@ fn an_arm_leaves_for_a_cached_write_when_the_drive_has_done_its_own() {
 
 #[test]
 fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
-    let cached = Drive { write_cache: Some(WriteCache { blocks: 8, pieces: 8 }), ..drive(slow(false)) };
+    let cached = Drive { write_cache: Some(WriteCache { blocks: 8, pieces: 8, wait_ns: 0 }), ..drive(slow(false)) };
     let mut disk = Disk::new(Arc::new(cached));
     let commands: Vec<_> = [500, 900, 1500].map(|block| write(block, 4)).into();
     let done = serve(&mut disk, 3, &commands);
@@ -198,7 +199,7 @@ fn a_write_of_part_of_a_physical_sector_takes_another_turn() {
 
 #[test]
 fn what_is_in_the_write_cache_is_read_from_there() {
-    let cached = Drive { write_cache: Some(WriteCache { blocks: 80, pieces: 8 }), ..drive(slow(false)) };
+    let cached = Drive { write_cache: Some(WriteCache { blocks: 80, pieces: 8, wait_ns: 0 }), ..drive(slow(false)) };
     let mut disk = Disk::new(Arc::new(cached));
     disk.accept(0, write(500, 4));
     disk.accept(0, write(700, 4));
@@ -381,7 +382,7 @@ proptest! {
         seed in any::<u64>(), depth in 1_usize..40, cached in any::<bool>(), which in 0_usize..4
     ) {
         let scheduler = Scheduler::WORDS[which].1;
-        let write_cache = cached.then_some(WriteCache { blocks: 256, pieces: 8 });
+        let write_cache = cached.then_some(WriteCache { blocks: 256, pieces: 8, wait_ns: 0 });
         let mut disk = Disk::new(Arc::new(Drive { write_cache, ..larger(scheduler) }));
         let mut random = Random::new(seed);
         let mut block = 0;

@@ -135,7 +135,10 @@ mod tests {
     /// Writes of 8 blocks, one every millisecond of each of so many streams, for a second; what the arm did then. Whether the host
     /// waits for the cache's end after each, and what the arm would be at work in a stream.
     fn written(streams: u64, waits: bool) -> (Worked, f64) {
-        let drive = Drive { write_cache: Some(WriteCache { blocks: 4096, pieces: 64 }), ..larger(Scheduler::CLook) };
+        let drive = Drive {
+            write_cache: Some(WriteCache { blocks: 4096, pieces: 64, wait_ns: 0 }),
+            ..larger(Scheduler::CLook)
+        };
         let stream_ns = drive.mechanics.stream_of_writes_ns(0, 8000);
         let mut disk = Disk::new(Arc::new(drive));
         for number in 0..1000 {

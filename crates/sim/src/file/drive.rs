@@ -98,6 +98,9 @@ pub(super) struct WriteCacheKeys {
     pub(super) size: Blocks<512, { 1 << 40 }>,
     /// Separate pieces of the medium.
     pub(super) pieces: Count<1, 16_384>,
+    /// How long what it holds waits at the most while the arm reads ahead of a stream.
+    #[serde(default)]
+    pub(super) wait: Short,
 }
 
 impl Named for Scheduler {
@@ -145,6 +148,7 @@ impl DriveKeys {
         let cache = |cache: WriteCacheKeys| WriteCache {
             blocks: cache.size.0.0 / BLOCK_BYTES,
             pieces: cache.pieces.0 as usize,
+            wait_ns: cache.wait.0.0,
         };
         Ok(Drive {
             mechanics,

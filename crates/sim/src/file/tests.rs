@@ -74,7 +74,7 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
         ("bytes = \"through\"", "bytes = true", "controller.ahci.bytes", "one of through, stored"),
         ("each-disk = true", "each-disk = 1", "bus.sata.each-disk", "true or false"),
         (
-            "write-cache = { size = \"64MiB\", pieces = 1024 }",
+            "write-cache = { size = \"64MiB\", pieces = 1024, wait = \"100ms\" }",
             "write-cache = 5",
             "drive.exos-x18.write-cache",
             "a table",

@@ -43,7 +43,11 @@ fn any_drive() -> impl Strategy<Value = Drive> {
                 write_next_ns: own_ns / 3,
                 write_overlaps: own_ns % 3 == 0,
             },
-            write_cache: cache.map(|(blocks, pieces)| WriteCache { blocks, pieces }),
+            write_cache: cache.map(|(blocks, pieces)| WriteCache {
+                blocks,
+                pieces,
+                wait_ns: pieces as u64 % 3 * 5_000_000,
+            }),
             ..larger(Scheduler::WORDS[which].1)
         },
     )

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_flush_between_writes_is_outstanding_at_the_device_and_of_the_program() {
-        let cache = WriteCache { blocks: 4096, pieces: 16 };
+        let cache = WriteCache { blocks: 4096, pieces: 16, wait_ns: 0 };
         let drive = Drive { write_cache: Some(cache), ..larger(Scheduler::CLook) };
         let machine = machine(drive, 1, Volume::Each);
         let limits = Limits { duration: None, requests: Some(100), bytes: None };
