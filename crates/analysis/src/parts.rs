@@ -59,7 +59,8 @@ fn in_each<'a>(cell: &'a Cell<'_>, part: &'a Part) -> impl Iterator<Item = Optio
     cell.repetitions.iter().map(|observed| observed.sample.parts.iter().find(|other| other.name == part.name))
 }
 
-/// Parts of one name and a number, such as the disks of a stripe: their name, and the share of the time that each was busy.
+/// Parts of one name and a number, such as the disks of a stripe: their name, and the share of the time that each was busy; first those
+/// of which one is the busiest.
 pub(crate) fn grouped<'a>(parts: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<(&'a str, Vec<f64>)> {
     let mut groups: Vec<(&str, Vec<f64>)> = Vec::new();
     for (name, busy) in parts {
@@ -69,7 +70,9 @@ pub(crate) fn grouped<'a>(parts: impl IntoIterator<Item = (&'a str, f64)>) -> Ve
             None => groups.push((alike, vec![busy])),
         }
     }
-    groups.sort_by(|(_, one), (_, other)| mean_of(other).total_cmp(&mean_of(one)));
+    groups.sort_by(|(_, one), (_, other)| {
+        most_of(other).total_cmp(&most_of(one)).then(mean_of(other).total_cmp(&mean_of(one)))
+    });
     groups
 }
 
@@ -86,6 +89,11 @@ pub(crate) fn mean_of(shares: &[f64]) -> f64 {
     shares.iter().sum::<f64>() / shares.len() as f64
 }
 
+/// The greatest of shares.
+pub(crate) fn most_of(shares: &[f64]) -> f64 {
+    shares.iter().copied().fold(0.0, f64::max)
+}
+
 /// Parts with the share of the time that each was busy, the busiest first; of those of one name and a number one line, with
 /// their mean: `pci 97 %, 3 × atlas-10k 45 % (44 to 46 %)`. What requests wait for without anything at work is left out.
 pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>) -> Vec<String> {
@@ -93,9 +101,8 @@ pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     let told = |(name, shares): (&str, Vec<f64>)| {
         let mean = percent(mean_of(&shares));
-        let (least, most) =
-            shares.iter().fold((1.0_f64, 0.0_f64), |(least, most), one| (least.min(*one), most.max(*one)));
-        let range = match (percent(least), percent(most)) {
+        let least = shares.iter().copied().fold(1.0, f64::min);
+        let range = match (percent(least), percent(most_of(&shares))) {
             (least, most) if least == most => String::new(),
             (least, most) => format!(" ({least} to {most} %)"),
         };
@@ -141,6 +148,12 @@ mod tests {
         assert!((analysis.cells[0].parts[1].busy.value - 0.74).abs() < 1e-9);
         let reason = &analysis.cells[0].pace.as_ref().unwrap().reason;
         assert!(reason.starts_with("disk was busy 98 % of the time; the next, adapter, 74 %"), "{reason}");
+    }
+
+    #[test]
+    fn the_busiest_by_itself_is_told_first() {
+        let parts = [("disk 1", 0.0), ("disk 2", 1.0), ("bus", 0.7)].map(|(name, busy)| (name, PartKind::Device, busy));
+        assert_eq!(busiest_first(parts), ["2 × disk 50 % (0 to 100 %)", "bus 70 %"]);
     }
 
     #[test]

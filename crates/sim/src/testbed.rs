@@ -10,8 +10,8 @@ use crate::system::{self, Outcome, run};
 use crate::unsimulated::refuse;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
-    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop,
-    SystemAccount, Totals, left_in_buffer, rate_not_reached,
+    Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop, Part,
+    PartKind, SystemAccount, Totals, left_in_buffer, rate_not_reached,
 };
 use halfpower_model::{
     Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Observer, Personality, Progress, RequestKind,
@@ -292,7 +292,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         cpu: cpu(outcome, &total, environment.cpus),
         block: Some(block(workload, outcome)),
         // What the volume has nothing to do with stood still.
-        parts: outcome.parts.iter().filter(|part| part.busy > 0.0).cloned().collect(),
+        parts: told(&outcome.parts),
         instrument: Instrument { loop_ns_per_request: Some(0.0), ..Instrument::default() },
         failure: outcome.cancelled.then(|| Failure {
             code: "interrupted".to_owned(),
@@ -337,6 +337,13 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
         system: Some(account),
         ..Cpu::default()
     }
+}
+
+/// The parts that did something; where a device did, with those that had nothing to do.
+fn told(parts: &[Part]) -> Vec<Part> {
+    let is_device = |part: &&Part| part.kind == PartKind::Device;
+    let any_device = parts.iter().filter(is_device).any(|part| part.busy > 0.0);
+    parts.iter().filter(|part| part.busy > 0.0 || any_device && is_device(part)).cloned().collect()
 }
 
 /// As a system counts it: a command is outstanding at a device from when it sets out, whatever it waits for; and a volume that a

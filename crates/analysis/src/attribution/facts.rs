@@ -2,7 +2,7 @@
 
 use super::Beside;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use crate::parts::{grouped, mean_of};
+use crate::parts::{grouped, most_of};
 use halfpower_model::sample::{Block, Direction, PartKind, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
@@ -135,11 +135,11 @@ impl<'a> Facts<'a> {
         self.sample.block.as_ref()?.outstanding_mean
     }
 
-    /// Of a simulated machine, its devices and their share of the time, a volume's by their mean; none of others.
+    /// Of a simulated machine, its busiest device and that one's share of the time; none of others.
     pub(super) fn busiest_device(&self) -> Option<(&str, f64)> {
         let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
         let groups = grouped(devices.map(|part| (part.name.as_str(), part.busy)));
-        groups.first().map(|(name, shares)| (*name, mean_of(shares)))
+        groups.first().map(|(name, shares)| (*name, most_of(shares)))
     }
 
     fn copies(&self, writes: bool) -> f64 {

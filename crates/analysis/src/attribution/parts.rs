@@ -1,6 +1,7 @@
 //! The parts of a simulated machine, which tells how busy each was: the truth, which no host has.
 //!
-//! - *A part* that is busy nine tenths of the time. A controller that is held by what moves its bytes gives way to the busiest bus
+//! - *A part* that is busy nine tenths of the time, a disk of a volume by itself: one that is full holds back all that goes to it, whatever
+//!   the others do. A controller that is held by what moves its bytes gives way to the busiest bus
 //!   on its way. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
 //!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
 //!   room, most of its time.
@@ -12,23 +13,27 @@ use super::facts::{Facts, percent};
 use super::path::FASTER;
 use super::program::{FULL, MOST_OF_IT, between_writes};
 use super::{Owner, Standing, Sureness};
-use crate::parts::{alike, grouped, mean_of};
+use crate::parts::{alike, grouped};
 use halfpower_model::sample::{Part, PartKind};
 
-/// One that is full sets the pace; disks of a volume by their mean.
+/// Parts of a kind have not the same to do from so much of the time on.
+const UNLIKE: f64 = 0.1;
+
+/// One that is full sets the pace, whatever others of its kind do.
 pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let parts = &facts.sample.parts;
     let (unawaited, told): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_unawaited);
-    let Some(Group { name, busy, .. }) = told.first() else { return Standing::Absent };
-    let share = percent(*busy);
-    if *busy < FULL {
+    let Some(busiest) = told.first() else { return Standing::Absent };
+    let (name, busy, share) = (busiest.told(), busiest.busy, percent(busiest.busy));
+    if busy < FULL {
         let aside: String = unawaited.iter().map(Group::nobody_waited).collect();
         return waits(parts, &format!("the busiest part, {name}, was busy {share} of the time")).unwrap_or_else(|| {
             Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
         });
     }
-    let next = told.get(1).map(|next| format!("; the next, {}, {}", next.name, percent(next.busy))).unwrap_or_default();
-    let first = told[0].parts.first();
+    let next =
+        told.get(1).map(|next| format!("; the next, {}, {}", next.told(), percent(next.busy))).unwrap_or_default();
+    let first = busiest.parts.first();
     if let Some(bus) = first.filter(|part| part.kind == PartKind::Controller).and_then(|part| held_by(part, parts)) {
         let held = percent(bus.busy);
         let reason = format!("{} was busy {held} of the time, and {name}, which is held meanwhile, {share}", bus.name);
@@ -41,14 +46,17 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
         Some(PartKind::Device | PartKind::Wait) | None => Owner::Device,
     };
     let flushed = between_writes(facts).filter(|share| owner == Owner::Device && *share >= MOST_OF_IT);
-    match flushed.filter(|_| told[0].phase(Part::PASSING) < 1.0 / FASTER) {
+    match flushed.filter(|_| busiest.phase(Part::PASSING) < 1.0 / FASTER) {
         Some(flushed) => {
             let flushed = percent(flushed.min(1.0));
             let reason =
                 format!("{flushed} of the requests' time went into them, and {name} was busy {share} of the time");
             Standing::Named(Owner::Flushes, Sureness::Sure, reason)
         }
-        None => Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{next}")),
+        None => {
+            let beside = busiest.beside();
+            Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{beside}{next}"))
+        }
     }
 }
 
@@ -61,8 +69,9 @@ pub(super) fn none_full(facts: &Facts<'_>) -> bool {
 /// Parts of one name and a number.
 struct Group<'a> {
     name: &'a str,
+    /// The busiest first.
     parts: Vec<&'a Part>,
-    /// The share of the time that each was busy, on average.
+    /// The share of the time that the busiest was so.
     busy: f64,
 }
 
@@ -70,24 +79,53 @@ struct Group<'a> {
 fn groups(parts: &[Part]) -> impl Iterator<Item = Group<'_>> {
     let works = || parts.iter().filter(|part| part.kind != PartKind::Wait);
     let groups = grouped(works().map(|part| (part.name.as_str(), part.busy)));
-    groups.into_iter().map(move |(name, shares)| {
-        let parts = works().filter(|part| alike(&part.name) == name).collect();
-        Group { name, parts, busy: mean_of(&shares) }
+    groups.into_iter().map(move |(name, _)| {
+        let mut parts: Vec<&Part> = works().filter(|part| alike(&part.name) == name).collect();
+        parts.sort_by(|one, other| other.busy.total_cmp(&one.busy));
+        Group { name, busy: parts.first().map_or(0.0, |part| part.busy), parts }
     })
 }
 
 impl Group<'_> {
-    /// Of the time that they were busy, what they were so, where that is told apart; else none of it.
+    /// Of the time that the busiest was so, what it was doing this, where that is told apart; else none of it.
     fn phase(&self, phase: &str) -> f64 {
-        let busy: f64 = self.parts.iter().map(|part| part.busy).sum();
-        let of = |part: &&Part| part.busy * part.phases.get(phase).copied().unwrap_or(0.0);
-        self.parts.iter().map(of).sum::<f64>() / busy.max(f64::MIN_POSITIVE)
+        self.parts.first().and_then(|part| part.phases.get(phase)).copied().unwrap_or(0.0)
+    }
+
+    /// Those that have less to do than the busiest, the busiest of them first, where it stands out.
+    fn others(&self) -> &[&Part] {
+        match self.parts.as_slice() {
+            [first, others @ ..] if others.iter().any(|other| other.busy < first.busy - UNLIKE) => others,
+            _ => &[],
+        }
+    }
+
+    /// Their name; of the busiest of several that have not the same to do, its own: `atlas 2 (one of 4)`.
+    fn told(&self) -> String {
+        match (self.others(), self.parts.first()) {
+            ([], _) | (_, None) => self.name.to_owned(),
+            (others, Some(first)) => format!("{} (one of {})", first.name, others.len() + 1),
+        }
+    }
+
+    /// `, the others 41 to 60 %`, what those did meanwhile that have less to do; else empty.
+    fn beside(&self) -> String {
+        let [least, most] = match self.others() {
+            [] => return String::new(),
+            others => [others.last(), others.first()].map(|part| percent(part.map_or(0.0, |part| part.busy))),
+        };
+        match self.parts.len() {
+            2 => format!(", the other {most}"),
+            _ if least == most => format!(", the others {most}"),
+            _ => format!(", the others {} to {most}", least.trim_end_matches(" %")),
+        }
     }
 
     /// Whether they empty their write cache most of the time, which has room for more: with more to do they have fewer ways. Not
     /// where somebody waits for one of them most of the time, for now this and now that.
     fn is_unawaited(&self) -> bool {
-        let awaited = self.phase(Part::REACHING) * self.busy * self.parts.len() as f64;
+        let reaching = |part: &&Part| part.busy * part.phases.get(Part::REACHING).copied().unwrap_or(0.0);
+        let awaited: f64 = self.parts.iter().map(reaching).sum();
         self.phase(Part::UNAWAITED) >= MOST_OF_IT && awaited < MOST_OF_IT
     }
 
@@ -156,6 +194,29 @@ mod tests {
         assert_eq!(named(&sample), Some((Owner::Flushes, Sureness::Sure)), "and here half as fast again");
         sample.parts[0].kind = PartKind::Bus;
         assert_eq!(named(&sample), Some((Owner::Bus, Sureness::Sure)), "no flush fills a bus");
+    }
+
+    #[test]
+    fn one_full_disk_of_several_is_named_by_itself() {
+        let disks = |busy: &[f64]| {
+            let mut sample = with(clean(deep(8, random(read(4)))), &[("pci", PartKind::Bus, 0.3)]);
+            let disk = |(number, busy): (i32, &f64)| Part {
+                busy: *busy,
+                ..Part::idle(&format!("atlas {number}"), PartKind::Device)
+            };
+            sample.parts.extend((1..).zip(busy).map(disk));
+            of(&sample)
+        };
+        let found = disks(&[0.41, 0.96]);
+        assert_eq!((found.owner, found.sureness), (Some(Owner::Device), Some(Sureness::Sure)));
+        assert_eq!(found.reason, "atlas 2 (one of 2) was busy 96 % of the time, the other 41 %; the next, pci, 30 %");
+        let words = "atlas 1 (one of 4) was busy 100 % of the time, the others 41 to 60 %; the next, pci, 30 %";
+        assert_eq!(disks(&[1.0, 0.5, 0.41, 0.6]).reason, words);
+        let words = "atlas 3 (one of 4) was busy 100 % of the time, the others 0.0 %; the next, pci, 30 %";
+        assert_eq!(disks(&[0.0, 0.0, 1.0, 0.0]).reason, words, "what has nothing to do is there");
+        assert_eq!(disks(&[0.95, 0.96]).reason, "atlas was busy 96 % of the time; the next, pci, 30 %");
+        let words = "every part by itself (the busiest, atlas 2 (one of 2), 80 % of the time)";
+        assert_eq!(disks(&[0.4, 0.8]).ruled_out[0], words);
     }
 
     #[test]
