@@ -2,7 +2,7 @@
 //!
 //! - *A part* that is busy nine tenths of the time, a disk of a volume by itself: one that is full holds back all that goes to it, whatever
 //!   the others do. A controller that is held by what moves its bytes gives way to the busiest bus
-//!   on its way. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
+//!   on its way, with its own share beside. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
 //!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
 //!   room, most of its time.
 //! - *A share*, where no part is full: what a large request waits before each unit of it is time in which nothing works, one unit
@@ -16,7 +16,8 @@ use super::{Owner, Standing, Sureness};
 use crate::parts::{alike, grouped};
 use halfpower_model::sample::{Part, PartKind};
 
-/// Parts of a kind have not the same to do from so much of the time on.
+/// Parts of a kind have not the same to do from so much of the time on; and of a controller's time that its own work takes so much
+/// matters.
 const UNLIKE: f64 = 0.1;
 
 /// One that is full sets the pace, whatever others of its kind do.
@@ -36,7 +37,13 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let first = busiest.parts.first();
     if let Some(bus) = first.filter(|part| part.kind == PartKind::Controller).and_then(|part| held_by(part, parts)) {
         let held = percent(bus.busy);
-        let reason = format!("{} was busy {held} of the time, and {name}, which is held meanwhile, {share}", bus.name);
+        let own = first.map(|controller| controller.at_work() / controller.busy).filter(|own| *own >= UNLIKE);
+        let shares = own.map(|own| format!(": held {}, at work of its own {}", percent(1.0 - own), percent(own)));
+        let reason = format!(
+            "{} was busy {held} of the time, and {name}, which is held meanwhile, {share}{}",
+            bus.name,
+            shares.map(|shares| shares + ", so that either of them made faster helps").unwrap_or_default()
+        );
         return Standing::Named(Owner::Bus, Sureness::Sure, reason);
     }
     let owner = match first.map(|part| part.kind) {

@@ -485,6 +485,11 @@ fn a_simulated_machine_tells_which_part_is_full() {
     let found = of(&sample);
     assert_eq!(found.owner, Some(Owner::Bus), "the one on its way, not the busiest");
     assert_eq!(found.reason, "pci was busy 91 % of the time, and card, which is held meanwhile, 100 %");
+    sample.parts[0].phases.insert(Part::HELD.to_owned(), 0.57);
+    sample.parts[2].busy = 0.57;
+    let words = "pci was busy 57 % of the time, and card, which is held meanwhile, 100 %: held 57 %, at work of its own 43 %, so that \
+                 either of them made faster helps";
+    assert_eq!(of(&sample).reason, words);
     sample.parts[0].phases.insert(Part::HELD.to_owned(), 0.3);
     sample.parts[2].busy = 0.5;
     assert_eq!(of(&sample).owner, Some(Owner::Controller), "most of it is its own");
