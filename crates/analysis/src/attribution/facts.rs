@@ -3,7 +3,7 @@
 use super::Beside;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use crate::parts::{grouped, most_of};
-use halfpower_model::sample::{Block, Direction, PartKind, Totals};
+use halfpower_model::sample::{Block, Direction, Part, PartKind, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
 /// The kernel's account is in ticks: over a shorter time it says little.
@@ -140,6 +140,12 @@ impl<'a> Facts<'a> {
         let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
         let groups = grouped(devices.map(|part| (part.name.as_str(), part.busy)));
         groups.first().map(|(name, shares)| (*name, most_of(shares)))
+    }
+
+    /// Whether a simulated arm had what it was asked for pass under it most of the time that it was busy.
+    pub(super) fn streams(&self) -> bool {
+        let passes = |part: &Part| part.phases.get(Part::PASSING).is_some_and(|share| *share > 0.5);
+        self.sample.parts.iter().any(|part| part.kind == PartKind::Device && passes(part))
     }
 
     fn copies(&self, writes: bool) -> f64 {

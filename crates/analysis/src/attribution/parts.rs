@@ -204,6 +204,31 @@ mod tests {
     }
 
     #[test]
+    fn flushes_that_leave_few_outstanding_are_named_though_they_are_short() {
+        let flushed = |depth: u32, counted: f64, disk: f64| {
+            let mut sample = with(clean(deep(depth, write(64))), &[("atlas 1", PartKind::Device, disk)]);
+            sample.parts[0].phases.insert(Part::PASSING.to_owned(), 0.9);
+            let latency_ns = Latency { mean: Some(2.85e6), ..Latency::default() };
+            sample.flush = Some(Totals { requests: 57, latency_ns, ..Totals::default() }.into());
+            sample.depth_mean.counted = counted;
+            sample
+        };
+        let words = "the flushes (likely): before each all requests have to be done, so that 1.7 of 64 were outstanding on average; \
+                     16 % of the time went into them, and no part is full";
+        assert_eq!(of(&flushed(64, 1.7, 0.79)).brief(), words);
+        let words = "the flushes (likely): 16 % of the time went into them, after each the stream begins anew, and atlas was busy 73 % \
+                     of the time";
+        assert_eq!(of(&flushed(1, 1.0, 0.73)).brief(), words);
+        assert_eq!(named(&flushed(64, 1.7, 0.95)), Some((Owner::Device, Sureness::Sure)), "it is full");
+        let mut sample = flushed(1, 1.0, 0.73);
+        sample.parts[0].phases.clear();
+        assert_eq!(named(&sample), Some((Owner::Depth, Sureness::Likely)), "no arm, no stream");
+        sample = flushed(64, 1.7, 0.79);
+        sample.flush = None;
+        assert_eq!(named(&sample), None);
+    }
+
+    #[test]
     fn one_full_disk_of_several_is_named_by_itself() {
         let disks = |busy: &[f64]| {
             let mut sample = with(clean(deep(8, random(read(4)))), &[("pci", PartKind::Bus, 0.3)]);

@@ -17,7 +17,7 @@
 
 use super::facts::{Facts, percent};
 use super::parts::none_full;
-use super::program::{FULL, SPARE};
+use super::program::{FEWER, FULL, SPARE};
 use super::way::{Medium, medium};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::environment::DeviceLimit;
@@ -210,7 +210,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         1 => {
             Standing::Open("one large request at a time: whether more outstanding are faster was not tried".to_owned())
         }
-        _ if counted < 0.75 * asked as f64 => Standing::Open(format!(
+        _ if counted < FEWER * asked as f64 => Standing::Open(format!(
             "only {} of {asked} requests were outstanding",
             halfpower_model::units::significant(counted)
         )),

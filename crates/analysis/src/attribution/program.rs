@@ -10,6 +10,7 @@
 //!   balance_dirty_pages), so they slept, and as much was dirty. Source of the remedy: sysctl vm.dirty_bytes.
 
 use super::facts::{Facts, percent};
+use super::parts::none_full;
 use super::{Owner, Standing, Sureness};
 use crate::findings::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 use halfpower_model::units::significant;
@@ -34,6 +35,10 @@ const READS_FIRST: f64 = 0.25;
 pub(super) const MOST_OF_IT: f64 = 0.5;
 /// Flushes that take less than this do not matter.
 const FLUSHED_AT_ALL: f64 = 0.25;
+/// A stream that stands still for so long at flushes loses as much again.
+const STOOD_STILL: f64 = 0.1;
+/// Of the requests that may be outstanding, so many are few.
+pub(super) const FEWER: f64 = 0.75;
 /// A device that has less to do than this hardly holds anybody up.
 const IDLE: f64 = 0.1;
 /// A device that has less to do than this could do more.
@@ -305,6 +310,37 @@ pub(super) fn between_writes(facts: &Facts<'_>) -> Option<f64> {
     Some(time_s / slots / facts.sample.elapsed_s)
 }
 
+/// Of a simulated machine without a full part, how flushes that take little time themselves hold back what is around them. A worker
+/// that flushes waits for its own requests first, so that no more are outstanding than lie between two; and a stream onto
+/// a medium that turns stands still meanwhile.
+fn emptied(facts: &Facts<'_>) -> Option<String> {
+    let flush = facts.sample.flush.as_ref()?;
+    let counted = facts.sample.depth_mean.counted;
+    let workers_s = facts.sample.elapsed_s * f64::from(facts.workload.workers);
+    let stood = flush.latency_ns.mean? / 1e9 * flush.requests as f64 / workers_s;
+    if !facts.is_direct() || !none_full(facts) {
+        return None;
+    }
+    if counted < FEWER * facts.outstanding as f64 {
+        return Some(format!(
+            "before each all requests have to be done, so that {} of {} were outstanding on average; {} of the time went \
+             into them, and no part is full",
+            significant(counted),
+            facts.outstanding,
+            percent(stood)
+        ));
+    }
+    let (device, busy) = facts.busiest_device().filter(|_| facts.workload.pattern.is_ordered())?;
+    let streams = facts.streams() && stood >= STOOD_STILL;
+    streams.then(|| {
+        format!(
+            "{} of the time went into them, after each the stream begins anew, and {device} was busy {} of the time",
+            percent(stood),
+            percent(busy)
+        )
+    })
+}
+
 /// Of the workers' time, what went into flushes between the writes, and into the one at the end.
 pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
     if facts.sample.total.bytes == 0 {
@@ -319,6 +355,9 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
     }
     let share = between.unwrap_or(0.0) + at_end.unwrap_or(0.0);
     let time = percent(share.min(1.0));
+    if let Some(reason) = between.and_then(|_| emptied(facts)) {
+        return Standing::Named(Owner::Flushes, Sureness::Likely, reason);
+    }
     if share < FLUSHED_AT_ALL {
         return Standing::RuledOut(format!("flushes ({time} of the time)"));
     }
