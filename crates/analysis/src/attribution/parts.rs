@@ -229,6 +229,23 @@ mod tests {
     }
 
     #[test]
+    fn a_lazy_writer_that_stores_one_after_another_is_named() {
+        let written = |at_once: f64, busy: f64| {
+            let mut sample = with(clean(buffered(deep(8, write(64)))), &[("fireball 1", PartKind::Device, busy)]);
+            let block = sample.block.as_mut().unwrap();
+            (block.devices, block.busy_fraction, block.outstanding_mean) = (2, at_once / 2.0, Some(at_once));
+            (sample.depth_mean.counted, sample.dirty) = (8.0, None);
+            sample
+        };
+        let words = "the file system (likely): its lazy writer stores what the writes leave in the file cache by one request after \
+                     another: 1.52 were at 2 devices on average, and no part is full";
+        assert_eq!(of(&written(1.52, 0.55)).brief(), words);
+        assert_eq!(named(&written(0.9, 0.55)), Some((Owner::FileSystem, Sureness::Likely)), "now at this, now at that");
+        assert_eq!(named(&written(2.6, 0.55)), None, "several at once");
+        assert_eq!(named(&written(1.52, 0.95)), Some((Owner::Device, Sureness::Sure)), "it is full");
+    }
+
+    #[test]
     fn one_full_disk_of_several_is_named_by_itself() {
         let disks = |busy: &[f64]| {
             let mut sample = with(clean(deep(8, random(read(4)))), &[("pci", PartKind::Bus, 0.3)]);

@@ -21,7 +21,7 @@ use super::program::{FEWER, FULL, SPARE};
 use super::way::{Medium, medium};
 use super::{Owner, Standing, Sureness};
 use halfpower_model::environment::DeviceLimit;
-use halfpower_model::sample::PartKind;
+use halfpower_model::sample::{Part, PartKind};
 use halfpower_model::{Bytes, BytesPerSecond, FileState, Level, LevelName, Quantity};
 
 /// A throttle's slice, the longest there is.
@@ -228,8 +228,13 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
 fn waits_elsewhere(facts: &Facts<'_>) -> bool {
     let Some(at_once) = facts.at_once() else { return true };
     let is_on_its_way = facts.is_direct() && facts.workload.file_state == FileState::Written;
-    let for_share = facts.sample.parts.iter().any(|part| part.kind == PartKind::Wait && part.busy >= SPARE);
-    for_share || !is_on_its_way && at_once < SPARE * facts.sample.depth_mean.counted
+    waits_for_share(facts) || !is_on_its_way && at_once < SPARE * facts.sample.depth_mean.counted
+}
+
+/// Whether requests wait for a share half of the time or longer.
+fn waits_for_share(facts: &Facts<'_>) -> bool {
+    let is_its = |part: &Part| part.kind == PartKind::Wait && Part::SHARE_WAITS.contains(&part.name.as_str());
+    facts.sample.parts.iter().any(|part| is_its(part) && part.busy >= SPARE)
 }
 
 /// Whether a medium whose arm has to go from place to place is at work all the time: it works on one request at a time.
@@ -265,9 +270,28 @@ fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
     Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
 }
 
+/// Writes into the file cache of a simulated machine, of which no part is full, where what they leave there is stored by one request
+/// after another: at each device that it is cut up for is one at the most, and the writers sleep until there is room.
+fn lazy_writer(facts: &Facts<'_>) -> Option<Standing> {
+    let (at_once, devices) = (facts.at_once()?, facts.sample.block.as_ref()?.devices);
+    let asks = facts.writes_into_memory() && facts.asked(false).is_none() && none_full(facts);
+    let in_turn = (SPARE..=f64::from(devices)).contains(&at_once);
+    let sleeps = facts.wanting()? < SPARE && facts.at_end < SPARE;
+    if !asks || !in_turn || !sleeps || waits_for_share(facts) {
+        return None;
+    }
+    let of_devices = if devices > 1 { format!("{devices} devices") } else { "the device".to_owned() };
+    let reason = format!(
+        "its lazy writer stores what the writes leave in the file cache by one request after another: {} were at {of_devices} on \
+         average, and no part is full",
+        halfpower_model::units::significant(at_once)
+    );
+    Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
+}
+
 /// Writes that wait while the device idles wait for something above it.
 pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
-    if let Some(cache) = in_cache(facts) {
+    if let Some(cache) = in_cache(facts).or_else(|| lazy_writer(facts)) {
         return cache;
     }
     let Some(kind) = &facts.sample.environment.target.filesystem else { return Standing::Absent };

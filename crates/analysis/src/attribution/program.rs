@@ -243,6 +243,10 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
         return Standing::Absent;
     }
     let Some(dirty) = facts.sample.dirty else {
+        if facts.knows_parts() {
+            // It has no brake but the room in its file cache.
+            return Standing::Absent;
+        }
         return Standing::Open("how much memory was dirty was not looked at".to_owned());
     };
     let from = Bytes(dirty.wait_from_bytes().0 >> 20 << 20);
