@@ -28,6 +28,10 @@ impl Part {
     pub const SHARE_WAITS: [&str; 5] =
         ["write-window", "large-reads.turn", "large-writes.turn", "large-reads.wait", "large-writes.wait"];
 
+    /// How the name of a wait ends that is for a controller or a drive to let another command through to a disk, before its number: a key
+    /// of a machine file.
+    pub const LETS_SO_MANY: &str = ".outstanding";
+
     /// A part that was never busy.
     pub fn idle(name: &str, kind: PartKind) -> Part {
         Part { name: name.to_owned(), kind, busy: 0.0, phases: BTreeMap::new(), buses: Vec::new() }

@@ -141,6 +141,8 @@ struct System<'a> {
     devices: Vec<Device>,
     /// What lets commands through to each disk; none: all at once.
     gates: Vec<Option<Gate>>,
+    /// What waits there.
+    at_gates: Vec<Outstanding>,
     seen: Vec<Seen>,
     /// What is on its way to each device that the system sees, or back, by which a system counts.
     at_devices: Vec<Outstanding>,
@@ -251,6 +253,7 @@ impl<'a> System<'a> {
             transfers: vec![LastTransfer::default(); machine.parts.len()],
             devices: (0..).zip(&machine.disks).map(|(index, disk)| device(disk, workload.seed, index)).collect(),
             gates: machine.disks.iter().map(|disk| disk.queue.map(Gate::new)).collect(),
+            at_gates: vec![Outstanding::default(); machine.disks.len()],
             seen: vec![Seen::default(); machine.disks.len()],
             at_devices: vec![Outstanding::default(); machine.devices_seen()],
             stream: Stream::default(),

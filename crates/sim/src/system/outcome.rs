@@ -85,7 +85,9 @@ impl System<'_> {
         let arms = self.devices.iter().map(|disk| disk.busy_ns(self.now_ns));
         let server = self.share.as_ref().and_then(|share| share.server_busy_ns(self.now_ns));
         let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
-        stations.chain(arms).chain(server).chain(waits).collect()
+        let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
+        let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
+        stations.chain(arms).chain(server).chain(waits).chain(gates).collect()
     }
 
     /// What was counted up to now.
@@ -181,7 +183,11 @@ impl System<'_> {
         let server = server.map(|count| (Part::idle("server's processors", PartKind::Processor), f64::from(count)));
         let waits = Part::SHARE_WAITS.map(|name| (Part::idle(name, PartKind::Wait), 1.0));
         let waits = self.machine.share.iter().flat_map(|_| waits.clone());
-        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits);
+        let gates = self.machine.disks.iter().enumerate().filter_map(|(index, disk)| {
+            let name = format!("{}{} {}", self.machine.gate_of(disk)?, Part::LETS_SO_MANY, index + 1);
+            Some((Part::idle(&name, PartKind::Wait), 1.0))
+        });
+        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits).chain(gates);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
             let busy = (*used as f64 / whole_ns / servers).min(1.0);

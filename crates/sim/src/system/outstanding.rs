@@ -51,12 +51,13 @@ mod tests {
     use super::super::tests::{machine, workload};
     use super::super::{Outcome, run};
     use super::*;
-    use crate::controller::{Controller, Forwarding};
+    use crate::controller::{Controller, Forwarding, Order, Queue};
     use crate::disk::scheduler::Scheduler;
     use crate::disk::tests::{atlas, larger};
     use crate::disk::{Drive, WriteCache};
     use crate::machine::{Cost, Machine, Made, Part};
     use crate::volume::Volume;
+    use halfpower_model::sample::PartKind;
     use halfpower_model::{Bytes, Cancel, Durability, Limits, Operation, Pattern, Workload};
 
     /// Shares of the time that something was outstanding at each device, and how many were on average.
@@ -128,6 +129,29 @@ mod tests {
         let outcome = course(&machine, 1);
         let buses = |name| outcome.parts.iter().find(|part| part.name == name).unwrap().buses.clone();
         assert_eq!((buses("card"), buses("pci")), (vec!["pci".to_owned()], Vec::new()));
+    }
+
+    #[test]
+    fn what_waits_at_a_gate_is_told_with_its_controller() {
+        let mut machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+        let queue = Some(Queue { outstanding: 2, order: Order::CLook });
+        machine.disks[0].queue = queue;
+        let gate = |outcome: &Outcome| outcome.parts.iter().find(|part| part.kind == PartKind::Wait).cloned().unwrap();
+        let shares = [1, 2, 8].map(|depth| gate(&course(&machine, depth)).busy);
+        assert!(shares[0] == 0.0 && shares[1] == 0.0 && shares[2] > 0.98, "{shares:?}");
+        assert_eq!(gate(&course(&machine, 8)).name, "disk.outstanding 1", "the drive's own");
+        machine.parts.push(Part::Controller(Controller {
+            name: "card".to_owned(),
+            request_ns: 1000,
+            read_ns_per_byte: 0.0,
+            write_ns_per_byte: 0.0,
+            forwarding: Forwarding::Through,
+            queue,
+            driver_read: Cost::default(),
+            driver_write: Cost::default(),
+        }));
+        machine.disks[0].near.push(2);
+        assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1");
     }
 
     #[test]

@@ -200,6 +200,8 @@ impl System<'_> {
             self.gates[piece.disk].as_mut().is_none_or(|gate| gate.enter(number, piece.direction, piece.offset));
         if may_go {
             self.command(number);
+        } else {
+            self.at_gates[piece.disk].add(self.now_ns);
         }
     }
 
@@ -365,6 +367,7 @@ impl System<'_> {
         let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
         self.seen[disk].outstanding -= 1;
         if let Some(next) = self.gates[disk].as_mut().and_then(|gate| gate.leave()) {
+            self.at_gates[disk].take(self.now_ns);
             self.command(next);
         }
         let far = &self.machine.disks[disk].far;

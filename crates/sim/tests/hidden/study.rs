@@ -100,7 +100,10 @@ pub(super) fn named(attribution: &Attribution) -> &'static str {
 fn busiest<'a>(parts: impl Iterator<Item = &'a Part> + Clone) -> Option<(&'static str, [f64; 2])> {
     let share = |name: &&'static str| {
         let is_it = |part: &&Part| {
-            part.busy > 0.0 && part.name.starts_with(name) && (part.kind == PartKind::Device) == (*name == "disk")
+            part.kind != PartKind::Wait
+                && part.busy > 0.0
+                && part.name.starts_with(name)
+                && (part.kind == PartKind::Device) == (*name == "disk")
         };
         let (sum, count) = parts.clone().filter(is_it).fold((0.0, 0), |all, part| (all.0 + part.busy, all.1 + 1));
         (count > 0).then(|| (*name, sum / f64::from(count)))
