@@ -4,6 +4,7 @@
 
 mod block;
 mod buffer;
+mod cut_off;
 mod dirty;
 mod imported;
 mod part;
@@ -12,6 +13,7 @@ mod totals;
 
 pub use block::{Block, Direction, Phases};
 pub use buffer::left_in_buffer;
+pub use cut_off::{CutOff, stalled_at_end};
 pub use dirty::Dirty;
 pub use part::{Part, PartKind};
 pub use rate::rate_not_reached;

@@ -11,7 +11,7 @@ use crate::unsimulated::refuse;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop, Part,
-    PartKind, SystemAccount, Totals, left_in_buffer, rate_not_reached,
+    PartKind, SystemAccount, Totals, left_in_buffer, rate_not_reached, stalled_at_end,
 };
 use halfpower_model::{
     Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Observer, Personality, Progress, RequestKind,
@@ -301,6 +301,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         total,
         ..Sample::empty(workload.clone(), environment)
     };
+    sample.warnings.extend(stalled_at_end(&sample, &outcome.cut_off));
     sample.warnings.extend(rate_not_reached(&sample));
     sample
 }

@@ -3,24 +3,19 @@
 
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
-use halfpower_model::sample::{Totals, Warning, rate_not_reached};
+use halfpower_model::sample::{CutOff, Totals, Warning, rate_not_reached, stalled_at_end};
 use halfpower_model::{Nanoseconds, Personality, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
 const DEPTH_SHARE: f64 = 0.75;
 /// Share from which on a rate that was asked for is what set the pace.
 const KEPT_SHARE: f64 = 0.97;
-/// What was cut off by the end is worth a word when it took this many times the longest that was counted, and this long.
-const CUT_OFF_TIMES: u64 = 2;
-const CUT_OFF_NS: u64 = 10_000_000;
 
 /// What the workers and who watched them know of the course of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Course {
-    /// Requests outstanding at the end that do not count, the longest of them, and that from its intended arrival.
-    cut_off: u64,
-    cut_off_ns: u64,
-    cut_off_response_ns: u64,
+    /// Requests outstanding at the end that do not count.
+    cut_off: CutOff,
     /// How long the program stood still.
     stood_still: Nanoseconds,
     /// Share of the workers' time in which a request waited for one that it overlaps.
@@ -35,9 +30,12 @@ impl Course {
         let held: u64 = outcomes().map(|outcome| outcome.held_ticks).sum();
         let elapsed: u64 = outcomes().map(|outcome| outcome.elapsed_ticks).sum();
         Course {
-            cut_off: outcomes().map(|outcome| outcome.overhang.requests).sum(),
-            cut_off_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_ticks).max()),
-            cut_off_response_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_response_ticks).max()),
+            cut_off: CutOff {
+                requests: outcomes().map(|outcome| outcome.overhang.requests).sum(),
+                longest_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_ticks).max()),
+                longest_response_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_response_ticks).max()),
+                is_until_end: false,
+            },
             stood_still: Nanoseconds(u64::try_from(raw.stood_still.as_nanos()).unwrap_or(u64::MAX)),
             held_share: held as f64 / elapsed.max(1) as f64,
         }
@@ -46,8 +44,8 @@ impl Course {
 
 /// What of its course could make a sample's figures wrong.
 pub(super) fn warnings(sample: &Sample, course: &Course) -> Vec<Warning> {
-    let found =
-        [paused(sample, course), stalled_at_end(sample, course), rate_not_reached(sample), depth(sample, course)];
+    let cut_off = stalled_at_end(sample, &course.cut_off);
+    let found = [paused(sample, course), cut_off, rate_not_reached(sample), depth(sample, course)];
     found.into_iter().flatten().collect()
 }
 
@@ -62,36 +60,6 @@ fn paused(sample: &Sample, course: &Course) -> Option<Warning> {
     let message = format!("the program or a worker of it stood still for {stood_still}: {figures}");
     let remedy = "measure again, without stopping it, and where it gets a processor";
     (course.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
-}
-
-/// A stall that reaches past the end of the window is in no figure.
-fn stalled_at_end(sample: &Sample, course: &Course) -> Option<Warning> {
-    let beyond = |cut_off_ns: u64, counted: Option<u64>| {
-        cut_off_ns > CUT_OFF_NS && cut_off_ns > counted.unwrap_or(0).saturating_mul(CUT_OFF_TIMES)
-    };
-    let response = sample.open_loop.as_ref().map(|open| open.response_ns.max);
-    let of_response = response.is_some_and(|counted| beyond(course.cut_off_response_ns, counted));
-    let figures = match (beyond(course.cut_off_ns, sample.total.latency_ns.max), of_response) {
-        (true, true) => "the percentiles of the latency and of the response",
-        (true, false) => "the percentiles",
-        (false, true) => "the percentiles of the response",
-        (false, false) => return None,
-    };
-    let took = if of_response {
-        format!(
-            "{}, {} from its intended arrival",
-            Nanoseconds(course.cut_off_ns),
-            Nanoseconds(course.cut_off_response_ns)
-        )
-    } else {
-        Nanoseconds(course.cut_off_ns).to_string()
-    };
-    let (requests, were) = if course.cut_off == 1 { ("request", "was") } else { ("requests", "were") };
-    let message = format!(
-        "{} {requests} {were} still outstanding at the end and the longest took {took}; {figures} do not have them",
-        course.cut_off
-    );
-    Some(Warning::new("stalled_at_end", message, "measure longer"))
 }
 
 /// Whether a rate was asked for and kept to, and so set the pace.
@@ -164,7 +132,8 @@ mod tests {
     fn what_the_end_cut_off_is_told_where_it_took_long() {
         let mut sample = sample(Workload::default());
         sample.total.latency_ns = Latency { max: Some(15_000_000), ..Latency::default() };
-        let course = |cut_off_ns| Course { cut_off: 8, cut_off_ns, ..Course::default() };
+        let cut_off = |longest_ns| CutOff { requests: 8, longest_ns, ..CutOff::default() };
+        let course = |longest_ns| Course { cut_off: cut_off(longest_ns), ..Course::default() };
         assert!(warnings(&sample, &course(30_000_000)).is_empty(), "twice the longest is nothing out of the ordinary");
         let [told] = &warnings(&sample, &course(4_000_000_000))[..] else { panic!("one warning") };
         assert_eq!(told.code, "stalled_at_end");
@@ -174,7 +143,8 @@ mod tests {
         let response_ns = Latency { max: Some(1_000_000), ..Latency::default() };
         sample.total.latency_ns.max = Some(15_000_000);
         sample.open_loop = Some(OpenLoop { response_ns, ..OpenLoop::default() }.into());
-        let late = Course { cut_off_response_ns: 50_000_000, ..course(20_000_000) };
+        let late = CutOff { longest_response_ns: 50_000_000, ..cut_off(20_000_000) };
+        let late = Course { cut_off: late, ..Course::default() };
         let [told] = &warnings(&sample, &late)[..] else { panic!("one warning") };
         assert!(told.message.contains("50 ms from its intended arrival; the percentiles of the response do not"));
     }

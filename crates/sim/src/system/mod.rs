@@ -41,6 +41,7 @@ use file_cache::Cache;
 use flush::Flushes;
 use growth::Growth;
 use halfpower_model::random::derive_seed;
+use halfpower_model::sample::CutOff;
 use halfpower_model::{
     Arrivals, Cancel, Histogram, Personality, Request, RequestKind, RequestStream, Sharing, Workload,
 };
@@ -201,6 +202,13 @@ impl<T: Copy> Slots<T> {
         self.free.push(slot);
         self.all[slot as usize]
     }
+
+    /// Those that are in use.
+    fn taken(&self) -> impl Iterator<Item = &T> {
+        let mut is_free = vec![false; self.all.len()];
+        self.free.iter().for_each(|slot| is_free[*slot as usize] = true);
+        self.all.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(thing, _)| thing)
+    }
 }
 
 impl<T> Default for Slots<T> {
@@ -290,6 +298,7 @@ impl<'a> System<'a> {
                 at_devices_ns: 0,
                 parts: Vec::new(),
                 device: [(0, 0); 4],
+                cut_off: CutOff::default(),
                 open_loop: (workload.arrivals != Arrivals::Closed).then(OpenLoop::default),
                 cancelled: false,
             },

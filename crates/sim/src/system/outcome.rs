@@ -4,12 +4,12 @@
 //! of the warm-up (or the start), and the last of what is outstanding when the window is over. A window of two and a half
 //! requests would have a rate of two or of three.
 
-use super::{OpenLoop, System};
+use super::{OpenLoop, Origin, System};
 use crate::bus::{Bus, Tally};
 use crate::disk::Worked;
 use crate::machine;
 use halfpower_model::Histogram;
-use halfpower_model::sample::{Part, PartKind};
+use halfpower_model::sample::{CutOff, Part, PartKind};
 use halfpower_model::workload::FEW_REQUESTS;
 use std::collections::BTreeMap;
 
@@ -43,6 +43,8 @@ pub struct Outcome {
     pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes, by their kind.
     pub device: [(u64, u64); 4],
+    /// What was under way at the end, which nobody waits for.
+    pub cut_off: CutOff,
     /// What its requests waited, where they arrive whether anybody is free or not.
     pub open_loop: Option<OpenLoop>,
     /// Whether it was cancelled.
@@ -145,6 +147,17 @@ impl System<'_> {
         !*self.marks.is_of_few.get_or_insert(is_of_few)
     }
 
+    /// What of the program's is under way.
+    fn under_way(&self) -> CutOff {
+        let mut under_way = CutOff { requests: u64::from(self.open_requests), is_until_end: true, ..CutOff::default() };
+        for open in self.requests.taken().filter(|open| matches!(open.origin, Origin::Program { .. })) {
+            under_way.longest_ns = under_way.longest_ns.max(self.now_ns - open.issued_ns);
+            under_way.longest_response_ns =
+                under_way.longest_response_ns.max(self.now_ns.saturating_sub(open.arrived_ns));
+        }
+        under_way
+    }
+
     pub(super) fn finish(mut self) -> Outcome {
         if !self.marks.begun {
             self.begin();
@@ -199,6 +212,7 @@ impl System<'_> {
         self.outcome.interrupt_ns -= before.interrupt_ns;
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
+        self.outcome.cut_off = self.under_way();
         self.outcome.flush = self.flushes.took.clone();
         self.outcome.flush_ns = self.flushes.ended_ns(self.now_ns);
         self.outcome

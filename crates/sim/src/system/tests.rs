@@ -243,6 +243,20 @@ fn a_window_of_many_requests_ends_when_it_was_to() {
     assert_eq!((requests(&outcome), outcome.elapsed_ns), (10, 1_000_000_000));
 }
 
+/// What is cut off by the end is in the count of what was outstanding and in no latency: together they are the whole window.
+#[test]
+fn what_the_end_cuts_off_is_told() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    let outcome = run(&machine, &workload(Pattern::Random, 8192, 1, &machine), &Cancel::default());
+    let latency = &outcome.latency[0];
+    let told_ns = latency.mean().unwrap() * latency.count() as f64 + outcome.cut_off.longest_ns as f64;
+    assert!((told_ns / outcome.outstanding_ns as f64 - 1.0).abs() < 1e-9, "{told_ns} of {}", outcome.outstanding_ns);
+    assert_eq!((outcome.cut_off.requests, outcome.cut_off.longest_ns > 0), (1, true));
+    let limits = Limits { duration: None, requests: Some(20), bytes: None };
+    let all = Workload { limits, ..workload(Pattern::Random, 8192, 8, &machine) };
+    assert_eq!(run(&machine, &all, &Cancel::default()).cut_off.requests, 0, "all of them are waited for");
+}
+
 /// Those that are outstanding at the end of a warm-up count when they are done, and no more than were asked for do.
 #[test]
 fn a_limit_behind_a_warm_up_is_used_up_exactly() {
