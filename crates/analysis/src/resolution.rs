@@ -7,7 +7,7 @@
 //! another program measured may have ended either way: nothing is said of these. Where few requests made the measured part last
 //! until all were back, those under way at its start count whole and none at its end is left: they may be a tenth of all.
 
-use halfpower_model::sample::Warning;
+use halfpower_model::sample::{MEASURE_LONGER, Warning};
 use halfpower_model::{Closing, Durability, Estimate, Sample};
 
 /// What two readings of the clock make of the same time.
@@ -63,7 +63,7 @@ pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
              then counts too"
         )
     };
-    Some(Warning::new("few_requests", message, "measure longer, with --duration"))
+    Some(Warning::new("few_requests", message, MEASURE_LONGER))
 }
 
 /// How many requests may have been under way when the measured part began, where they are many of those that were counted; a request
@@ -140,6 +140,8 @@ mod tests {
         assert!(told(1).unwrap().starts_with("one request a trial"));
         assert!(told(9).unwrap().starts_with("9 requests a trial"));
         assert_eq!(told(10), None);
+        let remedy = doubt(&run(1).samples[0].sample).unwrap().remedy;
+        assert!(["--duration (io)", "[trial] (a study)", "--thorough (run)"].iter().all(|way| remedy.contains(way)));
         let mut counted = run(4).samples.remove(0).sample;
         counted.workload.limits.duration = Some(Nanoseconds(2_000_000_000));
         assert_eq!(doubt(&counted), None, "its requests were used up before its time");

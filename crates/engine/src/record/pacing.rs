@@ -3,7 +3,7 @@
 
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
-use halfpower_model::sample::{CutOff, Totals, Warning, rate_not_reached, stalled_at_end};
+use halfpower_model::sample::{CutOff, MEASURE_LONGER, Totals, Warning, rate_not_reached, stalled_at_end};
 use halfpower_model::{Nanoseconds, Personality, Rate, Sample, Workload};
 
 /// Share of the depth below which it was not reached.
@@ -92,7 +92,11 @@ fn depth(sample: &Sample, course: &Course) -> Option<Warning> {
                           smaller --depth, fewer --workers or no --verify";
             return Warning::new("depth_not_reached", format!("{message}: {waited}"), remedy);
         }
-        Warning::new("depth_not_reached", message, "the limit came before the depth was reached; measure longer")
+        Warning::new(
+            "depth_not_reached",
+            message,
+            format!("the limit came before the depth was reached; {MEASURE_LONGER}"),
+        )
     })
 }
 

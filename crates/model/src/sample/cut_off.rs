@@ -1,7 +1,7 @@
 //! Whether requests that the end of a sample cut off took so long that its figures, which do not have them, say too little: on a
 //! host or a simulated machine.
 
-use super::{Sample, Warning};
+use super::{MEASURE_LONGER, Sample, Warning};
 use crate::units::Nanoseconds;
 
 /// What was cut off by the end is worth a word when it took this many times the longest that was counted, and this long.
@@ -45,5 +45,5 @@ pub fn stalled_at_end(sample: &Sample, cut_off: &CutOff) -> Option<Warning> {
     let message = format!(
         "{requests} {noun} {were} still outstanding at the end and the longest {had} {took}; {figures} do not have them"
     );
-    Some(Warning::new("stalled_at_end", message, "measure longer"))
+    Some(Warning::new("stalled_at_end", message, MEASURE_LONGER))
 }
