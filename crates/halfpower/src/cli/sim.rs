@@ -37,7 +37,7 @@ enum Action {
     List,
     /// A machine's file, with the source of its figures; or the parts of a volume's way, from its disks to memory
     Show {
-        /// Which, or a file: ./own.toml; MACHINE:VOLUME for a volume's way
+        /// Which, or a file: ./own.toml; MACHINE:VOLUME for a volume's way, which --set is of
         machine: String,
         #[command(flatten)]
         set: SetArgument,

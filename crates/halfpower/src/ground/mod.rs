@@ -135,6 +135,10 @@ pub(crate) fn machine_text(machine: &str) -> anyhow::Result<String> {
     if machine.contains('/') {
         return read_machine(machine).with_context(|| format!("cannot read the machine {machine}"));
     }
+    if Path::new(machine).is_file() {
+        let message = format!("no simulated machine is called {machine}; did you mean the file ./{machine}?");
+        return Err(UsageError(message).into());
+    }
     let known = shipped::machines().collect::<Vec<_>>().join(", ");
     let message = format!("no simulated machine is called {machine}; there are {known}, or a file: ./own.toml");
     Err(UsageError(message).into())

@@ -32,6 +32,8 @@ fn what_there_is_not_is_told() {
     let refused = |arguments: &[&str], status, needle| {
         assert_refusal(&lab.run([&["io"][..], arguments].concat()), status, needle, arguments[0]);
     };
+    lab.write("own.toml", b"");
+    refused(&["sim:own.toml:x"], 2, "did you mean the file ./own.toml?");
     refused(&["sim:win2k-pentium3:atlas-9"], 2, "atlas-1, atlas-1-nocache");
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
     refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
