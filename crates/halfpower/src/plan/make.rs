@@ -187,7 +187,7 @@ struct Resolved {
     skipped: Vec<Skipped>,
     /// The figures that the workloads are of.
     figures: Vec<FigurePlan>,
-    /// The targets of those that name a volume, each once.
+    /// The volumes of a simulated machine that these go to, each once.
     volumes: Vec<String>,
     first_of: HashMap<Workload, usize>,
     /// To settings those that a machine is the same with.
@@ -217,8 +217,7 @@ fn resolve(study: &Study, overrides: &Overrides, environment: &Environment) -> R
                 });
                 resolved.take(sweep, &spec, outcome, &alike);
             }
-            let volume = Some(set.only(VOLUME)).filter(|volume| !volume.is_empty());
-            let volume = volume.and_then(|volume| Some(named(overrides.machines.get(&volume)?.describe())));
+            let volume = overrides.machines.get(&set.only(VOLUME)).map(|machine| named(machine.describe()));
             resolved.volumes.extend(volume.filter(|volume| !resolved.volumes.contains(volume)));
         }
     }

@@ -16,7 +16,7 @@ mod tests;
 pub(crate) use make::{Overrides, PlanError};
 
 use crate::ground::is_simulated;
-use crate::study::{Exhibit, Order, Repetitions};
+use crate::study::{Exhibit, Order, Repetitions, VOLUME};
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
@@ -233,6 +233,12 @@ impl Plan {
     /// The most the run can write, the test file included.
     pub(crate) fn bytes_written_at_most(&self) -> Bytes {
         self.bytes_written_by_all(self.repetitions.max)
+    }
+
+    /// What was measured, where `named` is what was asked for: of volumes that its workloads name all, where the target is the first.
+    pub(crate) fn measured<'a>(&'a self, named: &'a str) -> &'a str {
+        let names_volumes = |cell: &Cell| cell.workload.set.without(VOLUME).0.is_some();
+        if self.cells.iter().any(names_volumes) { &self.target } else { named }
     }
 
     /// The most that so many repetitions of every cell can write, the test file included.

@@ -4,7 +4,6 @@ use super::{ReportInput, RunStatus as Course};
 use crate::harmless::harmless;
 use crate::plan::Plan;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
-use crate::study::VOLUME;
 use crate::study::published::beside::paper_figures;
 use crate::study::published::figures;
 use halfpower_analysis::comparison::{Noise, against_itself};
@@ -62,6 +61,12 @@ impl Analysed {
         Analysed::of(self.run, self.samples, &Beside::default())
     }
 
+    /// What was measured.
+    fn target(&self) -> &str {
+        let named = self.run.target.as_str();
+        self.run.plan.as_ref().map_or(named, |plan| plan.measured(named))
+    }
+
     /// Whether anything was measured.
     pub(crate) fn has_samples(&self) -> bool {
         !self.samples.is_empty()
@@ -85,15 +90,11 @@ impl Analysed {
         let cell_names = self.cell_names();
         let mut figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &self.run.target, &figures()));
         crate::validate::beside(&mut figures, &samples);
-        // A study of many volumes has them by name in its plan; what was named is the first.
-        let of_volumes =
-            plan.filter(|plan| plan.cells.iter().any(|cell| cell.workload.set.without(VOLUME).0.is_some()));
-        let target = of_volumes.map_or(self.run.target.as_str(), |plan| plan.target.as_str());
         show(&ReportInput {
             title: &self.run.name,
             question: self.run.question.as_deref(),
             run: self.run.id.0,
-            target,
+            target: self.target(),
             command: &self.run.command,
             started_at: self.run.started_at,
             status,
@@ -141,7 +142,7 @@ impl Analysed {
             "name": self.run.name,
             "status": self.run.status.word(),
             "started_at": self.run.started_at,
-            "target": self.run.target,
+            "target": self.target(),
             "command": self.run.command,
             "note": self.run.note,
             "program": self.run.program,

@@ -118,7 +118,7 @@ pub(crate) struct RunSummary {
     pub kind: RunKind,
     /// The study's name, or the workload in words.
     pub name: String,
-    /// The target as it was named.
+    /// What was measured.
     pub target: String,
     /// Whatever the user wants remembered.
     pub note: Option<String>,
@@ -298,11 +298,15 @@ impl Store {
     fn summary_of(&self, row: &Row<'_>) -> Result<RunSummary, StoreError> {
         let id = RunId(row.get("id").during("list its runs")?);
         let columns = Columns { run: id, row };
+        let named: String = columns.get("target")?;
+        // A run is listed, whatever is wrong with its plan.
+        let plan = columns.get::<Option<String>>("plan")?.and_then(|text| serde_json::from_str::<Plan>(&text).ok());
+        let target = plan.map_or_else(|| named.clone(), |plan| plan.measured(&named).to_owned());
         Ok(RunSummary {
             id,
             kind: columns.parsed("kind")?,
             name: columns.get("name")?,
-            target: columns.get("target")?,
+            target,
             note: columns.get("note")?,
             started_at: columns.parsed("started_at")?,
             finished_at: columns.parsed_if_there("finished_at")?,

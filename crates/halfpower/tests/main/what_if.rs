@@ -338,6 +338,13 @@ fn a_study_s_ground_is_what_its_workloads_go_to() {
         run("\"volume=fireball-1\", \"volume=nt4-pentium-pro:barracuda-uw\", \"processor.count=2\"");
     assert!(ground.starts_with("Ground: fireball-lct08, barracuda-4lp, atlas-10k.\n"), "{ground}");
     assert!(summary.contains("atlas-10k; kernel Windows 2000, Windows NT 4.0 SP3)"), "{summary}");
+    // So are they listed, the one that the target names among them where a workload goes to it.
+    let runs = lab.json(["runs", "--json"]);
+    let of_one = "sim:win2k-pentium3:fireball-raid0-2, sim:win2k-pentium3:fireball-1";
+    let of_more = "sim:win2k-pentium3:fireball-1, sim:nt4-pentium-pro:barracuda-uw, sim:win2k-pentium3:atlas-1";
+    assert_eq!((&runs[0]["target"], &runs[1]["target"]), (&of_one.into(), &of_more.into()));
+    assert_eq!(lab.json(["runs", "show", "1", "--json"])["target"], of_one);
+    assert!(lab.run(["runs"]).stdout.contains(&format!(" on {of_more}")));
 }
 
 #[test]
