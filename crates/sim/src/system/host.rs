@@ -105,7 +105,12 @@ impl System<'_> {
         }
     }
 
+    /// A request is done. One of the program takes a nanosecond at least, or time would stand still where nothing costs any.
     pub(super) fn complete(&mut self, request: u32) {
+        let Open { origin, issued_ns, .. } = self.requests.all[request as usize];
+        if issued_ns == self.now_ns && matches!(origin, Origin::Program { .. }) {
+            return self.at(issued_ns + 1, Event::Complete { request });
+        }
         let Open { origin, volume, asked, issued_ns, arrived_ns, .. } = self.requests.take(request);
         let worker = match origin {
             Origin::Program { worker } => worker,

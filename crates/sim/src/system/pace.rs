@@ -173,7 +173,7 @@ mod tests {
     use crate::system::{Outcome, run};
     use crate::volume::Volume;
     use halfpower_model::workload::Rate;
-    use halfpower_model::{Buffering, Bytes, Cancel, Limits, Nanoseconds, Pattern};
+    use halfpower_model::{Buffering, Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern};
 
     const SERVICE_NS: u64 = 100_000;
 
@@ -235,6 +235,28 @@ mod tests {
         assert!((9_994..=9_998).contains(&open.backlog_at_end), "{open:?}");
         assert_eq!(open.backlog_max, open.backlog_at_end);
         assert!((open.response.max().unwrap() as f64 / 5e8 - 1.0).abs() < 0.01, "{open:?}");
+    }
+
+    /// What costs nothing takes a nanosecond, so that a run comes to its end.
+    #[test]
+    fn time_goes_on_where_nothing_costs_any() {
+        let mut machine = server();
+        let overhead = Overhead::default();
+        machine.disks[0].device = Device::Buffer(BufferedDrive { size: Bytes(1 << 30), overhead });
+        machine.system.direct_write = Cost::default();
+        for operation in [Operation::Read, Operation::Flush] {
+            let workload = Workload {
+                operation,
+                buffering: Buffering::Direct,
+                request_size: Bytes(if operation == Operation::Flush { 0 } else { 4096 }),
+                span: Bytes(1 << 30),
+                depth: 3,
+                limits: Limits { duration: Some(Nanoseconds(1000)), requests: None, bytes: None },
+                ..Workload::default()
+            };
+            let outcome = run(&machine, &workload, &Cancel::default());
+            assert_eq!((requests(&outcome), outcome.elapsed_ns), (3000, 1000), "{operation}");
+        }
     }
 
     #[test]
