@@ -115,8 +115,11 @@ impl Cloud {
         self.last = Some(Last { direction, end: block + count, room: room + requests * unit - bytes, passes_ns });
         let took_ns = self.latency_ns(direction);
         // The first whole nanosecond that is not before it may pass.
-        let ready_ns = self.servers.serve(now_ns, passes_ns.ceil() as u64, took_ns);
-        self.served.push_back(Served { tag, begins_ns: ready_ns, ready_ns, from_buffer: false });
+        let answered_ns = self.servers.serve(now_ns, passes_ns.ceil() as u64, took_ns);
+        // Its bytes come as its limits let them through, also where it is the first.
+        let through_ns = self.meters.iter().map(|[_, bytes]| bytes.free_ns()).fold(0.0, f64::max);
+        let ready_ns = answered_ns.max(through_ns.ceil() as u64);
+        self.served.push_back(Served { tag, begins_ns: answered_ns, ready_ns, from_buffer: false });
     }
 
     /// When the last of the limits lets the next pass.

@@ -32,9 +32,9 @@ fn answered(volume: CloudVolume, commands: &[(Direction, u64, u64)]) -> Vec<u64>
 #[test]
 fn a_course_by_hand() {
     use Direction::{Read, Write};
-    // One every 10 ms; the third counts twice, so the fourth waits 20.
+    // One every 10 ms; the third counts twice, so the fourth waits 20, and its bytes take 15.6.
     let course = [(Read, 0, 8), (Write, 100, 8), (Read, 200, 32), (Read, 500, 8)];
-    assert_eq!(answered(slow(), &course), [5, 17, 25, 45]);
+    assert_eq!(answered(slow(), &course), [5, 17, 35, 45]);
     // The first has passed; the third joins the second, and the fourth is beyond their unit.
     let sequential = [(Read, 0, 8), (Read, 8, 8), (Read, 16, 8), (Read, 24, 8)];
     assert_eq!(answered(slow(), &sequential), [5, 15, 18, 25]);
@@ -47,9 +47,9 @@ fn a_course_by_hand() {
 #[test]
 fn a_request_is_no_faster_than_its_bytes_are_let_through() {
     use Direction::Read;
-    // 1 MiB is let pass at once, and what comes next waits a second.
+    // 1 MiB takes a second, which what comes next waits as well.
     let wide = CloudVolume { unit: Bytes(1 << 20), ..slow() };
-    assert_eq!(answered(wide, &[(Read, 0, 2048), (Read, 9000, 8)]), [5, 1005]);
+    assert_eq!(answered(wide, &[(Read, 0, 2048), (Read, 9000, 8)]), [1000, 1005]);
 }
 
 proptest! {
