@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 /// One or several servers with one queue.
 #[derive(Clone, Debug)]
 pub struct Station {
+    /// When each server is free, the soonest first: they are alike, so it does not matter which is which.
     free_ns: Vec<u64>,
     /// All that was booked,
     busy_ns: u64,
@@ -44,14 +45,15 @@ impl Station {
     /// One of several servers: of those that are free then the one that became so last, so that who books ahead keeps to one
     /// and the others stay free for who comes now; where none is, whichever is free first.
     fn append(&mut self, from_ns: u64, service_ns: u64) -> u64 {
-        // How long it would stand idle or let wait; to wait is worse than all time that a run has. One number, as comparing a
-        // pair costs several times as much here.
-        let unfit = |free_ns: u64| free_ns.abs_diff(from_ns) | u64::from(free_ns > from_ns) << 63;
-        let fittest = self.free_ns.iter_mut().min_by_key(|free_ns| unfit(**free_ns)).expect("a station has a server");
-        let begins_ns = from_ns.max(*fittest);
-        *fittest = begins_ns + service_ns;
-        self.booked.push_back((begins_ns, begins_ns + service_ns));
-        begins_ns + service_ns
+        let place = self.free_ns.partition_point(|free_ns| *free_ns <= from_ns).saturating_sub(1);
+        let begins_ns = from_ns.max(self.free_ns[place]);
+        let ends_ns = begins_ns + service_ns;
+        self.free_ns[place] = ends_ns;
+        // It goes behind those that are free before it.
+        let sooner = self.free_ns[place + 1..].partition_point(|free_ns| *free_ns < ends_ns);
+        self.free_ns[place..=place + sooner].rotate_left(1);
+        self.booked.push_back((begins_ns, ends_ns));
+        ends_ns
     }
 
     /// The only server: the first gap that is long enough.
@@ -114,6 +116,7 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use halfpower_model::random::Random;
 
     #[test]
     fn one_server_serves_in_turn() {
@@ -155,6 +158,19 @@ mod tests {
         let mut worker = |from_ns, _| processors.serve(0, from_ns, 10);
         let done = (0..5).fold(0, &mut worker);
         assert_eq!((done, (0..5).fold(0, worker)), (50, 50), "another worker has the other one");
+    }
+
+    /// As a look at each of them would have it.
+    #[test]
+    fn of_many_servers_the_one_that_was_free_last_serves() {
+        let (mut station, mut plain, mut random) = (Station::new(7), [0_u64; 7], Random::new(1));
+        for now_ns in 0..5000 {
+            let (from_ns, service_ns) = (now_ns + random.below(9), 1 + random.below(12));
+            let unfit = |free_ns: u64| (free_ns > from_ns, free_ns.abs_diff(from_ns));
+            let fittest = plain.iter_mut().min_by_key(|free_ns| unfit(**free_ns)).unwrap();
+            *fittest = from_ns.max(*fittest) + service_ns;
+            assert_eq!(station.serve(now_ns, from_ns, service_ns), *fittest);
+        }
     }
 
     #[test]
