@@ -141,6 +141,14 @@ impl Device {
         each_kind!(self, device => device.busy_ns(now_ns))
     }
 
+    /// Of a cloud volume at an instance with limits: its name, and for how long of that they held it.
+    pub fn instance(&self, now_ns: u64) -> Option<(&str, u64)> {
+        match self {
+            Device::Cloud(cloud) => Some((cloud.instance()?, cloud.instance_busy_ns(now_ns))),
+            Device::Disk(_) | Device::Buffer(_) | Device::Flash(_) => None,
+        }
+    }
+
     /// The same of an arm, with what it did; none without one.
     pub fn worked(&self, now_ns: u64) -> Option<Worked> {
         match self {

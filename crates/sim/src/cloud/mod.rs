@@ -29,6 +29,8 @@ pub struct CloudVolume {
     pub unit: Bytes,
     /// The volume's limits, and the instance's that it is attached to.
     pub limits: Vec<Limits>,
+    /// What that instance is called; none where no other limits are given.
+    pub instance: Option<String>,
     /// How many requests are served at once.
     pub parallel: u32,
     /// Nanoseconds from the provider's taking a read to its answer, on average.
@@ -68,6 +70,8 @@ pub struct Cloud {
     servers: Station,
     /// The time that a limit let something pass, or had nothing left for what waits.
     held: Station,
+    /// What of it was the instance's, which let it pass last.
+    held_by_instance: Station,
     last: Option<Last>,
     random: Random,
     served: VecDeque<Served>,
@@ -80,6 +84,7 @@ impl Cloud {
             meters: volume.limits.iter().map(|limits| [limits.requests, limits.bytes].map(Meter::new)).collect(),
             servers: Station::new(volume.parallel),
             held: Station::new(1),
+            held_by_instance: Station::new(1),
             last: None,
             random: Random::new(seed),
             served: VecDeque::new(),
@@ -111,7 +116,12 @@ impl Cloud {
                 meter.pass(passes_ns, amount);
             }
         }
-        self.held.serve(now_ns, from_ns, self.free_ns() as u64 - from_ns);
+        let free_ns = self.free_ns();
+        let held_ns = free_ns as u64 - from_ns;
+        self.held.serve(now_ns, from_ns, held_ns);
+        if self.meters.first().is_some_and(|own| own.iter().all(|meter| meter.free_ns() < free_ns)) {
+            self.held_by_instance.serve(now_ns, from_ns, held_ns);
+        }
         self.last = Some(Last { direction, end: block + count, room: room + requests * unit - bytes, passes_ns });
         let took_ns = self.latency_ns(direction);
         // The first whole nanosecond that is not before it may pass.
@@ -157,6 +167,16 @@ impl Cloud {
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let servers_ns = self.servers.busy_ns(now_ns) / u64::from(self.volume.parallel.max(1));
         servers_ns.max(self.held.busy_ns(now_ns))
+    }
+
+    /// What its instance is called, if that has limits.
+    pub fn instance(&self) -> Option<&str> {
+        self.volume.instance.as_deref()
+    }
+
+    /// For how long of that its instance's limits held it.
+    pub fn instance_busy_ns(&self, now_ns: u64) -> u64 {
+        self.held_by_instance.busy_ns(now_ns)
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) fn slow() -> CloudVolume {
         size: Bytes(1 << 30),
         unit: Bytes(8192),
         limits: vec![Limits { requests: limit(100.0), bytes: limit(1_048_576.0) }],
+        instance: None,
         parallel: 4,
         read_ns: 5 * MS,
         write_ns: 7 * MS,

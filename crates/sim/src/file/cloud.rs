@@ -117,6 +117,7 @@ impl CloudKeys {
             size: Bytes(self.size.0.0 / 512 * 512),
             unit: self.unit.0,
             limits,
+            instance: self.instance.clone(),
             parallel: self.parallel.0,
             read_ns: self.read_latency.0.0,
             write_ns: self.write_latency.0.0,

@@ -123,6 +123,11 @@ impl MachineFile {
                 }
             }
         }
+        let is_between = |name: &&String| self.bus.contains_key(*name) || self.controller.contains_key(*name);
+        if let Some(name) = self.instance.keys().find(is_between) {
+            let message = "there is a bus or a controller of that name too, and a sample tells how busy each was; call one otherwise";
+            return Err(Wrong::at(&["instance", name], message));
+        }
         self.check_words()
     }
 

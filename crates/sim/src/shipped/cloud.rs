@@ -93,5 +93,16 @@ fn a_small_instance_holds_a_large_volume_when_its_half_hour_is_over() {
         measure("small-instance", &settings, |workload| Workload { request_size: Bytes(kib << 10), ..workload })
     };
     check("spent, 16 KiB", spent("", 16).total.requests_per_s, 3600.0, 1.0);
-    check("spent, 64 KiB", spent("", 64).total.bytes_per_s.0, 81.25e6, 1.0);
+    let spent_on_bytes = spent("", 64);
+    check("spent, 64 KiB", spent_on_bytes.total.bytes_per_s.0, 81.25e6, 1.0);
+    let busy = |sample: &Sample, name: &str| {
+        let of = |part: &&halfpower_model::sample::Part| part.name.starts_with(name);
+        sample.parts.iter().find(of).map_or(0.0, |part| part.busy)
+    };
+    let both = |sample: &Sample| [busy(sample, "m6i-large"), busy(sample, "gp3-small")];
+    let [instance, volume] = both(&spent_on_bytes);
+    assert!(instance > 0.99 && volume < 0.1, "{instance} {volume}");
+    let fresh = measure("small-instance", "", |workload| workload);
+    let [instance, volume] = both(&fresh);
+    assert!(instance < 0.1 && volume > 0.99, "{instance} {volume}");
 }

@@ -28,6 +28,7 @@ fn any_machine() -> impl Strategy<Value = Machine> {
             let volume = Arc::new(CloudVolume {
                 size: Bytes(8 << 30),
                 unit: Bytes(1 << unit),
+                instance: (limits.len() > 1).then(|| "instance".to_owned()),
                 limits,
                 parallel,
                 read_ns,

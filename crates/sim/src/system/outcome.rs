@@ -89,7 +89,13 @@ impl System<'_> {
         let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
         let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
         let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
-        stations.chain(arms).chain(server).chain(waits).chain(gates).collect()
+        let instance = self.instance().map(|(_, busy_ns)| busy_ns);
+        stations.chain(arms).chain(server).chain(waits).chain(gates).chain(instance).collect()
+    }
+
+    /// The instance that its volume is attached to, which is one, if that has limits; and for how long they held it.
+    fn instance(&self) -> Option<(&str, u64)> {
+        self.devices.first()?.instance(self.now_ns)
     }
 
     /// What was counted up to now.
@@ -167,7 +173,11 @@ impl System<'_> {
         let is_of_few = self.marks.is_of_few == Some(true);
         let before = std::mem::take(if is_of_few { &mut self.marks.completion } else { &mut self.marks.window });
         let elapsed_ns = self.now_ns.saturating_sub(before.at_ns);
-        let used = since(&after.busy_ns, &before.busy_ns);
+        let mut used = since(&after.busy_ns, &before.busy_ns);
+        if self.instance().is_some() {
+            // The volume comes behind the processors and what is between.
+            part_instance(&mut used, 1 + self.stations.len());
+        }
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
             *now = (now.0 - then.0, now.1 - then.1);
         }
@@ -200,7 +210,9 @@ impl System<'_> {
             let name = format!("{}{} {}", self.machine.gate_of(disk)?, Part::LETS_SO_MANY, index + 1);
             Some((Part::idle(&name, PartKind::Wait), 1.0))
         });
-        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits).chain(gates);
+        let instance = self.instance().map(|(name, _)| (Part::idle(name, PartKind::Controller), 1.0));
+        let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits);
+        let parts = parts.chain(gates).chain(instance);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
             let busy = (*used as f64 / whole_ns / servers).min(1.0);
@@ -217,6 +229,18 @@ impl System<'_> {
         self.outcome.flush_ns = self.flushes.ended_ns(self.now_ns);
         self.outcome
     }
+}
+
+/// Parts the time of a volume from that of its instance, the last of all. Whichever held it for longer counts as busy while either
+/// did, as it was held all the time where one follows the other.
+fn part_instance(used: &mut [u64], volume: usize) {
+    let (held_ns, instance_ns) = (used[volume], used[used.len() - 1]);
+    let (of_volume_ns, of_instance_ns) = match held_ns.saturating_sub(instance_ns) {
+        own_ns if own_ns < instance_ns => (own_ns, held_ns),
+        _ => (held_ns, instance_ns),
+    };
+    used[volume] = of_volume_ns;
+    used[used.len() - 1] = of_instance_ns;
 }
 
 /// What came between two moments; before anything was done every part was idle.
