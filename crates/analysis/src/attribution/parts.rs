@@ -30,7 +30,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let (name, busy, share) = (busiest.told(), busiest.busy, percent(busiest.busy));
     if busy < FULL {
         let aside: String = unawaited.iter().map(Group::nobody_waited).collect();
-        let idle = format!("the busiest part, {name}, was busy {share} of the time");
+        let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
         return waits(parts, &idle).or_else(|| gate(facts, &idle)).unwrap_or_else(|| {
             Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
         });
@@ -380,6 +380,21 @@ mod tests {
         let words = "every part by itself (the busiest, sata, 30 % of the time; exos emptied its write cache 100 % of the time, and \
                      82 % of that nobody waited for it)";
         assert_eq!(found.ruled_out[0], words);
+    }
+
+    #[test]
+    fn a_share_that_waits_tells_of_an_arm_that_is_busier_than_the_busiest() {
+        let parts = [
+            ("atlas-10k 1", PartKind::Device, 0.75),
+            ("server-pci", PartKind::Bus, 0.13),
+            (Part::SHARE_WAITS[0], PartKind::Wait, 0.99),
+        ];
+        let mut sample = with(clean(deep(8, write(4))), &parts);
+        sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), 0.9);
+        let words = "the busiest part, server-pci, was busy 13 % of the time; atlas-10k emptied its write cache 75 % of the time, and \
+                     90 % of that nobody waited for it";
+        let found = of(&sample);
+        assert!(found.owner == Some(Owner::Share) && found.reason.ends_with(words), "{found:?}");
     }
 
     #[test]
