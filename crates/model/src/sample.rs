@@ -324,6 +324,10 @@ pub struct Cpu {
     /// Time the workers' threads were ready to run and had no processor; none where the kernel does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_s: Option<f64>,
+    /// Of a simulated machine: what of the lower bound the workers' own threads were on a processor; the rest is interrupts and the
+    /// system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads_s: Option<f64>,
     /// How often the workers' threads gave the processor up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_switches: Option<ContextSwitches>,

@@ -333,6 +333,7 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
         lower: CpuTime { user_s: 0.0, system_s: used_s },
         upper_s: Some(used_s),
         upper_method: Some("simulated".to_owned()),
+        threads_s: Some(outcome.threads_ns as f64 / 1e9),
         lower_us_per_request: per_request,
         upper_us_per_request: per_request,
         system: Some(account),

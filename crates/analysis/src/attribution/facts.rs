@@ -20,6 +20,8 @@ pub(super) struct Facts<'a> {
     pub(super) running: Option<f64>,
     /// Of the workers' time, what they were ready and had no processor; none where the kernel does not count it.
     pub(super) waiting: Option<f64>,
+    /// Of the workers' time, what their own threads were on a processor; none of others than simulated machines.
+    pub(super) threads: Option<f64>,
     /// Requests that may be outstanding at once.
     pub(super) outstanding: u64,
     /// Share of the time that a request was outstanding at the device; none where it has no counters.
@@ -41,6 +43,7 @@ impl<'a> Facts<'a> {
             at_end: (sample.flush_s.unwrap_or(0.0) / sample.elapsed_s).clamp(0.0, 1.0),
             running: (used_s > 0.0).then(|| share(used_s)),
             waiting: sample.cpu.waited_s.map(share),
+            threads: sample.cpu.threads_s.map(share),
             outstanding: u64::from(workload.depth) * u64::from(workload.workers),
             at_device: sample.block.as_ref().map(|block| block.busy_fraction),
             polls: polls(sample),

@@ -412,6 +412,10 @@ mod tests {
         sample.parts.push(Part { busy: 0.69, ..Part::idle("processors", PartKind::Processor) });
         (sample.cpu.lower.system_s, sample.block.as_mut().unwrap().outstanding_mean) = (1.38, Some(0.5));
         assert_eq!(of(&sample).brief(), words, "two processors, a third of which is idle");
+        sample.cpu.threads_s = Some(0.92);
+        let words = "the processor: the worker's own thread, which has one of them, made requests 92 % of its time; more workers have more";
+        assert_eq!(of(&sample).brief(), words);
+        sample.cpu.threads_s = Some(0.7);
         sample.parts.push(Part { busy: 0.6, ..Part::idle(Part::SHARE_WAITS[0], PartKind::Wait) });
         assert_eq!(named(&sample), None, "some wait for a window");
         sample.parts.pop();

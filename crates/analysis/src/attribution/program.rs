@@ -123,10 +123,14 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
         return Standing::Open("nobody measured the workers' processor time".to_owned());
     };
     let share = of_their_time(facts, wanting);
-    // A simulated request leaves its worker when it is made, so that several are on all processors: the parts tell how busy those were.
+    // What comes after a simulated request's bytes is no worker's time, and several are on all processors: the parts tell how busy those
+    // were. What makes requests is: a worker is on one processor at a time, though others are free.
     let is_told = facts.knows_parts() && facts.outstanding > u64::from(facts.workload.workers);
     if wanting >= MOST_OF_IT && is_told {
-        return Standing::Absent;
+        return facts
+            .threads
+            .filter(|share| *share >= FULL)
+            .map_or(Standing::Absent, |share| one_for_each(facts, share));
     }
     if wanting >= FULL {
         let reason = format!("the workers ran, or waited for one, {share}{}", pinned(facts));
@@ -153,6 +157,20 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
         true => Standing::Open(format!("the workers wanted a processor {share}")),
         false => Standing::RuledOut(format!("the processor (the workers wanted it {share})")),
     }
+}
+
+/// Workers that make requests all the time, each on one processor: others may be free.
+fn one_for_each(facts: &Facts<'_>, share: f64) -> Standing {
+    let share = percent(share.min(1.0));
+    let reason = match facts.workload.workers {
+        1 => format!(
+            "the worker's own thread, which has one of them, made requests {share} of its time; more workers have more"
+        ),
+        many => format!(
+            "the {many} workers' own threads, which have one of them each, made requests {share} of their time; more workers have more"
+        ),
+    };
+    Standing::Named(Owner::Processor, Sureness::Sure, reason)
 }
 
 /// Where all processors are used, a request may wait for one in a thread of the kernel's that completes it, which is no

@@ -259,6 +259,7 @@ fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) ->
         counters,
         counters_unavailable: unavailable,
         waited_s,
+        threads_s: None,
         context_switches: Some(switches),
         system: raw.accounted.system,
         kernel_threads: raw.accounted.threads.iter().flat_map(|used| used.largest.clone()).collect(),

@@ -54,7 +54,14 @@ impl System<'_> {
         let from_ns = self.now_ns.max(self.worker_free_ns[worker as usize]);
         let done_ns = self.processors.serve(self.now_ns, from_ns, spent_ns);
         self.worker_free_ns[worker as usize] = done_ns;
+        self.workers_ns += spent_ns;
         done_ns
+    }
+
+    /// How long the workers have been on processors up to now: what one is at or has before it comes without a gap.
+    pub(super) fn threads_ns(&self) -> u64 {
+        let ahead_ns: u64 = self.worker_free_ns.iter().map(|free_ns| free_ns.saturating_sub(self.now_ns)).sum();
+        self.workers_ns.saturating_sub(ahead_ns)
     }
 
     /// A request's first processor time is spent.

@@ -158,6 +158,8 @@ struct System<'a> {
     paces: Vec<Option<Pace>>,
     /// When each worker has issued what it was at.
     worker_free_ns: Vec<u64>,
+    /// Processor time that all of them asked for.
+    workers_ns: u64,
     /// Whether the program's commands go straight to the disks.
     is_raw: bool,
     /// The file cache, if requests go through it.
@@ -272,6 +274,7 @@ impl<'a> System<'a> {
             streams: (0..workload.workers).map(stream).collect(),
             paces: (0..workload.workers).map(|worker| Pace::of(workload, worker)).collect(),
             worker_free_ns: vec![0; workload.workers as usize],
+            workers_ns: 0,
             is_raw: workload.personality == Personality::Sg,
             cache: Cache::of(machine, workload),
             share: Share::of(machine),
@@ -294,6 +297,7 @@ impl<'a> System<'a> {
                 outstanding_ns: 0,
                 processor_ns: 0,
                 interrupt_ns: 0,
+                threads_ns: 0,
                 at_work_ns: Vec::new(),
                 at_devices_ns: 0,
                 parts: Vec::new(),

@@ -34,6 +34,8 @@ pub struct Outcome {
     pub processor_ns: u64,
     /// What of it came after a request's bytes: interrupts, which are no worker's time.
     pub interrupt_ns: u64,
+    /// What of it the workers' own threads had, each on one processor at a time.
+    pub threads_ns: u64,
     /// For how long each device that the requests reach had something outstanding, as a system counts: from when a command set out
     /// to when its bytes were in memory. A volume that a controller makes is one.
     pub at_work_ns: Vec<u64>,
@@ -75,6 +77,8 @@ pub(super) struct Marks {
     window: Mark,
     /// The last completion before it; the start before there is one.
     pub(super) completion: Mark,
+    /// What the workers had been on processors by then.
+    threads_ns: u64,
     /// Whether its ends are completions; nobody has asked yet.
     is_of_few: Option<bool>,
 }
@@ -140,6 +144,7 @@ impl System<'_> {
         // What is outstanding counts when it is done.
         (self.issued, self.issued_bytes) = (u64::from(self.open_requests), self.open_bytes);
         self.marks.window = self.mark();
+        self.marks.threads_ns = self.threads_ns();
     }
 
     /// Whether the measured part ends with its window, which is over: not where the flush is timed, nor with so few
@@ -222,6 +227,7 @@ impl System<'_> {
         self.outcome.at_work_ns = since(&after.at_work_ns, &before.at_work_ns);
         self.outcome.at_devices_ns = after.at_devices_ns - before.at_devices_ns;
         self.outcome.interrupt_ns -= before.interrupt_ns;
+        self.outcome.threads_ns = self.threads_ns().saturating_sub(self.marks.threads_ns);
         self.outcome.processor_ns = used.first().copied().unwrap_or(0);
         self.outcome.elapsed_ns = elapsed_ns;
         self.outcome.cut_off = self.under_way();
