@@ -43,12 +43,19 @@ pub enum Reader {
     ShorterQueue,
     /// The one whose last command was for the nearest address.
     Nearest,
+    /// The one whose last command ended where this one begins, or else the first that has no command, or else the nearest: as
+    /// Linux' md chooses among disks with an arm (raid1.c, choose_best_rdev).
+    IdleOrNearest,
 }
 
 impl Reader {
     /// The word in a machine file.
-    pub const WORDS: [(&'static str, Reader); 3] =
-        [("round-robin", Reader::RoundRobin), ("shorter-queue", Reader::ShorterQueue), ("nearest", Reader::Nearest)];
+    pub const WORDS: [(&'static str, Reader); 4] = [
+        ("round-robin", Reader::RoundRobin),
+        ("shorter-queue", Reader::ShorterQueue),
+        ("nearest", Reader::Nearest),
+        ("idle-or-nearest", Reader::IdleOrNearest),
+    ];
 }
 
 /// Bytes of one disk, and which way they go.

@@ -262,6 +262,7 @@ fn volume(machine: &Machine) -> Option<String> {
                 Reader::RoundRobin => "disks read in turn",
                 Reader::ShorterQueue => "the disk with the fewest commands reads",
                 Reader::Nearest => "the disk whose last address is nearest reads",
+                Reader::IdleOrNearest => "a stream's own disk reads, else an idle one, else the nearest",
             };
             let turns = in_turn_from.map(|least| format!(", streams from {least} outstanding on in turn"));
             format!("a mirror, {reader}{}", turns.unwrap_or_default())

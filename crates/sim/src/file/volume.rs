@@ -32,7 +32,7 @@ pub(super) struct VolumeKeys {
     pub(super) strings: Count<1, MOST_DISKS>,
     /// Chunk of a stripe. Without this, mirror and raid5 each disk is a target of its own.
     pub(super) stripe: Option<Chunk>,
-    /// A mirror; which disk reads: round-robin, shorter-queue, nearest.
+    /// A mirror; which disk reads: round-robin, shorter-queue, nearest, idle-or-nearest.
     pub(super) mirror: Option<Word<Reader>>,
     /// From so many bytes of a sequential stream outstanding on, a mirror's disks read pieces of so many in turn.
     pub(super) in_turn_from: Option<Chunk>,

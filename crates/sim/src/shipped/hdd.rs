@@ -127,3 +127,24 @@ fn long_requests_at_random_are_no_slower_where_there_are_more_of_them() {
     let rates = [1, 2, 4, 8, 16, 32].map(|depth| random("disk", Operation::Read, 4 << 20, depth));
     assert!(rates.windows(2).all(|pair| pair[1] > pair[0] * 0.99), "{rates:?}");
 }
+
+/// Each of two streams keeps its disk, as deep as they may be and wherever they lie.
+#[test]
+fn streams_on_a_mirror_keep_their_disks() {
+    let of_a_disk = rate("disk", Operation::Read, Pattern::Sequential, 65_536, 8);
+    for (span, depth) in [(100_u64 << 30, 1), (100 << 30, 8), (100 << 30, 32), (1 << 40, 8)] {
+        let mut testbed = super::testbed("hdd-18tb", "mirror-2").unwrap().unwrap();
+        let workload = Workload {
+            buffering: Buffering::Direct,
+            personality: Personality::IoUring,
+            depth,
+            request_size: Bytes(65_536),
+            workers: 2,
+            span: Bytes(span),
+            limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
+            ..Workload::default()
+        };
+        let both = testbed.measure(&workload, &mut (), &Cancel::default()).unwrap().total.requests_per_s;
+        assert!(both > of_a_disk * 1.6, "{depth} deep: {both} of {of_a_disk}");
+    }
+}

@@ -144,6 +144,12 @@ impl System<'_> {
             }
             Reader::ShorterQueue => least(&|seen| u64::from(seen.outstanding)),
             Reader::Nearest => least(&|seen| seen.end.abs_diff(offset)),
+            // A stream stays where it is; an idle disk is nearer than any that has something to do.
+            Reader::IdleOrNearest => least(&|seen| match (seen.end.abs_diff(offset), seen.outstanding) {
+                (0, _) => 0,
+                (_, 0) => 1,
+                (far, _) => far.saturating_add(1),
+            }),
         }
     }
 
