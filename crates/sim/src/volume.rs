@@ -3,7 +3,7 @@
 //! A stripe has chunks in turn. A mirror has everything on each disk; a write goes to all, a read to one. RAID5 has a chunk of
 //! parity in each row, on another disk from row to row; a write of a whole row writes the row with its parity, any other reads
 //! what it replaces and the parity first. An offset is where the volume's first byte lies in the first chunk: what is aligned
-//! for the program need not be for the chunks. It does not join requests, and does not model a disk that failed.
+//! for the program need not be for the chunks. It does not join requests (`system/rows.rs` does, for a stripe cache), and does not model a disk that failed.
 //! Sources: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks" (1988); parity placed left-symmetric
 //! as in Lee and Katz, "The performance of parity placements in disk arrays" (1993).
 
@@ -31,6 +31,8 @@ pub enum Volume {
     Raid5 {
         /// Bytes of each.
         chunk: Bytes,
+        /// How much of each disk its stripe cache has; none: there is none.
+        cache: Option<Bytes>,
     },
 }
 
@@ -100,7 +102,7 @@ impl Volume {
         match self {
             Volume::Each | Volume::Mirror { .. } => each,
             Volume::Stripe { chunk } => whole(chunk) * disks,
-            Volume::Raid5 { chunk } => whole(chunk) * (disks - 1),
+            Volume::Raid5 { chunk, .. } => whole(chunk) * (disks - 1),
         }
     }
 
@@ -116,7 +118,7 @@ impl Volume {
     /// With what a portion begins.
     pub fn first_stage(self, disks: usize, portion: &Portion) -> Stage {
         match self {
-            Volume::Raid5 { chunk } if portion.direction == Direction::Write => {
+            Volume::Raid5 { chunk, .. } if portion.direction == Direction::Write => {
                 let row = chunk.0 * (disks as u64 - 1);
                 let is_whole = portion.offset.is_multiple_of(row) && portion.bytes.is_multiple_of(row);
                 if is_whole { Stage::Itself } else { Stage::Before }
@@ -140,7 +142,7 @@ impl Volume {
                 let (row, disk) = (number / disks as u64, (number % disks as u64) as usize);
                 give(Piece { disk, offset: row * chunk.0 + within, bytes, direction });
             }),
-            Volume::Raid5 { chunk } => raid5(chunk.0, disks, portion, stage, give),
+            Volume::Raid5 { chunk, .. } => raid5(chunk.0, disks, portion, stage, give),
         }
     }
 }
@@ -223,7 +225,7 @@ mod tests {
     }
 
     const STRIPE: Volume = Volume::Stripe { chunk: Bytes(100) };
-    const RAID5: Volume = Volume::Raid5 { chunk: Bytes(100) };
+    const RAID5: Volume = Volume::Raid5 { chunk: Bytes(100), cache: None };
 
     #[test]
     fn a_stripe_has_chunks_in_turn() {

@@ -256,7 +256,10 @@ fn volume(machine: &Machine) -> Option<String> {
     let made = match machine.volume {
         Volume::Each => return None,
         Volume::Stripe { chunk } => format!("a stripe, chunk {chunk}"),
-        Volume::Raid5 { chunk } => format!("a RAID5, chunk {chunk}"),
+        Volume::Raid5 { chunk, cache } => {
+            let cache = cache.map_or_else(String::new, |cache| format!(", stripe cache {cache} of each disk"));
+            format!("a RAID5, chunk {chunk}{cache}")
+        }
         Volume::Mirror { reader, in_turn_from } => {
             let reader = match reader {
                 Reader::RoundRobin => "disks read in turn",

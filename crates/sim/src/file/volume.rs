@@ -38,6 +38,8 @@ pub(super) struct VolumeKeys {
     pub(super) in_turn_from: Option<Chunk>,
     /// Chunk of a RAID5.
     pub(super) raid5: Option<Chunk>,
+    /// How much of each disk the system keeps of a RAID5 that it makes; writes of a row are joined.
+    pub(super) stripe_cache: Option<Chunk>,
     /// Which controller of the path makes the volume; none: the operating system.
     pub(super) made_in: Option<String>,
     /// Where the volume's first byte lies in its first chunk.
@@ -96,7 +98,9 @@ impl VolumeKeys {
             (None, Some(reader), None) => {
                 Volume::Mirror { reader: reader.0, in_turn_from: self.in_turn_from.map(|least| least.0) }
             }
-            (None, None, Some(chunk)) => Volume::Raid5 { chunk: chunk.0 },
+            (None, None, Some(chunk)) => {
+                Volume::Raid5 { chunk: chunk.0, cache: self.stripe_cache.map(|cache| cache.0) }
+            }
             (_, Some(_), _) => return wrong("mirror", "it is a stripe, a mirror or a raid5, not two of them"),
             _ => return wrong("raid5", "it is a stripe, a mirror or a raid5, not two of them"),
         };
@@ -111,6 +115,9 @@ impl VolumeKeys {
         }
         if self.in_turn_from.is_some() && self.mirror.is_none() {
             return wrong("in-turn-from", "it is of a mirror");
+        }
+        if self.stripe_cache.is_some() && (self.raid5.is_none() || self.made_in.is_some()) {
+            return wrong("stripe-cache", "it is of a raid5 that the system makes");
         }
         Ok(volume)
     }

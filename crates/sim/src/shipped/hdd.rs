@@ -3,7 +3,7 @@
 use super::tests::check;
 use halfpower_model::sample::Sample;
 use halfpower_model::{
-    Buffering, Bytes, Cancel, Limits, Nanoseconds, Operation, Pattern, Personality, Testbed, Workload,
+    Buffering, Bytes, Cancel, Durability, Limits, Nanoseconds, Operation, Pattern, Personality, Testbed, Workload,
 };
 
 /// Random requests over all of a volume, a stream in its outermost 100 GiB; on each of its targets.
@@ -91,8 +91,45 @@ fn whole_rows_of_a_raid5_are_written_without_reading() {
     check("parity", blocks(&whole).write.unwrap().bytes as f64, whole.total.bytes as f64 * 4.0 / 3.0, 1.0);
     let disk = rate("disk", Operation::Write, Pattern::Sequential, 512 << 10, 8) * f64::from(512 << 10);
     check("three disks of data", whole.total.bytes_per_s.0, 3.0 * disk, 10.0);
+    // Each row is begun in part, and its rest comes meanwhile: of every other one a chunk is read, of the others two.
     let part = write(2 * 512);
-    assert!(blocks(&part).read.unwrap().bytes > part.total.bytes / 2, "{:?}", part.block);
+    check("parts", blocks(&part).read.unwrap().bytes as f64, part.total.bytes as f64 / 2.0, 2.0);
+}
+
+/// The file cache's pieces are of no whole rows, and joined to some.
+#[test]
+fn a_stream_through_the_file_cache_is_written_to_a_raid5_in_whole_rows() {
+    let write = |kib: u64, buffering| {
+        let mut testbed = super::testbed("hdd-18tb", "raid5-4").unwrap().unwrap();
+        let workload = Workload {
+            buffering,
+            personality: if buffering == Buffering::Direct { Personality::IoUring } else { Personality::Sync },
+            operation: Operation::Write,
+            request_size: Bytes(kib << 10),
+            span: Bytes(6 << 30),
+            durability: Durability::FlushAtEnd,
+            limits: Limits { duration: None, requests: Some((6 << 20) / kib), bytes: None },
+            ..Workload::default()
+        };
+        testbed.measure(&workload, &mut (), &Cancel::default()).unwrap()
+    };
+    let rows = write(3 * 512, Buffering::Direct).total.bytes_per_s.0;
+    for kib in [3 * 512, 64] {
+        let buffered = write(kib, Buffering::Buffered);
+        assert!(buffered.total.bytes_per_s.0 > rows * 0.8, "{} of {rows}", buffered.total.bytes_per_s.0);
+        let block = buffered.block.clone().unwrap();
+        assert!(block.read.unwrap().bytes < buffered.total.bytes / 50, "{block:?}");
+    }
+}
+
+/// Of a row's first chunk the two others are read, and then all of it is known.
+#[test]
+fn small_writes_in_order_read_each_row_of_a_raid5_once() {
+    let small = sample("raid5-4", Operation::Write, Pattern::Sequential, 64 << 10, 1);
+    let block = small.block.clone().unwrap();
+    check("two of three chunks", block.read.unwrap().bytes as f64, small.total.bytes as f64 * 2.0 / 3.0, 1.0);
+    check("as much parity", block.write.unwrap().bytes as f64, small.total.bytes as f64 * 2.0, 1.0);
+    assert!(small.total.bytes_per_s.0 > 60e6, "{}", small.total.bytes_per_s.0);
 }
 
 #[test]

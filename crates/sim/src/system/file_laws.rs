@@ -98,6 +98,8 @@ const MORE: &[&str] = &[
     "strings = 2",
     "stripe = \"4KiB\"",
     "raid5 = \"64KiB\"",
+    "raid5 = \"64KiB\"\nstripe-cache = \"256KiB\"",
+    "stripe-cache = \"1MiB\"",
     "mirror = \"nearest\"",
     "mirror = \"shorter-queue\"",
     "mirror = \"idle-or-nearest\"",
@@ -329,7 +331,7 @@ fn most_commands(machine: &Machine, workload: &Workload) -> u64 {
     let cut = machine.system.split.map_or(bytes, |split| split.0);
     let chunk = match machine.volume {
         Volume::Each | Volume::Mirror { .. } => cut,
-        Volume::Stripe { chunk } | Volume::Raid5 { chunk } => cut.min(chunk.0),
+        Volume::Stripe { chunk } | Volume::Raid5 { chunk, .. } => cut.min(chunk.0),
     };
     let large = machine.share.iter().flat_map(|share| share.large.iter().flatten());
     let unit = large.map(|large| large.unit.0).fold(chunk, u64::min);

@@ -91,7 +91,7 @@ fn any_array() -> impl Strategy<Value = Machine> {
     let volume = prop_oneof![
         Just(Volume::Each),
         Just(Volume::Stripe { chunk: Bytes(32_768) }),
-        Just(Volume::Raid5 { chunk: Bytes(16_384) }),
+        Just(Volume::Raid5 { chunk: Bytes(16_384), cache: None }),
         (0..Reader::WORDS.len(), any::<bool>()).prop_map(|(which, in_turn)| Volume::Mirror {
             reader: Reader::WORDS[which].1,
             in_turn_from: in_turn.then_some(Bytes(131_072)),

@@ -25,6 +25,9 @@ mod outcome;
 mod outstanding;
 mod pace;
 mod path;
+mod rows;
+#[cfg(test)]
+mod rows_tests;
 #[cfg(test)]
 mod safety_tests;
 mod share;
@@ -51,6 +54,7 @@ use outstanding::Outstanding;
 pub use pace::OpenLoop;
 use pace::Pace;
 use path::{LastTransfer, Moving, Portioned, Seen, Stream};
+use rows::Rows;
 use share::Share;
 use std::sync::atomic::AtomicU64;
 
@@ -148,6 +152,8 @@ struct System<'a> {
     /// What is on its way to each device that the system sees, or back, by which a system counts.
     at_devices: Vec<Outstanding>,
     stream: Stream,
+    /// The stripe cache of a RAID5, if it has one.
+    rows: Option<Rows>,
     /// When each disk's arm is expected to be free.
     expected_ns: Vec<Option<u64>>,
     requests: Slots<Open>,
@@ -267,6 +273,7 @@ impl<'a> System<'a> {
             seen: vec![Seen::default(); machine.disks.len()],
             at_devices: vec![Outstanding::default(); machine.devices_seen()],
             stream: Stream::default(),
+            rows: Rows::of(machine),
             expected_ns: vec![None; machine.disks.len()],
             requests: Slots::default(),
             portions: Slots::default(),

@@ -4,7 +4,8 @@
 //! system cuts below. Where a controller makes the volume, the portion goes over the parts between it and memory as a whole,
 //! and pieces only below it.
 
-use super::{Event, System};
+use super::rows::Rows;
+use super::{Event, Origin, System};
 use crate::bus::{Bus, Transfer};
 use crate::controller::Forwarding;
 use crate::device::{Command, Direction, Served};
@@ -83,19 +84,30 @@ impl System<'_> {
         let direction = Direction::of(open.asked.kind);
         let most = self.most(SplitAt::Volume, direction);
         let (mut offset, mut left) = (open.asked.offset + machine.offset.0, u64::from(open.asked.length));
+        let row = self.rows.as_ref().map(Rows::row_bytes).filter(|_| direction == Direction::Write);
+        let cut = |offset: u64, left: u64| left.min(most).min(row.map_or(u64::MAX, |row| row - offset % row));
         // A flush has no bytes.
-        let portions = left.div_ceil(most).max(1);
+        let portions = match row {
+            None => left.div_ceil(most).max(1),
+            Some(row) if most >= row => (offset + left).div_ceil(row) - offset / row,
+            Some(_) => std::iter::successors(Some((offset, left)), |&(offset, left)| {
+                let bytes = cut(offset, left);
+                Some((offset + bytes, left - bytes)).filter(|(_, left)| *left > 0)
+            })
+            .count() as u64,
+        };
         self.requests.all[request as usize].portions_left = portions as u32;
         for _ in 0..portions {
             if machine.is_made_in_controller() {
                 self.at_devices[target].add(self.now_ns);
             }
-            let bytes = left.min(most);
+            let bytes = cut(offset, left);
             let disk = self.reader(offset, bytes, direction).unwrap_or(target);
             let portion = Portion { offset, bytes, direction, disk };
             let stage = machine.volume.first_stage(machine.disks.len(), &portion);
             let number = self.portions.put(Portioned { request, portion, stage, pieces_left: 0 });
             match &machine.made {
+                Made::InSoftware if row.is_some() => self.join_row(number, &portion, open.origin == Origin::PageOut),
                 Made::InSoftware => self.launch(number),
                 Made::InController(parts) => {
                     let ready_ns = self.send(parts, bytes, direction, self.now_ns);
@@ -157,27 +169,39 @@ impl System<'_> {
     pub(super) fn launch(&mut self, number: u32) {
         let Portioned { portion, stage, .. } = self.portions.all[number as usize];
         let machine = self.machine;
-        let most = self.most(SplitAt::Disk, portion.direction);
         let mut pieces = 0;
-        machine.volume.pieces(machine.disks.len(), &portion, stage, &mut |Piece { disk, offset, bytes, direction }| {
-            // The system knows which of its disks have nothing to flush.
-            if direction == Direction::Flush && !machine.disks[disk].device.is_volatile() {
-                return;
-            }
-            let (mut at, mut left) = (offset, bytes);
-            loop {
-                let bytes = left.min(most);
-                pieces += 1;
-                self.set_out(number, Piece { disk, offset: at, bytes, direction });
-                (at, left) = (at + bytes, left - bytes);
-                if left == 0 {
-                    break;
-                }
-            }
+        machine.volume.pieces(machine.disks.len(), &portion, stage, &mut |piece| {
+            pieces += self.set_out_in_parts(number, piece);
         });
         self.portions.all[number as usize].pieces_left = pieces;
         if pieces == 0 {
             self.finish_portion(number);
+        }
+    }
+
+    /// Pieces of a row go to their disks.
+    pub(super) fn launch_pieces(&mut self, number: u32, all: Vec<Piece>) {
+        let pieces = all.into_iter().map(|piece| self.set_out_in_parts(number, piece)).sum();
+        self.portions.all[number as usize].pieces_left = pieces;
+    }
+
+    /// A piece of a portion sets out, cut where its disk has it cut; gives in how many.
+    fn set_out_in_parts(&mut self, portion: u32, piece: Piece) -> u32 {
+        let Piece { disk, offset, bytes, direction } = piece;
+        // The system knows which of its disks have nothing to flush.
+        if direction == Direction::Flush && !self.machine.disks[disk].device.is_volatile() {
+            return 0;
+        }
+        let most = self.most(SplitAt::Disk, direction);
+        let (mut at, mut left, mut parts) = (offset, bytes, 0);
+        loop {
+            let bytes = left.min(most);
+            parts += 1;
+            self.set_out(portion, Piece { disk, offset: at, bytes, direction });
+            (at, left) = (at + bytes, left - bytes);
+            if left == 0 {
+                return parts;
+            }
         }
     }
 
@@ -396,6 +420,9 @@ impl System<'_> {
         all.pieces_left -= 1;
         if all.pieces_left > 0 {
             return;
+        }
+        if self.rows.is_some() && all.portion.direction == Direction::Write {
+            return self.row_done(portion);
         }
         if all.stage == Stage::Before {
             all.stage = Stage::Itself;

@@ -178,7 +178,7 @@ fn a_request_is_cut_above_the_volume_or_for_each_disk() {
     };
     // Rows of 96 KiB, three of 32 KiB and one of parity. Cut at 64 KiB above the volume no row is whole, and each part is two
     // commands and its parity, read and written, and one and its parity.
-    let raid5 = Volume::Raid5 { chunk: Bytes(32 << 10) };
+    let raid5 = Volume::Raid5 { chunk: Bytes(32 << 10), cache: None };
     assert_eq!(commands(raid5, 96 << 10, SplitAt::Disk, None), [0, 400]);
     assert_eq!(commands(raid5, 96 << 10, SplitAt::Volume, None), [500, 500]);
     // The system takes what a controller makes for one disk.
