@@ -8,11 +8,11 @@ use super::{Context, Ending, UsageError};
 use crate::ground::{self, SimulatedName, Wish};
 use crate::plan::{Overrides, Plan};
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
-use crate::study::{Study, VOLUME, natural, volumes_in};
+use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use halfpower_engine::NULL_TARGET;
-use halfpower_model::Environment;
+use halfpower_model::{Environment, Settings};
 use std::path::{Path, PathBuf};
 
 /// Studies: a question, a target and a sweep, as a TOML file (docs/FORMAT.md) or built in.
@@ -97,8 +97,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
 }
 
-/// The built-in study of this name, or the one in this file or folder.
+/// The built-in study of this name, or the one in this file or folder. Its own target is not looked at: there may be another.
 pub(super) fn load(name: &str) -> anyhow::Result<Study> {
+    load_from(name, Shelf::of(&open))
+}
+
+fn load_from(name: &str, shelf: Shelf<'_>) -> anyhow::Result<Study> {
     if let Some(study) = Study::builtin(name) {
         return Ok(study);
     }
@@ -109,7 +113,7 @@ pub(super) fn load(name: &str) -> anyhow::Result<Study> {
             files.push(format!("{folder}/{}", entry?.file_name().to_string_lossy()));
         }
         files.retain(|file| file.ends_with(".toml"));
-        return Ok(Study::of_folder(folder, &files, &open)?);
+        return Ok(Study::of_folder(folder, &files, shelf)?);
     }
     let text = match std::fs::read_to_string(name) {
         Ok(text) => text,
@@ -126,7 +130,7 @@ pub(super) fn load(name: &str) -> anyhow::Result<Study> {
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read the study {name}")),
     };
-    Ok(Study::parse_with(name, &text, &open)?)
+    Ok(Study::parse_with(name, &text, shelf)?)
 }
 
 /// The text of a study file.
@@ -221,7 +225,8 @@ fn summary(study: &Study) -> serde_json::Value {
 }
 
 fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
-    let results: Vec<_> = studies.iter().map(|name| (name, load(name).and_then(with_its_machine))).collect();
+    let shelf = Shelf { open: &open, fits: &fits };
+    let results: Vec<_> = studies.iter().map(|name| (name, load_from(name, shelf).and_then(as_a_whole))).collect();
     if context.global.json {
         let of = |(name, result): &(&String, anyhow::Result<Study>)| {
             let error = result.as_ref().err().map(|error| format!("{error:#}"));
@@ -257,12 +262,25 @@ fn workloads(study: &Study) -> usize {
     planned().unwrap_or_else(|_| study.cells())
 }
 
-/// A study whose settings can be on the simulated machine that it names; where it names none, they are of whatever it goes to.
-fn with_its_machine(study: Study) -> anyhow::Result<Study> {
-    if let Some(path) = study.path.as_ref().map(PathBuf::from).filter(|path| ground::is_simulated(path)) {
-        ground::look(&Wish { targets: vec![path], ..Wish::default() })?.machines(&study.settings())?;
+/// Why there is no such simulated machine, or none of it with these settings; where a study names none, they are of whatever it
+/// goes to.
+fn fits(path: &str, set: &Settings) -> Result<(), String> {
+    let path = PathBuf::from(path);
+    if !ground::is_simulated(&path) {
+        return Ok(());
     }
-    Ok(study)
+    let site = ground::look(&Wish { targets: vec![path], ..Wish::default() });
+    let made = site.and_then(|site| Ok(site.machines(std::slice::from_ref(set))?));
+    made.map(drop).map_err(|error| format!("{error:#}"))
+}
+
+/// A study whose settings can be on the machine that it names, those too of a file that it includes, which names another.
+fn as_a_whole(study: Study) -> anyhow::Result<Study> {
+    let path = study.path.as_deref().unwrap_or_default();
+    match study.settings().iter().try_for_each(|set| fits(path, set)) {
+        Ok(()) => Ok(study),
+        Err(reason) => Err(UsageError(reason).into()),
+    }
 }
 
 fn resume(

@@ -21,7 +21,7 @@ mod tests;
 mod value;
 
 pub(crate) use diagnostic::StudyErrors;
-pub(crate) use source::natural;
+pub(crate) use source::{Shelf, natural};
 
 use halfpower_model::{Among, Bytes, GivenPeak, Nanoseconds, Offer, Plugin, Settings, WorkloadSpec};
 use serde::{Deserialize, Serialize};

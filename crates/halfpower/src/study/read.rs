@@ -10,7 +10,7 @@ use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
 use super::value::{self, LARGEST};
 use super::{Exhibit, Order, Repetitions, Shows, Study, Sweep, Trial};
-use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Price, WorkloadSpec};
+use halfpower_model::{Bytes, GivenPeak, Nanoseconds, Offer, Price, Settings, WorkloadSpec};
 use std::collections::HashMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -73,7 +73,7 @@ pub(super) fn draft(
         None => None,
     };
     let below = below.unwrap_or_default();
-    let draft = laid_over(below, &keys, needs, text, &mut diagnostics);
+    let draft = laid_over(below, &keys, needs, text, shelf, &mut diagnostics);
     if diagnostics.is_empty() { Ok(draft) } else { Err(diagnostics.into_errors(file)) }
 }
 
@@ -106,7 +106,14 @@ fn included(
 }
 
 /// What a document says, over what it includes.
-fn laid_over(below: Draft, keys: &Keys<'_, '_>, needs: Needs, text: &str, diagnostics: &mut Diagnostics<'_>) -> Draft {
+fn laid_over(
+    below: Draft,
+    keys: &Keys<'_, '_>,
+    needs: Needs,
+    text: &str,
+    shelf: &Shelf<'_>,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Draft {
     let mut words = |name: &str| keys.get(name).and_then(|found| found.read(diagnostics, value::text));
     let (name, question, label) = (words("name"), words("question"), words("figure"));
     if !keys.contains_key("name") {
@@ -122,7 +129,15 @@ fn laid_over(below: Draft, keys: &Keys<'_, '_>, needs: Needs, text: &str, diagno
         label.map(|label| Exhibit { label, question: question.clone(), shows: shows.unwrap_or(Shows::Throughput) });
     let target = table_at(keys, "target", TARGET, diagnostics).unwrap_or_default();
     let test_file = target.get("size").and_then(|size| size.read(diagnostics, |v| value::size(v, LARGEST)));
-    let path = target.get("path").and_then(|path| path.read(diagnostics, value::text));
+    let path =
+        target.get("path").and_then(|path| path.read(diagnostics, value::text)).or_else(|| below.study.path.clone());
+    let fits = |set: &Settings| (shelf.fits)(path.as_deref().unwrap_or_default(), set).map_err(no_such);
+    let there = fits(&Settings::default());
+    let is_there = there.is_ok();
+    if let Some(found) = target.get("path") {
+        diagnostics.keep(found.span.clone(), there);
+    }
+    let fits = |set: &Settings| if is_there { fits(set) } else { Ok(()) };
     let peaks = table_at(&target, "pap", LEVELS, diagnostics).unwrap_or_default();
     let peaks: Vec<GivenPeak> = peaks.iter().filter_map(|(level, rate)| peak(level, rate, diagnostics)).collect();
     let offer = offer(&target, diagnostics);
@@ -130,9 +145,16 @@ fn laid_over(below: Draft, keys: &Keys<'_, '_>, needs: Needs, text: &str, diagno
     let (trial, timing) = trial(&trial_keys, &below, diagnostics);
     let settings: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
     let common = table_at(keys, "workload", &settings, diagnostics).unwrap_or_default();
-    let common = over(sweep::axes(&common, diagnostics), &below.common);
+    let common = over(sweep::axes(&common, &fits, diagnostics), &below.common);
     let mut sweeps = below.study.sweeps;
-    sweeps.extend(own_sweeps(keys, &common, &timing, sweeps.iter().map(|sweep| sweep.cells.len()).sum(), diagnostics));
+    sweeps.extend(own_sweeps(
+        keys,
+        &common,
+        &timing,
+        &fits,
+        sweeps.iter().map(|sweep| sweep.cells.len()).sum(),
+        diagnostics,
+    ));
     if needs == Needs::Sweeps && sweeps.is_empty() && !keys.contains_key("sweep") {
         diagnostics.missing(0..0, Problem::new("this study has no sweep", "add [[sweep]] and the keys it varies"));
     }
@@ -140,7 +162,7 @@ fn laid_over(below: Draft, keys: &Keys<'_, '_>, needs: Needs, text: &str, diagno
     let study = Study {
         name: name.unwrap_or_default(),
         question,
-        path: path.or(below.study.path),
+        path,
         test_file: test_file.map(Bytes).or(below.study.test_file),
         peaks: [below.study.peaks, peaks].concat(),
         offer: offer.or(below.study.offer),
@@ -149,6 +171,11 @@ fn laid_over(below: Draft, keys: &Keys<'_, '_>, needs: Needs, text: &str, diagno
         text: below.study.text + text,
     };
     Draft { study, common, timing }
+}
+
+/// What a target or a setting is told with that there is not.
+fn no_such(reason: String) -> Problem {
+    Problem::new(reason, "`halfpower sim show MACHINE` prints a machine: its volumes, its parts and their keys")
 }
 
 fn shows(value: &DeValue<'_>) -> Result<Shows, Problem> {
@@ -317,6 +344,7 @@ fn own_sweeps(
     keys: &Keys<'_, '_>,
     common: &[Option<Axis>],
     timing: &WorkloadSpec,
+    fits: &dyn Fn(&Settings) -> Result<(), Problem>,
     included: usize,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<Sweep> {
@@ -333,7 +361,7 @@ fn own_sweeps(
     for (number, item) in list.into_iter().enumerate() {
         let Some(keys) = keys_of(item.get_ref(), item.span(), "a sweep", &known, diagnostics) else { continue };
         let name = keys.get("name").and_then(|name| name.read(diagnostics, value::text));
-        let axes: Vec<Axis> = over(sweep::axes(&keys, diagnostics), common).into_iter().flatten().collect();
+        let axes: Vec<Axis> = over(sweep::axes(&keys, fits, diagnostics), common).into_iter().flatten().collect();
         let place = keys.get("name").map_or(item.span(), |name| name.span.clone());
         match sweep::count(&axes).filter(|cells| *cells <= cells_left) {
             Some(cells) => {

@@ -7,6 +7,7 @@ use super::Study;
 use super::builtin::FILES;
 use super::diagnostic::{Diagnostics, Problem, StudyErrors};
 use super::read::{Draft, Needs, draft};
+use halfpower_model::Settings;
 
 /// What a folder's whole is said in.
 const HEAD: &str = "study";
@@ -15,12 +16,24 @@ const EXTENSION: &str = ".toml";
 /// Gives the text of a file; the reason where it cannot.
 pub(crate) type Open<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Where the files that are included lie.
-pub(super) struct Shelf<'a> {
-    open: Open<'a>,
+/// Says of a target and of what is set of it why there is no such thing, if there is none.
+pub(crate) type Fits<'a> = &'a dyn Fn(&str, &Settings) -> Result<(), String>;
+
+/// Where the files that are included lie, and what the targets are held against.
+#[derive(Clone, Copy)]
+pub(crate) struct Shelf<'a> {
+    /// Gives the text of a file.
+    pub open: Open<'a>,
+    /// What a study may go to and set; [`Shelf::of`] asks nobody, as its user may name another target.
+    pub fits: Fits<'a>,
 }
 
-impl Shelf<'_> {
+impl<'a> Shelf<'a> {
+    /// Whose studies' targets are not looked at.
+    pub(crate) fn of(open: Open<'a>) -> Shelf<'a> {
+        Shelf { open, fits: &|_, _| Ok(()) }
+    }
+
     /// The file that another one calls `word`: beside it, or built in. Its name and its text, or why there is none.
     pub(super) fn beside(&self, file: &str, word: &str) -> Result<(String, String), String> {
         let name = match file.rsplit_once('/') {
@@ -68,33 +81,34 @@ impl Study {
     /// # Errors
     /// Every mistake in the text.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Study, StudyErrors> {
-        Study::parse_with(file, text, &open_builtin)
+        Study::parse_with(file, text, Shelf::of(&open_builtin))
     }
 
-    /// The same; `open` gives the files that it includes.
+    /// The same; the shelf has the files that it includes.
     ///
     /// # Errors
     /// Every mistake in the text, or in that of a file that it includes.
-    pub(crate) fn parse_with(file: &str, text: &str, open: Open<'_>) -> Result<Study, StudyErrors> {
-        Ok(draft(file, text, Needs::Sweeps, &Shelf { open }, &[])?.study)
+    pub(crate) fn parse_with(file: &str, text: &str, shelf: Shelf<'_>) -> Result<Study, StudyErrors> {
+        Ok(draft(file, text, Needs::Sweeps, &shelf, &[])?.study)
     }
 
-    /// The study of a folder, from the names of its files; `open` gives their texts.
+    /// The study of a folder, from the names of its files; the shelf has their texts.
     ///
     /// # Errors
     /// Every mistake in one of them; a folder without a `study.toml`, or with a file whose trial is not its.
-    pub(crate) fn of_folder(folder: &str, files: &[String], open: Open<'_>) -> Result<Study, StudyErrors> {
+    pub(crate) fn of_folder(folder: &str, files: &[String], shelf: Shelf<'_>) -> Result<Study, StudyErrors> {
         let head = format!("{folder}/{HEAD}{EXTENSION}");
-        let text = open(&head).map_err(|reason| {
+        let text = (shelf.open)(&head).map_err(|reason| {
             let help = "a folder of studies has a study.toml, with the name, the target and the trial of them all";
             alone(&head, "", Problem::new(reason, help))
         })?;
-        let Draft { study: mut whole, .. } = draft(&head, &text, Needs::Name, &Shelf { open }, &[])?;
+        let Draft { study: mut whole, .. } = draft(&head, &text, Needs::Name, &shelf, &[])?;
         let mut others: Vec<&String> = files.iter().filter(|file| parts(file).1 != HEAD).collect();
         others.sort_by_cached_key(|file| natural(parts(file).1));
         for file in others {
-            let text = open(file).map_err(|reason| alone(file, "", Problem::new(reason, "make it readable")))?;
-            let study = Study::parse_with(file, &text, open)?;
+            let text =
+                (shelf.open)(file).map_err(|reason| alone(file, "", Problem::new(reason, "make it readable")))?;
+            let study = Study::parse_with(file, &text, shelf)?;
             if study.trial != whole.trial {
                 let help = format!("write include = \"{HEAD}{EXTENSION}\", and leave `trial` out");
                 return Err(alone(file, &text, Problem::new(format!("its trial is not that of {head}"), help)));
@@ -121,7 +135,7 @@ impl Study {
         if files.is_empty() {
             return None;
         }
-        Some(Study::of_folder(name, &files, &open_builtin).expect("built-in studies are right"))
+        Some(Study::of_folder(name, &files, Shelf::of(&open_builtin)).expect("built-in studies are right"))
     }
 
     /// The names of a built-in folder's studies, in their order; none where it is no folder.

@@ -6,7 +6,7 @@ use super::diagnostic::{Diagnostics, Problem};
 use super::setting::{KEYS, Key};
 use super::table::{Found, Keys, sort_out};
 use super::value;
-use halfpower_model::WorkloadSpec;
+use halfpower_model::{Settings, WorkloadSpec};
 use std::collections::HashSet;
 use toml::de::DeValue;
 
@@ -19,12 +19,26 @@ const MOST_VALUES: usize = 1_000;
 pub(super) type Axis = Vec<WorkloadSpec>;
 
 /// The axes that a table says: one for each key of [`KEYS`], none where the table does not have it.
-pub(super) fn axes(keys: &Keys<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Vec<Option<Axis>> {
-    KEYS.iter().map(|key| keys.get(key.name).map(|found| axis(key, found, diagnostics))).collect()
+/// `fits` says what of a setting there is not on the target.
+pub(super) fn axes(
+    keys: &Keys<'_, '_>,
+    fits: &dyn Fn(&Settings) -> Result<(), Problem>,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Vec<Option<Axis>> {
+    KEYS.iter().map(|key| keys.get(key.name).map(|found| axis(key, found, fits, diagnostics))).collect()
 }
 
 /// The values of a key: one, a list, or a range.
-fn axis(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Axis {
+fn axis(
+    key: &Key,
+    found: &Found<'_, '_>,
+    fits: &dyn Fn(&Settings) -> Result<(), Problem>,
+    diagnostics: &mut Diagnostics<'_>,
+) -> Axis {
+    let read = |value: &DeValue<'_>| {
+        let spec = key.read(value)?;
+        spec.set.as_ref().map_or(Ok(()), fits).map(|()| spec)
+    };
     match found.value {
         // Processors are a list that is one value.
         DeValue::Array(list) if key.name != "cpus" => {
@@ -39,7 +53,7 @@ fn axis(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> 
             let mut seen = HashSet::new();
             let mut axis = Axis::new();
             for item in list {
-                let Some(spec) = diagnostics.keep(item.span(), key.read(item.get_ref())) else { continue };
+                let Some(spec) = diagnostics.keep(item.span(), read(item.get_ref())) else { continue };
                 if seen.insert(spec.clone()) {
                     axis.push(spec);
                 } else {
@@ -49,7 +63,7 @@ fn axis(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> 
             axis
         }
         DeValue::Table(_) => range(key, found, diagnostics),
-        single => diagnostics.keep(found.span.clone(), key.read(single)).into_iter().collect(),
+        single => diagnostics.keep(found.span.clone(), read(single)).into_iter().collect(),
     }
 }
 

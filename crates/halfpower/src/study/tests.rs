@@ -220,9 +220,9 @@ fn read_from(files: &[(&str, &str)], main: &str) -> Result<Study, StudyErrors> {
     match main.strip_suffix('/') {
         Some(folder) => {
             let names: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
-            Study::of_folder(folder, &names, &open)
+            Study::of_folder(folder, &names, Shelf::of(&open))
         }
-        None => Study::parse_with(main, &open(main).unwrap(), &open),
+        None => Study::parse_with(main, &open(main).unwrap(), Shelf::of(&open)),
     }
 }
 

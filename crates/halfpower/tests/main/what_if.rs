@@ -145,12 +145,30 @@ fn settings_that_cannot_be_are_mistakes_of_a_study() {
         "name = \"wrong\"\n[target]\npath = \"sim:win2k-pentium3:atlas-2\"\n[trial]\nrepetitions = 1\n[[sweep]]\n";
     let sweep = "duration = \"10ms\"\nset = [\"disks=1\", \"pci.rat=1\", \"disks=0\", \"volume=atlas-9\"]\n";
     lab.write("wrong.toml", format!("{head}{sweep}").as_bytes());
-    for command in [&["study", "check"][..], &["plan"], &["study", "run"]] {
+    for command in [&["plan"][..], &["study", "run"]] {
         let outcome = lab.run([command, &["wrong.toml"]].concat());
         for mistake in ["unknown field `rat`", "disks=0", "has no volume \"atlas-9\""] {
             assert_refusal(&outcome, 2, mistake, "wrong.toml");
         }
     }
+    // With other mistakes, all at once, each at its place; a machine that is not there is told at its own, and once.
+    lab.write("wrong.toml", format!("{head}{sweep}deep = 3\n").as_bytes());
+    let checked = lab.run(["study", "check", "wrong.toml"]);
+    assert_eq!(checked.status, Some(2), "{}", checked.stderr);
+    let place = |what: &str| Some(checked.stderr.lines().find(|line| line.contains(what))?.split_once(": ma")?.0);
+    let places = ["`rat`", "disks=0:", "no volume"].map(place);
+    assert_eq!(
+        places,
+        ["error: wrong.toml:8:19", "wrong.toml:8:32", "wrong.toml:8:43"].map(Some),
+        "{}",
+        checked.stderr
+    );
+    assert!(checked.stderr.contains("wrong.toml:9:1: unknown key `deep`"), "{}", checked.stderr);
+    let head = head.replace("win2k-pentium3", "win2k-pentium4");
+    lab.write("nowhere.toml", format!("{head}{sweep}").as_bytes());
+    let checked = lab.run(["study", "check", "nowhere.toml"]);
+    assert_refusal(&checked, 2, "nowhere.toml:3:8: no simulated machine is called win2k-pentium4", "nowhere.toml");
+    assert_eq!(checked.stderr.matches("nowhere.toml:").count(), 1, "{}", checked.stderr);
 }
 
 #[test]

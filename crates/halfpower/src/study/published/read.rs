@@ -60,7 +60,7 @@ pub(super) fn figures(file: &str, text: &str) -> Result<Vec<Figure>, StudyErrors
     let common = keys
         .get("workload")
         .and_then(|found| keys_of(found.value, found.span.clone(), "`workload`", &settings, &mut diagnostics));
-    let common = sweep::axes(&common.unwrap_or_default(), &mut diagnostics);
+    let common = sweep::axes(&common.unwrap_or_default(), &|_| Ok(()), &mut diagnostics);
     let known: Vec<&'static str> = FIGURE.iter().chain(&settings).copied().collect();
     let mut figures: Vec<Figure> = Vec::new();
     let list = keys.get("figure").and_then(|found| found.value.as_array());
@@ -102,7 +102,7 @@ fn entry(keys: &Keys<'_, '_>, common: &[Option<Axis>], diagnostics: &mut Diagnos
     };
     let (is_approximate, is_fitted) = (flag("approximate").unwrap_or(false), flag("fitted").unwrap_or(false));
     let said = keys.get("tolerance").and_then(|found| found.read(diagnostics, tolerance));
-    let own = sweep::axes(keys, diagnostics);
+    let own = sweep::axes(keys, &|_| Ok(()), diagnostics);
     let axes = own.into_iter().zip(common).filter_map(|(own, common)| own.or_else(|| common.clone()));
     let axes: Vec<Axis> = axes.collect();
     let cells = sweep::cross(&axes, &WorkloadSpec::default());
