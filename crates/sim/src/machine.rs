@@ -389,13 +389,16 @@ impl Machine {
         machine
     }
 
-    /// What all its devices hold of writes that a flush leaves there.
-    pub fn protected_buffers(&self) -> Bytes {
-        let buffer = |disk: &AttachedDisk| match &disk.device {
-            Device::Flash(drive) if drive.is_protected => drive.buffer.map_or(0, |buffer| buffer.0),
-            Device::Flash(_) | Device::Disk(_) | Device::Buffer(_) | Device::Cloud(_) => 0,
-        };
-        Bytes(self.disks.iter().map(buffer).sum())
+    /// What all its devices hold of writes: what a flush leaves there, and all.
+    pub fn buffers(&self) -> [Bytes; 2] {
+        self.disks.iter().fold([Bytes(0); 2], |[protected, all], disk| {
+            let (holds, is_protected) = match &disk.device {
+                Device::Flash(drive) => (drive.buffer.map_or(0, |buffer| buffer.0), drive.is_protected),
+                Device::Disk(drive) => (drive.write_cache.map_or(0, |cache| cache.blocks * BLOCK_BYTES), false),
+                Device::Buffer(_) | Device::Cloud(_) => (0, false),
+            };
+            [Bytes(protected.0 + if is_protected { holds } else { 0 }), Bytes(all.0 + holds)]
+        })
     }
 
     /// Bytes of each of its targets.

@@ -11,7 +11,7 @@ use crate::unsimulated::refuse;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop, Part,
-    PartKind, SystemAccount, Totals, left_in_buffer, rate_not_reached, stalled_at_end,
+    PartKind, SystemAccount, Totals, in_write_cache, left_in_buffer, rate_not_reached, stalled_at_end,
 };
 use halfpower_model::{
     Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Observer, Personality, Progress, RequestKind,
@@ -213,8 +213,8 @@ impl Testbed for Simulated {
         let through = workload.buffering.is_through().then(|| self.machine.without_write_caches());
         let outcome = run(through.as_ref().unwrap_or(&self.machine), workload, cancel);
         let mut sample = record(workload, self.environment.clone(), &outcome);
-        let buffers = self.machine.protected_buffers();
-        sample.warnings.extend(left_in_buffer(&sample, Some(buffers)));
+        let [protected, all] = self.machine.buffers();
+        sample.warnings.extend(left_in_buffer(&sample, Some(protected)).or_else(|| in_write_cache(&sample, Some(all))));
         if sample.total.requests == 0 && outcome.cancelled {
             return Err(MeasureError::Cancelled);
         }

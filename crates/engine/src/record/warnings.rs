@@ -2,8 +2,8 @@
 
 use super::{idle, memory};
 use crate::instrument::cpu;
-use halfpower_model::sample::{Warning, left_in_buffer};
-use halfpower_model::{Buffering, CachePolicy, Personality, Sample, TargetFacts};
+use halfpower_model::sample::{Warning, in_write_cache, left_in_buffer};
+use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
 
 /// From this share of the workers' time on that they were ready and had no processor, others had theirs.
 const WAITED_MOST: f64 = 0.1;
@@ -102,10 +102,12 @@ fn program_remedy(sample: &Sample) -> String {
     }
 }
 
-/// What a device may still have had that needs no flush; how much it can have the kernel does not tell.
+/// What a device may still have had, of writes without a flush or where it needs none; how much it can have the kernel does not
+/// tell.
 fn unflushed(sample: &Sample) -> Option<Warning> {
-    let needs_none = |target: &TargetFacts| target.write_cache.as_deref() == Some("write through");
-    sample.environment.all_targets().any(needs_none).then(|| left_in_buffer(sample, None))?
+    let has = |kind: &str| sample.environment.all_targets().any(|target| target.write_cache.as_deref() == Some(kind));
+    let left = has("write through").then(|| left_in_buffer(sample, None)).flatten();
+    left.or_else(|| has("write back").then(|| in_write_cache(sample, None))?)
 }
 
 /// What the workers surely used cannot be more than what was used at all.
@@ -165,17 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn few_writes_to_a_device_that_needs_no_flush_are_told() {
-        let told = |cache: Option<&str>| {
+    fn few_writes_that_a_device_may_have_kept_are_told() {
+        let told = |cache: Option<&str>, durability| {
             let write_cache = cache.map(str::to_owned);
             let facts = TargetFacts { write_cache, ..TargetFacts::bare("a", TargetKind::File, Bytes(1 << 30)) };
-            let workload = Workload { durability: Durability::FlushAtEnd, ..Workload::default() };
+            let workload = Workload { buffering: Buffering::Direct, durability, ..Workload::default() };
             let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
             sample.write = Some(Totals { bytes: 32 << 20, ..Totals::default() });
             unflushed(&sample).map(|warning| warning.code)
         };
-        assert_eq!(told(Some("write through")).as_deref(), Some("left_in_buffer"));
-        assert_eq!((told(Some("write back")), told(None)), (None, None));
+        let of = |durability| [Some("write through"), Some("write back"), None].map(|cache| told(cache, durability));
+        assert_eq!(of(Durability::FlushAtEnd), [Some("left_in_buffer".to_owned()), None, None]);
+        assert_eq!(of(Durability::None), [None, Some("in_write_cache".to_owned()), None]);
     }
 
     #[test]

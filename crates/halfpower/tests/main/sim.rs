@@ -305,18 +305,23 @@ fn a_study_of_a_machine_that_was_interrupted_is_resumed_to_the_same_samples() {
 }
 
 #[test]
-fn writes_that_a_protected_buffer_holds_are_warned_of() {
+fn writes_that_a_buffer_holds_are_warned_of() {
     let lab = Lab::new();
-    let codes = |target: &str, bytes: &str| {
-        let io =
-            ["io", target, "--op=write", "--request-size=1MiB", "--buffering=buffered", "--durability=flush_at_end"];
-        let sample = lab.json([&io[..], &["--bytes", bytes, "--json"]].concat());
+    let of = |target: &str, bytes: &str, way: [&str; 2]| {
+        let io = ["io", target, "--op=write", "--request-size=1MiB", "--bytes", bytes, "--json"];
+        let sample = lab.json([&io[..], &way].concat());
         let codes = sample["warnings"].as_array().cloned().unwrap_or_default();
         codes.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
+    let codes = |target, bytes| of(target, bytes, ["--buffering=buffered", "--durability=flush_at_end"]);
+    let unflushed = |target, bytes| of(target, bytes, ["--buffering=direct", "--durability=none"]);
     assert_eq!(codes("sim:nvme-gen4:fresh", "32MiB"), ["left_in_buffer"]);
     assert_eq!(codes("sim:nvme-gen4:stripe-4", "512MiB"), ["left_in_buffer"], "each of four has one");
     // Enough, or a buffer that the flush empties.
     assert_eq!(codes("sim:nvme-gen4:fresh", "160MiB"), [""; 0]);
     assert_eq!(codes("sim:hdd-18tb:disk", "32MiB"), [""; 0]);
+    // Nothing flushes these, and a disk without a cache keeps none.
+    assert_eq!(unflushed("sim:hdd-18tb:disk", "64MiB"), ["in_write_cache"]);
+    assert_eq!(unflushed("sim:hdd-18tb:disk", "8GiB"), [""; 0]);
+    assert_eq!(unflushed("sim:hdd-18tb:disk-nocache", "64MiB"), [""; 0]);
 }

@@ -1,9 +1,10 @@
-//! Whether writes that end with a flush may have ended in a buffer of the device: one that outlasts a loss of power is as
-//! good as the medium, so that a flush need not empty it, and a trial that writes little has the speed of the buffer.
+//! Whether writes may have ended in a buffer of the device, so that a trial that writes little has the speed of the buffer: writes
+//! that nothing flushes, and those that end with a flush where the buffer outlasts a loss of power, so that a flush need not
+//! empty it.
 
 use super::{Sample, Warning};
 use crate::units::Bytes;
-use crate::workload::Durability;
+use crate::workload::{Buffering, Durability};
 
 /// How many times what the buffer holds has to be written that it matters no more: a tenth of it is left there.
 const ENOUGH: u64 = 10;
@@ -28,6 +29,26 @@ pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning>
     };
     let remedy = format!("write {enough} or more a trial (bytes)");
     (written < enough).then(|| Warning::new("left_in_buffer", message, remedy))
+}
+
+/// A warning of a sample of direct writes, not flushed, that are few against what its device's write cache holds; of an unknown one
+/// where `cache` is none. What a file cache has besides is not looked at.
+pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> {
+    let workload = &sample.workload;
+    let is_left = workload.durability == Durability::None && workload.buffering == Buffering::Direct;
+    let written = Bytes(sample.write.as_ref().filter(|write| is_left && write.bytes > 0)?.bytes);
+    let before = written.0 as f64 * workload.warmup.seconds() / sample.elapsed_s;
+    if cache.is_some_and(|cache| before >= cache.0 as f64) {
+        return None;
+    }
+    let enough = cache.map_or(ENOUGH_FOR_ANY, |cache| Bytes(cache.0.saturating_mul(ENOUGH)));
+    let kept = match cache {
+        Some(cache) => format!("up to {} of it was left in the device's write cache", cache.min(written)),
+        None => "what of it was left in the device's write cache is not known".to_owned(),
+    };
+    let message = format!("{written} were written and not flushed, and {kept}");
+    let remedy = format!("write {enough} or more a trial (bytes), or flush at the end (durability)");
+    (written < enough).then(|| Warning::new("in_write_cache", message, remedy))
 }
 
 #[cfg(test)]
@@ -59,5 +80,36 @@ mod tests {
         // The buffer was full before the measured part, or nothing says that the figure is of the storage.
         assert_eq!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(1)), None);
         assert_eq!(told(32, Some(16), |workload| workload.durability = Durability::None), None);
+    }
+
+    #[test]
+    fn unflushed_writes_that_are_few_against_a_write_cache_are_told() {
+        let told = |mib: u64, cache: Option<u64>, change: fn(&mut Workload)| {
+            let mut workload = Workload { buffering: Buffering::Direct, ..Workload::default() };
+            change(&mut workload);
+            let write = Totals { bytes: mib << 20, ..Totals::default() };
+            let empty = Sample::empty(workload, Environment::unknown("a", None));
+            let sample = Sample { write: Some(write), elapsed_s: 1.0, ..empty };
+            in_write_cache(&sample, cache.map(|mib| Bytes(mib << 20)))
+                .map(|warning| warning.message + "; " + &warning.remedy)
+        };
+        let any: fn(&mut Workload) = |_| {};
+        assert_eq!(
+            told(32, Some(16), any).unwrap(),
+            "32 MiB were written and not flushed, and up to 16 MiB of it was left in the device's write cache; \
+             write 160 MiB or more a trial (bytes), or flush at the end (durability)"
+        );
+        assert!(told(32, None, any).unwrap().contains("write cache is not known; write 1 GiB or more"));
+        assert_eq!([told(160, Some(16), any), told(1024, None, any), told(32, Some(0), any)], [None, None, None]);
+        // A warm-up that filled it, and one that did not.
+        assert_eq!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(500_000_000)), None);
+        assert!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(400_000_000)).is_some());
+        // Flushed, through the cache or by the system's.
+        let not: [fn(&mut Workload); 3] = [
+            |workload| workload.durability = Durability::FlushAtEnd,
+            |workload| workload.buffering = Buffering::Through,
+            |workload| workload.buffering = Buffering::Buffered,
+        ];
+        assert_eq!(not.map(|change| told(32, Some(16), change)), [None, None, None]);
     }
 }
