@@ -31,13 +31,15 @@ struct Stream {
 #[derive(Clone, Debug)]
 pub struct Ahead {
     habits: ReadAhead,
+    /// Blocks of a page of the flash.
+    page: u64,
     streams: VecDeque<Stream>,
 }
 
 impl Ahead {
     /// None yet.
-    pub fn new(habits: ReadAhead) -> Ahead {
-        Ahead { habits, streams: vec![Stream::default(); habits.streams].into() }
+    pub fn new(habits: ReadAhead, page: Bytes) -> Ahead {
+        Ahead { habits, page: (page.0 / BLOCK_BYTES).max(1), streams: vec![Stream::default(); habits.streams].into() }
     }
 
     /// A read of blocks; `read` asks the flash.
@@ -68,12 +70,12 @@ impl Ahead {
         if known.is_some() {
             let ahead = stream.coming.back().map_or(end, |(behind, _)| *behind);
             let until = end + self.habits.size.0 / BLOCK_BYTES;
-            // As much at a time as is asked for at a time.
+            // As much at a time as is asked for at a time, and whole pages: a part of one takes its unit as long.
             let mut from = ahead;
             while from < until {
-                let blocks = count.min(until - from);
-                stream.coming.push_back((from + blocks, read(from, blocks)));
-                from += blocks;
+                let behind = (from + count.min(until - from)).next_multiple_of(self.page);
+                stream.coming.push_back((behind, read(from, behind - from)));
+                from = behind;
             }
         }
         stream.next = end;

@@ -135,7 +135,7 @@ impl Flash {
             units: Units::new(drive.array),
             drain: Drain::new(drive.buffer, drive.fast_area),
             space: Space::new(drive.size, drive.spare, drive.state),
-            ahead: drive.read_ahead.map(Ahead::new),
+            ahead: drive.read_ahead.map(|habits| Ahead::new(habits, drive.array.page)),
             cooling: drive.heat.map(Cooling::new),
             before_ns: (0, [0; PARTS]),
             wake_ns: None,

@@ -274,6 +274,16 @@ fn a_fast_area_fills_and_empties_while_nothing_is_asked() {
 }
 
 #[test]
+fn small_reads_in_order_read_each_page_once() {
+    let ahead = ReadAhead { size: Bytes(512 << 10), streams: 4 };
+    let machine = alone(FlashDrive { read_ahead: Some(ahead), ..drive() });
+    let [ordered, random] = [Pattern::Sequential, Pattern::Random]
+        .map(|pattern| per_s(&course(&machine, Operation::Read, pattern, 4, 64, 60)));
+    // Four of them are a page, of which a random read has one of its own.
+    assert!(ordered > 3.0 * random, "{ordered} {random}");
+}
+
+#[test]
 fn a_stream_is_read_ahead_of_and_a_write_takes_that_back() {
     let ahead = ReadAhead { size: Bytes(128 << 10), streams: 2 };
     let mut flash = Flash::new(Arc::new(FlashDrive { read_ahead: Some(ahead), ..drive() }));
