@@ -43,6 +43,8 @@ impl Part {
     pub const REACHING: &str = "reaching";
     /// The phase of an arm on its way to what its write cache holds, while nobody waits for it: the cache has room for more.
     pub const UNAWAITED: &str = "unawaited";
+    /// The phase of an arm on its way to what it would have been at sooner, had the host asked before it was free.
+    pub const LATE: &str = "late";
 
     /// Share of the time of its own work.
     pub fn at_work(&self) -> f64 {

@@ -49,6 +49,8 @@ pub struct Access {
     pub begins_ns: u64,
     /// When the last has passed.
     pub ends_ns: u64,
+    /// What a stream takes to pass over them: the rest from the first on waits for the medium to come round.
+    pub passing_ns: u64,
     /// Where the arm is then.
     pub position: Position,
     /// The stream position just after the last; of a write as the medium is written.
@@ -116,17 +118,20 @@ impl Mechanics {
     fn pass(&self, begins: f64, block: u64, place: &Place, count: u64, direction: Direction) -> Access {
         let further = count.max(1) - 1;
         if let Some(end) = place.further(further) {
-            return self.over(begins, begins + (end.after() - place.turns), &end);
+            let passing = end.after() - place.turns;
+            return self.over(begins, begins + passing, passing, &end);
         }
         let medium = self.medium(direction);
         let end = medium.place(block + further);
         let first = if self.written.is_some() { medium.place(block) } else { *place };
-        self.over(begins, begins + (end.after() - first.turns), &end)
+        let passing = end.after() - first.turns;
+        self.over(begins, begins + passing, passing, &end)
     }
 
-    fn over(&self, begins: f64, ends: f64, end: &Place) -> Access {
+    fn over(&self, begins: f64, ends: f64, passing: f64, end: &Place) -> Access {
         let position = Position { cylinder: end.cylinder, head: end.head };
-        Access { begins_ns: self.at_ns(begins), ends_ns: self.at_ns(ends), position, after_turns: end.after() }
+        let [begins_ns, ends_ns, passing_ns] = [begins, ends, passing].map(|turns| self.at_ns(turns));
+        Access { begins_ns, ends_ns, passing_ns, position, after_turns: end.after() }
     }
 
     /// Writes for an arm that leaves while the bytes come, the last of them at `ready_ns`: in the order of the blocks, so that
@@ -170,11 +175,12 @@ impl Mechanics {
         // A whole turn takes all that is on this track.
         let turned = begins + 1.0;
         if let Some(end) = place.further(count - 1) {
-            return self.over(begins, turned, &end);
+            return self.over(begins, turned, end.after() - place.turns, &end);
         }
         let medium = self.medium(direction);
-        let (next, end) = (medium.place(block + on_first_track), medium.place(block + count - 1));
-        self.over(begins, medium.comes_after(turned, &next) + (end.after() - next.turns), &end)
+        let [first, next, end] = [0, on_first_track, count - 1].map(|further| medium.place(block + further));
+        let ends = medium.comes_after(turned, &next) + (end.after() - next.turns);
+        self.over(begins, ends, end.after() - first.turns, &end)
     }
 
     /// When the next whole sector of `count` blocks on a track comes by, for a head that comes down inside of them, on a

@@ -400,23 +400,16 @@ impl Disk {
 
     /// The arm serves one.
     fn move_arm(&mut self, now_ns: u64, waiting: Waiting) {
-        let leaves_ns = self.leaves_ns(&waiting, now_ns);
-        let mechanics = &self.drive.mechanics;
-        let Waiting { tag, block, count, direction, place, begins_ns, .. } = waiting;
-        let is_plain = waiting.is_plain_write();
-        let access = if is_plain {
-            mechanics.write_early(self.position, leaves_ns, now_ns, block, &place, count)
-        } else {
-            mechanics.access(self.position, leaves_ns, block, &place, count, direction)
+        let Waiting { tag, block, count, direction, begins_ns, .. } = waiting;
+        let access = self.access(now_ns, &waiting);
+        let waits = match tag {
+            CACHED => self.waits_for_cached(block, count),
+            _ => Waits::Somebody { late_ns: self.late_ns(&waiting, &access) },
         };
-        let access = access.later(if self.drive.is_torn(&waiting) { 1 } else { 0 }, mechanics.turn_ns);
-        // What goes on at the same angle may be a rounding too early.
-        let access = Access { ends_ns: access.ends_ns.max(now_ns), ..access };
         if !self.is_next(&waiting) {
-            self.passage_ns = is_plain.then_some(access.begins_ns);
+            self.passage_ns = waiting.is_plain_write().then_some(access.begins_ns);
         }
         // From now on, whatever part of it is the drive's own time.
-        let waits = if tag == CACHED { self.waits_for_cached(block, count) } else { Waits::Somebody };
         self.time.begin(now_ns, &access, waits);
         self.wrote_from_cache = tag == CACHED;
         (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);
@@ -428,11 +421,34 @@ impl Disk {
         }
     }
 
+    /// The passage of an arm that is set to one now.
+    fn access(&self, now_ns: u64, waiting: &Waiting) -> Access {
+        let leaves_ns = self.leaves_ns(waiting, now_ns);
+        let Waiting { block, count, direction, ref place, .. } = *waiting;
+        let (mechanics, from) = (&self.drive.mechanics, self.position);
+        let access = match waiting.is_plain_write() {
+            true => mechanics.write_early(from, leaves_ns, now_ns, block, place, count),
+            false => mechanics.access(from, leaves_ns, block, place, count, direction),
+        };
+        let access = access.later(if self.drive.is_torn(waiting) { 1 } else { 0 }, mechanics.turn_ns);
+        // What goes on at the same angle may be a rounding too early.
+        Access { ends_ns: access.ends_ns.max(now_ns), ..access }
+    }
+
+    /// How much sooner a write would be on the medium that the drive had been told of before the arm was free.
+    fn late_ns(&self, waiting: &Waiting, access: &Access) -> u64 {
+        if !waiting.is_plain_write() || waiting.told_ns <= self.free_ns {
+            return 0;
+        }
+        let told_before = Waiting { told_ns: 0, ..*waiting };
+        access.ends_ns.saturating_sub(self.access(self.free_ns, &told_before).ends_ns)
+    }
+
     /// Who waits for the arm, that leaves for these blocks of the write cache.
     fn waits_for_cached(&self, block: u64, count: u64) -> Waits {
         let goes_on = self.wrote_from_cache && block == self.last_block;
         match goes_on && !self.has_others(block + count) {
-            _ if self.has_somebody_waiting() => Waits::Somebody,
+            _ if self.has_somebody_waiting() => Waits::Somebody { late_ns: 0 },
             true => Waits::Late { stream_ns: self.drive.mechanics.stream_of_writes_ns(block, count) },
             false => Waits::Nobody,
         }
@@ -571,9 +587,9 @@ impl Disk {
     pub fn worked(&self, now_ns: u64) -> Worked {
         let at_work = self.busy.filter(|(work, _)| !matches!(work, Work::Hold));
         let ends_ns = at_work.map(|(_, ends_ns)| ends_ns);
-        let Worked { all_ns, passing_ns, unawaited_ns } = self.time.until(now_ns, ends_ns);
+        let worked = self.time.until(now_ns, ends_ns);
         let ahead_ns = self.cache.useful_ns();
-        Worked { all_ns: all_ns + ahead_ns, passing_ns: passing_ns + ahead_ns, unawaited_ns }
+        Worked { all_ns: worked.all_ns + ahead_ns, passing_ns: worked.passing_ns + ahead_ns, ..worked }
     }
 }
 

@@ -1,4 +1,8 @@
-//! What an arm's time counts as: its work, for how much of that blocks passed under it, and how much nobody waited for.
+//! What an arm's time counts as: its work, for how much of that blocks passed under it, how much nobody waited for, and how much of
+//! it an earlier request would have saved.
+//!
+//! Blocks pass for as long as a stream of them takes. Where the medium has to come round for some of them, since the head came down
+//! amid them, that is on the way to them, as is the turn that is waited for the first.
 //!
 //! What the write cache puts on the medium is work for as long as a stream of it takes. Where its next blocks come after the
 //! medium has passed, the arm waits over its track until the place comes by again: that turn is lost because the host was slow, and
@@ -14,8 +18,10 @@ pub(super) struct ArmTime {
     sum: Worked,
     /// of which it is at work from here on,
     works_from_ns: u64,
-    /// has no block under it before here,
+    /// is not on its way any more from here on,
     passes_from_ns: u64,
+    /// would be that far from here on, had the host not been late,
+    late_from_ns: u64,
     /// and before here nobody waits for it.
     awaited_from_ns: u64,
 }
@@ -29,13 +35,15 @@ pub struct Worked {
     pub passing_ns: u64,
     /// Of that, on the way to what its write cache holds, while nobody waited.
     pub unawaited_ns: u64,
+    /// Of that, on the way to what it would have been at sooner, had the host asked before the arm was free.
+    pub late_ns: u64,
 }
 
 /// Who waits for an arm that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// Somebody.
-    Somebody,
+    /// Somebody, for so much longer than if he had asked before the arm was free.
+    Somebody { late_ns: u64 },
     /// Nobody: it empties its write cache.
     Nobody,
     /// Nobody, and it goes on with what it wrote, of which a stream takes so long, later than it could have.
@@ -46,12 +54,15 @@ impl ArmTime {
     /// It is at an access from now on.
     pub(super) fn begin(&mut self, now_ns: u64, access: &Access, waits: Waits) {
         let ends_ns = access.ends_ns;
-        let begins_ns = access.begins_ns.clamp(now_ns, ends_ns);
+        let passes_ns = ends_ns.saturating_sub(access.passing_ns).max(now_ns);
         (self.works_from_ns, self.passes_from_ns, self.awaited_from_ns) = match waits {
-            Waits::Somebody => (now_ns, begins_ns, now_ns),
-            Waits::Nobody => (now_ns, begins_ns, begins_ns),
+            Waits::Somebody { .. } => (now_ns, passes_ns, now_ns),
+            Waits::Nobody => (now_ns, passes_ns, passes_ns),
             Waits::Late { stream_ns } => [now_ns.max(ends_ns.saturating_sub(stream_ns)); 3].into(),
         };
+        let late_ns = if let Waits::Somebody { late_ns } = waits { late_ns } else { 0 };
+        self.late_from_ns = self.passes_from_ns.saturating_sub(late_ns).max(now_ns);
+        self.sum.late_ns += self.passes_from_ns - self.late_from_ns;
         self.sum.all_ns += ends_ns - self.works_from_ns;
         self.sum.passing_ns += ends_ns - self.passes_from_ns;
         self.sum.unawaited_ns += self.awaited_from_ns - self.works_from_ns;
@@ -84,10 +95,12 @@ impl ArmTime {
         let ends_ns = ends_ns.unwrap_or(0);
         let to_come_ns = |from_ns: u64| ends_ns.saturating_sub(now_ns.max(from_ns));
         let unawaited_ns = self.awaited_from_ns.saturating_sub(now_ns.max(self.works_from_ns));
+        let late_ns = self.passes_from_ns.saturating_sub(now_ns.max(self.late_from_ns));
         Worked {
             all_ns: self.sum.all_ns.saturating_sub(to_come_ns(self.works_from_ns)),
             passing_ns: self.sum.passing_ns.saturating_sub(to_come_ns(self.passes_from_ns)),
             unawaited_ns: self.sum.unawaited_ns - unawaited_ns,
+            late_ns: self.sum.late_ns - late_ns,
         }
     }
 }
@@ -98,23 +111,30 @@ mod tests {
     use crate::device::{Command, Direction};
     use crate::disk::scheduler::Scheduler;
     use crate::disk::tests::larger;
-    use crate::disk::{Disk, Drive, WriteCache, arm::Position};
+    use crate::disk::{Disk, Drive, Overhead, WriteCache, arm::Position};
     use std::sync::Arc;
 
     fn access(begins_ns: u64, ends_ns: u64) -> Access {
-        Access { begins_ns, ends_ns, position: Position::default(), after_turns: 0.0 }
+        let (position, after_turns) = (Position::default(), 0.0);
+        Access { begins_ns, ends_ns, passing_ns: ends_ns - begins_ns, position, after_turns }
     }
 
     fn counted(time: &ArmTime, now_ns: u64) -> (u64, u64, u64) {
-        let Worked { all_ns, passing_ns, unawaited_ns } = time.until(now_ns, Some(100));
+        let Worked { all_ns, passing_ns, unawaited_ns, .. } = time.until(now_ns, Some(100));
         (all_ns, passing_ns, unawaited_ns)
     }
 
     #[test]
     fn by_hand() {
         let mut time = ArmTime::default();
-        time.begin(0, &access(80, 100), Waits::Somebody);
+        time.begin(0, &access(80, 100), Waits::Somebody { late_ns: 50 });
         assert_eq!([40, 90, 100].map(|now| counted(&time, now)), [(40, 0, 0), (90, 10, 0), (100, 20, 0)]);
+        assert_eq!([20, 40, 90, 100].map(|now| time.until(now, Some(100)).late_ns), [0, 10, 50, 50]);
+
+        let mut time = ArmTime::default();
+        time.begin(0, &Access { passing_ns: 20, ..access(10, 100) }, Waits::Somebody { late_ns: 99 });
+        assert_eq!([40, 90, 100].map(|now| counted(&time, now)), [(40, 0, 0), (90, 10, 0), (100, 20, 0)], "amid them");
+        assert_eq!(time.until(100, Some(100)).late_ns, 80, "no more than the way");
 
         let mut time = ArmTime::default();
         time.begin(0, &access(80, 100), Waits::Nobody);
@@ -165,6 +185,34 @@ mod tests {
         assert!((busy / stream - 1.0).abs() < 0.05 && stream < 0.5, "{busy} for {stream}");
         let (worked, _) = written(1, true);
         assert!(worked.all_ns > 900_000_000 && worked.unawaited_ns == 0, "somebody waits: {worked:?}");
+    }
+
+    /// A second of writes of 8 blocks past the cache, one after another, each told 0.2 ms after the one before was on the medium.
+    fn one_at_a_time(write_overlaps: bool) -> Worked {
+        let overhead = Overhead { write_ns: 300_000, write_next_ns: 300_000, write_overlaps, ..Overhead::default() };
+        let mut disk = Disk::new(Arc::new(Drive { overhead, ..larger(Scheduler::CLook) }));
+        let mut now_ns = 0;
+        for block in (0..).step_by(8) {
+            let direction = Direction::Write;
+            disk.accept(now_ns, Command { tag: 0, direction, block, count: 8, told_ns: now_ns });
+            let done_ns = disk.next_ns().unwrap();
+            if done_ns > 1_000_000_000 {
+                break;
+            }
+            disk.advance(done_ns);
+            now_ns = done_ns + 200_000;
+        }
+        disk.worked(1_000_000_000)
+    }
+
+    #[test]
+    fn turns_that_an_earlier_write_would_have_saved_are_told() {
+        let share = |ns: u64, worked: &Worked| ns as f64 / worked.all_ns as f64;
+        let worked = one_at_a_time(true);
+        assert!(share(worked.late_ns, &worked) > 0.9, "prepared while the arm is at another it is in time: {worked:?}");
+        let worked = one_at_a_time(false);
+        assert!(share(worked.late_ns, &worked) < 0.1, "it loses its turn anyway: {worked:?}");
+        assert!(share(worked.passing_ns, &worked) < 0.1, "and the rest is its way: {worked:?}");
     }
 
     #[test]

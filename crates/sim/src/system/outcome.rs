@@ -263,10 +263,12 @@ fn arms(after: &Mark, before: &Mark) -> Vec<BTreeMap<String, f64>> {
         let (Some(after), before) = (*after, before.unwrap_or_default()) else { return BTreeMap::new() };
         let since = |of: fn(&Worked) -> u64| of(&after).saturating_sub(of(&before)) as f64;
         let all = since(|worked| worked.all_ns).max(1.0);
-        let [passing, unawaited] =
-            [since(|worked| worked.passing_ns), since(|worked| worked.unawaited_ns)].map(|ns| (ns / all).min(1.0));
-        let reaching = (1.0 - passing - unawaited).max(0.0);
-        let told = [(Part::PASSING, passing), (Part::REACHING, reaching), (Part::UNAWAITED, unawaited)];
+        let [passing, unawaited, late] =
+            [since(|worked| worked.passing_ns), since(|worked| worked.unawaited_ns), since(|worked| worked.late_ns)]
+                .map(|ns| (ns / all).min(1.0));
+        let reaching = (1.0 - passing - unawaited - late).max(0.0);
+        let told =
+            [(Part::PASSING, passing), (Part::REACHING, reaching), (Part::UNAWAITED, unawaited), (Part::LATE, late)];
         let told = told.into_iter().filter(|(_, share)| *share > 1e-6);
         told.map(|(phase, share)| (phase.to_owned(), share)).collect()
     });
