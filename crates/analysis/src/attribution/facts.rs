@@ -2,7 +2,7 @@
 
 use super::Beside;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use crate::parts::{grouped, most_of};
+use crate::parts::{alike, grouped, most_of};
 use halfpower_model::sample::{Block, Direction, Part, PartKind, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
@@ -143,6 +143,13 @@ impl<'a> Facts<'a> {
         let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
         let groups = grouped(devices.map(|part| (part.name.as_str(), part.busy)));
         groups.first().map(|(name, shares)| (*name, most_of(shares)))
+    }
+
+    /// The busiest device of a simulated machine, and what it is called without its number; none of others.
+    pub(super) fn busiest_arm(&self) -> Option<(&str, &Part)> {
+        let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
+        let busiest = devices.max_by(|one, other| one.busy.total_cmp(&other.busy))?;
+        Some((alike(&busiest.name), busiest))
     }
 
     /// Whether a simulated arm had what it was asked for pass under it most of the time that it was busy.

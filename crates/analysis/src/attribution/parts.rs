@@ -4,7 +4,7 @@
 //!   the others do. A controller that is held by what moves its bytes gives way to the busiest bus
 //!   on its way, with its own share beside. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
 //!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
-//!   room, most of its time.
+//!   room, most of its time, or is on its way to writes by so much longer than if it had been told of them sooner.
 //! - *A controller or a drive that lets only so many commands be at a disk*, where no part is full, and others waited there nine tenths of
 //!   the time: a command that is at a disk is on its bus as well, so that the two work in turn.
 //! - *A share*, where no part is full: what a large request waits before each unit of it is time in which nothing works, one unit
@@ -22,14 +22,17 @@ use halfpower_model::sample::{Part, PartKind};
 /// matters.
 const UNLIKE: f64 = 0.1;
 
+/// Of the time, what makes it so much faster to be without that this is told.
+pub(super) const MATTERS: f64 = 1.0 - 1.0 / FASTER;
+
 /// One that is full sets the pace, whatever others of its kind do.
 pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let parts = &facts.sample.parts;
-    let (unawaited, told): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_unawaited);
+    let (spared, told): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_spared);
     let Some(busiest) = told.first() else { return Standing::Absent };
     let (name, busy, share) = (busiest.told(), busiest.busy, percent(busiest.busy));
     if busy < FULL {
-        let aside: String = unawaited.iter().map(Group::nobody_waited).collect();
+        let aside: String = spared.iter().map(Group::how_spared).collect();
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
         return waits(parts, &idle).or_else(|| gate(facts, &idle)).unwrap_or_else(|| {
             Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
@@ -56,7 +59,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
         Some(PartKind::Device | PartKind::Wait) | None => Owner::Device,
     };
     let flushed = between_writes(facts).filter(|share| owner == Owner::Device && *share >= MOST_OF_IT);
-    match flushed.filter(|_| busiest.phase(Part::PASSING) < 1.0 / FASTER) {
+    match flushed.filter(|_| busiest.phase(Part::PASSING) < 1.0 - MATTERS) {
         Some(flushed) => {
             let flushed = percent(flushed.min(1.0));
             let reason =
@@ -72,7 +75,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
 
 /// Whether every part is known, and none is full.
 pub(super) fn none_full(facts: &Facts<'_>) -> bool {
-    let mut told = groups(&facts.sample.parts).filter(|group| !group.is_unawaited());
+    let mut told = groups(&facts.sample.parts).filter(|group| !group.is_spared());
     told.next().is_some_and(|first| first.busy < FULL)
 }
 
@@ -139,12 +142,30 @@ impl Group<'_> {
         self.phase(Part::UNAWAITED) >= MOST_OF_IT && awaited < MOST_OF_IT
     }
 
-    fn nobody_waited(&self) -> String {
-        let [busy, unawaited] = [self.busy, self.phase(Part::UNAWAITED)].map(percent);
-        format!(
-            "; {} emptied its write cache {busy} of the time, and {unawaited} of that nobody waited for it",
-            self.name
-        )
+    /// Whether so much of their time is on the way to writes that came after the arm was free: told sooner it would be much faster.
+    fn is_late(&self) -> bool {
+        self.phase(Part::LATE) >= MATTERS
+    }
+
+    /// Whether more requests outstanding would spare them most of what they are at.
+    fn is_spared(&self) -> bool {
+        self.is_unawaited() || self.is_late()
+    }
+
+    fn how_spared(&self) -> String {
+        let [busy, unawaited, late] = [self.busy, self.phase(Part::UNAWAITED), self.phase(Part::LATE)].map(percent);
+        let name = self.name;
+        match self.is_late() {
+            true => format!(
+                "; {name} was busy {busy} of the time, and {late} of that it waited for the medium to come round to a write that it \
+                 was told of too late"
+            ),
+            false => {
+                format!(
+                    "; {name} emptied its write cache {busy} of the time, and {unawaited} of that nobody waited for it"
+                )
+            }
+        }
     }
 }
 
@@ -380,6 +401,35 @@ mod tests {
         let words = "every part by itself (the busiest, sata, 30 % of the time; exos emptied its write cache 100 % of the time, and \
                      82 % of that nobody waited for it)";
         assert_eq!(found.ruled_out[0], words);
+    }
+
+    #[test]
+    fn an_arm_that_waits_a_turn_for_a_late_write_wants_more_outstanding() {
+        let arm = |late: f64, reaching: f64, busy: f64| {
+            let mut sample =
+                with(clean(write(64)), &[("exos 1", PartKind::Device, busy), ("sata", PartKind::Bus, 0.02)]);
+            sample.total.latency_ns.mean = Some(4.51e6);
+            sample.parts[0].phases =
+                BTreeMap::from([(Part::LATE.to_owned(), late), (Part::REACHING.to_owned(), reaching)]);
+            sample
+        };
+        let found = of(&arm(0.94, 0.0, 0.97));
+        let words = "the depth: too few requests outstanding (likely): one request at a time, each takes 4.51 ms, and nothing else is \
+                     full";
+        assert_eq!(found.brief(), words);
+        let words = "every part by itself (the busiest, sata, 2.0 % of the time; exos was busy 97 % of the time, and 94 % of that it \
+                     waited for the medium to come round to a write that it was told of too late)";
+        assert_eq!(found.ruled_out[0], words);
+        assert_eq!(named(&arm(0.2, 0.74, 0.97)), Some((Owner::Depth, Sureness::Likely)), "a quarter faster");
+        assert_eq!(named(&arm(0.1, 0.84, 0.97)), Some((Owner::Device, Sureness::Sure)), "sooner is no help");
+        let words = "the device, or what lies behind it (likely): one write at a time, and exos waits 29 % of the time for its place to \
+                     come round, which one that comes sooner waits for too";
+        assert_eq!(of(&arm(0.1, 0.365, 0.8)).brief(), words);
+        assert_eq!(named(&arm(0.365, 0.1, 0.8)), Some((Owner::Depth, Sureness::Likely)), "most of it can be spared");
+        assert_eq!(named(&arm(0.0, 0.05, 0.8)), Some((Owner::Depth, Sureness::Likely)), "it hardly waits");
+        let mut random = arm(0.1, 0.365, 0.8);
+        random.workload.pattern = Pattern::Random;
+        assert_eq!(named(&random), Some((Owner::Depth, Sureness::Likely)), "there is a better order");
     }
 
     #[test]

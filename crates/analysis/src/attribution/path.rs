@@ -16,7 +16,7 @@
 //! well. Where no part is full, requests that are at the device are too few.
 
 use super::facts::{Facts, percent};
-use super::parts::none_full;
+use super::parts::{MATTERS, none_full};
 use super::program::{FEWER, FULL, SPARE};
 use super::way::{Medium, medium};
 use super::{Owner, Standing, Sureness};
@@ -174,6 +174,7 @@ fn peaks(facts: &Facts<'_>, wanted: &[(LevelName, Owner)]) -> Vec<(Owner, String
 
 pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let (asked, counted) = (facts.outstanding, facts.sample.depth_mean.counted);
+    let comes_round = comes_round(facts);
     match facts.beside.deeper {
         Some(ratio) if ratio >= FASTER && is_at_work(facts) => {
             return Standing::RuledOut(format!(
@@ -183,6 +184,9 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         Some(ratio) if ratio >= FASTER => {
             let reason = format!("with more than {asked} outstanding the rate is {:.1} times as high", ratio);
             return Standing::Named(Owner::Depth, Sureness::Sure, reason);
+        }
+        _ if comes_round.is_some() => {
+            return Standing::Named(Owner::Device, Sureness::Likely, comes_round.unwrap_or_default());
         }
         Some(ratio) if ratio <= NO_FASTER => {
             return Standing::RuledOut(format!("the depth (with more outstanding the rate is {ratio:.2} times this)"));
@@ -221,6 +225,25 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         ),
         _ => Standing::Absent,
     }
+}
+
+/// Of a stream of writes to a simulated arm, one at a time, how it waits for its place on the medium to come round, where one that comes
+/// sooner would wait for that as well: no part is full, and yet more outstanding are no faster.
+fn comes_round(facts: &Facts<'_>) -> Option<String> {
+    let is_stream = facts.is_direct() && facts.asked(false).is_none() && facts.workload.pattern.is_ordered();
+    if facts.outstanding > 1 || !is_stream || !none_full(facts) {
+        return None;
+    }
+    let (name, arm) = facts.busiest_arm()?;
+    let [reaching, late] = [Part::REACHING, Part::LATE].map(|phase| *arm.phases.get(phase).unwrap_or(&0.0));
+    let reaching = reaching * arm.busy;
+    (late < MATTERS && reaching >= MATTERS).then(|| {
+        format!(
+            "one write at a time, and {name} waits {} of the time for its place to come round, which one that comes sooner waits for \
+             too",
+            percent(reaching)
+        )
+    })
 }
 
 /// Whether requests to a simulated machine wait for something that is no part of it: in the file cache, while a file grows, or for a
