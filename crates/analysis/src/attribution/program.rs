@@ -5,7 +5,9 @@
 //!   thread in nanoseconds (getrusage(2); Linux, Documentation/scheduler/sched-stats.rst). Workers that poll tell nothing.
 //!   What the kernel's own threads wait, which complete direct writes, nobody counts: where all of the machine's processor
 //!   time is used, processors are not ruled out, and they are named where the device stands still meanwhile.
-//! - *Memory*: the device moved less than half of the bytes that were read, or writes went no further than the file cache.
+//! - *Memory*: the device moved less than half of the bytes that were read, or writes went no further than the file cache. By bytes
+//!   alone that is wrong of a cache that misses a few: it is not memory where the requests were at the device half of their time or
+//!   longer, and the workers slept meanwhile.
 //! - *Dirty pages*: writers are made to wait from the middle of the two thresholds on (Linux, mm/page-writeback.c,
 //!   balance_dirty_pages), so they slept, and as much was dirty. Source of the remedy: sysctl vm.dirty_bytes.
 
@@ -209,6 +211,13 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
     match facts.device_rates(false) {
         Some((_, bytes_per_s)) if bytes_per_s < FROM_DEVICE * read.bytes_per_s.0 => {
             let share = bytes_per_s / read.bytes_per_s.0;
+            if let Some(missed) = misses(facts) {
+                return Standing::RuledOut(format!(
+                    "memory (it had {} of the bytes, but the rest was at the device {} of the requests' time)",
+                    percent(1.0 - share),
+                    percent(missed)
+                ));
+            }
             let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
             let reason = format!("the device moved {} of the bytes that were read{}", percent(share), waited(facts));
             Standing::Named(Owner::Memory, sureness, reason)
@@ -220,6 +229,17 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
         }
         None => Standing::Open("nobody knows how much came from the file cache".to_owned()),
     }
+}
+
+/// Of the requests' time, what they were at the device, where that is most of it and the workers slept meanwhile; none where it is not, or
+/// nobody counted how many of several were there.
+fn misses(facts: &Facts<'_>) -> Option<f64> {
+    let at_device = match facts.at_once() {
+        Some(at_once) => at_once / facts.sample.depth_mean.counted.max(1.0),
+        None => facts.at_device.filter(|_| facts.outstanding == 1)?,
+    };
+    let sleeps = facts.wanting()? < SPARE;
+    (sleeps && at_device >= MOST_OF_IT).then_some(at_device.min(1.0))
 }
 
 /// Whether what is written is copied into the file cache by the kernel.

@@ -197,6 +197,29 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
 }
 
 #[test]
+fn a_cache_that_misses_a_few_does_not_set_the_pace() {
+    let missed = |busy, ran| {
+        let mut sample = clean(Workload { cache: CachePolicy::Warm, ..buffered(random(read(4))) });
+        let block = sample.block.as_mut().unwrap();
+        block.read.as_mut().unwrap().bytes = 15_000_000;
+        (block.busy_fraction, sample.cpu.lower.system_s, sample.cpu.waited_s) = (busy, ran, Some(0.0));
+        sample
+    };
+    let found = of(&missed(0.93, 0.07));
+    assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
+    let words = "memory (it had 85 % of the bytes, but the rest was at the device 93 % of the requests' time)";
+    assert!(found.ruled_out.iter().any(|reason| reason == words), "{found:?}");
+    assert_eq!(named(&missed(0.3, 0.7)), Some((Owner::Memory, Sureness::Likely)), "most of the time goes into copying");
+    assert_eq!(named(&missed(0.93, 0.7)), Some((Owner::Memory, Sureness::Likely)), "another program's requests");
+    let mut several = missed(0.93, 0.07);
+    several.workload.depth = 8;
+    assert_eq!(named(&several), Some((Owner::Memory, Sureness::Likely)), "one of them may have been there, or all");
+    several.depth_mean.counted = 8.0;
+    several.block.as_mut().unwrap().outstanding_mean = Some(7.5);
+    assert!(of(&several).further().contains("the rest was at the device 94 %"), "{:?}", of(&several));
+}
+
+#[test]
 fn writers_that_sleep_while_much_is_dirty_are_made_to_wait() {
     let mut sample = clean(buffered(write(64)));
     let mib = |count: u64| Bytes(count << 20);
