@@ -15,6 +15,7 @@ use super::facts::{Facts, percent};
 use super::path::FASTER;
 use super::program::{FULL, MOST_OF_IT, between_writes};
 use super::{Owner, Standing, Sureness};
+use crate::findings::levels_between;
 use crate::parts::{alike, grouped};
 use halfpower_model::sample::{Part, PartKind};
 
@@ -77,6 +78,28 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
 pub(super) fn none_full(facts: &Facts<'_>) -> bool {
     let mut told = groups(&facts.sample.parts).filter(|group| !group.is_spared());
     told.next().is_some_and(|first| first.busy < FULL)
+}
+
+/// Where several requests at once had a rate that changed, and no part is full over all of the time: how each may have been for a part
+/// of it. Their shares add up to nine tenths at the least then.
+pub(super) fn by_turns(facts: &Facts<'_>) -> Option<String> {
+    if facts.outstanding == 1 || !none_full(facts) {
+        return None;
+    }
+    let told: Vec<_> = groups(&facts.sample.parts).filter(|group| !group.is_spared()).collect();
+    let all: f64 = told.iter().map(|group| group.busy).sum();
+    let (quantity, least, most) = levels_between(facts.sample).filter(|_| all >= FULL)?;
+    let busy = |group: &Group<'_>| format!("{} {}", group.told(), percent(group.busy));
+    let busy: Vec<String> = told.iter().filter(|group| group.busy >= UNLIKE).map(busy).collect();
+    (most >= FASTER * least).then(|| {
+        format!(
+            "its rate changed between {} and {}, and another part may have been full each time, which the shares of all the time do \
+             not tell ({})",
+            quantity.format(most),
+            quantity.format(least),
+            busy.join(", ")
+        )
+    })
 }
 
 /// Parts of one name and a number.
@@ -217,7 +240,7 @@ mod tests {
     use super::super::{Beside, Places, attribute_beside};
     use super::*;
     use crate::support::{buffered, deep, random, read, write};
-    use halfpower_model::sample::{Latency, Totals};
+    use halfpower_model::sample::{Interval, Latency, Totals};
     use halfpower_model::{FileState, Pattern, Sample};
     use std::collections::BTreeMap;
 
@@ -430,6 +453,40 @@ mod tests {
         let mut random = arm(0.1, 0.365, 0.8);
         random.workload.pattern = Pattern::Random;
         assert_eq!(named(&random), Some((Owner::Depth, Sureness::Likely)), "there is a better order");
+    }
+
+    #[test]
+    fn parts_that_may_have_been_full_by_turns_are_told() {
+        let phases = |first: f64, flash: f64| {
+            let parts = [("qvo 1", PartKind::Device, flash), ("sata", PartKind::Bus, 0.64)];
+            let mut sample = with(clean(deep(8, write(1024))), &parts);
+            let block = sample.block.as_mut().unwrap();
+            (sample.depth_mean.counted, block.outstanding_mean) = (8.0, Some(8.0));
+            let interval = |number: u32| {
+                let rate = if number <= 15 { first } else { 160e6 };
+                Interval {
+                    at_s: number.into(),
+                    requests: 160,
+                    bytes: rate as u64,
+                    latency_p50_ns: None,
+                    latency_p99_ns: None,
+                }
+            };
+            sample.intervals = (1..=30).map(interval).collect();
+            sample
+        };
+        let words = "cannot be told: its rate changed between 539 MB/s and 160 MB/s, and another part may have been full each time, \
+                     which the shares of all the time do not tell (qvo 78 %, sata 64 %)";
+        assert_eq!(of(&phases(539e6, 0.78)).brief(), words);
+        assert_eq!(named(&phases(170e6, 0.78)), Some((Owner::Depth, Sureness::Likely)), "it wanders");
+        assert_eq!(
+            named(&phases(539e6, 0.2)),
+            Some((Owner::Depth, Sureness::Likely)),
+            "all of them at times do nothing"
+        );
+        let mut one = phases(539e6, 0.78);
+        one.workload.depth = 1;
+        assert_eq!(named(&one), Some((Owner::Depth, Sureness::Likely)), "they take turns with each request");
     }
 
     #[test]

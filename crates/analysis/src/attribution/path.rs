@@ -16,7 +16,7 @@
 //! well. Where no part is full, requests that are at the device are too few.
 
 use super::facts::{Facts, percent};
-use super::parts::{MATTERS, none_full};
+use super::parts::{MATTERS, by_turns, none_full};
 use super::program::{FEWER, FULL, SPARE};
 use super::way::{Medium, medium};
 use super::{Owner, Standing, Sureness};
@@ -174,7 +174,7 @@ fn peaks(facts: &Facts<'_>, wanted: &[(LevelName, Owner)]) -> Vec<(Owner, String
 
 pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let (asked, counted) = (facts.outstanding, facts.sample.depth_mean.counted);
-    let comes_round = comes_round(facts);
+    let (comes_round, by_turns) = (comes_round(facts), by_turns(facts));
     match facts.beside.deeper {
         Some(ratio) if ratio >= FASTER && is_at_work(facts) => {
             return Standing::RuledOut(format!(
@@ -188,6 +188,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         _ if comes_round.is_some() => {
             return Standing::Named(Owner::Device, Sureness::Likely, comes_round.unwrap_or_default());
         }
+        _ if by_turns.is_some() => return Standing::Open(by_turns.unwrap_or_default()),
         Some(ratio) if ratio <= NO_FASTER => {
             return Standing::RuledOut(format!("the depth (with more outstanding the rate is {ratio:.2} times this)"));
         }

@@ -125,6 +125,14 @@ pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
     ))
 }
 
+/// Between which levels the rate of a sample went, the lowest and the highest; none where it has too few intervals.
+pub(crate) fn levels_between(sample: &Sample) -> Option<(Quantity, f64, f64)> {
+    let (quantity, rates) = course(sample)?;
+    let levels = Levels::of_rates(&rates)?.0;
+    let levels = levels.iter().map(|(_, level)| *level);
+    Some((quantity, levels.clone().fold(f64::INFINITY, f64::min), levels.fold(0.0, f64::max)))
+}
+
 /// Whether the rate of a sample changes in a way that is no beginning that settles.
 pub(crate) fn changes_otherwise(sample: &Sample) -> bool {
     let course = Levels::of(sample).and_then(|levels| levels.course());

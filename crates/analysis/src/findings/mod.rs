@@ -33,7 +33,7 @@ use crate::series::{Series, group};
 use crate::words::Varied;
 use halfpower_model::{CpuAccounting, Estimate, Finding, Offer, Quantity};
 
-pub(crate) use drift::{changes_otherwise, doubt as doubt_of_course};
+pub(crate) use drift::{changes_otherwise, doubt as doubt_of_course, levels_between};
 pub(crate) use knee::still_grows;
 pub(crate) use owner::{Paces, paces};
 pub use peak::first_peak;
