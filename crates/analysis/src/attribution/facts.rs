@@ -145,11 +145,12 @@ impl<'a> Facts<'a> {
         groups.first().map(|(name, shares)| (*name, most_of(shares)))
     }
 
-    /// The busiest device of a simulated machine, and what it is called without its number; none of others.
-    pub(super) fn busiest_arm(&self) -> Option<(&str, &Part)> {
-        let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
-        let busiest = devices.max_by(|one, other| one.busy.total_cmp(&other.busy))?;
-        Some((alike(&busiest.name), busiest))
+    /// The one device of a simulated machine that has something to do, and what it is called without its number; none where several have.
+    pub(super) fn only_arm(&self) -> Option<(&str, &Part)> {
+        let works = |part: &&Part| part.kind == PartKind::Device && part.busy > 0.0;
+        let mut devices = self.sample.parts.iter().filter(works);
+        let only = devices.next()?;
+        devices.next().is_none().then(|| (alike(&only.name), only))
     }
 
     /// Whether a simulated arm had what it was asked for pass under it most of the time that it was busy.

@@ -450,6 +450,9 @@ mod tests {
         assert_eq!(of(&arm(0.1, 0.365, 0.8)).brief(), words);
         assert_eq!(named(&arm(0.365, 0.1, 0.8)), Some((Owner::Depth, Sureness::Likely)), "most of it can be spared");
         assert_eq!(named(&arm(0.0, 0.05, 0.8)), Some((Owner::Depth, Sureness::Likely)), "it hardly waits");
+        let mut several = arm(0.1, 0.365, 0.8);
+        several.parts.push(Part { busy: 0.5, ..Part::idle("exos 2", PartKind::Device) });
+        assert_eq!(named(&several), Some((Owner::Depth, Sureness::Likely)), "the other could go on");
         let mut random = arm(0.1, 0.365, 0.8);
         random.workload.pattern = Pattern::Random;
         assert_eq!(named(&random), Some((Owner::Depth, Sureness::Likely)), "there is a better order");

@@ -229,13 +229,13 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
 }
 
 /// Of a stream of writes to a simulated arm, one at a time, how it waits for its place on the medium to come round, where one that comes
-/// sooner would wait for that as well: no part is full, and yet more outstanding are no faster.
+/// sooner would wait for that as well: no part is full, and yet more outstanding are no faster. Of several arms another would go on.
 fn comes_round(facts: &Facts<'_>) -> Option<String> {
     let is_stream = facts.is_direct() && facts.asked(false).is_none() && facts.workload.pattern.is_ordered();
     if facts.outstanding > 1 || !is_stream || !none_full(facts) {
         return None;
     }
-    let (name, arm) = facts.busiest_arm()?;
+    let (name, arm) = facts.only_arm()?;
     let [reaching, late] = [Part::REACHING, Part::LATE].map(|phase| *arm.phases.get(phase).unwrap_or(&0.0));
     let reaching = reaching * arm.busy;
     (late < MATTERS && reaching >= MATTERS).then(|| {
