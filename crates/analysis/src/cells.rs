@@ -2,6 +2,7 @@
 
 use crate::statistics::{mean, mean_estimate};
 use crate::{Observed, resolution};
+use halfpower_model::sample::IN_WRITE_CACHE;
 use halfpower_model::{Estimate, Quantity, Sample, Workload};
 use std::collections::BTreeMap;
 
@@ -118,6 +119,12 @@ impl Cell<'_> {
         let cost = |sample: &Sample| sample.cpu.upper_us_per_request.filter(|cost| cost.is_finite() && *cost > 0.0);
         let costs: Option<Vec<f64>> = self.repetitions.iter().map(|observed| cost(observed.sample)).collect();
         costs.unwrap_or_default()
+    }
+
+    /// What to say beside its rate where a device's write cache may have kept what was written.
+    pub(crate) fn not_flushed(&self) -> &'static str {
+        let warnings = self.repetitions.iter().flat_map(|observed| &observed.sample.warnings);
+        if warnings.into_iter().any(|warning| warning.code == IN_WRITE_CACHE) { ", not flushed" } else { "" }
     }
 
     /// The store's numbers of the samples used.

@@ -12,7 +12,7 @@ mod rate;
 mod totals;
 
 pub use block::{Block, Direction, Phases};
-pub use buffer::{in_write_cache, left_in_buffer};
+pub use buffer::{IN_WRITE_CACHE, in_write_cache, left_in_buffer};
 pub use cut_off::{CutOff, stalled_at_end};
 pub use dirty::Dirty;
 pub use part::{Part, PartKind};

@@ -389,9 +389,11 @@ impl Machine {
         machine
     }
 
-    /// What all its devices hold of writes: what a flush leaves there, and all.
+    /// What its devices hold of writes, each once: what a flush leaves there, and all.
     pub fn buffers(&self) -> [Bytes; 2] {
-        self.disks.iter().fold([Bytes(0); 2], |[protected, all], disk| {
+        // Those of a mirror all hold the same.
+        let several = if matches!(self.volume, Volume::Mirror { .. }) { 1 } else { self.disks.len() };
+        self.disks.iter().take(several).fold([Bytes(0); 2], |[protected, all], disk| {
             let (holds, is_protected) = match &disk.device {
                 Device::Flash(drive) => (drive.buffer.map_or(0, |buffer| buffer.0), drive.is_protected),
                 Device::Disk(drive) => (drive.write_cache.map_or(0, |cache| cache.blocks * BLOCK_BYTES), false),

@@ -25,8 +25,9 @@ fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: 
         }
         _ => String::new(),
     };
+    let unflushed = cell.not_flushed();
     let claim = sentence(&format!(
-        "{} {}, {}{distinction}, peak at {estimate} ({} requests, {}){advertised}",
+        "{} {}, {}{distinction}, peak at {estimate} ({} requests, {}{unflushed}){advertised}",
         workload.pattern,
         requests(workload.operation),
         caching(workload),
@@ -37,7 +38,7 @@ fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: 
         code: FindingCode::Peak,
         subject: subject.clone(),
         reach: reach(workload),
-        brief: format!("{estimate} ({}, {})", workload.request_size, depth(workload)),
+        brief: format!("{estimate} ({}, {}{unflushed})", workload.request_size, depth(workload)),
         sentence: claim + memory_note(workload),
         estimates: vec![estimate],
         samples: cell.samples(),
@@ -63,12 +64,37 @@ pub fn first_peak<'a>(findings: &'a [Finding], cells: &[CellSummary]) -> Option<
 mod tests {
     use super::*;
     use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+    use halfpower_model::sample::{IN_WRITE_CACHE, Warning};
     use halfpower_model::{Bytes, FileState, Layout, Reach, Workload};
 
     fn peaks(run: &Run) -> Vec<Finding> {
         let mut findings = crate::analyse(&run.observed()).findings;
         findings.retain(|finding| finding.code == FindingCode::Peak);
         findings
+    }
+
+    #[test]
+    fn what_a_write_cache_may_have_kept_is_told() {
+        let mut run = Run::default();
+        for kib in [4, 64, 1024] {
+            run.add(write(kib), &around(1e6 * kib as f64));
+        }
+        let briefs = |run: &Run| {
+            let findings = crate::analyse(&run.observed()).findings;
+            let is_it = |finding: &&Finding| [FindingCode::Peak, FindingCode::Recommendation].contains(&finding.code);
+            findings.iter().filter(is_it).map(|finding| finding.sentence.clone()).collect::<Vec<_>>()
+        };
+        assert!(briefs(&run).iter().all(|sentence| !sentence.contains("flushed")));
+        for placed in &mut run.samples {
+            placed.sample.warnings.push(Warning::new(IN_WRITE_CACHE, String::new(), String::new()));
+        }
+        assert_eq!(
+            briefs(&run),
+            [
+                "Sequential writes, direct, peak at 1.02 GB/s ± 2 % (1 MiB requests, 1 deep, not flushed).",
+                "Write with 1 MiB requests, 1 deep, direct: 1.02 GB/s ± 2 %, not flushed, the most measured.",
+            ]
+        );
     }
 
     #[test]

@@ -324,4 +324,5 @@ fn writes_that_a_buffer_holds_are_warned_of() {
     assert_eq!(unflushed("sim:hdd-18tb:disk", "64MiB"), ["in_write_cache"]);
     assert_eq!(unflushed("sim:hdd-18tb:disk", "8GiB"), [""; 0]);
     assert_eq!(unflushed("sim:hdd-18tb:disk-nocache", "64MiB"), [""; 0]);
+    assert_eq!(unflushed("sim:hdd-18tb:mirror-2", "800MiB"), [""; 0], "both hold the same");
 }

@@ -6,6 +6,8 @@ use super::{Sample, Warning};
 use crate::units::Bytes;
 use crate::workload::{Buffering, Durability};
 
+/// The code of [`in_write_cache`].
+pub const IN_WRITE_CACHE: &str = "in_write_cache";
 /// How many times what the buffer holds has to be written that it matters no more: a tenth of it is left there.
 const ENOUGH: u64 = 10;
 /// What has to be written where nobody tells what the buffer holds: controllers have some, drives less.
@@ -48,7 +50,7 @@ pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> 
     };
     let message = format!("{written} were written and not flushed, and {kept}");
     let remedy = format!("write {enough} or more a trial (bytes), or flush at the end (durability)");
-    (written < enough).then(|| Warning::new("in_write_cache", message, remedy))
+    (written < enough).then(|| Warning::new(IN_WRITE_CACHE, message, remedy))
 }
 
 #[cfg(test)]
