@@ -47,7 +47,7 @@ pub(crate) fn mean(cell: &Cell<'_>) -> Vec<Part> {
 fn each<'a>(cell: &Cell<'a>) -> Vec<&'a Part> {
     let mut first: Vec<&Part> = Vec::new();
     for part in cell.repetitions.iter().flat_map(|observed| &observed.sample.parts) {
-        if !first.iter().any(|other| other.name == part.name) {
+        if !first.iter().any(|other| is_it(other, part)) {
             first.push(part);
         }
     }
@@ -56,15 +56,22 @@ fn each<'a>(cell: &Cell<'a>) -> Vec<&'a Part> {
 
 /// A part in every repetition; none where it stood still.
 fn in_each<'a>(cell: &'a Cell<'_>, part: &'a Part) -> impl Iterator<Item = Option<&'a Part>> {
-    cell.repetitions.iter().map(|observed| observed.sample.parts.iter().find(|other| other.name == part.name))
+    cell.repetitions.iter().map(|observed| observed.sample.parts.iter().find(|other| is_it(other, part)))
 }
 
-/// Parts of one name and a number, such as the disks of a stripe: their name, and the share of the time that each was busy; first those
-/// of which one is the busiest.
-pub(crate) fn grouped<'a>(parts: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<(&'a str, Vec<f64>)> {
-    let mut groups: Vec<(&str, Vec<f64>)> = Vec::new();
-    for (name, busy) in parts {
-        let alike = alike(name);
+/// A bus and a disk may have one name.
+fn is_it(one: &Part, other: &Part) -> bool {
+    one.kind == other.kind && one.name == other.name
+}
+
+/// Parts of one kind, and one name and a number, such as the disks of a stripe: their name and kind, and the share of the time that each
+/// was busy; first those of which one is the busiest.
+pub(crate) fn grouped<'a>(
+    parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>,
+) -> Vec<((&'a str, PartKind), Vec<f64>)> {
+    let mut groups: Vec<((&str, PartKind), Vec<f64>)> = Vec::new();
+    for (name, kind, busy) in parts {
+        let alike = (alike(name), kind);
         match groups.iter_mut().find(|(other, _)| *other == alike) {
             Some((_, shares)) => shares.push(busy),
             None => groups.push((alike, vec![busy])),
@@ -97,9 +104,9 @@ pub(crate) fn most_of(shares: &[f64]) -> f64 {
 /// Parts with the share of the time that each was busy, the busiest first; of those of one name and a number one line, with
 /// their mean: `pci 97 %, 3 × atlas-10k 45 % (44 to 46 %)`. What requests wait for without anything at work is left out.
 pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>) -> Vec<String> {
-    let parts = parts.into_iter().filter(|(_, kind, _)| *kind != PartKind::Wait).map(|(name, _, busy)| (name, busy));
+    let parts = parts.into_iter().filter(|(_, kind, _)| *kind != PartKind::Wait);
     let percent = |share: f64| format!("{:.0}", share * 100.0);
-    let told = |(name, shares): (&str, Vec<f64>)| {
+    let told = |((name, _), shares): ((&str, PartKind), Vec<f64>)| {
         let mean = percent(mean_of(&shares));
         let least = shares.iter().copied().fold(1.0, f64::min);
         let range = match (percent(least), percent(most_of(&shares))) {
@@ -154,6 +161,12 @@ mod tests {
     fn the_busiest_by_itself_is_told_first() {
         let parts = [("disk 1", 0.0), ("disk 2", 1.0), ("bus", 0.7)].map(|(name, busy)| (name, PartKind::Device, busy));
         assert_eq!(busiest_first(parts), ["2 × disk 50 % (0 to 100 %)", "bus 70 %"]);
+    }
+
+    #[test]
+    fn a_bus_is_no_disk_of_its_name() {
+        let parts = [("ssd 1", PartKind::Device, 0.2), ("ssd 2", PartKind::Device, 0.4), ("ssd", PartKind::Bus, 1.0)];
+        assert_eq!(busiest_first(parts), ["ssd 100 %", "2 × ssd 30 % (20 to 40 %)"]);
     }
 
     #[test]

@@ -12,9 +12,9 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     replaced(text, is_harmful)
 }
 
-/// A text that keeps its lines.
+/// A text that keeps its lines and tabs.
 pub(crate) fn harmless_lines(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| c != '\n' && is_harmful(c))
+    replaced(text, |c| !matches!(c, '\n' | '\t') && is_harmful(c))
 }
 
 fn replaced(text: &str, is_unwanted: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn names_cannot_steer_the_terminal() {
         assert_eq!(harmless("a\x1b[31m\nb\u{9b}c"), "a\u{fffd}[31m\u{fffd}b\u{fffd}c");
-        assert_eq!(harmless_lines("a\x1b\nb\rc"), "a\u{fffd}\nb\u{fffd}c");
+        assert_eq!(harmless_lines("a\x1b\nb\r\tc"), "a\u{fffd}\nb\u{fffd}\tc");
         assert_eq!(harmless("ä b"), "ä b");
     }
 

@@ -141,8 +141,8 @@ impl<'a> Facts<'a> {
     /// Of a simulated machine, its busiest device and that one's share of the time; none of others.
     pub(super) fn busiest_device(&self) -> Option<(&str, f64)> {
         let devices = self.sample.parts.iter().filter(|part| part.kind == PartKind::Device);
-        let groups = grouped(devices.map(|part| (part.name.as_str(), part.busy)));
-        groups.first().map(|(name, shares)| (*name, most_of(shares)))
+        let groups = grouped(devices.map(|part| (part.name.as_str(), part.kind, part.busy)));
+        groups.first().map(|((name, _), shares)| (*name, most_of(shares)))
     }
 
     /// The one device of a simulated machine that has something to do, and what it is called without its number; none where several have.

@@ -114,9 +114,9 @@ struct Group<'a> {
 /// All parts but what is waited for, the busiest first.
 fn groups(parts: &[Part]) -> impl Iterator<Item = Group<'_>> {
     let works = || parts.iter().filter(|part| part.kind != PartKind::Wait);
-    let groups = grouped(works().map(|part| (part.name.as_str(), part.busy)));
-    groups.into_iter().map(move |(name, _)| {
-        let mut parts: Vec<&Part> = works().filter(|part| alike(&part.name) == name).collect();
+    let groups = grouped(works().map(|part| (part.name.as_str(), part.kind, part.busy)));
+    groups.into_iter().map(move |((name, kind), _)| {
+        let mut parts: Vec<&Part> = works().filter(|part| part.kind == kind && alike(&part.name) == name).collect();
         parts.sort_by(|one, other| other.busy.total_cmp(&one.busy));
         Group { name, busy: parts.first().map_or(0.0, |part| part.busy), parts }
     })

@@ -102,7 +102,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         context.console.print_json(&comparison)?;
     } else {
         let (colour, width) = (context.console.output_colour(), context.console.output_width());
-        context.console.print(&comparison_text(&comparison, colour, width))?;
+        context.console.print_styled(&comparison_text(&comparison, colour, width))?;
     }
     if let Some(path) = &arguments.report {
         let input = ComparisonInput {

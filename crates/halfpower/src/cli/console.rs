@@ -1,9 +1,10 @@
 //! Standard error and output: messages, a progress bar where there is a terminal, results.
 
-use crate::harmless::harmless;
+use crate::harmless::{harmless, harmless_lines};
 use anyhow::Context as _;
 use halfpower_model::Cancel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -147,11 +148,19 @@ impl Console {
         }
     }
 
-    /// Prints a result on standard output.
+    /// Prints a result on standard output: byte by byte, but for what would steer a terminal.
     ///
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        self.print_styled(&for_output(text, std::io::stdout().is_terminal()))
+    }
+
+    /// The same of a text with colours of our own, in which nothing else is that steers a terminal.
+    ///
+    /// # Errors
+    /// When standard output is closed or full.
+    pub(crate) fn print_styled(&self, text: &str) -> anyhow::Result<()> {
         self.printed.store(true, Ordering::Relaxed);
         let mut output = std::io::stdout().lock();
         let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -171,6 +180,11 @@ impl Console {
     pub(crate) fn print_json(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
         self.print(&serde_json::to_string_pretty(value)?)
     }
+}
+
+/// What is printed of a text from outside, a file's.
+fn for_output(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    if is_terminal { harmless_lines(text) } else { text.into() }
 }
 
 /// Columns of a terminal; none for anything else.
@@ -212,6 +226,13 @@ fn folded(line: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_s_text_steers_no_terminal_and_is_whole_elsewhere() {
+        let text = "a\x1b[2J\n\tb";
+        assert_eq!(for_output(text, true), "a\u{fffd}[2J\n\tb");
+        assert_eq!(for_output(text, false), text);
+    }
 
     #[test]
     fn lines_are_broken_at_blanks() {

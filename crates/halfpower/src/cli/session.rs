@@ -165,7 +165,7 @@ pub(super) fn show_end(
         console.print_json(&analysed.json())?;
     } else if analysed.has_samples() {
         let (colour, width) = (console.output_colour(), console.output_width());
-        console.print(&analysed.with_input(|input| report::summary(input, colour, width)))?;
+        console.print_styled(&analysed.with_input(|input| report::summary(input, colour, width)))?;
     }
     if let Some(path) = report_path.filter(|_| analysed.has_samples()) {
         match write_report(&analysed, path) {

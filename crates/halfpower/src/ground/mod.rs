@@ -27,6 +27,7 @@ use halfpower_sim::{Simulated, shipped};
 use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.
@@ -120,6 +121,10 @@ impl fmt::Display for SimulatedName {
 /// A machine's file; of one that is longer than any, so much that this can be told of it.
 fn read_machine(path: &str) -> std::io::Result<String> {
     let mut text = String::new();
+    // One that writes nothing would be waited for.
+    if std::fs::metadata(path)?.file_type().is_fifo() {
+        return Err(std::io::Error::other("it is a pipe, and a machine is read more than once; write it into a file"));
+    }
     File::open(path)?.take(MOST_MACHINE).read_to_string(&mut text)?;
     Ok(text)
 }

@@ -42,6 +42,9 @@ fn what_there_is_not_is_told() {
     refused(&[ATLAS, "--files=3"], 2, "a simulated volume has none; leave it out");
     refused(&[ATLAS, "--op=trim"], 2, "trims of this volume: they are of flash drives");
     refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
+    // Nobody ever writes into it.
+    rustix::fs::mknodat(rustix::fs::CWD, lab.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    refused(&["sim:./pipe:x"], 1, "it is a pipe, and a machine is read more than once; write it into a file");
 }
 
 /// What would look as if it had an effect.

@@ -142,7 +142,9 @@ impl MachineFile {
         }
         // A setting is written PART.KEY=VALUE, and of both of these there is one.
         let is_settable = |name: &&String| {
-            is_sayable(name) && !name.contains(['.', '=']) && !["system", "processor"].contains(&name.as_str())
+            is_sayable(name)
+                && !name.contains(['.', '='])
+                && !["system", "processor", "processors"].contains(&name.as_str())
         };
         let parts = [
             ("bus", self.bus.keys().find(|name| !is_settable(name))),
@@ -155,7 +157,7 @@ impl MachineFile {
         ];
         match parts.into_iter().find_map(|(kind, name)| Some((kind, name?))) {
             Some((kind, name)) => {
-                let message = "a part's name has to be a text without . , : = and blanks, and not system or processor, as settings are PART.KEY=VALUE";
+                let message = "a part's name has to be a text without . , : = and blanks, and not system, processor or processors, as settings are PART.KEY=VALUE";
                 Err(Wrong::at(&[kind, name], message))
             }
             None => Ok(()),

@@ -206,7 +206,7 @@ fn a_name_means_one_part_and_a_volume_s_can_be_said() {
     assert!(message.contains(": `controller.sata`: there is a bus of that name too"), "{message}");
     let (message, _) = after("hdd-18tb", &format!("[flash.exos-x18]{}", copy("nvme-gen4", "[flash.p5500]")));
     assert!(message.contains(": `flash.exos-x18`: there is a drive of that name too"), "{message}");
-    for name in ["system", "processor", "a.b", "a=b", ""] {
+    for name in ["system", "processor", "processors", "a.b", "a=b", ""] {
         let (message, _) = after("hdd-18tb", &format!("[bus.\"{name}\"]\nrate = \"1GB/s\""));
         assert!(message.contains("a part's name has to be a text without . , : = and blanks"), "{message}");
     }
