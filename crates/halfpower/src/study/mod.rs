@@ -142,8 +142,10 @@ pub(crate) enum StandIns {
 /// The setting that names another volume of a simulated machine.
 pub(crate) const VOLUME: &str = "volume";
 
-/// What a trial of a simulated machine's study lasts at most on this host.
+/// What a trial of a simulated machine's study lasts at most on this host, behind its warm-up.
 const LONGEST_ON_HOST: Nanoseconds = Nanoseconds(10_000_000_000);
+/// The longest warm-up there.
+const LONGEST_WARMUP_ON_HOST: Nanoseconds = Nanoseconds(5_000_000_000);
 
 /// Each volume once, in their order; none is the one that the target names.
 pub(crate) fn volumes_in<'a>(volumes: impl Iterator<Item = Option<&'a str>>) -> Vec<Option<String>> {
@@ -224,6 +226,7 @@ impl Study {
                 if is_host {
                     // A minute of virtual time is over at once.
                     cell.duration = cell.duration.map(|duration| duration.min(LONGEST_ON_HOST));
+                    cell.warmup = cell.warmup.map(|warmup| warmup.min(LONGEST_WARMUP_ON_HOST));
                 }
             }
             let is_of_figure = sweep.exhibit.is_some();
