@@ -435,9 +435,9 @@ impl Disk {
         Access { ends_ns: access.ends_ns.max(now_ns), ..access }
     }
 
-    /// How much sooner a write would be on the medium that the drive had been told of before the arm was free.
+    /// How much sooner a write would be on the medium that the drive had been told of long enough before the arm was free.
     fn late_ns(&self, waiting: &Waiting, access: &Access) -> u64 {
-        if !waiting.is_plain_write() || waiting.told_ns <= self.free_ns {
+        if !waiting.is_plain_write() || waiting.told_ns + self.drive.overhead.write_ns <= self.free_ns {
             return 0;
         }
         let told_before = Waiting { told_ns: 0, ..*waiting };

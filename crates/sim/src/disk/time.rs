@@ -187,30 +187,34 @@ mod tests {
         assert!(worked.all_ns > 900_000_000 && worked.unawaited_ns == 0, "somebody waits: {worked:?}");
     }
 
-    /// A second of writes of 8 blocks past the cache, one after another, each told 0.2 ms after the one before was on the medium.
-    fn one_at_a_time(write_overlaps: bool) -> Worked {
+    /// Some writes of 8 blocks past the cache, each told so long after the one before was on the medium, or before; what is the drive's
+    /// own for a write takes 0.3 ms.
+    fn one_after_another(write_overlaps: bool, after_ns: i64) -> Worked {
         let overhead = Overhead { write_ns: 300_000, write_next_ns: 300_000, write_overlaps, ..Overhead::default() };
         let mut disk = Disk::new(Arc::new(Drive { overhead, ..larger(Scheduler::CLook) }));
-        let mut now_ns = 0;
-        for block in (0..).step_by(8) {
-            let direction = Direction::Write;
-            disk.accept(now_ns, Command { tag: 0, direction, block, count: 8, told_ns: now_ns });
-            let done_ns = disk.next_ns().unwrap();
-            if done_ns > 1_000_000_000 {
-                break;
+        let write = |block, told_ns| Command { tag: 0, direction: Direction::Write, block, count: 8, told_ns };
+        disk.accept(0, write(0, 0));
+        let mut done_ns = 0;
+        for block in (8..800).step_by(8) {
+            done_ns = disk.next_ns().unwrap();
+            let told_ns = done_ns.saturating_add_signed(after_ns);
+            if after_ns > 0 {
+                disk.advance(done_ns);
             }
+            disk.accept(told_ns, write(block, told_ns));
             disk.advance(done_ns);
-            now_ns = done_ns + 200_000;
         }
-        disk.worked(1_000_000_000)
+        disk.worked(done_ns)
     }
 
     #[test]
     fn turns_that_an_earlier_write_would_have_saved_are_told() {
         let share = |ns: u64, worked: &Worked| ns as f64 / worked.all_ns as f64;
-        let worked = one_at_a_time(true);
-        assert!(share(worked.late_ns, &worked) > 0.9, "prepared while the arm is at another it is in time: {worked:?}");
-        let worked = one_at_a_time(false);
+        for after_ns in [200_000, -100_000] {
+            let worked = one_after_another(true, after_ns);
+            assert!(share(worked.late_ns, &worked) > 0.9, "told sooner it is prepared in time: {worked:?}");
+        }
+        let worked = one_after_another(false, 200_000);
         assert!(share(worked.late_ns, &worked) < 0.1, "it loses its turn anyway: {worked:?}");
         assert!(share(worked.passing_ns, &worked) < 0.1, "and the rest is its way: {worked:?}");
     }
