@@ -141,8 +141,9 @@ impl Device {
         each_kind!(self, device => device.busy_ns(now_ns))
     }
 
-    /// Of a cloud volume at an instance with limits: its name, and for how long of that they held it.
-    pub fn instance(&self, now_ns: u64) -> Option<(&str, u64)> {
+    /// Of a cloud volume at an instance with limits: its name, for how long of that they held it, and how often its own and those took
+    /// turns.
+    pub fn instance(&self, now_ns: u64) -> Option<(&str, [u64; 2])> {
         match self {
             Device::Cloud(cloud) => Some((cloud.instance()?, cloud.instance_busy_ns(now_ns))),
             Device::Disk(_) | Device::Buffer(_) | Device::Flash(_) => None,

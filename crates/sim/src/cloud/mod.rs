@@ -72,6 +72,9 @@ pub struct Cloud {
     held: Station,
     /// What of it was the instance's, which let it pass last.
     held_by_instance: Station,
+    /// Whether that was so of the last command, and how often it changed.
+    is_by_instance: bool,
+    turns: u64,
     last: Option<Last>,
     random: Random,
     served: VecDeque<Served>,
@@ -85,6 +88,8 @@ impl Cloud {
             servers: Station::new(volume.parallel),
             held: Station::new(1),
             held_by_instance: Station::new(1),
+            is_by_instance: false,
+            turns: 0,
             last: None,
             random: Random::new(seed),
             served: VecDeque::new(),
@@ -119,9 +124,12 @@ impl Cloud {
         let free_ns = self.free_ns();
         let held_ns = free_ns as u64 - from_ns;
         self.held.serve(now_ns, from_ns, held_ns);
-        if self.meters.first().is_some_and(|own| own.iter().all(|meter| meter.free_ns() < free_ns)) {
+        let is_by_instance = self.meters.first().is_some_and(|own| own.iter().all(|meter| meter.free_ns() < free_ns));
+        if is_by_instance {
             self.held_by_instance.serve(now_ns, from_ns, held_ns);
         }
+        self.turns += u64::from(is_by_instance != self.is_by_instance);
+        self.is_by_instance = is_by_instance;
         self.last = Some(Last { direction, end: block + count, room: room + requests * unit - bytes, passes_ns });
         let took_ns = self.latency_ns(direction);
         // The first whole nanosecond that is not before it may pass.
@@ -174,9 +182,9 @@ impl Cloud {
         self.volume.instance.as_deref()
     }
 
-    /// For how long of that its instance's limits held it.
-    pub fn instance_busy_ns(&self, now_ns: u64) -> u64 {
-        self.held_by_instance.busy_ns(now_ns)
+    /// For how long of that its instance's limits held it, and how often its own and those took turns.
+    pub fn instance_busy_ns(&self, now_ns: u64) -> [u64; 2] {
+        [self.held_by_instance.busy_ns(now_ns), self.turns]
     }
 }
 

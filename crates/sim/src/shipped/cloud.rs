@@ -105,4 +105,11 @@ fn a_small_instance_holds_a_large_volume_when_its_half_hour_is_over() {
     let fresh = measure("small-instance", "", |workload| workload);
     let [instance, volume] = both(&fresh);
     assert!(instance < 0.1 && volume > 0.99, "{instance} {volume}");
+    // Credits for 4 s at the volume's own rate, of 10.
+    let used_up = measure("small-instance", "m6i-large.request-credits=49600", |workload| {
+        let duration = Some(Nanoseconds(10_000_000_000));
+        Workload { limits: Limits { duration, requests: None, bytes: None }, ..workload }
+    });
+    let [instance, volume] = both(&used_up);
+    assert!((instance - 0.6).abs() < 0.01 && (volume - 0.4).abs() < 0.01, "{instance} {volume}");
 }

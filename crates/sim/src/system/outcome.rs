@@ -65,6 +65,8 @@ pub(super) struct Mark {
     at_work_ns: Vec<u64>,
     at_devices_ns: u64,
     interrupt_ns: u64,
+    /// How often the limits of a volume and those of its instance took turns.
+    instance_turns: u64,
     device: [(u64, u64); 4],
     outstanding_ns: u128,
 }
@@ -93,12 +95,13 @@ impl System<'_> {
         let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
         let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
         let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
-        let instance = self.instance().map(|(_, busy_ns)| busy_ns);
+        let instance = self.instance().map(|(_, [busy_ns, _])| busy_ns);
         stations.chain(arms).chain(server).chain(waits).chain(gates).chain(instance).collect()
     }
 
-    /// The instance that its volume is attached to, which is one, if that has limits; and for how long they held it.
-    fn instance(&self) -> Option<(&str, u64)> {
+    /// The instance that its volume is attached to, which is one, if that has limits; for how long they held it, and how often
+    /// its own and those took turns.
+    fn instance(&self) -> Option<(&str, [u64; 2])> {
         self.devices.first()?.instance(self.now_ns)
     }
 
@@ -116,6 +119,7 @@ impl System<'_> {
             at_work_ns: at_devices.clone().map(|device| device.some_ns(self.now_ns)).collect(),
             at_devices_ns: at_devices.map(|device| device.all_ns(self.now_ns)).sum(),
             interrupt_ns: self.outcome.interrupt_ns,
+            instance_turns: self.instance().map_or(0, |(_, [_, turns])| turns),
             device: self.outcome.device,
             outstanding_ns: self.outstanding_ns + self.outstanding_for(since_ns),
         }
@@ -181,7 +185,7 @@ impl System<'_> {
         let mut used = since(&after.busy_ns, &before.busy_ns);
         if self.instance().is_some() {
             // The volume comes behind the processors and what is between.
-            part_instance(&mut used, 1 + self.stations.len());
+            part_instance(&mut used, 1 + self.stations.len(), after.instance_turns - before.instance_turns);
         }
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
             *now = (now.0 - then.0, now.1 - then.1);
@@ -237,13 +241,18 @@ impl System<'_> {
     }
 }
 
-/// Parts the time of a volume from that of its instance, the last of all. Whichever held it for longer counts as busy while either
-/// did, as it was held all the time where one follows the other.
-fn part_instance(used: &mut [u64], volume: usize) {
+/// How often two limits take turns that hold from request to request and not one after another, as where credits are used up.
+const MANY_TURNS: u64 = 10;
+
+/// Parts the time of a volume from that of its instance, the last of all. Where they hold it by turns, whichever held it for longer
+/// counts as busy while either did.
+fn part_instance(used: &mut [u64], volume: usize, turns: u64) {
     let (held_ns, instance_ns) = (used[volume], used[used.len() - 1]);
-    let (of_volume_ns, of_instance_ns) = match held_ns.saturating_sub(instance_ns) {
-        own_ns if own_ns < instance_ns => (own_ns, held_ns),
-        _ => (held_ns, instance_ns),
+    let own_ns = held_ns.saturating_sub(instance_ns);
+    let (of_volume_ns, of_instance_ns) = match own_ns < instance_ns {
+        _ if turns < MANY_TURNS => (own_ns, instance_ns),
+        true => (own_ns, held_ns),
+        false => (held_ns, instance_ns),
     };
     used[volume] = of_volume_ns;
     used[used.len() - 1] = of_instance_ns;
