@@ -16,7 +16,7 @@ use super::parts::none_full;
 use super::{Owner, Standing, Sureness};
 use crate::findings::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Personality, Quantity, Rate};
+use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Pattern, Personality, Quantity, Rate};
 
 /// From this share of its time on a worker wants a processor all the time.
 pub(super) const FULL: f64 = 0.9;
@@ -308,6 +308,11 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
 
 /// Writes through the file cache that make the device read: a block that is written in part has to be there first.
 pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
+    if facts.knows_parts()
+        && facts.workload.grain().0.is_multiple_of(crate::device::block(std::iter::once(facts.sample)).0)
+    {
+        return parity_before_write(facts);
+    }
     let is_of_writes = facts.asked(false).is_none() && !facts.is_direct() && !facts.is_null();
     let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
     let Some((reads_per_s, bytes_per_s)) = facts.device_rates(false) else {
@@ -342,6 +347,25 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
             significant(share)
         ),
     )
+}
+
+/// Of whole blocks to a simulated machine, where nobody else reads, what is read is for the parity of a row that is written in part.
+/// Those in order would need none, were a row written at once; whether random ones wait for it or for one another is left open.
+fn parity_before_write(facts: &Facts<'_>) -> Standing {
+    let is_of_writes = facts.asked(false).is_none() && facts.workload.pattern == Pattern::Sequential;
+    let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
+    let Some((_, bytes_per_s)) = facts.device_rates(false) else { return Standing::Absent };
+    if bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
+        return Standing::RuledOut(format!("reads before writes ({} beside them)", BytesPerSecond(bytes_per_s)));
+    }
+    if !none_full(facts) {
+        return Standing::Absent;
+    }
+    let moved = BytesPerSecond(bytes_per_s);
+    let words = format!(
+        "the device read {moved} for them, as each is a part of a larger unit below, a RAID5's row; no part is full"
+    );
+    Standing::Named(Owner::ReadBeforeWrite, Sureness::Likely, words)
 }
 
 /// Of the requests' time, what went into flushes between writes; none where there were none.

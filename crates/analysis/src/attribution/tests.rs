@@ -6,7 +6,8 @@ use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals};
 use halfpower_model::{
-    Bytes, BytesPerSecond, CachePolicy, Channel, Level, LevelName, Personality, Rate, Sample, TargetKind, Workload,
+    Bytes, BytesPerSecond, CachePolicy, Channel, Level, LevelName, Pattern, Personality, Rate, Sample, TargetKind,
+    Workload,
 };
 use std::collections::BTreeMap;
 
@@ -280,6 +281,25 @@ fn writes_that_make_the_device_read_say_why() {
     // Of larger blocks the same are parts.
     whole.environment.target.logical_block_bytes = Some(Bytes(4 << 20));
     assert_eq!(named(&whole), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
+}
+
+#[test]
+fn a_simulated_row_that_is_read_for_its_parity_is_told() {
+    let mut sample = clean(deep(8, write(64)));
+    let of_busy = |sample: &mut Sample, busy| {
+        sample.parts = vec![Part { busy, ..Part::idle("disk 1", PartKind::Device) }];
+        named(sample)
+    };
+    let bytes = sample.total.bytes;
+    sample.block.as_mut().unwrap().read = Some(Direction { requests: 10, bytes: bytes / 2, amplification: None });
+    assert_eq!(of_busy(&mut sample, 0.5), Some((Owner::ReadBeforeWrite, Sureness::Likely)));
+    assert_eq!(of_busy(&mut sample, 1.0), Some((Owner::Device, Sureness::Sure)), "it is full");
+    sample.workload.pattern = Pattern::Random;
+    assert_eq!(of_busy(&mut sample, 0.5), None, "they may wait for one another");
+    sample.workload.pattern = Pattern::Sequential;
+    sample.block.as_mut().unwrap().read = Some(Direction { requests: 10, bytes: bytes / 8, amplification: None });
+    assert_eq!(of_busy(&mut sample, 0.5), None);
+    assert!(of(&sample).further().contains("reads before writes (12.5 MB/s beside them)"), "{:?}", of(&sample));
 }
 
 #[test]

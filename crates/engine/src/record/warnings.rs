@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use halfpower_model::sample::Soaker;
     use halfpower_model::sample::Totals;
-    use halfpower_model::{Bytes, Durability, TargetKind, Workload};
+    use halfpower_model::{Bytes, Durability, TargetFacts, TargetKind, Workload};
 
     #[test]
     fn bounds_that_cross_are_told() {
