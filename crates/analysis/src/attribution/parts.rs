@@ -460,13 +460,13 @@ mod tests {
 
     #[test]
     fn parts_that_may_have_been_full_by_turns_are_told() {
-        let phases = |first: f64, flash: f64| {
+        let phases_of = |intervals: u32, first: f64, flash: f64| {
             let parts = [("qvo 1", PartKind::Device, flash), ("sata", PartKind::Bus, 0.64)];
             let mut sample = with(clean(deep(8, write(1024))), &parts);
             let block = sample.block.as_mut().unwrap();
             (sample.depth_mean.counted, block.outstanding_mean) = (8.0, Some(8.0));
             let interval = |number: u32| {
-                let rate = if number <= 15 { first } else { 160e6 };
+                let rate = if number <= intervals { first } else { 160e6 };
                 Interval {
                     at_s: number.into(),
                     requests: 160,
@@ -478,9 +478,12 @@ mod tests {
             sample.intervals = (1..=30).map(interval).collect();
             sample
         };
+        let phases = |first, flash| phases_of(15, first, flash);
         let words = "cannot be told: its rate changed between 539 MB/s and 160 MB/s, and another part may have been full each time, \
                      which the shares of all the time do not tell (qvo 78 %, sata 64 %)";
         assert_eq!(of(&phases(539e6, 0.78)).brief(), words);
+        assert_eq!(of(&phases_of(3, 539e6, 0.78)).brief(), words, "the first were few");
+        assert_eq!(of(&phases_of(27, 539e6, 0.78)).brief(), words);
         assert_eq!(named(&phases(170e6, 0.78)), Some((Owner::Depth, Sureness::Likely)), "it wanders");
         assert_eq!(
             named(&phases(539e6, 0.2)),

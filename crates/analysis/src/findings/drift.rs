@@ -125,12 +125,25 @@ pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
     ))
 }
 
-/// Between which levels the rate of a sample went, the lowest and the highest; none where it has too few intervals.
+/// Between which levels the rate of a sample went, the lowest and the highest; none where it has too few intervals. Of a rate that
+/// only ever changed once the two, however short either was: it changed within an interval at the most, and every rate
+/// before is beyond all those behind.
 pub(crate) fn levels_between(sample: &Sample) -> Option<(Quantity, f64, f64)> {
     let (quantity, rates) = course(sample)?;
-    let levels = Levels::of_rates(&rates)?.0;
-    let levels = levels.iter().map(|(_, level)| *level);
-    Some((quantity, levels.clone().fold(f64::INFINITY, f64::min), levels.fold(0.0, f64::max)))
+    let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
+    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    let levels: Vec<f64> = Levels::of_rates(&rates)?.0.iter().map(|(_, level)| *level).collect();
+    let lasting = (least(&levels), most(&levels));
+    let once = (2..values.len().saturating_sub(2)).filter_map(|cut| {
+        let (before, after) = (&values[..cut], &values[cut + 1..]);
+        let [slow, fast] = if before[0] < after[0] { [before, after] } else { [after, before] };
+        (least(fast) > (1.0 + MARGIN) * most(slow)).then(|| mean(slow).zip(mean(fast))).flatten()
+    });
+    // The interval within which it changed is in neither.
+    let once = once.max_by(|(slow, fast), (slower, faster)| (fast - slow).total_cmp(&(faster - slower)));
+    let (low, high) = once.filter(|_| levels.len() == 1).unwrap_or(lasting);
+    Some((quantity, low, high))
 }
 
 /// Whether the rate of a sample changes in a way that is no beginning that settles.
