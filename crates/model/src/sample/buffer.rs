@@ -33,11 +33,19 @@ pub fn left_in_buffer(sample: &Sample, buffer: Option<Bytes>) -> Option<Warning>
     (written < enough).then(|| Warning::new("left_in_buffer", message, remedy))
 }
 
-/// A warning of a sample of direct writes, not flushed, that are few against what its device's write cache holds; of an unknown one
+/// A warning of a sample of direct writes, none of which was flushed, that are few against what its device's write cache holds; of an unknown one
 /// where `cache` is none. What a file cache has besides is not looked at.
 pub fn in_write_cache(sample: &Sample, cache: Option<Bytes>) -> Option<Warning> {
     let workload = &sample.workload;
-    let is_left = workload.durability == Durability::None && workload.buffering == Buffering::Direct;
+    let is_flushed = match workload.durability {
+        Durability::None => false,
+        Durability::FlushAtEnd => true,
+        // There may have been too few writes for one.
+        Durability::Fsync { .. } | Durability::Fdatasync { .. } => {
+            sample.flush.as_ref().is_some_and(|flush| flush.requests > 0)
+        }
+    };
+    let is_left = workload.buffering == Buffering::Direct && !is_flushed;
     let written = Bytes(sample.write.as_ref().filter(|write| is_left && write.bytes > 0)?.bytes);
     let before = written.0 as f64 * workload.warmup.seconds() / sample.elapsed_s;
     if cache.is_some_and(|cache| before >= cache.0 as f64) {
@@ -106,6 +114,7 @@ mod tests {
         // A warm-up that filled it, and one that did not.
         assert_eq!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(500_000_000)), None);
         assert!(told(32, Some(16), |workload| workload.warmup = Nanoseconds(400_000_000)).is_some());
+        assert!(told(32, Some(16), |workload| workload.durability = Durability::Fsync { every: 1000 }).is_some());
         // Flushed, through the cache or by the system's.
         let not: [fn(&mut Workload); 3] = [
             |workload| workload.durability = Durability::FlushAtEnd,
