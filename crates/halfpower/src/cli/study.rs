@@ -107,13 +107,7 @@ fn load_from(name: &str, shelf: Shelf<'_>) -> anyhow::Result<Study> {
         return Ok(study);
     }
     if Path::new(name).is_dir() {
-        let folder = name.trim_end_matches('/');
-        let mut files = Vec::new();
-        for entry in std::fs::read_dir(name).with_context(|| format!("cannot read the folder {name}"))? {
-            files.push(format!("{folder}/{}", entry?.file_name().to_string_lossy()));
-        }
-        files.retain(|file| file.ends_with(".toml"));
-        return Ok(Study::of_folder(folder, &files, shelf)?);
+        return Ok(Study::of_folder(name.trim_end_matches('/'), &study_files(name)?, shelf)?);
     }
     let text = match std::fs::read_to_string(name) {
         Ok(text) => text,
@@ -131,6 +125,18 @@ fn load_from(name: &str, shelf: Shelf<'_>) -> anyhow::Result<Study> {
         Err(error) => return Err(error).with_context(|| format!("cannot read the study {name}")),
     };
     Ok(Study::parse_with(name, &text, shelf)?)
+}
+
+/// The study files of a folder, in their order.
+fn study_files(name: &str) -> anyhow::Result<Vec<String>> {
+    let folder = name.trim_end_matches('/');
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(name).with_context(|| format!("cannot read the folder {name}"))? {
+        files.push(format!("{folder}/{}", entry?.file_name().to_string_lossy()));
+    }
+    files.retain(|file| file.ends_with(".toml"));
+    files.sort_by_cached_key(|file| natural(file));
+    Ok(files)
 }
 
 /// The text of a study file.
@@ -226,10 +232,11 @@ fn summary(study: &Study) -> serde_json::Value {
 
 fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     let shelf = Shelf { open: &open, fits: &fits };
-    let results: Vec<_> = studies.iter().map(|name| (name, load_from(name, shelf).and_then(as_a_whole))).collect();
+    let results: Vec<_> = studies.iter().map(|name| (name, checked(name, shelf))).collect();
     if context.global.json {
-        let of = |(name, result): &(&String, anyhow::Result<Study>)| {
-            let error = result.as_ref().err().map(|error| format!("{error:#}"));
+        let of = |(name, result): &(&String, Result<Study, Vec<anyhow::Error>>)| {
+            let error = |error: &anyhow::Error| format!("{error:#}");
+            let error = result.as_ref().err().map(|errors| errors.iter().map(error).collect::<Vec<_>>().join("\n"));
             serde_json::json!({ "study": name, "cells": result.as_ref().ok().map(workloads), "error": error })
         };
         context.console.print_json(&results.iter().map(of).collect::<Vec<_>>())?;
@@ -239,14 +246,27 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
         match result {
             Ok(_) if context.global.json => {}
             Ok(study) => context.console.print(&format!("{name}: {} workloads", workloads(&study)))?,
-            Err(error) => {
-                context.console.error(&error);
+            Err(errors) => {
+                errors.iter().for_each(|error| context.console.error(error));
                 wrong = true;
             }
         }
     }
     // The messages are out; the status is that of wrong usage.
     if wrong { Err(super::Reported.into()) } else { Ok(Ending::Done) }
+}
+
+/// A study, or what is wrong with it: of a folder, which ends at its first file that is wrong, with each of the others.
+fn checked(name: &str, shelf: Shelf<'_>) -> Result<Study, Vec<anyhow::Error>> {
+    load_from(name, shelf).and_then(as_a_whole).map_err(|error| {
+        let mut errors = vec![error];
+        for file in study_files(name).unwrap_or_default().iter().filter(|file| !file.ends_with("/study.toml")) {
+            let error = load_from(file, shelf).err();
+            let is_new = |error: &anyhow::Error| errors.iter().all(|other| other.to_string() != error.to_string());
+            errors.extend(error.filter(is_new));
+        }
+        errors
+    })
 }
 
 /// How many workloads it comes to: on the simulated machine that it names each once, whatever the figures that show it call it; of

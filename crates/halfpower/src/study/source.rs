@@ -109,9 +109,10 @@ impl Study {
             let text =
                 (shelf.open)(file).map_err(|reason| alone(file, "", Problem::new(reason, "make it readable")))?;
             let study = Study::parse_with(file, &text, shelf)?;
-            if study.trial != whole.trial {
-                let help = format!("write include = \"{HEAD}{EXTENSION}\", and leave `trial` out");
-                return Err(alone(file, &text, Problem::new(format!("its trial is not that of {head}"), help)));
+            let other = [("trial", study.trial != whole.trial), ("target", study.path != whole.path)];
+            if let Some((what, _)) = other.into_iter().find(|(_, is_other)| *is_other) {
+                let help = format!("write include = \"{HEAD}{EXTENSION}\", and leave `{what}` out");
+                return Err(alone(file, &text, Problem::new(format!("its {what} is not that of {head}"), help)));
             }
             whole.sweeps.extend(study.sweeps);
             whole.text += &format!("\n# {file}\n{text}");

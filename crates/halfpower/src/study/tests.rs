@@ -288,6 +288,11 @@ fn a_folder_is_the_study_of_its_files_in_their_order() {
     assert!(
         told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its trial is not that of f/study")
     );
+    // It would go to the folder's all the same.
+    let own = format!("{ten}[target]\npath = \"sim:a:c\"\n");
+    assert!(
+        told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its target is not that of f/study")
+    );
 }
 
 #[test]

@@ -164,6 +164,19 @@ fn settings_that_cannot_be_are_mistakes_of_a_study() {
         checked.stderr
     );
     assert!(checked.stderr.contains("wrong.toml:9:1: unknown key `deep`"), "{}", checked.stderr);
+    // A folder's in each of its files, those of what they include once.
+    std::fs::create_dir(lab.path("folder")).unwrap();
+    let whole = head.replace("[[sweep]]\n", "");
+    lab.write("folder/study.toml", whole.as_bytes());
+    for (file, rate) in [("one", 1), ("two", 2)] {
+        let text = format!("name = \"{file}\"\ninclude = \"study.toml\"\n[[sweep]]\nset = \"pci.rat={rate}\"\n");
+        lab.write(&format!("folder/{file}.toml"), text.as_bytes());
+    }
+    let checked = lab.run(["study", "check", "folder"]).stderr;
+    assert!(checked.contains("folder/one.toml:4:7: ") && checked.contains("folder/two.toml:4:7: "), "{checked}");
+    lab.write("folder/study.toml", format!("{whole}deep = 3\n").as_bytes());
+    let checked = lab.run(["study", "check", "folder"]).stderr;
+    assert!(checked.matches("unknown key `deep`").count() == 1 && !checked.contains("one.toml"), "{checked}");
     let head = head.replace("win2k-pentium3", "win2k-pentium4");
     lab.write("nowhere.toml", format!("{head}{sweep}").as_bytes());
     let checked = lab.run(["study", "check", "nowhere.toml"]);
