@@ -35,8 +35,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 fn describe(environment: &Environment) -> String {
+    // A simulated machine says what its system is.
+    let system = if environment.target.kind == TargetKind::Simulated { "" } else { "Linux " };
     let mut lines = vec![
-        ("host", format!("{}, Linux {}, {} processors", environment.host, environment.kernel, environment.cpus)),
+        ("host", format!("{}, {system}{}, {} processors", environment.host, environment.kernel, environment.cpus)),
         ("memory", environment.memory_bytes.to_string()),
         (
             "clock",

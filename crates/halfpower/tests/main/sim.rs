@@ -47,6 +47,15 @@ fn what_there_is_not_is_told() {
     refused(&["sim:./pipe:x"], 1, "it is a pipe, and a machine is read more than once; write it into a file");
 }
 
+#[test]
+fn a_machine_s_system_is_called_what_it_is() {
+    let text = Lab::new().run(["doctor", ATLAS]).stdout;
+    assert!(
+        text.lines().any(|line| line.starts_with("host") && line.ends_with(", Windows 2000, 2 processors")),
+        "{text}"
+    );
+}
+
 /// What would look as if it had an effect.
 #[test]
 fn what_is_of_a_real_host_is_refused() {
