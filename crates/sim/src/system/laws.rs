@@ -247,6 +247,16 @@ fn as_asked(device: &Device) -> Device {
     Device::Disk(Arc::new(Drive { scheduler: Scheduler::Fcfs, write_cache: None, overhead, ..drive }))
 }
 
+/// The same machine, whose disks serve in order of place; without minimum pre-fetch.
+fn circular(mut machine: Machine) -> Machine {
+    for disk in &mut machine.disks {
+        let drive = disk.device.disk();
+        let buffer = ReadBuffer { least_ahead_blocks: 0, ..drive.buffer };
+        disk.device = Device::Disk(Arc::new(Drive { scheduler: Scheduler::CLook, buffer, ..drive.clone() }));
+    }
+    machine
+}
+
 /// By which share the second machine or workload is faster, on average over four seeds.
 fn gain(slow: (&Machine, &Workload), fast: (&Machine, &Workload)) -> f64 {
     let of_seed = |seed: u64| {
@@ -256,6 +266,26 @@ fn gain(slow: (&Machine, &Workload), fast: (&Machine, &Workload)) -> f64 {
         (rate(fast) / rate(slow)).ln()
     };
     (0..4).map(of_seed).sum::<f64>() / 4.0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Any machine each time: of 427 none loses 1 %, and 1200 others passed. Streams side by side may, as they lose their read-ahead to one another: of 1156
+    /// machines and workloads 23 lose more than 1 % and one 17 % (two streams over a stripe of two, 2 and 4 deep).
+    #[test]
+    fn more_depth_lowers_no_throughput_of_requests_at_random_with_c_look(
+        machine in any_machine(), workload in any_workload(500)
+    ) {
+        let mut machine = circular(machine);
+        for disk in &mut machine.disks {
+            disk.device = Device::Disk(Arc::new(Drive { write_cache: None, ..disk.device.disk().clone() }));
+        }
+        let workload = Workload { pattern: Pattern::Random, ..workload };
+        let deeper = Workload { depth: workload.depth * 2, ..workload.clone() };
+        let gain = gain((&machine, &workload), (&machine, &deeper));
+        prop_assert!(gain > -0.02, "{}", gain);
+    }
 }
 
 proptest! {
@@ -278,13 +308,7 @@ proptest! {
     /// and 55.8 MB/s 2, 4 and 8 deep.
     #[test]
     fn more_depth_lowers_no_throughput_with_c_look(machine in any_machine(), workload in any_workload(500)) {
-        let mut machine = machine;
-        let circular = |device: &Device| {
-            let drive = device.disk();
-            let buffer = ReadBuffer { least_ahead_blocks: 0, ..drive.buffer };
-            Device::Disk(Arc::new(Drive { scheduler: Scheduler::CLook, buffer, ..drive.clone() }))
-        };
-        machine.disks.iter_mut().for_each(|disk| disk.device = circular(&disk.device));
+        let machine = circular(machine);
         let is_cached = workload.operation == Operation::Write && machine.disks[0].device.disk().write_cache.is_some();
         let deeper = Workload { depth: workload.depth * 2, ..workload.clone() };
         let gain = gain((&machine, &workload), (&machine, &deeper));
