@@ -343,6 +343,7 @@ impl Disk {
                 match self.cache.find(geometry, now_ns, waiting.block, waiting.count, Arm::Free) {
                     Found::All { ready_ns, .. } => {
                         self.serve_waiting(&waiting, now_ns, ready_ns);
+                        self.serve_ahead(now_ns);
                         continue;
                     }
                     Found::Front { blocks } => waiting.skip(geometry, now_ns, blocks),
@@ -532,6 +533,16 @@ impl Disk {
         let drive = Arc::clone(&self.drive);
         let geometry = &drive.mechanics.geometry;
         let continued = self.cache.keep(geometry, now_ns, done.block, done.count, self.last_turns);
+        self.serve_ahead(now_ns);
+        if continued && !self.queue.is_empty() {
+            self.cache.least_until_ns(geometry).into_iter().for_each(|at_ns| self.read_on_until(now_ns, at_ns));
+        }
+    }
+
+    /// The arm reads on: what waits and lies before it comes with that.
+    fn serve_ahead(&mut self, now_ns: u64) {
+        let drive = Arc::clone(&self.drive);
+        let geometry = &drive.mechanics.geometry;
         let mut index = 0;
         while let Some(waiting) = self.queue.get(index).copied() {
             let arm = if self.queue.len() == 1 { Arm::Free } else { Arm::Wanted };
@@ -545,9 +556,6 @@ impl Disk {
             } else {
                 index += 1;
             }
-        }
-        if continued && !self.queue.is_empty() {
-            self.cache.least_until_ns(geometry).into_iter().for_each(|at_ns| self.read_on_until(now_ns, at_ns));
         }
     }
 
