@@ -48,6 +48,8 @@ pub enum Found {
 pub enum Arm {
     /// It may read on for this read.
     Free,
+    /// Others wait, and this is what the head comes to next: it reads on behind it for as far as is the least.
+    Passing,
     /// Others wait: it reads no further than it would have.
     Wanted,
 }
@@ -149,8 +151,13 @@ impl ReadCache {
         if anew || block < passed.saturating_sub(self.size.segment_blocks) {
             return Found::Nothing;
         }
-        let further = (end + self.size.read_ahead_blocks).min(geometry.blocks());
-        if further > filling.limit && arm == Arm::Free {
+        let ahead_blocks = match arm {
+            Arm::Free => self.size.read_ahead_blocks,
+            Arm::Passing if end <= filling.limit => self.size.least_ahead_blocks,
+            Arm::Passing | Arm::Wanted => 0,
+        };
+        let further = (end + ahead_blocks).min(geometry.blocks());
+        if further > filling.limit && ahead_blocks > 0 {
             if passed == filling.limit {
                 filling.begin_again(geometry, turn_ns, now_ns);
             }

@@ -124,3 +124,25 @@ fn a_reader_does_not_wait_for_all_that_the_write_cache_holds() {
     let [reader, _] = side_by_side(drive, &[Direction::Read, Direction::Write], 1, 5_000_000_000)[..] else { panic!() };
     assert!(reader.done > 50 && reader.longest_ns as f64 / turn_ns < 16.0, "{} {}", reader.done, reader.longest_ns);
 }
+
+/// What the head has passed over is given to who waits for it, and what it is in the middle of is not left for the next sweep.
+#[test]
+fn two_streams_deeper_are_no_slower() {
+    for (segment_blocks, least_ahead_blocks) in [(300, 0), (430, 0), (430, 90), (700, 300)] {
+        let done = |depth| {
+            let drive = larger(Scheduler::CLook);
+            let buffer = ReadBuffer {
+                segments: 4,
+                segment_blocks,
+                read_ahead_blocks: segment_blocks,
+                least_ahead_blocks,
+                ..drive.buffer
+            };
+            let streams = side_by_side(Drive { buffer, ..drive }, &[Direction::Read; 2], depth, 10_000_000_000);
+            streams.iter().map(|stream| stream.done).sum::<u64>()
+        };
+        let done: Vec<u64> = (1..=8).map(done).collect();
+        let is_no_slower = done.windows(2).all(|pair| pair[1] as f64 > 0.98 * pair[0] as f64);
+        assert!(is_no_slower, "{segment_blocks} {least_ahead_blocks}: {done:?}");
+    }
+}

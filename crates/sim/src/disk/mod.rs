@@ -319,6 +319,12 @@ impl Disk {
                 return;
             }
             let head = self.come_to_head(now_ns);
+            if head.is_some() && self.due(now_ns).is_none() {
+                self.serve_ahead(now_ns);
+                if self.busy.is_some() || self.queue.is_empty() {
+                    return;
+                }
+            }
             let drive = &*self.drive;
             let geometry = &drive.mechanics.geometry;
             let leaves_ns = |waiting: &Waiting| self.leaves_ns(waiting, now_ns);
@@ -539,23 +545,27 @@ impl Disk {
         }
     }
 
-    /// The arm reads on: what waits and lies before it comes with that.
+    /// The arm reads on: what waits and lies before it comes with that, and of what it is in the middle of there is the front.
     fn serve_ahead(&mut self, now_ns: u64) {
         let drive = Arc::clone(&self.drive);
         let geometry = &drive.mechanics.geometry;
         let mut index = 0;
         while let Some(waiting) = self.queue.get(index).copied() {
-            let arm = if self.queue.len() == 1 { Arm::Free } else { Arm::Wanted };
+            let arm = if self.queue.len() == 1 { Arm::Free } else { Arm::Passing };
             let found = match waiting.direction {
                 Direction::Read => self.cache.find_ahead(geometry, now_ns, waiting.block, waiting.count, arm),
                 _ => Found::Nothing,
             };
-            if let Found::All { ready_ns, .. } = found {
-                self.queue.remove(index);
-                self.serve_waiting(&waiting, now_ns, ready_ns);
-            } else {
-                index += 1;
+            match found {
+                Found::All { ready_ns, .. } => {
+                    self.queue.remove(index);
+                    self.serve_waiting(&waiting, now_ns, ready_ns);
+                    continue;
+                }
+                Found::Front { blocks } => self.queue[index].skip(geometry, now_ns, blocks),
+                Found::Nothing => {}
             }
+            index += 1;
         }
     }
 
