@@ -7,10 +7,9 @@
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use crate::{Observed, course, findings, littles_law, resolution, words};
 use halfpower_model::Sample;
-use halfpower_model::sample::Warning;
+use halfpower_model::sample::{MEMORY_SPEED, Warning};
 
 const GENERATOR_BOUND: &str = "generator_bound";
-const MEMORY_SPEED: &str = "memory_speed";
 
 /// Each code in its first wording with how many samples carry it, failed ones included; the most frequent first.
 pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {

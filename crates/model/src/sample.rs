@@ -7,6 +7,7 @@ mod buffer;
 mod cut_off;
 mod dirty;
 mod imported;
+mod memory;
 mod part;
 mod rate;
 mod totals;
@@ -15,6 +16,7 @@ pub use block::{Block, Direction, Phases};
 pub use buffer::{IN_WRITE_CACHE, in_write_cache, left_in_buffer};
 pub use cut_off::{CutOff, stalled_at_end};
 pub use dirty::Dirty;
+pub use memory::{MEMORY_SPEED, came_around, memory_speed, once_over};
 pub use part::{Part, PartKind};
 pub use rate::rate_not_reached;
 

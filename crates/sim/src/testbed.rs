@@ -11,7 +11,7 @@ use crate::unsimulated::refuse;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop, Part,
-    PartKind, SystemAccount, Totals, in_write_cache, left_in_buffer, rate_not_reached, stalled_at_end,
+    PartKind, SystemAccount, Totals, in_write_cache, left_in_buffer, memory_speed, rate_not_reached, stalled_at_end,
 };
 use halfpower_model::{
     Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Observer, Personality, Progress, RequestKind,
@@ -214,6 +214,7 @@ impl Testbed for Simulated {
         let outcome = run(through.as_ref().unwrap_or(&self.machine), workload, cancel);
         let mut sample = record(workload, self.environment.clone(), &outcome);
         let [protected, all] = self.machine.buffers();
+        sample.warnings.extend(memory_speed(&sample));
         sample.warnings.extend(left_in_buffer(&sample, Some(protected)).or_else(|| in_write_cache(&sample, Some(all))));
         if sample.total.requests == 0 && outcome.cancelled {
             return Err(MeasureError::Cancelled);

@@ -1,7 +1,6 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
 mod idle;
-mod memory;
 mod pacing;
 mod warnings;
 

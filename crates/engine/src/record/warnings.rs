@@ -1,8 +1,8 @@
 //! What could make a sample's figures wrong.
 
-use super::{idle, memory};
+use super::idle;
 use crate::instrument::cpu;
-use halfpower_model::sample::{Warning, in_write_cache, left_in_buffer};
+use halfpower_model::sample::{Warning, came_around, in_write_cache, left_in_buffer, memory_speed, once_over};
 use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
 
 /// From this share of the workers' time on that they were ready and had no processor, others had theirs.
@@ -39,10 +39,10 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "run as a user who may write the target, or use --buffering direct",
     );
     warn(
-        workload.reads_a_cold_cache_in_order() && memory::came_around(sample),
+        workload.reads_a_cold_cache_in_order() && came_around(sample),
         "cache_hits",
         "more was read than the span holds, so some of it from the cache".to_owned(),
-        &memory::once_over(workload),
+        &once_over(workload),
     );
     warn(
         hole_share > 0.01 && workload.operation.writes(),
@@ -81,7 +81,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "processor time of the kernel's own workers is not in the lower bound".to_owned(),
         "take the processor cost from the sync personality",
     );
-    warnings.extend(idle::warnings(sample, hole_share).into_iter().chain(memory::warning(sample)));
+    warnings.extend(idle::warnings(sample, hole_share).into_iter().chain(memory_speed(sample)));
     warnings.extend(bounds_cross(sample));
     warnings.extend(unflushed(sample));
     warnings

@@ -338,3 +338,19 @@ fn writes_that_a_buffer_holds_are_warned_of() {
     assert_eq!(unflushed("sim:hdd-18tb:disk-nocache", "64MiB"), [""; 0]);
     assert_eq!(unflushed("sim:hdd-18tb:mirror-2", "800MiB"), [""; 0], "both hold the same");
 }
+
+#[test]
+fn what_only_the_simulated_file_cache_took_is_the_speed_of_memory() {
+    let lab = Lab::new();
+    let is_told = |more: &[&str]| {
+        let arguments = ["io", "sim:hdd-18tb:disk", "--requests=2000", "--json"];
+        let sample = lab.json(arguments.iter().chain(more));
+        sample["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "memory_speed")
+    };
+    let buffered = "--buffering=buffered";
+    assert!(is_told(&["--op=write", buffered]));
+    assert!(!is_told(&["--op=write", buffered, "--durability=flush_at_end"]));
+    assert!(!is_told(&["--op=write", "--buffering=direct"]));
+    assert!(!is_told(&["--op=read", buffered]), "the cache is empty");
+    assert!(is_told(&["--op=read", buffered, "--size=64KiB"]), "and has all of it from the first time on");
+}

@@ -1,21 +1,22 @@
 //! Warns where the file cache, not the storage, did what was measured: writes that nobody waited for, and reads that the
 //! device below had little part in, by its own counters. Where it was asked for, by a warm cache, nothing is said.
 
-use halfpower_model::sample::{Block, Warning};
-use halfpower_model::units::significant;
-use halfpower_model::{
-    Buffering, CachePolicy, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload,
-};
+use super::{Block, Sample, Warning};
+use crate::environment::TargetKind;
+use crate::stream::RequestKind;
+use crate::units::significant;
+use crate::workload::{Buffering, CachePolicy, Durability, Personality, RwFlag, Workload};
 
 /// Share of the bytes read that the device moved, below which a figure is that of memory. The counters have read-ahead,
 /// a warm-up and other programs in them, so the share is the most it can have been.
 const MIN_SHARE: f64 = 0.5;
 /// Reads at the device for each write, from which on they and not memory set the pace; as in the attribution.
 const READS_FIRST: f64 = 0.25;
-const CODE: &str = "memory_speed";
+/// The code of [`memory_speed`].
+pub const MEMORY_SPEED: &str = "memory_speed";
 
 /// What a sample should say of itself that measured memory.
-pub(super) fn warning(sample: &Sample) -> Option<Warning> {
+pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
     let is_null = sample.environment.target.kind == TargetKind::Null || workload.personality == Personality::Null;
     if is_null || workload.buffering.is_direct() || sample.total.bytes == 0 {
@@ -32,7 +33,7 @@ pub(super) fn warning(sample: &Sample) -> Option<Warning> {
             _ => "nothing waited until the writes were stored: this is the speed of memory, not of the storage"
                 .to_owned(),
         };
-        return Some(Warning::new(CODE, message, "use --durability flush_at_end, or --buffering direct"));
+        return Some(Warning::new(MEMORY_SPEED, message, "use --durability flush_at_end, or --buffering direct"));
     }
     let asked = sample.read.as_ref().map(|read| read.bytes).filter(|bytes| *bytes > 0)?;
     if workload.cache == CachePolicy::Warm {
@@ -50,12 +51,12 @@ pub(super) fn warning(sample: &Sample) -> Option<Warning> {
             let message = format!(
                 "the device moved {percent:.0} % of the bytes that were read: this is the speed of memory, not of the storage"
             );
-            Some(Warning::new(CODE, message, &remedy))
+            Some(Warning::new(MEMORY_SPEED, message, &remedy))
         }
         // What a cold cache leaves unknown has warnings of its own.
         None if workload.cache == CachePolicy::Keep => {
             let message = "nobody knows how much was read from the file cache: this may be the speed of memory";
-            Some(Warning::new(CODE, message, &remedy))
+            Some(Warning::new(MEMORY_SPEED, message, &remedy))
         }
         _ => None,
     }
@@ -75,12 +76,12 @@ fn with_warmup(sample: &Sample) -> f64 {
 }
 
 /// Whether more was read than the span holds, the warm-up included.
-pub(super) fn came_around(sample: &Sample) -> bool {
+pub fn came_around(sample: &Sample) -> bool {
     sample.total.bytes as f64 * with_warmup(sample) > sample.workload.once_over().0 as f64
 }
 
 /// What keeps the requests from coming around.
-pub(super) fn once_over(workload: &Workload) -> String {
+pub fn once_over(workload: &Workload) -> String {
     let said = workload.once_over().exactly();
     let without_warmup = if workload.warmup.0 > 0 { " without a warm-up" } else { "" };
     format!("use --bytes {said}{without_warmup}, a larger target, or --buffering direct")
@@ -102,8 +103,10 @@ fn nobody_waits(workload: &Workload) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::sample::{Direction, Totals};
-    use halfpower_model::{Bytes, Nanoseconds, Operation, TargetFacts};
+    use crate::environment::Environment;
+    use crate::sample::{Direction, Totals};
+    use crate::units::{Bytes, Nanoseconds};
+    use crate::workload::Operation;
 
     /// The message on a sample of a million bytes, of which the device moved so many.
     fn told(workload: Workload, device_bytes: Option<u64>) -> Option<String> {
@@ -111,9 +114,8 @@ mod tests {
     }
 
     fn warned(workload: Workload, device_bytes: Option<u64>) -> Option<Warning> {
-        let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
         let workload = Workload { personality: Personality::Sync, ..workload };
-        let mut sample = Sample::empty(workload, crate::environment(facts, Vec::new()));
+        let mut sample = Sample::empty(workload, Environment::unknown("a", None));
         let totals = Totals { requests: 10, bytes: 1_000_000, ..Totals::default() };
         sample.read = sample.workload.operation.reads().then(|| totals.clone());
         sample.write = sample.workload.operation.writes().then(|| totals.clone());
@@ -130,8 +132,8 @@ mod tests {
             trim: None,
             phases: None,
         });
-        let warning = warning(&sample)?;
-        assert_eq!(warning.code, CODE);
+        let warning = memory_speed(&sample)?;
+        assert_eq!(warning.code, MEMORY_SPEED);
         Some(warning)
     }
 
