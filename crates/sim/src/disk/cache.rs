@@ -48,7 +48,7 @@ pub enum Found {
 pub enum Arm {
     /// It may read on for this read.
     Free,
-    /// Others wait, and this is what the head comes to next: it reads on behind it for as far as is the least.
+    /// Others wait, and this is what the head comes to next: of a stream that it came back to it reads on for as far as is the least.
     Passing,
     /// Others wait: it reads no further than it would have.
     Wanted,
@@ -70,6 +70,8 @@ struct Segment {
 struct Filling {
     /// Its first block that is kept.
     first: u64,
+    /// Whether it goes on with a segment.
+    continues: bool,
     /// Those before it were given to the host.
     given: u64,
     /// Just after which block the read-ahead began.
@@ -153,7 +155,7 @@ impl ReadCache {
         }
         let ahead_blocks = match arm {
             Arm::Free => self.size.read_ahead_blocks,
-            Arm::Passing if end <= filling.limit => self.size.least_ahead_blocks,
+            Arm::Passing if filling.continues && end <= filling.limit => self.size.least_ahead_blocks,
             Arm::Passing | Arm::Wanted => 0,
         };
         let further = (end + ahead_blocks).min(geometry.blocks());
@@ -182,9 +184,9 @@ impl ReadCache {
         Some(filling.from_ns + (turns * self.turn_ns) as u64)
     }
 
-    /// Until when the read-ahead of a stream goes on although others wait.
+    /// Until when the read-ahead of a stream that it came back to goes on although others wait.
     pub fn least_until_ns(&self, geometry: &Geometry) -> Option<u64> {
-        let filling = self.filling.as_ref().filter(|_| self.size.least_ahead_blocks > 0)?;
+        let filling = self.filling.as_ref().filter(|filling| filling.continues && self.size.least_ahead_blocks > 0)?;
         let end = (filling.given + self.size.least_ahead_blocks).min(filling.limit);
         let turns = geometry.turns_after(end - 1) - filling.from_turns;
         Some(filling.from_ns + (turns * self.turn_ns + 0.5) as u64)
@@ -198,9 +200,11 @@ impl ReadCache {
         self.filling.as_ref().is_some_and(of_use)
     }
 
-    /// Just after which block the head is that reads ahead, or has stayed there since; none where it does not.
+    /// Just after which block the head is that reads ahead, or has stayed there since, with nothing promised that is still to come;
+    /// none where it does not.
     pub fn head(&self, geometry: &Geometry, now_ns: u64) -> Option<u64> {
-        self.filling.map(|filling| filling.passed(geometry, self.turn_ns, now_ns))
+        // What was promised has passed by then, to the rounding of a nanosecond.
+        self.filling.map(|filling| filling.passed(geometry, self.turn_ns, now_ns).max(filling.given))
     }
 
     /// The arm is wanted and the head is at [`head`](ReadCache::head): what the read-ahead has got so far is what there is.
@@ -218,10 +222,10 @@ impl ReadCache {
     }
 
     /// The medium gave these blocks at `now_ns`, whose last ends at a stream position; goes on reading behind them. Nothing may
-    /// be filling. Gives whether that goes on with a segment.
-    pub fn keep(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64, from_turns: f64) -> bool {
+    /// be filling.
+    pub fn keep(&mut self, geometry: &Geometry, now_ns: u64, block: u64, count: u64, from_turns: f64) {
         if self.size.segments == 0 {
-            return false;
+            return;
         }
         let end = block + count;
         // What continues a segment makes it longer.
@@ -235,6 +239,7 @@ impl ReadCache {
             let from_ns = now_ns + waiting_ns as u64;
             self.filling = Some(Filling {
                 first,
+                continues: grown.is_some(),
                 given: end,
                 from_block: end,
                 from_turns,
@@ -247,7 +252,6 @@ impl ReadCache {
         } else {
             self.add(Segment { first, end, given: end, counted: end });
         }
-        grown.is_some()
     }
 
     /// How long the medium read ahead for what was given: the time of what nobody asked for is not in it, since the arm leaves

@@ -321,6 +321,8 @@ impl Disk {
             let head = self.come_to_head(now_ns);
             if head.is_some() && self.due(now_ns).is_none() {
                 self.serve_ahead(now_ns);
+                let least_ns = self.cache.least_until_ns(&self.drive.mechanics.geometry);
+                least_ns.into_iter().for_each(|at_ns| self.read_on_until(now_ns, at_ns));
                 if self.busy.is_some() || self.queue.is_empty() {
                     return;
                 }
@@ -538,11 +540,8 @@ impl Disk {
     fn have_read(&mut self, now_ns: u64, done: &Waiting) {
         let drive = Arc::clone(&self.drive);
         let geometry = &drive.mechanics.geometry;
-        let continued = self.cache.keep(geometry, now_ns, done.block, done.count, self.last_turns);
+        self.cache.keep(geometry, now_ns, done.block, done.count, self.last_turns);
         self.serve_ahead(now_ns);
-        if continued && !self.queue.is_empty() {
-            self.cache.least_until_ns(geometry).into_iter().for_each(|at_ns| self.read_on_until(now_ns, at_ns));
-        }
     }
 
     /// The arm reads on: what waits and lies before it comes with that, and of what it is in the middle of there is the front.
