@@ -177,6 +177,11 @@ impl ReadCache {
         Found::Front { blocks: passed - block }
     }
 
+    /// From which block on there is something of the read-ahead, and up to which it goes.
+    pub fn ahead(&self) -> Option<(u64, u64)> {
+        self.filling.map(|filling| (filling.first, filling.limit))
+    }
+
     /// When the read-ahead comes to a block, up to its limit, with some before it that nobody asked for; none where it does not.
     pub fn comes_ns(&self, geometry: &Geometry, block: u64) -> Option<u64> {
         let filling = self.filling.filter(|filling| filling.given < block && block <= filling.limit)?;

@@ -319,7 +319,8 @@ impl Disk {
                 return;
             }
             let head = self.come_to_head(now_ns);
-            if head.is_some() && self.due(now_ns).is_none() {
+            let due = self.due(now_ns);
+            if head.is_some() && due.is_none() {
                 self.serve_ahead(now_ns);
                 let least_ns = self.cache.least_until_ns(&self.drive.mechanics.geometry);
                 least_ns.into_iter().for_each(|at_ns| self.read_on_until(now_ns, at_ns));
@@ -332,7 +333,7 @@ impl Disk {
             let leaves_ns = |waiting: &Waiting| self.leaves_ns(waiting, now_ns);
             let arm = (&drive.mechanics, &leaves_ns, drive.buffer.reads_on_blocks());
             let at = (self.position, self.last_block);
-            let chosen = self.due(now_ns).or_else(|| choose(drive.scheduler, &self.queue, arm, at, now_ns));
+            let chosen = due.or_else(|| choose(drive.scheduler, &self.queue, arm, at, now_ns));
             let Some(index) = chosen else { return };
             let mut waiting = self.queue.remove(index);
             if waiting.tag == CACHED {
@@ -546,6 +547,10 @@ impl Disk {
 
     /// The arm reads on: what waits and lies before it comes with that, and of what it is in the middle of there is the front.
     fn serve_ahead(&mut self, now_ns: u64) {
+        let Some((first, limit)) = self.cache.ahead() else { return };
+        if !self.queue.iter().any(|waiting| first <= waiting.block && waiting.block <= limit) {
+            return;
+        }
         let drive = Arc::clone(&self.drive);
         let geometry = &drive.mechanics.geometry;
         let mut index = 0;
