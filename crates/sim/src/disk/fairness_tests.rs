@@ -1,5 +1,7 @@
 //! Streams side by side: nobody waits for ever, and what is read ahead of each is kept.
 
+use super::cache::ReadBuffer;
+use super::scheduler::Scheduler;
 use super::tests::{larger, read, write};
 use super::*;
 

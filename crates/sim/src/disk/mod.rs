@@ -11,6 +11,7 @@
 
 pub mod arm;
 pub mod cache;
+mod drive;
 pub mod geometry;
 pub mod scheduler;
 pub mod seek;
@@ -18,69 +19,15 @@ mod time;
 
 use crate::device::{Command, Direction, Served};
 use arm::{Access, Mechanics, Position};
-use cache::{Arm, Found, ReadBuffer, ReadCache};
+use cache::{Arm, Found, ReadCache};
 use geometry::Place;
-use scheduler::{Scheduler, Waiting, choose};
+use scheduler::{Waiting, choose};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use time::{ArmTime, Waits};
 
+pub use drive::{Drive, Overhead, WriteCache};
 pub use time::Worked;
-
-/// What a drive is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Drive {
-    /// What moves and turns.
-    pub mechanics: Mechanics,
-    /// Order of service.
-    pub scheduler: Scheduler,
-    /// The buffer for reads.
-    pub buffer: ReadBuffer,
-    /// The drive's own time for a command.
-    pub overhead: Overhead,
-    /// What the write cache holds at the most; none where it is off.
-    pub write_cache: Option<WriteCache>,
-}
-
-impl Drive {
-    /// Whether a write covers a sector of the medium in part: that has to be read first, and comes by again a turn later.
-    fn is_torn(&self, waiting: &Waiting) -> bool {
-        let sector = self.mechanics.sector_blocks;
-        let starts_inside = |block: u64| sector > 1 && !block.is_multiple_of(sector);
-        waiting.direction == Direction::Write
-            && (starts_inside(waiting.block) || starts_inside(waiting.block + waiting.count))
-    }
-}
-
-/// The drive's own time for a command, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overhead {
-    /// A read that the buffer has, before its bytes come.
-    pub read_hit_ns: u64,
-    /// The same of what was given before.
-    pub read_again_ns: u64,
-    /// What a read that the buffer has takes at the least, bytes and all.
-    pub read_least_ns: u64,
-    /// A read of the medium.
-    pub read_miss_ns: u64,
-    /// A write, whatever becomes of it.
-    pub write_ns: u64,
-    /// The same of one for the medium that the drive was told of before the medium came to those that it is at.
-    pub write_next_ns: u64,
-    /// Whether its own time for a write passes while the arm is at another.
-    pub write_overlaps: bool,
-}
-
-/// The room of a write cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteCache {
-    /// Blocks.
-    pub blocks: u64,
-    /// Separate pieces of the medium.
-    pub pieces: usize,
-    /// How long what it holds waits at the most while the arm reads ahead of a stream.
-    pub wait_ns: u64,
-}
 
 /// The tag of what the write cache puts on the medium: nobody waits for it.
 const CACHED: u32 = u32::MAX;
@@ -323,7 +270,7 @@ impl Disk {
             if head.is_some() && due.is_none() {
                 self.serve_ahead(now_ns);
                 let least_ns = self.cache.least_until_ns(&self.drive.mechanics.geometry);
-                least_ns.into_iter().for_each(|at_ns| self.read_on_until(now_ns, at_ns));
+                self.read_on_until(now_ns, least_ns.unwrap_or(now_ns));
                 if self.busy.is_some() || self.queue.is_empty() {
                     return;
                 }
@@ -560,14 +507,13 @@ impl Disk {
                 Direction::Read => self.cache.find_ahead(geometry, now_ns, waiting.block, waiting.count, arm),
                 _ => Found::Nothing,
             };
-            match found {
-                Found::All { ready_ns, .. } => {
-                    self.queue.remove(index);
-                    self.serve_waiting(&waiting, now_ns, ready_ns);
-                    continue;
-                }
-                Found::Front { blocks } => self.queue[index].skip(geometry, now_ns, blocks),
-                Found::Nothing => {}
+            if let Found::All { ready_ns, .. } = found {
+                self.queue.remove(index);
+                self.serve_waiting(&waiting, now_ns, ready_ns);
+                continue;
+            }
+            if let Found::Front { blocks } = found {
+                self.queue[index].skip(geometry, now_ns, blocks);
             }
             index += 1;
         }

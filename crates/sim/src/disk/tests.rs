@@ -1,7 +1,9 @@
 //! A whole disk: streams, depth, buffers, and what holds for any workload.
 
 use super::arm::tests::slow;
+use super::cache::ReadBuffer;
 use super::geometry::{Geometry, Switches, tests::zone};
+use super::scheduler::Scheduler;
 use super::seek::SeekCurve;
 use super::*;
 use halfpower_model::random::Random;
