@@ -486,8 +486,7 @@ impl Disk {
 
     /// The medium gave what was asked for: reads on, and whoever waits for what comes next waits for that alone.
     fn have_read(&mut self, now_ns: u64, done: &Waiting) {
-        let drive = Arc::clone(&self.drive);
-        let geometry = &drive.mechanics.geometry;
+        let geometry = &self.drive.mechanics.geometry;
         self.cache.keep(geometry, now_ns, done.block, done.count, self.last_turns);
         self.serve_ahead(now_ns);
     }
