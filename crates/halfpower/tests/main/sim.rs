@@ -316,14 +316,18 @@ fn a_study_of_a_machine_that_was_interrupted_is_resumed_to_the_same_samples() {
     assert_eq!(lab.samples(1), whole.samples(1));
 }
 
+/// The codes of a sample's warnings.
+fn warnings(sample: &Value) -> Vec<String> {
+    let warnings = sample["warnings"].as_array().cloned().unwrap_or_default();
+    warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect()
+}
+
 #[test]
 fn writes_that_a_buffer_holds_are_warned_of() {
     let lab = Lab::new();
     let of = |target: &str, bytes: &str, way: [&str; 2]| {
         let io = ["io", target, "--op=write", "--request-size=1MiB", "--bytes", bytes, "--json"];
-        let sample = lab.json([&io[..], &way].concat());
-        let codes = sample["warnings"].as_array().cloned().unwrap_or_default();
-        codes.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        warnings(&lab.json([&io[..], &way].concat()))
     };
     let codes = |target, bytes| of(target, bytes, ["--buffering=buffered", "--durability=flush_at_end"]);
     let unflushed = |target, bytes| of(target, bytes, ["--buffering=direct", "--durability=none"]);
@@ -344,8 +348,7 @@ fn what_only_the_simulated_file_cache_took_is_the_speed_of_memory() {
     let lab = Lab::new();
     let is_told = |more: &[&str]| {
         let arguments = ["io", "sim:hdd-18tb:disk", "--requests=2000", "--json"];
-        let sample = lab.json(arguments.iter().chain(more));
-        sample["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "memory_speed")
+        warnings(&lab.json(arguments.iter().chain(more))).contains(&"memory_speed".to_owned())
     };
     let buffered = "--buffering=buffered";
     assert!(is_told(&["--op=write", buffered]));
