@@ -317,7 +317,7 @@ fn a_study_of_a_machine_that_was_interrupted_is_resumed_to_the_same_samples() {
 }
 
 /// The codes of a sample's warnings.
-fn warnings(sample: &Value) -> Vec<String> {
+fn warnings(sample: &serde_json::Value) -> Vec<String> {
     let warnings = sample["warnings"].as_array().cloned().unwrap_or_default();
     warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect()
 }
