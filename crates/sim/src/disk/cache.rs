@@ -112,7 +112,9 @@ impl ReadBuffer {
 impl ReadCache {
     /// An empty one of a drive that takes so long for a turn.
     pub fn new(size: ReadBuffer, turn_ns: f64) -> ReadCache {
-        let size = ReadBuffer { read_ahead_blocks: size.read_ahead_blocks.min(size.segment_blocks), ..size };
+        let read_ahead_blocks = size.read_ahead_blocks.min(size.segment_blocks);
+        let least_ahead_blocks = size.least_ahead_blocks.min(read_ahead_blocks);
+        let size = ReadBuffer { read_ahead_blocks, least_ahead_blocks, ..size };
         ReadCache { filling: None, idle: Vec::with_capacity(size.segments), size, turn_ns, useful_ns: 0 }
     }
 
@@ -415,6 +417,18 @@ mod tests {
         assert_eq!(wanted.find(&disk, 90 * MS, 10, 2, Arm::Wanted), all(90 * MS), "its last blocks");
         assert_eq!(wanted.find(&disk, 91 * MS, 12, 2, Arm::Wanted), Found::Nothing);
         assert_eq!(wanted.find(&disk, 91 * MS, 9, 6, Arm::Wanted), Found::Front { blocks: 3 });
+    }
+
+    #[test]
+    fn what_is_read_ahead_whoever_waits_is_no_longer_than_what_is_read_ahead_at_all() {
+        let (cache, disk) = cache();
+        let size = ReadBuffer { segment_blocks: 6, read_ahead_blocks: 30, least_ahead_blocks: 10, ..cache.size };
+        let mut cache = ReadCache::new(size, 10e6);
+        keep(&mut cache, &disk, 4 * MS, 0, 4);
+        stop(&mut cache, &disk, 4 * MS);
+        keep(&mut cache, &disk, 18 * MS, 4, 4);
+        assert_eq!(cache.find_ahead(&disk, 18 * MS, 8, 2, Arm::Passing), all(20 * MS));
+        assert_eq!(cache.ahead(), Some((2, 16)), "six beyond 10");
     }
 
     #[test]
