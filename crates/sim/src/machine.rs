@@ -363,16 +363,18 @@ pub struct AttachedDisk {
 }
 
 impl Machine {
-    /// Who lets only so many commands be at a disk, as its file calls it: a controller on the way, else the drive itself; none where
-    /// all go there at once.
+    /// Who lets only so many commands be at a disk, as its file calls it: a controller on the way or the one that makes the volume,
+    /// else the drive itself; none where all go there at once.
     pub fn gate_of<'a>(&'a self, disk: &'a AttachedDisk) -> Option<&'a str> {
         disk.queue?;
-        let way = disk.near.iter().chain(&disk.far);
+        let made: &[usize] = if let Made::InController(parts) = &self.made { parts } else { &[] };
+        let way = disk.near.iter().chain(&disk.far).chain(made);
         let mut queues = way.filter_map(|number| match &self.parts[*number] {
             Part::Controller(controller) => controller.queue.map(|_| controller.name.as_str()),
             Part::Bus(_) => None,
         });
-        Some(queues.next().unwrap_or(&disk.name))
+        // Of several alike each has a number, and the file has them once.
+        Some(queues.next().and_then(|name| name.split(' ').next()).unwrap_or(&disk.name))
     }
 
     /// The same with its drives' write caches off.

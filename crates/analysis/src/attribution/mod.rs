@@ -10,6 +10,7 @@
 //! [`path`]. A simulated machine tells how busy its parts were ([`parts`]); without that it is judged like a host.
 
 mod facts;
+mod gate;
 mod parts;
 mod path;
 mod program;

@@ -5,8 +5,7 @@
 //!   on its way, with its own share beside. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
 //!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
 //!   room, most of its time, or is on its way to writes by so much longer than if it had been told of them sooner.
-//! - *A controller or a drive that lets only so many commands be at a disk*, where no part is full, and others waited there nine tenths of
-//!   the time: a command that is at a disk is on its bus as well, so that the two work in turn.
+//! - *A controller or a drive that lets only so many commands be at a disk* ([`gate`]), where no part is full.
 //! - *A share*, where no part is full: what a large request waits before each unit of it is time in which nothing works, one unit
 //!   after another, so half of the time sets the pace; its window does where writes waited nine tenths of the time until others
 //!   were done, and that large ones go one at a time where those did.
@@ -14,7 +13,7 @@
 use super::facts::{Facts, percent};
 use super::path::FASTER;
 use super::program::{FULL, MOST_OF_IT, between_writes};
-use super::{Owner, Standing, Sureness};
+use super::{Owner, Standing, Sureness, gate};
 use crate::findings::levels_between;
 use crate::parts::{alike, grouped};
 use halfpower_model::sample::{Part, PartKind};
@@ -35,7 +34,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     if busy < FULL {
         let aside: String = spared.iter().map(Group::how_spared).collect();
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
-        return waits(parts, &idle).or_else(|| gate(facts, &idle)).unwrap_or_else(|| {
+        return waits(parts, &idle).or_else(|| gate::named(facts, &idle)).unwrap_or_else(|| {
             Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
         });
     }
@@ -68,8 +67,8 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
             Standing::Named(Owner::Flushes, Sureness::Sure, reason)
         }
         None => {
-            let beside = busiest.beside();
-            Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{beside}{next}"))
+            let (beside, kept) = (busiest.beside(), busiest.kept_from(parts));
+            Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{beside}{next}{kept}"))
         }
     }
 }
@@ -157,6 +156,12 @@ impl Group<'_> {
         }
     }
 
+    /// Who keeps the busiest from what is nearer, where it is on its way for so long that it matters; else empty.
+    fn kept_from(&self, parts: &[Part]) -> String {
+        let arm = self.parts.first().filter(|_| self.phase(Part::REACHING) >= MATTERS);
+        arm.and_then(|arm| gate::kept_from(arm, &self.told(), parts)).unwrap_or_default()
+    }
+
     /// Whether they empty their write cache most of the time, which has room for more: with more to do they have fewer ways. Not
     /// where somebody waits for one of them most of the time, for now this and now that.
     fn is_unawaited(&self) -> bool {
@@ -217,38 +222,15 @@ fn waits(parts: &[Part], idle: &str) -> Option<Standing> {
     })
 }
 
-/// Who lets only so many commands be at a disk while others wait, where that sets the pace: not where more of them were faster.
-fn gate(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
-    if facts.beside.deeper.is_some_and(|ratio| ratio >= FASTER) {
-        return None;
-    }
-    let waits = facts.sample.parts.iter().filter(|part| part.kind == PartKind::Wait && part.busy >= FULL);
-    let gates = waits.filter_map(|part| Some((alike(&part.name).strip_suffix(Part::LETS_SO_MANY)?, part.busy)));
-    let (name, busy) = gates.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    let key = format!("{name}{}", Part::LETS_SO_MANY);
-    let reason = format!(
-        "{name} lets only so many commands be at a disk ({key}), and others waited for that {} of the time: the disk and what \
-         is before it work in turn, and more outstanding give it a better order at the most; {idle}",
-        percent(busy)
-    );
-    Some(Standing::NamedAt(Owner::Controller, Sureness::Likely, key, reason))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{clean, deep_reads, named, of};
+    use super::super::tests::{clean, deep_reads, named, of, with};
     use super::super::{Beside, Places, attribute_beside};
     use super::*;
     use crate::support::{buffered, deep, random, read, write};
     use halfpower_model::sample::{Interval, Latency, Totals};
     use halfpower_model::{FileState, Pattern, Sample};
     use std::collections::BTreeMap;
-
-    fn with(mut sample: Sample, parts: &[(&str, PartKind, f64)]) -> Sample {
-        let part = |(name, kind, busy): &(&str, PartKind, f64)| Part { busy: *busy, ..Part::idle(name, *kind) };
-        sample.parts = parts.iter().map(part).collect();
-        sample
-    }
 
     #[test]
     fn flushes_that_keep_a_disk_at_work_set_the_pace() {
@@ -307,26 +289,6 @@ mod tests {
         assert_eq!(named(&written(0.9, 0.55)), Some((Owner::FileSystem, Sureness::Likely)), "now at this, now at that");
         assert_eq!(named(&written(2.6, 0.55)), None, "several at once");
         assert_eq!(named(&written(1.52, 0.95)), Some((Owner::Device, Sureness::Sure)), "it is full");
-    }
-
-    #[test]
-    fn who_lets_only_so_many_through_is_named_where_others_wait() {
-        let gated = |waits: f64, disk: f64, deeper: Option<f64>| {
-            let parts = [("fireball 1", PartKind::Device, disk), ("ide.outstanding 1", PartKind::Wait, waits)];
-            let mut sample = with(clean(deep(2048, random(read(8)))), &parts);
-            sample.depth_mean.counted = 2048.0;
-            sample.block.as_mut().unwrap().outstanding_mean = Some(2048.0);
-            attribute_beside(&sample, Beside { deeper, ..Beside::default() }).unwrap()
-        };
-        let found = gated(1.0, 0.83, None);
-        assert_eq!(found.at.as_deref(), Some("ide.outstanding"));
-        let words = "the controller (likely): ide lets only so many commands be at a disk (ide.outstanding), and others waited for that \
-                     100 % of the time: the disk and what is before it work in turn, and more outstanding give it a better order at \
-                     the most; the busiest part, fireball, was busy 83 % of the time";
-        assert_eq!(found.brief(), words);
-        assert_eq!(gated(0.7, 0.83, None).owner, Some(Owner::Depth), "there are too few at times");
-        assert_eq!(gated(1.0, 0.83, Some(1.4)).owner, Some(Owner::Depth), "they are put in a better order");
-        assert_eq!(gated(1.0, 0.93, None).owner, Some(Owner::Device));
     }
 
     #[test]

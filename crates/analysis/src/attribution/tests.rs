@@ -42,6 +42,13 @@ pub(super) fn clean(workload: Workload) -> Sample {
     sample
 }
 
+/// With parts of a simulated machine, each with its share of the time.
+pub(super) fn with(mut sample: Sample, parts: &[(&str, PartKind, f64)]) -> Sample {
+    let part = |(name, kind, busy): &(&str, PartKind, f64)| Part { busy: *busy, ..Part::idle(name, *kind) };
+    sample.parts = parts.iter().map(part).collect();
+    sample
+}
+
 pub(super) fn named(sample: &Sample) -> Option<(Owner, Sureness)> {
     let found = attribute(sample).unwrap();
     found.owner.zip(found.sureness)

@@ -56,6 +56,23 @@ fn a_machine_s_system_is_called_what_it_is() {
     );
 }
 
+/// One stream fills all that the controller lets be at the disk, which so never knows of both.
+#[test]
+fn streams_that_lose_one_another_are_told_who_keeps_them_from_their_disk() {
+    let lab = Lab::new();
+    let told = |depth: &str, set: &[&str]| {
+        let io =
+            ["io", "sim:hdd-18tb:disk", "--workers=2", depth, "--request-size=8KiB", "--duration=1s", "--no-store"];
+        lab.run([&io[..], set].concat()).stdout
+    };
+    let slots =
+        "ahci lets only so many commands be at a disk (ahci.outstanding), and others waited for that 100 % of the time";
+    let lost = told("--depth=32", &[]);
+    assert!(lost.contains("exos-x18 was busy 100 % of the time; the next, sata, ") && lost.contains(slots), "{lost}");
+    assert!(!told("--depth=30", &[]).contains("ahci lets"), "others wait, and it streams");
+    assert!(!told("--depth=32", &["--set=ahci.outstanding=64"]).contains("ahci lets"), "nobody waits");
+}
+
 /// What would look as if it had an effect.
 #[test]
 fn what_is_of_a_real_host_is_refused() {

@@ -152,6 +152,11 @@ mod tests {
         }));
         machine.disks[0].near.push(2);
         assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1");
+        machine.parts[2] = machine.parts[2].clone().named("card 1");
+        assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1", "one of several alike, which have one key");
+        machine.disks[0].near.pop();
+        machine.made = Made::InController(vec![2]);
+        assert_eq!(gate(&course(&machine, 8)).name, "card.outstanding 1", "which makes the volume");
     }
 
     #[test]

@@ -1,0 +1,97 @@
+//! A controller or a drive that lets only so many commands be at a disk, while others wait for that.
+//!
+//! Where no part of a simulated machine is full, and others waited nine tenths of the time, it sets the pace: a command that is at a
+//! disk is on its bus as well, so that the two work in turn. A disk that is full sets the pace itself; but its arm, if it is on its
+//! way for so long that it matters, may have gone past what it was not told of, as from stream to stream where one fills all there
+//! is. Whether more would be faster is for the arm's order and its buffer to tell, and is not said.
+
+use super::facts::{Facts, percent};
+use super::path::FASTER;
+use super::program::FULL;
+use super::{Owner, Standing, Sureness};
+use crate::parts::alike;
+use halfpower_model::sample::{Part, PartKind};
+
+/// Who lets only so many commands be at a disk while others wait, where that sets the pace: not where more of them were faster.
+pub(super) fn named(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
+    if facts.beside.deeper.is_some_and(|ratio| ratio >= FASTER) {
+        return None;
+    }
+    let (name, gate) = gates(&facts.sample.parts).max_by(|(_, one), (_, other)| one.busy.total_cmp(&other.busy))?;
+    let (key, busy) = (alike(&gate.name).to_owned(), gate.busy);
+    let reason = format!(
+        "{name} lets only so many commands be at a disk ({key}), and others waited for that {} of the time: the disk and what \
+         is before it work in turn, and more outstanding give it a better order at the most; {idle}",
+        percent(busy)
+    );
+    Some(Standing::NamedAt(Owner::Controller, Sureness::Likely, key, reason))
+}
+
+/// `; exos was on its way 64 % of that time and …`: who keeps a full arm, which is `told` so, from what is nearer, if others wait for
+/// that.
+pub(super) fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String> {
+    let number = |part: &Part| part.name[alike(&part.name).len()..].to_owned();
+    let (name, gate) = gates(parts).find(|(_, gate)| number(gate) == number(arm))?;
+    let reaching = arm.phases.get(Part::REACHING).copied().unwrap_or(0.0);
+    let (reaching, busy, key) = (percent(reaching), percent(gate.busy), alike(&gate.name));
+    Some(format!(
+        "; {told} was on its way {reaching} of that time and may not have known of what was nearer: {name} lets only so many commands \
+         be at a disk ({key}), and others waited for that {busy} of the time"
+    ))
+}
+
+/// Who lets only so many commands be at a disk while others wait nine tenths of the time, each with what waits.
+fn gates(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
+    let waits = parts.iter().filter(|part| part.kind == PartKind::Wait && part.busy >= FULL);
+    waits.filter_map(|part| Some((alike(&part.name).strip_suffix(Part::LETS_SO_MANY)?, part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{clean, of, with};
+    use super::super::{Beside, attribute_beside};
+    use super::*;
+    use crate::support::{deep, random, read};
+
+    #[test]
+    fn who_lets_only_so_many_through_is_named_where_others_wait() {
+        let gated = |waits: f64, disk: f64, deeper: Option<f64>| {
+            let parts = [("fireball 1", PartKind::Device, disk), ("ide.outstanding 1", PartKind::Wait, waits)];
+            let mut sample = with(clean(deep(2048, random(read(8)))), &parts);
+            sample.depth_mean.counted = 2048.0;
+            sample.block.as_mut().unwrap().outstanding_mean = Some(2048.0);
+            attribute_beside(&sample, Beside { deeper, ..Beside::default() }).unwrap()
+        };
+        let found = gated(1.0, 0.83, None);
+        assert_eq!(found.at.as_deref(), Some("ide.outstanding"));
+        let words = "the controller (likely): ide lets only so many commands be at a disk (ide.outstanding), and others waited for that \
+                     100 % of the time: the disk and what is before it work in turn, and more outstanding give it a better order at \
+                     the most; the busiest part, fireball, was busy 83 % of the time";
+        assert_eq!(found.brief(), words);
+        assert_eq!(gated(0.7, 0.83, None).owner, Some(Owner::Depth), "there are too few at times");
+        assert_eq!(gated(1.0, 0.83, Some(1.4)).owner, Some(Owner::Depth), "they are put in a better order");
+        assert_eq!(gated(1.0, 0.93, None).owner, Some(Owner::Device));
+    }
+
+    #[test]
+    fn who_keeps_a_full_arm_from_what_is_nearer_is_told() {
+        let gated = |reaching: f64, waits: &[(&str, PartKind, f64)]| {
+            let parts = [("exos 1", PartKind::Device, 0.999), ("sata", PartKind::Bus, 0.14)];
+            let mut sample = with(clean(deep(32, read(8))), &[parts.as_slice(), waits].concat());
+            sample.parts[0].phases.insert(Part::REACHING.to_owned(), reaching);
+            of(&sample)
+        };
+        let full = [("ahci.outstanding 1", PartKind::Wait, 0.98)];
+        let found = gated(0.635, &full);
+        assert_eq!((found.owner, found.sureness), (Some(Owner::Device), Some(Sureness::Sure)));
+        let words = "exos was busy 100 % of the time; the next, sata, 14 %; exos was on its way 64 % of that time and may not have \
+                     known of what was nearer: ahci lets only so many commands be at a disk (ahci.outstanding), and others waited \
+                     for that 98 % of the time";
+        assert_eq!(found.reason, words);
+        let alone = "exos was busy 100 % of the time; the next, sata, 14 %";
+        assert_eq!(gated(0.014, &full).reason, alone, "it streams, whoever waits");
+        assert_eq!(gated(0.0, &full).reason, alone, "it has no arm");
+        assert_eq!(gated(0.635, &[("ahci.outstanding 1", PartKind::Wait, 0.6)]).reason, alone, "at times nobody waits");
+        assert_eq!(gated(0.635, &[("ahci.outstanding 2", PartKind::Wait, 0.98)]).reason, alone, "another disk's");
+    }
+}
