@@ -15,6 +15,17 @@ fn told(machine: &str, volume: &str, from: &str, to: &str) -> String {
     }
 }
 
+#[test]
+fn a_drive_reads_ahead_nothing_or_a_block_at_the_least() {
+    let text = machine_text("hdd-18tb").unwrap();
+    for (segment, ahead, least) in [("0B", "0B", "0B"), ("512B", "512B", "512B"), ("8MiB", "0B", "0B")] {
+        let settings =
+            format!("exos-x18.segment={segment},exos-x18.read-ahead={ahead},exos-x18.read-ahead-least={least}");
+        let made = Simulated::of_file("hdd-18tb", text, "disk", &settings.parse().unwrap());
+        assert!(made.is_ok(), "{settings}: {made:?}");
+    }
+}
+
 /// A shipped machine with settings: what is said of it.
 fn told_of(settings: &str) -> String {
     let text = machine_text("win2k-pentium3").unwrap();
@@ -39,6 +50,15 @@ fn a_bus_may_have_the_bursts_of_a_pci_bus() {
 fn values_beyond_their_bounds_are_refused_with_their_place() {
     for (from, to, key, allowed) in [
         ("segments = 16", "segments = 4000000000", "drive.exos-x18.segments", "a whole number from 0 to 4096"),
+        (
+            "segment = \"8MiB\"",
+            "segment = \"300B\"",
+            "drive.exos-x18.segment",
+            "be 0 B, or a size like \"64KiB\" from 512 B to 1 GiB",
+        ),
+        ("segment = \"8MiB\"", "segment = \"2GiB\"", "drive.exos-x18.segment", "from 512 B to 1 GiB"),
+        ("read-ahead = \"8MiB\"", "read-ahead = \"1B\"", "drive.exos-x18.read-ahead", "be 0 B, or a size like"),
+        ("-least = \"1MiB\"", "-least = \"511B\"", "drive.exos-x18.read-ahead-least", "from 512 B to 1 GiB"),
         ("count = 8", "count = 4000000000", "processor.count", "a whole number from 1 to 4096"),
         ("count = 8", "count = 0", "processor.count", "a whole number from 1 to 4096"),
         ("count = 8", "count = 8.0", "processor.count", "a whole number from 1 to 4096"),
@@ -176,7 +196,11 @@ fn what_has_no_unit_is_refused_with_the_remedy() {
             "average = 0.0074",
             "seek-times.average` is 0.0074: it has to be a time like \"250us\"",
         ),
-        ("segment = \"8MiB\"", "segment = \"8388608\"", "segment` is \"8388608\": it has to be a size like \"64KiB\""),
+        (
+            "segment = \"8MiB\"",
+            "segment = \"8388608\"",
+            "segment` is \"8388608\": it has to be 0 B, or a size like \"64KiB\"",
+        ),
         ("rate = \"600MB/s\"", "rate = \"6e8\"", "rate` is \"6e8\": it has to be a rate like \"600MB/s\""),
     ] {
         let message = told("hdd-18tb", "disk", from, to);
