@@ -1,7 +1,7 @@
 //! Where study files are from: the binary, the disk, or the hands of a test; and folders of them.
 //!
 //! A folder is the study of its files: its `study.toml` says the name, the target and the trial of the whole, and the others follow
-//! in the order of their names, numbers as numbers. Each is a study of its own as well.
+//! in the [order of their names](natural), as whoever lists them gives them. Each is a study of its own as well.
 
 use super::Study;
 use super::builtin::FILES;
@@ -68,8 +68,9 @@ fn parts(file: &str) -> (&str, &str) {
     (folder, own.strip_suffix(EXTENSION).unwrap_or(own))
 }
 
-/// The pieces of a name with their numbers, so that 9 is before 10.
-pub(crate) fn natural(name: &str) -> Vec<(u64, String)> {
+/// The pieces of a file's name with their numbers, so that 9 is before 10.
+pub(crate) fn natural(file: &str) -> Vec<(u64, String)> {
+    let name = file.strip_suffix(EXTENSION).unwrap_or(file);
     let pieces = name.split_inclusive(|c: char| !c.is_ascii_digit());
     let number = |piece: &str| piece.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0);
     pieces.map(|piece| (number(piece), piece.to_owned())).collect()
@@ -92,7 +93,7 @@ impl Study {
         Ok(draft(file, text, Needs::Sweeps, &shelf, &[])?.study)
     }
 
-    /// The study of a folder, from the names of its files; the shelf has their texts.
+    /// The study of a folder, from the names of its files in their order; the shelf has their texts.
     ///
     /// # Errors
     /// Every mistake in one of them; a folder without a `study.toml`, or with a file whose trial is not its.
@@ -103,9 +104,7 @@ impl Study {
             alone(&head, "", Problem::new(reason, help))
         })?;
         let Draft { study: mut whole, .. } = draft(&head, &text, Needs::Name, &shelf, &[])?;
-        let mut others: Vec<&String> = files.iter().filter(|file| parts(file).1 != HEAD).collect();
-        others.sort_by_cached_key(|file| natural(parts(file).1));
-        for file in others {
+        for file in files.iter().filter(|file| parts(file).1 != HEAD) {
             let text =
                 (shelf.open)(file).map_err(|reason| alone(file, "", Problem::new(reason, "make it readable")))?;
             let study = Study::parse_with(file, &text, shelf)?;

@@ -276,7 +276,7 @@ fn a_folder_is_the_study_of_its_files_in_their_order() {
         )
     };
     let (ten, nine) = (file("ten", 3), file("nine", 3));
-    let files = [("f/study.toml", HEAD), ("f/figure-10.toml", ten.as_str()), ("f/figure-9.toml", nine.as_str())];
+    let files = [("f/study.toml", HEAD), ("f/b.toml", nine.as_str()), ("f/a.toml", ten.as_str())];
     let whole = read_from(&files, "f/").unwrap();
     let names: Vec<_> = whole.sweeps.iter().map(|sweep| sweep.name.as_str()).collect();
     assert_eq!((whole.name.as_str(), names, whole.cells()), ("f", vec!["nine", "ten"], 1));
@@ -293,6 +293,21 @@ fn a_folder_is_the_study_of_its_files_in_their_order() {
     assert!(
         told(&[files[0], ("f/other.toml", &own)]).starts_with("f/other.toml:1:1: its target is not that of f/study")
     );
+}
+
+#[test]
+fn files_are_in_the_order_of_their_names_and_numbers_as_numbers() {
+    for (first, second) in [
+        ("f/figure-9.toml", "f/figure-10.toml"),
+        ("f/figure-9.toml", "f/figure-9-b.toml"),
+        ("figure-2", "figure-2.5"),
+        ("f/figure-38.toml", "f/table-1.toml"),
+    ] {
+        assert!(natural(first) < natural(second), "{first}, {second}");
+    }
+    for folder in ["nt4", "win2000"] {
+        assert!(Study::files_of(folder).is_sorted_by_key(natural), "{folder}");
+    }
 }
 
 #[test]
