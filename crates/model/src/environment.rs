@@ -68,6 +68,9 @@ pub struct PersonalityFacts {
     pub personality: Personality,
     /// Why it does not; none when it does.
     pub unavailable: Option<String>,
+    /// On a simulated machine, what its word stands for there; none where it is itself, and in records from before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<String>,
 }
 
 /// What kind of thing a target is.
@@ -257,6 +260,11 @@ impl Environment {
         })
     }
 
+    /// What a personality's word stands for here; none where it is itself.
+    pub fn stands_for(&self, personality: Personality) -> Option<&str> {
+        self.personalities.iter().find(|facts| facts.personality == personality)?.stands_for.as_deref()
+    }
+
     /// Whether a personality works here.
     pub fn supports(&self, personality: Personality) -> bool {
         self.personalities.iter().any(|facts| facts.personality == personality && facts.unavailable.is_none())
@@ -321,6 +329,19 @@ mod tests {
         machine.machine_file_crc32c = Some(format!("of {host}"));
         machine.target.device = Some(device.to_owned());
         machine
+    }
+
+    #[test]
+    fn a_word_stands_for_itself_where_a_record_says_nothing() {
+        let facts: PersonalityFacts =
+            serde_json::from_str(r#"{"personality": "io_uring", "unavailable": null}"#).unwrap();
+        let machine = Environment { personalities: vec![facts.clone()], ..machine("a", 2, "disk") };
+        assert!(machine.supports(Personality::IoUring) && machine.stands_for(Personality::IoUring).is_none());
+        assert_eq!(serde_json::to_string(&facts).unwrap(), r#"{"personality":"io_uring","unavailable":null}"#);
+        let facts = PersonalityFacts { stands_for: Some("requests of NT".to_owned()), ..facts };
+        let machine = Environment { personalities: vec![facts], ..machine };
+        assert_eq!(machine.stands_for(Personality::IoUring), Some("requests of NT"));
+        assert_eq!(machine.stands_for(Personality::Sync), None);
     }
 
     #[test]

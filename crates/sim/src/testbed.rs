@@ -165,12 +165,20 @@ fn environment(machine: &Machine, path: &str) -> Environment {
     let name = |number: usize| if targets == 1 { path.to_owned() } else { format!("{path}#{}", number + 1) };
     let mut all = machine.disks[..targets].iter().enumerate().map(|(number, disk)| facts(name(number), &disk.name));
     let target = all.next().unwrap_or_else(|| facts(path.to_owned(), ""));
-    let can = [Personality::Sync, Personality::IoUring, Personality::Sg];
-    let unavailable = |personality| {
-        (!can.contains(&personality)).then(|| {
-            "a simulated machine takes sync, io_uring for deep queues, or sg for commands straight to its disks"
+    let system = &machine.system.name;
+    let stands_for = |personality| match personality {
+        Personality::Sync => Some(format!("synchronous requests of {system}")),
+        Personality::IoUring => Some(format!("asynchronous requests of {system}")),
+        Personality::Sg => Some(format!("commands straight to the disks, past {system}")),
+        _ => None,
+    };
+    let facts_of = |personality: &Personality| {
+        let stands_for = stands_for(*personality);
+        let unavailable = stands_for.is_none().then(|| {
+            "a simulated machine takes sync, io_uring for its system's asynchronous requests, or sg for commands straight to its disks"
                 .to_owned()
-        })
+        });
+        PersonalityFacts { personality: *personality, unavailable, stands_for }
     };
     Environment {
         host: machine.name.clone(),
@@ -182,10 +190,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         machine_file_crc32c: None,
         memory_bytes: machine.memory,
         clock: ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 0.0 },
-        personalities: Personality::ALL
-            .iter()
-            .map(|personality| PersonalityFacts { personality: *personality, unavailable: unavailable(*personality) })
-            .collect(),
+        personalities: Personality::ALL.iter().map(facts_of).collect(),
         target,
         more_targets: all.collect(),
     }

@@ -218,6 +218,7 @@ pub fn personalities() -> Vec<PersonalityFacts> {
         .map(|name| PersonalityFacts {
             personality: *name,
             unavailable: for_personality!(*name, P => <P as Personality>::unavailable()),
+            stands_for: None,
         })
         .collect()
 }

@@ -49,11 +49,14 @@ fn describe(environment: &Environment) -> String {
         ),
     ];
     for facts in &environment.personalities {
-        let works = match facts.personality {
-            Personality::Plugin => "loads one that is named: plugin:FILE, see docs/PLUGINS.md",
-            _ => "works",
+        let state = match (&facts.unavailable, &facts.stands_for) {
+            (Some(reason), _) => format!("not here: {reason}"),
+            (None, Some(what)) => format!("stands for {what}"),
+            (None, None) if facts.personality == Personality::Plugin => {
+                "loads one that is named: plugin:FILE, see docs/PLUGINS.md".to_owned()
+            }
+            (None, None) => "works".to_owned(),
         };
-        let state = facts.unavailable.as_deref().map_or(works.to_owned(), |reason| format!("not here: {reason}"));
         lines.push((facts.personality.word(), state));
     }
     for instrument in instruments() {

@@ -59,7 +59,8 @@ fn environment() -> Environment {
     let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
     target.direct_alignment_bytes = Some(Bytes(512));
     let clock = ClockFacts { source: "virtual".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 };
-    let works = |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None };
+    let works =
+        |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None };
     Environment {
         host: "scripted".to_owned(),
         kernel: "6.1".to_owned(),

@@ -26,7 +26,7 @@ fn environment() -> Environment {
         machine_file_crc32c: None,
         memory_bytes: Bytes(1 << 34),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 12.5 },
-        personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None }],
+        personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None, stands_for: None }],
         target,
         more_targets: Vec::new(),
     }

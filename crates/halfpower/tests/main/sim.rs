@@ -56,6 +56,25 @@ fn a_machine_s_system_is_called_what_it_is() {
     );
 }
 
+#[test]
+fn the_ways_of_a_machine_are_those_of_its_system() {
+    let lab = Lab::new();
+    let io = ["io", ATLAS, "--depth=4", "--duration=1s", "--no-store"];
+    let text = lab.run(io).stdout;
+    let first = "sequential read, 64 KiB, 4 deep, direct, by asynchronous requests of Windows 2000, on sim:win2k-pentium3:atlas-1";
+    assert!(text.starts_with(first), "{text}");
+    let record = lab.json([&io[..], &["--json"]].concat());
+    assert_eq!(record["workload"]["personality"], "io_uring", "the word that was said or meant");
+    let facts = record["environment"]["personalities"].as_array().unwrap();
+    let ring = facts.iter().find(|facts| facts["personality"] == "io_uring").unwrap();
+    assert_eq!(ring["stands_for"], "asynchronous requests of Windows 2000");
+    let text = lab.run(["doctor", ATLAS]).stdout;
+    assert!(text.contains("stands for synchronous requests of Windows 2000"), "{text}");
+    let host = lab.json(["io", "null:", "--requests=10", "--no-store", "--json"]);
+    let facts = host["environment"]["personalities"].as_array().unwrap();
+    assert!(facts.iter().all(|facts| facts.get("stands_for").is_none()), "a host's are themselves");
+}
+
 /// One stream fills all that the controller lets be at the disk, which so never knows of both.
 #[test]
 fn streams_that_lose_one_another_are_told_who_keeps_them_from_their_disk() {

@@ -17,7 +17,7 @@ fn environment() -> Environment {
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 1.0, cost_ns: 1.0 },
         personalities: Personality::ALL
             .iter()
-            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
+            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None })
             .collect(),
         target,
         more_targets: Vec::new(),

@@ -18,7 +18,8 @@ struct Line {
 fn environment(targets: usize) -> Environment {
     let mut target = TargetFacts::bare("/data/test", TargetKind::File, Bytes(1 << 30));
     target.direct_alignment_bytes = Some(Bytes(512));
-    let personality = |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None };
+    let personality =
+        |personality: &Personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None };
     Environment {
         host: "test".to_owned(),
         kernel: "6".to_owned(),

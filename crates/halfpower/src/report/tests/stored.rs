@@ -96,7 +96,7 @@ fn environment() -> Environment {
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },
         personalities: Personality::ALL
             .iter()
-            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None })
+            .map(|personality| PersonalityFacts { personality: *personality, unavailable: None, stands_for: None })
             .collect(),
         target: TargetFacts {
             filesystem: Some("ext4".to_owned()),

@@ -54,7 +54,7 @@ fn environment(target: TargetFacts) -> Environment {
         machine_file_crc32c: None,
         memory_bytes: Bytes(32 << 30),
         clock: ClockFacts { source: "tsc".to_owned(), resolution_ns: 0.42, cost_ns: 9.1 },
-        personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None }],
+        personalities: vec![PersonalityFacts { personality: Personality::Sync, unavailable: None, stands_for: None }],
         target,
         more_targets: Vec::new(),
     }
