@@ -2,8 +2,9 @@
 
 use super::cache::ReadBuffer;
 use super::scheduler::Scheduler;
-use super::tests::{larger, read, write};
+use super::tests::{larger, read, serve, write};
 use super::*;
+use halfpower_model::random::Random;
 
 /// How one of the streams did.
 #[derive(Clone, Copy, Default)]
@@ -55,22 +56,22 @@ fn side_by_side(drive: Drive, streams: &[Direction], depth: usize, for_ns: u64) 
 #[test]
 fn of_streams_side_by_side_none_waits_for_ever() {
     for (_, scheduler) in Scheduler::WORDS {
-        for cached in [false, true] {
+        for pieces in [0, 1, 8] {
             for (depth, directions) in [
                 (1, [Direction::Read; 4]),
                 (2, [Direction::Read; 4]),
                 (4, [Direction::Write; 4]),
                 (2, [Direction::Read, Direction::Write, Direction::Read, Direction::Read]),
             ] {
-                let write_cache = cached.then_some(WriteCache { blocks: 4096, pieces: 8, wait_ns: 0 });
+                let write_cache = (pieces > 0).then_some(WriteCache { blocks: 4096, pieces, wait_ns: 0 });
                 let drive = Drive { write_cache, ..larger(scheduler) };
                 let turn_ns = drive.mechanics.turn_ns;
                 let done = side_by_side(drive, &directions, depth, 20_000_000_000);
                 let longest = done.iter().map(|stream| stream.longest_ns).max().unwrap() as f64 / turn_ns;
                 let most = (4 * depth) as f64 * (PATIENCE_TURNS + 4.0);
-                assert!(longest < most, "{scheduler:?} {cached} {depth} {directions:?}: {longest} turns of {most}");
+                assert!(longest < most, "{scheduler:?} {pieces} {depth} {directions:?}: {longest} turns of {most}");
                 let least = done.iter().map(|stream| stream.done).min().unwrap();
-                assert!(least > 20, "{scheduler:?} {cached} {depth} {directions:?}: {least}");
+                assert!(least > 20, "{scheduler:?} {pieces} {depth} {directions:?}: {least}");
             }
         }
     }
@@ -86,6 +87,45 @@ fn streams_one_deep_keep_what_is_read_ahead_of_each() {
     };
     let (without, with) = (done(0), done(256));
     assert!(with as f64 > 1.5 * without as f64, "{without} and {with}");
+}
+
+/// Writes that wait for room in a full write cache are chosen as those are that wait for the medium, and take with them what goes
+/// on with them: one of a piece, which holds a single stream, is no slower than none.
+#[test]
+fn streams_of_writes_are_no_slower_with_a_write_cache_of_one_piece() {
+    for (_, scheduler) in Scheduler::WORDS {
+        for (streams, depth, write_overlaps) in
+            [(2, 1, false), (2, 4, false), (2, 4, true), (2, 16, false), (4, 1, true), (4, 4, true), (8, 4, false)]
+        {
+            let of = |write_cache| {
+                let overhead = Overhead { write_ns: 100_000, write_overlaps, ..Overhead::default() };
+                let drive = Drive { write_cache, overhead, ..larger(scheduler) };
+                let done = side_by_side(drive, &vec![Direction::Write; streams], depth, 10_000_000_000);
+                done.iter().map(|stream| stream.done).sum::<u64>()
+            };
+            let (with, without) = (of(Some(WriteCache { blocks: 374, pieces: 1, wait_ns: 0 })), of(None));
+            let is_no_slower = with as f64 > 0.97 * without as f64;
+            assert!(is_no_slower, "{scheduler:?}, {streams} streams, {depth} deep: {with} and {without}");
+        }
+    }
+}
+
+/// At random the arm has as many to choose from as without: one fewer than wait, as the next is chosen while it is at work.
+#[test]
+fn a_full_write_cache_of_one_piece_takes_random_writes_as_none_does() {
+    let mut random = Random::new(5);
+    let commands: Vec<_> = (0..2000).map(|_| write(random.below(500_000) * 16, 16)).collect();
+    for scheduler in [Scheduler::Fcfs, Scheduler::CLook] {
+        let takes_ns = |depth, write_cache| {
+            let drive = Drive { write_cache, ..larger(scheduler) };
+            serve(&mut Disk::new(Arc::new(drive)), depth, &commands).last().unwrap().0 as f64
+        };
+        for depth in [1, 2, 4, 16] {
+            let cached = takes_ns(depth, Some(WriteCache { blocks: 374, pieces: 1, wait_ns: 0 }));
+            let share = cached / takes_ns(depth, None);
+            assert!((share - 1.0).abs() < 0.02, "{scheduler:?}, {depth} deep: {share}");
+        }
+    }
 }
 
 /// A cached write leaves a stream its read-ahead, as long as it may wait and there is room.

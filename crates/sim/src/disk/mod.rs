@@ -13,6 +13,7 @@ pub mod arm;
 pub mod cache;
 mod drive;
 pub mod geometry;
+mod room;
 pub mod scheduler;
 pub mod seek;
 mod time;
@@ -70,8 +71,8 @@ pub struct Disk {
     dirty_blocks: u64,
     /// How many pieces of it are in the queue.
     pieces: usize,
-    /// Writes that wait for room in the write cache, or for a flush to be over.
-    parked: VecDeque<Command>,
+    /// Writes that wait for room in the write cache, or for a flush to be over, as they came.
+    parked: Vec<Waiting>,
     /// Flushes that wait until the write cache is empty.
     flushes: Vec<u32>,
     served: VecDeque<Served>,
@@ -83,6 +84,8 @@ pub struct Disk {
     is_awaited: bool,
     /// Since when it is free, while it is.
     free_ns: u64,
+    /// When it left for what it was at last.
+    left_ns: u64,
     /// When the medium came to the first of the writes that the arm is at, which were prepared together.
     passage_ns: Option<u64>,
 }
@@ -101,13 +104,14 @@ impl Disk {
             last_turns: 0.0,
             dirty_blocks: 0,
             pieces: 0,
-            parked: VecDeque::new(),
+            parked: Vec::new(),
             flushes: Vec::new(),
             served: VecDeque::new(),
             time: ArmTime::default(),
             wrote_from_cache: false,
             is_awaited: false,
             free_ns: 0,
+            left_ns: 0,
             passage_ns: None,
         }
     }
@@ -193,15 +197,16 @@ impl Disk {
     fn accept_write(&mut self, at_ns: u64, command: Command) {
         self.cache.forget(command.block, command.count);
         let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
-        // Nobody overtakes those that wait for room: a stream would be torn.
-        if !self.parked.is_empty() || !self.flushes.is_empty() || !self.is_cached(at_ns, command, room) {
-            self.parked.push_back(Command { told_ns: at_ns, ..command });
+        let waiting = self.waiting(Command { told_ns: at_ns, ..command }, None);
+        // Who comes overtakes nobody that waits for room: a stream would be torn.
+        if !self.parked.is_empty() || !self.flushes.is_empty() || !self.is_cached(at_ns, &waiting, room) {
+            self.parked.push(waiting);
         }
     }
 
     /// Takes a write into the write cache: whether there is room for it.
-    fn is_cached(&mut self, at_ns: u64, command: Command, room: WriteCache) -> bool {
-        let Command { tag, block, count, .. } = command;
+    fn is_cached(&mut self, at_ns: u64, waiting: &Waiting, room: WriteCache) -> bool {
+        let Waiting { tag, block, count, .. } = *waiting;
         if self.dirty_blocks > 0 && self.dirty_blocks + count > room.blocks {
             return false;
         }
@@ -212,7 +217,7 @@ impl Disk {
             None if self.write_on(at_ns, block, count, room) => {}
             None if self.pieces < room.pieces => {
                 self.pieces += 1;
-                self.enqueue(Command { tag: CACHED, told_ns: at_ns, ..command }, None);
+                self.queue.push(Waiting { tag: CACHED, told_ns: at_ns, ..*waiting });
             }
             None => return false,
         }
@@ -252,9 +257,13 @@ impl Disk {
     }
 
     fn enqueue(&mut self, command: Command, begins_ns: Option<u64>) {
+        self.queue.push(self.waiting(command, begins_ns));
+    }
+
+    fn waiting(&self, command: Command, begins_ns: Option<u64>) -> Waiting {
         let Command { tag, direction, block, count, told_ns } = command;
         let place = self.drive.mechanics.geometry.place(block);
-        self.queue.push(Waiting { tag, block, count, direction, place, begins_ns, told_ns });
+        Waiting { tag, block, count, direction, place, begins_ns, told_ns }
     }
 
     /// Sets the arm to work, if it is free and something waits.
@@ -343,16 +352,19 @@ impl Disk {
     /// The place in the queue of one that has waited for too long, whatever the scheduler would choose: somebody who waits for
     /// the medium, else the oldest of what the write cache has.
     fn due(&self, now_ns: u64) -> Option<usize> {
-        let is_due = |index: &usize, among: usize| {
-            let waited_ns = now_ns.saturating_sub(self.queue[*index].told_ns) as f64;
-            waited_ns > PATIENCE_TURNS * among as f64 * self.drive.mechanics.turn_ns
-        };
+        let is_due = |index: &usize, among: usize| self.is_due(now_ns, &self.queue[*index], among);
         let all = self.queue.len();
         if all == 0 {
             return None;
         }
         let asked = self.queue.iter().position(|waiting| waiting.tag != CACHED);
         asked.filter(|index| is_due(index, all - self.pieces)).or(Some(0).filter(|first| is_due(first, all)))
+    }
+
+    /// Whether one of so many has waited for too long.
+    fn is_due(&self, now_ns: u64, waiting: &Waiting, among: usize) -> bool {
+        let waited_ns = now_ns.saturating_sub(waiting.told_ns) as f64;
+        waited_ns > PATIENCE_TURNS * among as f64 * self.drive.mechanics.turn_ns
     }
 
     /// The arm serves one.
@@ -368,7 +380,7 @@ impl Disk {
         }
         // From now on, whatever part of it is the drive's own time.
         self.time.begin(now_ns, &access, waits);
-        self.wrote_from_cache = tag == CACHED;
+        (self.left_ns, self.wrote_from_cache) = (now_ns, tag == CACHED);
         (self.position, self.last_block, self.last_turns) = (access.position, block + count, access.after_turns);
         self.busy = Some((Work::Serve(waiting), access.ends_ns));
         if tag != CACHED {
@@ -469,19 +481,6 @@ impl Disk {
 
     fn serve_at(&mut self, tag: u32, at_ns: u64) {
         self.served.push_back(Served { tag, begins_ns: at_ns, ready_ns: at_ns, from_buffer: true });
-    }
-
-    /// Those that waited for room in the write cache get what there is, in their order, unless a flush waits.
-    fn unpark(&mut self, now_ns: u64) {
-        if !self.flushes.is_empty() {
-            return;
-        }
-        while let (Some(command), Some(room)) = (self.parked.front().copied(), self.drive.write_cache) {
-            if !self.is_cached(now_ns.max(command.told_ns), command, room) {
-                return;
-            }
-            self.parked.pop_front();
-        }
     }
 
     /// The medium gave what was asked for: reads on, and whoever waits for what comes next waits for that alone.

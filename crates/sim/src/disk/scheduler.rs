@@ -49,6 +49,11 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// The block after its last.
+    pub(super) fn end(&self) -> u64 {
+        self.block + self.count
+    }
+
     /// Whether somebody waits until it is on the medium.
     pub(super) fn is_plain_write(&self) -> bool {
         self.direction == Direction::Write && self.tag != CACHED

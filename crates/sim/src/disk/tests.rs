@@ -28,7 +28,7 @@ fn drive(mechanics: Mechanics) -> Drive {
 }
 
 /// Serves a closed loop of `depth` requests from `commands`; gives when the last was done.
-fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<(u64, Served)> {
+pub(super) fn serve(disk: &mut Disk, depth: usize, commands: &[Command]) -> Vec<(u64, Served)> {
     let (mut now, mut next, mut outstanding) = (0, 0, Vec::<Served>::new());
     let mut done = Vec::new();
     let mut open = 0;
