@@ -128,6 +128,30 @@ fn a_full_write_cache_of_one_piece_takes_random_writes_as_none_does() {
     }
 }
 
+/// Writes that wait for room in a full write cache while most of what waits is reads have their turn as these have.
+#[test]
+fn reads_leave_writes_their_turn_for_which_there_is_no_room() {
+    const DEPTH: usize = 64;
+    let mut random = Random::new(5);
+    let commands: Vec<_> =
+        (0..4000).map(|number| if number % 10 == 0 { write } else { read }(random.below(500_000) * 16, 16)).collect();
+    for (_, scheduler) in Scheduler::WORDS {
+        let cache = WriteCache { blocks: 374, pieces: 1, wait_ns: 0 };
+        let drive = Drive { write_cache: Some(cache), ..larger(scheduler) };
+        let done = serve(&mut Disk::new(Arc::new(drive)), DEPTH, &commands);
+        let mean_ns = |direction| {
+            let waited = done.iter().filter(|(_, served)| commands[served.tag as usize].direction == direction);
+            // Each comes when so many before it are done.
+            let waited = waited.filter(|(_, served)| served.tag as usize >= DEPTH);
+            let waited_ns: Vec<u64> =
+                waited.map(|(at_ns, served)| at_ns - done[served.tag as usize - DEPTH].0).collect();
+            waited_ns.iter().sum::<u64>() as f64 / waited_ns.len() as f64
+        };
+        let (reads, writes) = (mean_ns(Direction::Read), mean_ns(Direction::Write));
+        assert!(writes < 1.3 * reads, "{scheduler:?}: {writes} and {reads}");
+    }
+}
+
 /// A cached write leaves a stream its read-ahead, as long as it may wait and there is room.
 #[test]
 fn writes_into_the_cache_cost_a_reader_no_turn_each() {

@@ -13,6 +13,7 @@ pub mod arm;
 pub mod cache;
 mod drive;
 pub mod geometry;
+mod next;
 mod room;
 pub mod scheduler;
 pub mod seek;
@@ -22,7 +23,8 @@ use crate::device::{Command, Direction, Served};
 use arm::{Access, Mechanics, Position};
 use cache::{Arm, Found, ReadCache};
 use geometry::Place;
-use scheduler::{Waiting, choose};
+use next::Next;
+use scheduler::Waiting;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use time::{ArmTime, Waits};
@@ -284,15 +286,13 @@ impl Disk {
                     return;
                 }
             }
+            let Some(next) = due.or_else(|| self.choose(now_ns)) else { return };
+            let mut waiting = self.take(next);
             let drive = &*self.drive;
             let geometry = &drive.mechanics.geometry;
-            let leaves_ns = |waiting: &Waiting| self.leaves_ns(waiting, now_ns);
-            let arm = (&drive.mechanics, &leaves_ns, drive.buffer.reads_on_blocks());
-            let at = (self.position, self.last_block);
-            let chosen = due.or_else(|| choose(drive.scheduler, &self.queue, arm, at, now_ns));
-            let Some(index) = chosen else { return };
-            let mut waiting = self.queue.remove(index);
-            if waiting.tag == CACHED {
+            if let Next::Queued(index) = next
+                && waiting.tag == CACHED
+            {
                 self.pieces -= 1;
                 let (sector, end) = (drive.mechanics.sector_blocks, waiting.block + waiting.count);
                 let block = (waiting.block + at_once(&waiting.place)) / sector * sector;
@@ -347,24 +347,6 @@ impl Disk {
     /// Whether it is prepared together with the writes that the arm was at.
     fn is_next(&self, waiting: &Waiting) -> bool {
         waiting.is_plain_write() && self.passage_ns.is_some_and(|from_ns| waiting.told_ns < from_ns)
-    }
-
-    /// The place in the queue of one that has waited for too long, whatever the scheduler would choose: somebody who waits for
-    /// the medium, else the oldest of what the write cache has.
-    fn due(&self, now_ns: u64) -> Option<usize> {
-        let is_due = |index: &usize, among: usize| self.is_due(now_ns, &self.queue[*index], among);
-        let all = self.queue.len();
-        if all == 0 {
-            return None;
-        }
-        let asked = self.queue.iter().position(|waiting| waiting.tag != CACHED);
-        asked.filter(|index| is_due(index, all - self.pieces)).or(Some(0).filter(|first| is_due(first, all)))
-    }
-
-    /// Whether one of so many has waited for too long.
-    fn is_due(&self, now_ns: u64, waiting: &Waiting, among: usize) -> bool {
-        let waited_ns = now_ns.saturating_sub(waiting.told_ns) as f64;
-        waited_ns > PATIENCE_TURNS * among as f64 * self.drive.mechanics.turn_ns
     }
 
     /// The arm serves one.

@@ -1,0 +1,64 @@
+//! Which the arm serves next.
+//!
+//! What has waited for too long goes before all, else the scheduler chooses. While reads wait, a write that waits for room in a full write
+//! cache is as good as one without a cache: it may go to the medium past what the cache holds. Among writes alone, who has room goes
+//! first ([`room`](super::room)).
+
+use super::scheduler::{Waiting, choose};
+use super::{CACHED, Disk, PATIENCE_TURNS};
+
+/// Where the next one waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next {
+    /// At a place of the queue.
+    Queued(usize),
+    /// At a place among those that wait for room in the write cache.
+    Parked(usize),
+}
+
+impl Disk {
+    /// Takes it from where it waits.
+    pub(super) fn take(&mut self, next: Next) -> Waiting {
+        match next {
+            Next::Queued(index) => self.queue.remove(index),
+            Next::Parked(index) => self.parked.remove(index),
+        }
+    }
+
+    /// One that has waited for too long, whatever the scheduler would choose: of those who wait for the medium the oldest, else the
+    /// oldest of what the write cache has.
+    pub(super) fn due(&self, now_ns: u64) -> Option<Next> {
+        let first = self.queue.first()?;
+        if let Some(index) = self.queue.iter().position(|waiting| waiting.tag != CACHED) {
+            let parked = self.parked.first().filter(|parked| parked.told_ns < self.queue[index].told_ns);
+            let (next, waits) =
+                parked.map_or((Next::Queued(index), &self.queue[index]), |parked| (Next::Parked(0), parked));
+            if self.is_due(now_ns, waits, self.queue.len() - self.pieces + self.parked.len()) {
+                return Some(next);
+            }
+        }
+        self.is_due(now_ns, first, self.queue.len()).then_some(Next::Queued(0))
+    }
+
+    /// Whether one of so many has waited for too long.
+    pub(super) fn is_due(&self, now_ns: u64, waiting: &Waiting, among: usize) -> bool {
+        let waited_ns = now_ns.saturating_sub(waiting.told_ns) as f64;
+        waited_ns > PATIENCE_TURNS * among as f64 * self.drive.mechanics.turn_ns
+    }
+
+    /// What the scheduler chooses of the queue, and while reads wait of those that wait for room as well.
+    pub(super) fn choose(&self, now_ns: u64) -> Option<Next> {
+        let drive = &*self.drive;
+        let leaves_ns = |waiting: &Waiting| self.leaves_ns(waiting, now_ns);
+        let arm = (&drive.mechanics, &leaves_ns, drive.buffer.reads_on_blocks());
+        let at = (self.position, self.last_block);
+        if self.parked.is_empty() || self.queue.len() == self.pieces {
+            return choose(drive.scheduler, &self.queue, arm, at, now_ns).map(Next::Queued);
+        }
+        let places = (0..self.queue.len()).map(Next::Queued).chain((0..self.parked.len()).map(Next::Parked));
+        let mut all: Vec<(Next, Waiting)> = places.zip(self.queue.iter().chain(&self.parked).copied()).collect();
+        all.sort_by_key(|(_, waiting)| waiting.told_ns);
+        let waiting: Vec<Waiting> = all.iter().map(|(_, waiting)| *waiting).collect();
+        choose(drive.scheduler, &waiting, arm, at, now_ns).map(|index| all[index].0)
+    }
+}
