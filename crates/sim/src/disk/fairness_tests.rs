@@ -128,6 +128,25 @@ fn a_full_write_cache_of_one_piece_takes_random_writes_as_none_does() {
     }
 }
 
+/// What goes on with the passage under way needs no piece of its own: others that wait for one do not tear its stream.
+#[test]
+fn a_write_goes_on_with_the_one_under_way_though_others_wait_for_room() {
+    let cache = WriteCache { blocks: 374, pieces: 1, wait_ns: 0 };
+    let mut disk = Disk::new(Arc::new(Drive { write_cache: Some(cache), ..larger(Scheduler::CLook) }));
+    let mut ask = |now_ns, tag, block| {
+        disk.accept(now_ns, Command { tag, ..write(block, 16) });
+        (std::iter::from_fn(|| disk.answer()).map(|served| served.tag).collect::<Vec<_>>(), disk.next_ns())
+    };
+    let (done, first_ns) = ask(0, 0, 0);
+    assert_eq!(done, [0]);
+    assert_eq!(ask(0, 1, 2_000_000).0, [1], "the piece is free while the arm is at the first");
+    assert!(ask(0, 2, 4_000_000).0.is_empty(), "there is no other for it");
+    let (done, second_ns) = ask(0, 3, 16);
+    assert_eq!(done, [3]);
+    assert!(second_ns > first_ns, "{first_ns:?} and {second_ns:?}");
+    assert!(ask(0, 4, 48).0.is_empty(), "it goes on with nothing");
+}
+
 /// Writes that wait for room in a full write cache while most of what waits is reads have their turn as these have.
 #[test]
 fn reads_leave_writes_their_turn_for_which_there_is_no_room() {

@@ -201,9 +201,20 @@ impl Disk {
         let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
         let waiting = self.waiting(Command { told_ns: at_ns, ..command }, None);
         // Who comes overtakes nobody that waits for room: a stream would be torn.
-        if !self.parked.is_empty() || !self.flushes.is_empty() || !self.is_cached(at_ns, &waiting, room) {
+        let is_free = self.flushes.is_empty() && (self.parked.is_empty() || self.goes_on(at_ns, &waiting));
+        if !is_free || !self.is_cached(at_ns, &waiting, room) {
             self.parked.push(waiting);
         }
+    }
+
+    /// Whether the arm is writing just what lies before it, and nobody has waited for room for too long.
+    fn goes_on(&self, now_ns: u64, waiting: &Waiting) -> bool {
+        let is_due = self.parked.first().is_some_and(|parked| self.is_due(now_ns, parked, self.parked.len()));
+        let at = self.busy.and_then(|(work, ends_ns)| match work {
+            Work::Serve(writing) if writing.tag == CACHED && ends_ns >= now_ns => Some(writing.end()),
+            _ => None,
+        });
+        at == Some(waiting.block) && !is_due
     }
 
     /// Takes a write into the write cache: whether there is room for it.
