@@ -200,7 +200,7 @@ impl Disk {
         self.cache.forget(command.block, command.count);
         let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
         let waiting = self.waiting(Command { told_ns: at_ns, ..command }, None);
-        // Who comes overtakes nobody that waits for room: a stream would be torn.
+        // Who comes overtakes nobody that waits for room, but where the arm writes on: a stream would be torn.
         let is_free = self.flushes.is_empty() && (self.parked.is_empty() || self.goes_on(at_ns, &waiting));
         if !is_free || !self.is_cached(at_ns, &waiting, room) {
             self.parked.push(waiting);
