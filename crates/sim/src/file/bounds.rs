@@ -23,8 +23,6 @@ pub(super) struct Within<Q: Quantity, const LEAST: u64, const MOST: u64>(pub(sup
 pub(super) type Count<const LEAST: u64, const MOST: u64> = Within<Whole, LEAST, MOST>;
 pub(super) type Number<const LEAST: u64, const MOST: u64> = Within<Decimal, LEAST, MOST>;
 pub(super) type Size<const LEAST: u64, const MOST: u64> = Within<AnySize, LEAST, MOST>;
-/// None of it, or so much.
-pub(super) type NoneOr<const LEAST: u64, const MOST: u64> = Within<NoneOrSize, LEAST, MOST>;
 pub(super) type Blocks<const LEAST: u64, const MOST: u64> = Within<WholeBlocks, LEAST, MOST>;
 pub(super) type Time<const LEAST_NS: u64, const MOST_NS: u64> = Within<Duration, LEAST_NS, MOST_NS>;
 
@@ -135,27 +133,6 @@ impl Quantity for AnySize {
 
     fn bound(bound: u64) -> String {
         Bytes(bound).to_string()
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct NoneOrSize;
-
-impl Quantity for NoneOrSize {
-    type Value = Bytes;
-    const FORM: &'static str = "0 B, or a size like \"64KiB\"";
-    const HAS_UNIT: bool = true;
-
-    fn of(written: Written<'_>) -> Option<Bytes> {
-        AnySize::of(written)
-    }
-
-    fn lies(value: Bytes, least: u64, most: u64) -> bool {
-        value.0 == 0 || AnySize::lies(value, least, most)
-    }
-
-    fn bound(bound: u64) -> String {
-        AnySize::bound(bound)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The keys of a disk.
 
-use super::bounds::{Blocks, Count, List, MOST_BYTES, Named, NoneOr, Number, Short, Size, Within, Word};
+use super::bounds::{Blocks, Count, List, MOST_BYTES, Named, Number, Short, Within, Word};
 use super::error::Wrong;
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
@@ -18,8 +18,8 @@ type Sectors = Count<1, 1_000_000>;
 type Shift = Count<0, 1_000_000>;
 type Spare = Count<0, 1_000_000_000>;
 type ZoneKeys = (Cylinder, Sectors, Shift, Shift, Spare);
-/// A part of the drive's memory: less than a block has room for nothing.
-type Buffer = NoneOr<BLOCK_BYTES, { 1 << 30 }>;
+/// A part of the drive's memory, which keeps whole blocks: none, or so many.
+type Buffer = Blocks<0, { 1 << 30 }>;
 type Sector = Blocks<512, { 1 << 20 }>;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -57,7 +57,7 @@ pub(super) struct DriveKeys {
     /// The same for what was given before; as `read-hit` where it is not said.
     pub(super) read_again: Option<Short>,
     /// The longest read that the buffer gives again: what is longer is read anew. Where it is not said, all that it has.
-    pub(super) read_again_most: Option<Size<0, { 1 << 30 }>>,
+    pub(super) read_again_most: Option<Buffer>,
     /// What a read that the buffer has takes at the least, with its bytes.
     #[serde(default)]
     pub(super) read_least: Short,
