@@ -6,7 +6,7 @@ use crate::levels::Level;
 use crate::origin::{Unknown, default_as_null, null_as_default};
 use crate::reading::inspect::Limit;
 use crate::units::{Bytes, BytesPerSecond};
-use crate::workload::{Among, Layout, Personality};
+use crate::workload::{Among, Layout, Personality, Workload};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A testbed describing itself. Of an imported record hardly anything is known: no name, no processor, no memory and no
@@ -263,6 +263,12 @@ impl Environment {
     /// What a personality's word stands for here; none where it is itself.
     pub fn stands_for(&self, personality: Personality) -> Option<&str> {
         self.personalities.iter().find(|facts| facts.personality == personality)?.stands_for.as_deref()
+    }
+
+    /// By which way a workload's requests go here: `io_uring`, `by asynchronous requests of Windows 2000`.
+    pub fn way(&self, workload: &Workload) -> String {
+        let stands_for = self.stands_for(workload.personality);
+        stands_for.map_or_else(|| workload.named_personality().to_string(), |what| format!("by {what}"))
     }
 
     /// Whether a personality works here.

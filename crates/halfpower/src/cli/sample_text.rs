@@ -7,12 +7,6 @@ use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetKind, Workload};
 use std::fmt::Write;
 
-/// By which way requests went: `io_uring`, `by asynchronous requests of Windows 2000`.
-fn way(sample: &Sample) -> String {
-    let stands_for = sample.environment.stands_for(sample.workload.personality);
-    stands_for.map_or_else(|| sample.workload.named_personality().to_string(), |what| format!("by {what}"))
-}
-
 /// A sample for people.
 pub(super) fn summary(sample: &Sample) -> String {
     let what = match (is_read_back(sample), left_unflushed(sample)) {
@@ -20,7 +14,7 @@ pub(super) fn summary(sample: &Sample) -> String {
         (_, Some(what)) => what,
         _ => sample.workload.to_string(),
     };
-    let mut text = format!("{what}, {}, on {}\n", way(sample), places(sample));
+    let mut text = format!("{what}, {}, on {}\n", sample.environment.way(&sample.workload), places(sample));
     let parts = [
         ("read", sample.read.as_ref()),
         ("write", sample.write.as_ref()),

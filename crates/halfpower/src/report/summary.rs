@@ -9,7 +9,7 @@ use super::{noise, pyramid};
 use crate::study::VOLUME;
 use crate::study::published::beside::PaperFigure;
 use halfpower_analysis::{Attribution, CellSummary, busiest_first};
-use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, TargetKind};
+use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample, TargetKind};
 
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
@@ -80,7 +80,8 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
 }
 
 fn heading(page: &mut Page, input: &ReportInput<'_>) {
-    page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place(input.environment)))]);
+    let place: Vec<String> = std::iter::once(place(input.environment)).chain(way(input)).collect();
+    page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place.join("; ")))]);
     let intervals =
         if input.has_intervals() { "95 % intervals" } else { "no interval of a workload, which takes repetitions" };
     let counts = format!("{}: {}; {intervals}", input.title, input.counts());
@@ -123,6 +124,16 @@ fn place(environment: &Environment) -> String {
     let rest = kernel.into_iter().chain(processors).collect::<Vec<_>>().join(", ");
     let known: Vec<String> = [storage, rest].into_iter().filter(|part| !part.is_empty()).collect();
     if known.is_empty() { "imported; of the machine nothing is told".to_owned() } else { known.join("; ") }
+}
+
+/// By which way all requests went; none where they had several, which the workloads' or the machines' names tell apart, or nobody knows.
+fn way(input: &ReportInput<'_>) -> Option<String> {
+    let mut ways = input.samples.iter().map(|observed| {
+        let Sample { workload, environment, .. } = observed.sample;
+        workload.tells("personality").then(|| environment.way(workload))
+    });
+    let first = ways.next()??;
+    ways.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 /// The findings of a kind whose figures are of the storage: subject and claim.

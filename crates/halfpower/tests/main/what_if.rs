@@ -364,7 +364,7 @@ fn a_study_s_ground_is_what_its_workloads_go_to() {
     };
     let (ground, summary) = run("\"volume=fireball-raid0-2\", \"volume=fireball-1\"");
     assert!(ground.starts_with("Ground: fireball-lct08, 256 MiB of memory.\n"), "{ground}");
-    assert!(summary.contains("(fireball-lct08; kernel Windows 2000, 2 processors)"), "{summary}");
+    assert!(summary.contains("(fireball-lct08; kernel Windows 2000, 2 processors; by asyn"), "{summary}");
     let (ground, summary) =
         run("\"volume=fireball-1\", \"volume=nt4-pentium-pro:barracuda-uw\", \"processor.count=2\"");
     assert!(ground.starts_with("Ground: fireball-lct08, barracuda-4lp, atlas-10k.\n"), "{ground}");
