@@ -19,7 +19,7 @@ use halfpower_model::{Closing, Durability, Sample};
 /// For what two readings of the clock in a turn can add or take.
 const SLACK: f64 = 0.05;
 /// A request that is cut off by the end and has taken less than this, or less than so many times the longest, is not told of
-/// (`stalled_at_end`).
+/// (`stalled_at_end`) on a host.
 const CUT_OFF_NS: f64 = 10e6;
 const CUT_OFF_TIMES: f64 = 2.0;
 

@@ -12,7 +12,7 @@ const DEPTH_SHARE: f64 = 0.75;
 const KEPT_SHARE: f64 = 0.97;
 
 /// What the workers and who watched them know of the course of a sample.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Course {
     /// Requests outstanding at the end that do not count.
     cut_off: CutOff,
@@ -34,7 +34,8 @@ impl Course {
                 requests: outcomes().map(|outcome| outcome.overhang.requests).sum(),
                 longest_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_ticks).max()),
                 longest_response_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_response_ticks).max()),
-                is_until_end: false,
+                // Those were waited for; of which only the longest is known.
+                ..CutOff::default()
             },
             stood_still: Nanoseconds(u64::try_from(raw.stood_still.as_nanos()).unwrap_or(u64::MAX)),
             held_share: held as f64 / elapsed.max(1) as f64,

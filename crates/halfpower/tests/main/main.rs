@@ -22,6 +22,7 @@ mod pyramid;
 mod refusal;
 mod safety;
 mod sim;
+mod stalled;
 mod support;
 mod survey;
 mod targets;

@@ -162,11 +162,14 @@ impl System<'_> {
         !*self.marks.is_of_few.get_or_insert(is_of_few)
     }
 
-    /// What of the program's is under way.
+    /// What of the program's is under way at the end of the measured part.
     fn under_way(&self) -> CutOff {
         let mut under_way = CutOff { requests: u64::from(self.open_requests), is_until_end: true, ..CutOff::default() };
         for open in self.requests.taken().filter(|open| matches!(open.origin, Origin::Program { .. })) {
-            under_way.longest_ns = under_way.longest_ns.max(self.now_ns - open.issued_ns);
+            let took_ns = self.now_ns - open.issued_ns;
+            under_way.latency.record(took_ns);
+            under_way.measured_ns += took_ns.min(self.outcome.elapsed_ns) as f64;
+            under_way.longest_ns = under_way.longest_ns.max(took_ns);
             under_way.longest_response_ns =
                 under_way.longest_response_ns.max(self.now_ns.saturating_sub(open.arrived_ns));
         }
