@@ -209,12 +209,14 @@ impl Disk {
 
     /// Whether the arm is writing just what lies before it, and nobody has waited for room for too long.
     fn goes_on(&self, now_ns: u64, waiting: &Waiting) -> bool {
-        let is_due = self.parked.first().is_some_and(|parked| self.is_due(now_ns, parked, self.parked.len()));
-        let at = self.busy.and_then(|(work, ends_ns)| match work {
-            Work::Serve(writing) if writing.tag == CACHED && ends_ns >= now_ns => Some(writing.end()),
-            _ => None,
-        });
-        at == Some(waiting.block) && !is_due
+        let is_due = |parked: &Waiting| self.is_due(now_ns, parked, self.parked.len());
+        self.writes_up_to(now_ns, waiting.block) && !self.parked.first().is_some_and(is_due)
+    }
+
+    /// Whether the arm is writing what the write cache has just before a block.
+    fn writes_up_to(&self, now_ns: u64, block: u64) -> bool {
+        let is_before = |work| matches!(work, Work::Serve(writing) if writing.tag == CACHED && writing.end() == block);
+        self.busy.is_some_and(|(work, ends_ns)| is_before(work) && ends_ns >= now_ns)
     }
 
     /// Takes a write into the write cache: whether there is room for it.
@@ -242,13 +244,12 @@ impl Disk {
     /// Where the arm is writing just what lies before these blocks, it writes on over them: whether it does. One passage
     /// takes half of the cache at the most, so that its room comes back in time, and ends when somebody has waited for too long.
     fn write_on(&mut self, now_ns: u64, block: u64, count: u64, room: WriteCache) -> bool {
-        if self.due(now_ns).is_some() {
+        if self.due(now_ns).is_some() || !self.writes_up_to(now_ns, block) {
             return false;
         }
         let Some((Work::Serve(writing), ends_ns)) = &mut self.busy else { return false };
-        let continues = writing.tag == CACHED && writing.block + writing.count == block && *ends_ns >= now_ns;
         let is_long = writing.count + count > at_once(&writing.place).min(room.blocks / 2);
-        if !continues || is_long && block.is_multiple_of(self.drive.mechanics.sector_blocks) {
+        if is_long && block.is_multiple_of(self.drive.mechanics.sector_blocks) {
             return false;
         }
         let access = self.drive.mechanics.write_on(*ends_ns, block, count);
