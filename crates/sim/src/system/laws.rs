@@ -281,18 +281,23 @@ fn circular(mut machine: Machine) -> Machine {
 }
 
 /// The same machine, whose write caches have room for four of the requests, wherever these are, and whose drives have a segment for
-/// each worker.
+/// each stream.
 fn with_room(machine: Machine, workload: &Workload) -> Machine {
     let room = |cache: WriteCache| WriteCache {
         blocks: cache.blocks.max(4 * workload.request_size.0 / 512),
         pieces: cache.pieces.max(4),
         ..cache
     };
+    let streams = if are_several_streams(workload) { workload.workers as usize } else { 1 };
     with_drives(machine, |drive| Drive {
         write_cache: drive.write_cache.map(room),
-        buffer: ReadBuffer { segments: drive.buffer.segments.max(workload.workers as usize), ..drive.buffer },
+        buffer: ReadBuffer { segments: drive.buffer.segments.max(streams), ..drive.buffer },
         ..drive
     })
+}
+
+fn are_several_streams(workload: &Workload) -> bool {
+    workload.workers > 1 && workload.pattern == Pattern::Sequential
 }
 
 /// Which share the second may be slower by: little, of two courses that part by chance; more, where that decides which of several
@@ -300,8 +305,7 @@ fn with_room(machine: Machine, workload: &Workload) -> Machine {
 /// several streams behind a controller.
 fn lost_at_most(machine: &Machine, workload: &Workload) -> Option<f64> {
     let has_controller = machine.parts.iter().any(|part| matches!(part, Part::Controller(_)));
-    let are_several_streams = workload.workers > 1 && workload.pattern == Pattern::Sequential;
-    match (has_controller, are_several_streams) {
+    match (has_controller, are_several_streams(workload)) {
         (true, true) => None,
         (false, false) => Some(0.02),
         _ => Some(0.25),
