@@ -348,7 +348,8 @@ impl Disk {
             Direction::Read => now_ns + read_miss_ns,
             // It is past, but for the last of the command.
             _ if waiting.tag == CACHED => waiting.told_ns.max(now_ns),
-            _ if write_overlaps => (waiting.told_ns + write_ns).max(self.free_ns),
+            // One that waits for room is prepared while the arm is at the one before.
+            _ if write_overlaps || self.drive.write_cache.is_some() => (waiting.told_ns + write_ns).max(self.free_ns),
             _ => {
                 let from_ns = waiting.told_ns.max(self.free_ns).min(now_ns);
                 from_ns + if self.is_next(waiting) { write_next_ns } else { write_ns }
