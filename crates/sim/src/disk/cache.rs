@@ -162,9 +162,7 @@ impl ReadCache {
         };
         let further = (end + ahead_blocks).min(geometry.blocks());
         if further > filling.limit && ahead_blocks > 0 {
-            if passed == filling.limit {
-                filling.begin_again(geometry, turn_ns, now_ns);
-            }
+            filling.go_on(geometry, turn_ns, now_ns);
             filling.limit = further;
         }
         if end <= filling.limit {
@@ -189,6 +187,21 @@ impl ReadCache {
         let filling = self.filling.filter(|filling| filling.given < block && block <= filling.limit)?;
         let turns = geometry.place(block).turns - filling.from_turns;
         Some(filling.from_ns + (turns * self.turn_ns) as u64)
+    }
+
+    /// When the read-ahead would come to a block that it does not go as far as, if it went on; none where there is none.
+    pub fn would_come_ns(&self, geometry: &Geometry, now_ns: u64, block: u64) -> Option<u64> {
+        let mut filling = self.filling.filter(|filling| filling.limit < block)?;
+        filling.go_on(geometry, self.turn_ns, now_ns);
+        let turns = geometry.place(block).turns - filling.from_turns;
+        Some(filling.from_ns + (turns * self.turn_ns) as u64)
+    }
+
+    /// The read-ahead goes on up to a block that lies further than it went.
+    pub fn go_on_to(&mut self, geometry: &Geometry, now_ns: u64, block: u64) {
+        let Some(filling) = &mut self.filling else { return };
+        filling.go_on(geometry, self.turn_ns, now_ns);
+        filling.limit = filling.limit.max(block);
     }
 
     /// Until when the read-ahead of a stream that it came back to goes on although others wait.
@@ -285,8 +298,11 @@ impl ReadCache {
 }
 
 impl Filling {
-    /// It came to its limit and stayed on that track: it goes on when what lies beyond comes by again.
-    fn begin_again(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64) {
+    /// Where it came to its limit and stayed on that track, it goes on when what lies beyond comes by again.
+    fn go_on(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64) {
+        if self.passed(geometry, turn_ns, now_ns) < self.limit {
+            return;
+        }
         let place = geometry.place(self.limit);
         let comes_ns = geometry.comes_after(now_ns as f64 / turn_ns, &place) * turn_ns;
         (self.from_block, self.from_turns, self.from_ns) = (self.limit, place.turns, now_ns.max(comes_ns as u64));

@@ -231,3 +231,39 @@ fn two_streams_deeper_are_no_slower() {
         assert!(is_no_slower, "{segment_blocks} {least_ahead_blocks}: {done:?}");
     }
 }
+
+/// Of a stream of which somebody wants a part, as from a mirror by turns, the head reads over what nobody wants, however many wait.
+#[test]
+fn parts_of_a_stream_are_no_slower_where_more_of_them_wait() {
+    let commands: Vec<_> = (0..4000).map(|number| read(number * 24, 8)).collect();
+    let takes_ns = |depth| {
+        let drive = larger(Scheduler::CLook);
+        let buffer = ReadBuffer { segment_blocks: 176, read_ahead_blocks: 176, least_ahead_blocks: 0, ..drive.buffer };
+        let overhead = Overhead { read_miss_ns: 500_000, ..Overhead::default() };
+        serve(&mut Disk::new(Arc::new(Drive { buffer, overhead, ..drive })), depth, &commands).last().unwrap().0 as f64
+    };
+    let (few, many) = (takes_ns(6), takes_ns(16));
+    assert!(many < 1.01 * few, "{few} and {many}");
+}
+
+/// Writes that wait for room while reads wait are prepared while the arm is at the one before: what preparing takes is no turn for
+/// each that goes on with another. They come from behind, as where rows of a RAID5 are done in another order.
+#[test]
+fn writes_for_which_there_is_no_room_are_prepared_as_they_wait() {
+    let mut random = Random::new(5);
+    let commands: Vec<_> = (0..4000_u64)
+        .map(
+            |number| if number % 8 == 0 { read(random.below(500_000) * 16, 16) } else { write((number ^ 63) * 16, 16) },
+        )
+        .collect();
+    let takes_ns = |depth, write_ns| {
+        let overhead = Overhead { write_ns, write_next_ns: write_ns / 3, ..Overhead::default() };
+        let write_cache = Some(WriteCache { blocks: 128, pieces: 4, wait_ns: 0 });
+        let drive = Drive { write_cache, overhead, ..larger(Scheduler::CLook) };
+        serve(&mut Disk::new(Arc::new(drive)), depth, &commands).last().unwrap().0 as f64
+    };
+    for depth in [16, 32] {
+        let share = takes_ns(depth, 300_000) / takes_ns(depth, 0);
+        assert!(share < 1.05, "{depth} deep: {share}");
+    }
+}

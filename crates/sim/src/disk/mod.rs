@@ -170,6 +170,17 @@ impl Disk {
         }
     }
 
+    /// Where the head that reads ahead comes sooner to a block than the arm would that left for it, it reads on up to there.
+    fn read_on_to(&mut self, now_ns: u64, block: u64, place: &Place) {
+        let Mechanics { geometry, .. } = &self.drive.mechanics;
+        let Some(comes_ns) = self.cache.would_come_ns(geometry, now_ns, block) else { return };
+        let leaves_ns = now_ns + self.drive.overhead.read_miss_ns;
+        let takes_ns = self.drive.mechanics.positioning_ns(self.position, leaves_ns, place, Direction::Read);
+        if comes_ns < leaves_ns + takes_ns {
+            self.cache.go_on_to(geometry, now_ns, block);
+        }
+    }
+
     /// The arm is where the read-ahead has come to, just after the block that is given; none where there is none.
     fn come_to_head(&mut self, now_ns: u64) -> Option<u64> {
         let geometry = &self.drive.mechanics.geometry;
@@ -300,7 +311,7 @@ impl Disk {
             }
             let Some(next) = due.or_else(|| self.choose(now_ns)) else { return };
             let mut waiting = self.take(next);
-            let drive = &*self.drive;
+            let drive = Arc::clone(&self.drive);
             let geometry = &drive.mechanics.geometry;
             if let Next::Queued(index) = next
                 && waiting.tag == CACHED
@@ -316,6 +327,7 @@ impl Disk {
                 }
             }
             if waiting.direction == Direction::Read {
+                self.read_on_to(now_ns, waiting.block, &waiting.place);
                 // More of it may be there than when it came, or be the next that the read-ahead comes to.
                 match self.cache.find(geometry, now_ns, waiting.block, waiting.count, Arm::Free) {
                     Found::All { ready_ns, .. } => {
