@@ -370,7 +370,7 @@ fn block(workload: &Workload, outcome: &Outcome) -> Block {
     Block {
         requests: read.requests + write.requests + trim.requests,
         bytes: read.bytes + write.bytes,
-        merges: 0,
+        merges: outcome.merges,
         busy_fraction: at_work_ns as f64 / elapsed_ns / devices.max(1) as f64,
         devices: devices as u32,
         outstanding_mean: Some(outcome.at_devices_ns as f64 / elapsed_ns),

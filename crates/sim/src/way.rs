@@ -12,7 +12,7 @@ use crate::flash::space::State;
 use crate::machine::{AttachedDisk, Cost, Device, LargeRequests, Machine, Made, Part, Share, SplitAt};
 use crate::volume::{Reader, Volume};
 use halfpower_model::units::significant;
-use halfpower_model::{BytesPerSecond, Nanoseconds};
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 
 /// A part of the way, or several that are alike side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,14 +189,15 @@ fn controller(controller: &Controller) -> String {
     if controller.read_ns_per_byte > 0.0 || controller.write_ns_per_byte > 0.0 {
         words.push(rates(controller.read_ns_per_byte, controller.write_ns_per_byte));
     }
-    words.extend(controller.queue.map(|Queue { outstanding, order }| {
+    words.extend(controller.queue.map(|Queue { outstanding, order, merge }| {
         let order = match order {
             Order::Fcfs => "the others as they came",
             Order::CLook => "reads next by C-LOOK",
             Order::FScan => "reads next by FSCAN",
         };
         let commands = if outstanding == 1 { "one command".to_owned() } else { format!("{outstanding} commands") };
-        format!("{commands} at a disk at a time, {order}")
+        let merged = if merge > 0 { format!(", up to {} of what waits in one", Bytes(merge)) } else { String::new() };
+        format!("{commands} at a disk at a time, {order}{merged}")
     }));
     words.join(", ")
 }

@@ -1,6 +1,6 @@
 //! The keys of a controller.
 
-use super::bounds::{Count, Named, Rate, Short, Word};
+use super::bounds::{Count, Named, Rate, Short, Size, Word};
 use super::error::Wrong;
 use super::host::CostKeys;
 use crate::controller::{Controller, Forwarding, Order, Queue};
@@ -24,6 +24,8 @@ pub(super) struct ControllerKeys {
     pub(super) outstanding: Option<Count<1, 65_536>>,
     /// Which of those that wait is next: fcfs, c-look, fscan.
     pub(super) order: Option<Word<Order>>,
+    /// How much of those that wait and go on with one another becomes one command at the most; none: each is one.
+    pub(super) merge: Option<Size<512, { 64 << 20 }>>,
     /// Processor time that its driver adds to a read.
     pub(super) driver_read: Option<CostKeys>,
     /// The same of a write.
@@ -42,16 +44,16 @@ impl ControllerKeys {
     /// The controller of a name.
     ///
     /// # Errors
-    /// Where it has an order and nothing to put in order.
+    /// Where it has an order for what waits, or merges it, and nothing waits.
     pub(super) fn controller(&self, name: &str) -> Result<Controller, Wrong> {
         let per_byte = |rate: Option<Rate>| rate.map_or(0.0, |rate| 1e9 / rate.0.0);
-        if self.order.is_some() && self.outstanding.is_none() {
-            return Err(Wrong::at(
-                &["controller", name, "order"],
-                "it is of commands that wait, and without outstanding none do",
-            ));
+        let waiting = [("order", self.order.is_some()), ("merge", self.merge.is_some())];
+        for (key, _) in waiting.into_iter().filter(|(_, is_there)| *is_there && self.outstanding.is_none()) {
+            let what = "it is of commands that wait, and without outstanding none do";
+            return Err(Wrong::at(&["controller", name, key], what));
         }
         let order = self.order.unwrap_or_default().0;
+        let merge = self.merge.map_or(0, |size| size.0.0);
         let cost = |keys: Option<CostKeys>| keys.map_or(Cost::default(), CostKeys::cost);
         Ok(Controller {
             name: name.to_owned(),
@@ -59,7 +61,7 @@ impl ControllerKeys {
             read_ns_per_byte: per_byte(self.read_rate),
             write_ns_per_byte: per_byte(self.write_rate),
             forwarding: self.bytes.0,
-            queue: self.outstanding.map(|outstanding| Queue { outstanding: outstanding.0, order }),
+            queue: self.outstanding.map(|outstanding| Queue { outstanding: outstanding.0, order, merge }),
             driver_read: cost(self.driver_read),
             driver_write: cost(self.driver_write),
         })

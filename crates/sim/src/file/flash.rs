@@ -165,7 +165,7 @@ impl FlashKeys {
 
     /// How its commands wait, where something holds them back.
     pub(super) fn queue(&self) -> Option<Queue> {
-        self.outstanding.map(|outstanding| Queue { outstanding: outstanding.0, order: Order::Fcfs })
+        self.outstanding.map(|outstanding| Queue { outstanding: outstanding.0, order: Order::Fcfs, merge: 0 })
     }
 
     /// With so much of it in use; the rest is spare.

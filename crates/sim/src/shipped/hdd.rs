@@ -58,10 +58,11 @@ fn the_data_sheet_s_figures_come_out() {
 }
 
 #[test]
-fn the_link_s_queue_has_room_for_32() {
+fn beyond_the_link_s_32_the_system_s_order_helps_alone() {
     let [less, full, more] = [16, 32, 64].map(|depth| random("disk", Operation::Read, 4096, depth));
     assert!(full > less * 1.1, "{less} {full}");
-    check("64 deep", more, full, 2.0);
+    // As it is by address; 64 at the disk would be 21 % more.
+    assert!((1.03..1.08).contains(&(more / full)), "{full} {more}");
 }
 
 #[test]

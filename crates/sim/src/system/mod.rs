@@ -32,6 +32,8 @@ mod rows_tests;
 mod safety_tests;
 mod share;
 #[cfg(test)]
+mod shipped_laws;
+#[cfg(test)]
 pub(crate) mod tests;
 
 use crate::bus::Tally;
@@ -309,6 +311,7 @@ impl<'a> System<'a> {
                 at_devices_ns: 0,
                 parts: Vec::new(),
                 device: [(0, 0); 4],
+                merges: 0,
                 cut_off: CutOff::default(),
                 open_loop: (workload.arrivals != Arrivals::Closed).then(OpenLoop::default),
                 cancelled: false,

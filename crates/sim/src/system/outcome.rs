@@ -45,6 +45,8 @@ pub struct Outcome {
     pub parts: Vec<Part>,
     /// Commands that the disks were given, and their bytes, by their kind.
     pub device: [(u64, u64); 4],
+    /// What became one of these with another.
+    pub merges: u64,
     /// What was under way at the end, which nobody waits for.
     pub cut_off: CutOff,
     /// What its requests waited, where they arrive whether anybody is free or not.
@@ -68,6 +70,7 @@ pub(super) struct Mark {
     /// How often the limits of a volume and those of its instance took turns.
     instance_turns: u64,
     device: [(u64, u64); 4],
+    merges: u64,
     outstanding_ns: u128,
 }
 
@@ -121,6 +124,7 @@ impl System<'_> {
             interrupt_ns: self.outcome.interrupt_ns,
             instance_turns: self.instance().map_or(0, |(_, [_, turns])| turns),
             device: self.outcome.device,
+            merges: self.outcome.merges,
             outstanding_ns: self.outstanding_ns + self.outstanding_for(since_ns),
         }
     }
@@ -193,6 +197,7 @@ impl System<'_> {
         for (now, then) in self.outcome.device.iter_mut().zip(before.device) {
             *now = (now.0 - then.0, now.1 - then.1);
         }
+        self.outcome.merges -= before.merges;
         self.outcome.outstanding_ns = after.outstanding_ns - before.outstanding_ns;
         let processors = (Part::idle("processors", PartKind::Processor), f64::from(self.machine.processors));
         let own = since(&after.own_ns, &before.own_ns);

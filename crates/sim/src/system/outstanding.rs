@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_waits_at_a_gate_is_told_with_its_controller() {
         let mut machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
-        let queue = Some(Queue { outstanding: 2, order: Order::CLook });
+        let queue = Some(Queue { outstanding: 2, order: Order::CLook, merge: 0 });
         machine.disks[0].queue = queue;
         let gate = |outcome: &Outcome| outcome.parts.iter().find(|part| part.kind == PartKind::Wait).cloned().unwrap();
         let shares = [1, 2, 8].map(|depth| gate(&course(&machine, depth)).busy);

@@ -7,7 +7,7 @@
 use super::rows::Rows;
 use super::{Event, Origin, System};
 use crate::bus::{Bus, Transfer};
-use crate::controller::Forwarding;
+use crate::controller::{Forwarding, Gate};
 use crate::device::{Command, Direction, Served};
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::machine::{Made, Part, SplitAt};
@@ -29,6 +29,8 @@ pub(super) struct Moving {
     piece: Piece,
     /// When its disk was told of it.
     told_ns: u64,
+    /// Whether another came to its command, which is done with that.
+    is_merged: bool,
 }
 
 /// What a mirror's reader is chosen by.
@@ -214,7 +216,7 @@ impl System<'_> {
         if !self.machine.is_made_in_controller() {
             self.at_devices[piece.disk].add(self.now_ns);
         }
-        let number = self.pieces.put(Moving { portion, piece, told_ns: 0 });
+        let number = self.pieces.put(Moving { portion, piece, told_ns: 0, is_merged: false });
         let far = &self.machine.disks[piece.disk].far;
         if far.is_empty() {
             return self.queue(number);
@@ -226,8 +228,9 @@ impl System<'_> {
     /// A piece waits until its disk may have another command.
     pub(super) fn queue(&mut self, number: u32) {
         let piece = self.pieces.all[number as usize].piece;
-        let may_go =
-            self.gates[piece.disk].as_mut().is_none_or(|gate| gate.enter(number, piece.direction, piece.offset));
+        let now_ns = self.now_ns;
+        let enters = |gate: &mut Gate| gate.enter(now_ns, number, piece.direction, piece.offset, piece.bytes);
+        let may_go = self.gates[piece.disk].as_mut().is_none_or(enters);
         if may_go {
             self.command(number);
         } else {
@@ -394,11 +397,15 @@ impl System<'_> {
 
     /// A disk has done a piece and may have another; what a controller stored goes on.
     pub(super) fn done(&mut self, number: u32) {
-        let Piece { disk, bytes, direction, .. } = self.pieces.all[number as usize].piece;
+        let Moving { piece: Piece { disk, bytes, direction, .. }, is_merged, .. } = self.pieces.all[number as usize];
         self.seen[disk].outstanding -= 1;
-        if let Some(next) = self.gates[disk].as_mut().and_then(|gate| gate.leave()) {
+        let gate = self.gates[disk].as_mut().filter(|_| !is_merged);
+        let mut next = gate.and_then(|gate| gate.leave(self.now_ns));
+        while let Some(number) = next {
             self.at_gates[disk].take(self.now_ns);
-            self.command(next);
+            self.command(number);
+            next = self.gates[disk].as_mut().and_then(Gate::merge);
+            self.pieces.all[number as usize].is_merged = next.is_some();
         }
         let far = &self.machine.disks[disk].far;
         if far.is_empty() || direction != Direction::Read {
@@ -409,13 +416,14 @@ impl System<'_> {
     }
 
     pub(super) fn finish_piece(&mut self, number: u32) {
-        let Moving { portion, piece, .. } = self.pieces.take(number);
+        let Moving { portion, piece, is_merged, .. } = self.pieces.take(number);
         if !self.machine.is_made_in_controller() {
             self.at_devices[piece.disk].take(self.now_ns);
         }
         // As a system counts commands, which is when they are done.
         let device = &mut self.outcome.device[piece.direction as usize];
-        *device = (device.0 + 1, device.1 + blocks(piece.offset, piece.bytes).1 * BLOCK_BYTES);
+        *device = (device.0 + u64::from(!is_merged), device.1 + blocks(piece.offset, piece.bytes).1 * BLOCK_BYTES);
+        self.outcome.merges += u64::from(is_merged);
         let all = &mut self.portions.all[portion as usize];
         all.pieces_left -= 1;
         if all.pieces_left > 0 {

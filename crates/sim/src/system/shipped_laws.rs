@@ -1,0 +1,67 @@
+//! The laws of depth and of wider buses on the machines that ship, for several streams, whose drives and volumes are none of chance.
+
+use super::laws::{rate, widen};
+use super::*;
+use crate::file::MachineFile;
+use crate::machine::Part;
+use crate::shipped::machine_text;
+use halfpower_model::{Bytes, Limits, Pattern};
+
+/// Machine, volume, and as many streams as its drive has segments, up to three.
+const VOLUMES: [(&str, &str, u32); 6] = [
+    ("nt4-pentium-pro", "barracuda-uw", 3),
+    ("win2k-pentium3", "atlas-1", 3),
+    ("win2k-pentium3", "atlas-4", 3),
+    ("win2k-pentium3", "fireball-dma", 2),
+    ("win2k-pentium3", "maxtor", 3),
+    ("hdd-18tb", "disk", 3),
+];
+
+/// What is done with each of them, by two streams and by as many as it has segments for.
+fn each(mut tell: impl FnMut(&str, &Machine, &Workload)) {
+    for (name, volume, most) in VOLUMES {
+        let file = MachineFile::parse(name, machine_text(name).unwrap()).unwrap();
+        let machine = file.with_volume(volume).unwrap();
+        for (workers, bytes) in (2..=most).flat_map(|workers| [8192, 65_536].map(|bytes| (workers, bytes))) {
+            let workload = Workload {
+                workers,
+                pattern: Pattern::Sequential,
+                request_size: Bytes(bytes),
+                span: Bytes(machine.size().0 / bytes * bytes),
+                limits: Limits { duration: None, requests: Some((128 << 20) / bytes), bytes: None },
+                ..Workload::default()
+            };
+            tell(&format!("{name}:{volume}, {workers} streams of {bytes} B"), &machine, &workload);
+        }
+    }
+}
+
+/// The least that each is of the one before.
+fn least_gain(rates: &[f64]) -> f64 {
+    rates.windows(2).map(|pair| pair[1] / pair[0]).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn more_depth_lowers_no_throughput() {
+    each(|what, machine, workload| {
+        let rates = [1, 2, 4, 8, 16, 32, 64].map(|depth| rate(machine, &Workload { depth, ..workload.clone() }));
+        assert!(least_gain(&rates) > 0.9, "{what}: {rates:.2?}");
+    });
+}
+
+#[test]
+fn a_wider_bus_slows_nothing() {
+    each(|what, machine, workload| {
+        let is_bus = |part: &Part| matches!(part, Part::Bus(_));
+        for (which, part) in machine.parts.iter().enumerate().filter(|(_, part)| is_bus(part)) {
+            for depth in [1, 8] {
+                let rates = [0.25, 0.5, 1.0, 2.0].map(|factor| {
+                    let mut machine = machine.clone();
+                    widen(&mut machine.parts[which], factor);
+                    rate(&machine, &Workload { depth, ..workload.clone() })
+                });
+                assert!(least_gain(&rates) > 0.9, "{what}, {depth} deep, {}: {rates:.2?}", part.name());
+            }
+        }
+    });
+}
