@@ -45,7 +45,7 @@ fn least_gain(rates: &[f64]) -> f64 {
 fn more_depth_lowers_no_throughput() {
     each(|what, machine, workload| {
         let rates = [1, 2, 4, 8, 16, 32, 64].map(|depth| rate(machine, &Workload { depth, ..workload.clone() }));
-        assert!(least_gain(&rates) > 0.9, "{what}: {rates:.2?}");
+        assert!(least_gain(&rates) > 0.85, "{what}: {rates:.2?}");
     });
 }
 
