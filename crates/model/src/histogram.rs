@@ -161,11 +161,12 @@ impl Histogram {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// The standard deviation, from the buckets' midpoints around the exact mean; none when empty.
+    /// The standard deviation, from the buckets' midpoints held between minimum and maximum, around the exact mean; none when
+    /// empty.
     pub fn stddev(&self) -> Option<f64> {
         let mean = self.mean()?;
-        let squares: f64 =
-            self.bins().map(|(bucket, count)| (bucket_middle(bucket) as f64 - mean).powi(2) * count as f64).sum();
+        let middle = |bucket| bucket_middle(bucket).clamp(self.min, self.max) as f64;
+        let squares: f64 = self.bins().map(|(bucket, count)| (middle(bucket) - mean).powi(2) * count as f64).sum();
         Some((squares / self.count as f64).sqrt())
     }
 
@@ -272,6 +273,9 @@ mod tests {
         assert_eq!((histogram.min(), histogram.max()), (Some(1), Some(10_000)));
         assert_eq!(histogram.mean(), Some(5_000.5));
         assert!((histogram.stddev().unwrap() / 2_886.75 - 1.0).abs() < 0.01);
+        let mut alike = Histogram::default();
+        (0..3).for_each(|_| alike.record(7_025_898));
+        assert_eq!(alike.stddev(), Some(0.0), "which is not the middle of its bucket");
     }
 
     #[test]
