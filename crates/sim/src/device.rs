@@ -88,9 +88,15 @@ macro_rules! each_kind {
 
 impl Device {
     /// At rest; what it draws comes from the seed.
-    pub fn new(model: &machine::Device, seed: u64) -> Device {
+    pub fn new(model: &machine::Device, most_commands: Option<u32>, seed: u64) -> Device {
         match model {
-            machine::Device::Disk(drive) => Device::Disk(Box::new(Disk::new(drive.clone()))),
+            machine::Device::Disk(drive) => {
+                let disk = Disk::new(drive.clone());
+                Device::Disk(Box::new(match most_commands {
+                    Some(commands) => disk.told_of_at_most(commands),
+                    None => disk,
+                }))
+            }
             machine::Device::Buffer(drive) => Device::Buffer(Buffer::new(*drive)),
             machine::Device::Flash(drive) => Device::Flash(Box::new(Flash::new(drive.clone()))),
             machine::Device::Cloud(volume) => Device::Cloud(Box::new(Cloud::new(Arc::clone(volume), seed))),

@@ -90,6 +90,8 @@ pub struct Disk {
     left_ns: u64,
     /// When the medium came to the first of the writes that the arm is at, which were prepared together.
     passage_ns: Option<u64>,
+    /// How many commands it is told of at the most; what is told may be a part of one.
+    most_commands: usize,
 }
 
 impl Disk {
@@ -115,7 +117,14 @@ impl Disk {
             free_ns: 0,
             left_ns: 0,
             passage_ns: None,
+            most_commands: usize::MAX,
         }
+    }
+
+    /// The same behind who lets no more than so many commands be at it.
+    pub fn told_of_at_most(mut self, commands: u32) -> Disk {
+        self.most_commands = commands as usize;
+        self
     }
 
     /// Takes a command that came at `now_ns`: of a write, when its bytes were in the buffer. Time never goes back.

@@ -33,7 +33,8 @@ impl Disk {
             let parked = self.parked.first().filter(|parked| parked.told_ns < self.queue[index].told_ns);
             let (next, waits) =
                 parked.map_or((Next::Queued(index), &self.queue[index]), |parked| (Next::Parked(0), parked));
-            if self.is_due(now_ns, waits, self.queue.len() - self.pieces + self.parked.len()) {
+            let commands = (self.queue.len() - self.pieces + self.parked.len()).min(self.most_commands);
+            if self.is_due(now_ns, waits, commands) {
                 return Some(next);
             }
         }

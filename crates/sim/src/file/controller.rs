@@ -1,6 +1,6 @@
 //! The keys of a controller.
 
-use super::bounds::{Count, Named, Rate, Short, Size, Word};
+use super::bounds::{Blocks, Count, Named, Rate, Short, Word};
 use super::error::Wrong;
 use super::host::CostKeys;
 use crate::controller::{Controller, Forwarding, Order, Queue};
@@ -25,7 +25,7 @@ pub(super) struct ControllerKeys {
     /// Which of those that wait is next: fcfs, c-look, fscan.
     pub(super) order: Option<Word<Order>>,
     /// How much of those that wait and go on with one another becomes one command at the most; none: each is one.
-    pub(super) merge: Option<Size<512, { 64 << 20 }>>,
+    pub(super) merge: Option<Blocks<512, { 64 << 20 }>>,
     /// Processor time that its driver adds to a read.
     pub(super) driver_read: Option<CostKeys>,
     /// The same of a write.

@@ -157,7 +157,12 @@ fn values_that_contradict_others_are_refused_with_their_place() {
         ("share = 0.8\ndirty-share = 0.2", "share = 0.0\ndirty-share = 0", "system.cache.share", "it needs 1 MiB"),
         ("rate = \"3940MB/s\"", "read-rate = \"1MB/s\"", "bus.dmi", "read-rate and write-rate"),
         ("outstanding = 32 ", "", "controller.ahci.order", "without outstanding none do"),
-        ("merge = \"1280KiB\"", "merge = \"100B\"", "controller.ahci.merge", "from 512 B to 64 MiB"),
+        (
+            "merge = \"1280KiB\"",
+            "merge = \"100B\"",
+            "controller.ahci.merge",
+            "in whole blocks of 512 B from 512 B to 64 MiB",
+        ),
         ("rate = \"600MB/s\"", "rate = \"1GB/s\"\nread-rate = \"1GB/s\"", "bus.sata.rate", "say it or those two"),
         ("read-ahead = \"8MiB\"", "read-ahead = \"9MiB\"", "drive.exos-x18.read-ahead", "than a segment, 8 MiB"),
         (

@@ -5,7 +5,7 @@ use super::*;
 use crate::file::MachineFile;
 use crate::machine::Part;
 use crate::shipped::machine_text;
-use halfpower_model::{Bytes, Limits, Pattern};
+use halfpower_model::{Bytes, Limits, Nanoseconds, Pattern};
 
 /// Machine, volume, and as many streams as its drive has segments, up to three.
 const VOLUMES: [(&str, &str, u32); 6] = [
@@ -33,6 +33,27 @@ fn each(mut tell: impl FnMut(&str, &Machine, &Workload)) {
             };
             tell(&format!("{name}:{volume}, {workers} streams of {bytes} B"), &machine, &workload);
         }
+    }
+}
+
+/// Of streams that fill what a link has out and more, however many wait.
+#[test]
+fn a_stream_waits_for_others_no_longer_than_is_due_to_commands() {
+    let file = MachineFile::parse("hdd-18tb", machine_text("hdd-18tb").unwrap()).unwrap();
+    let machine = file.with_volume("disk").unwrap();
+    for depth in [32, 128] {
+        let workload = Workload {
+            workers: 2,
+            depth,
+            pattern: Pattern::Sequential,
+            request_size: Bytes(65_536),
+            span: Bytes(machine.size().0 / 65_536 * 65_536),
+            limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
+            ..Workload::default()
+        };
+        let outcome = run(&machine, &workload, &Cancel::default());
+        let longest_ns = outcome.latency.iter().filter_map(Histogram::max).max().unwrap();
+        assert!(longest_ns < 1_500_000_000, "{depth} deep: {longest_ns}");
     }
 }
 
