@@ -47,8 +47,8 @@ impl ControllerKeys {
     /// Where it has an order for what waits, or merges it, and nothing waits.
     pub(super) fn controller(&self, name: &str) -> Result<Controller, Wrong> {
         let per_byte = |rate: Option<Rate>| rate.map_or(0.0, |rate| 1e9 / rate.0.0);
-        let waiting = [("order", self.order.is_some()), ("merge", self.merge.is_some())];
-        for (key, _) in waiting.into_iter().filter(|(_, is_there)| *is_there && self.outstanding.is_none()) {
+        let of_waiting = [("order", self.order.is_some()), ("merge", self.merge.is_some())];
+        if let Some((key, _)) = of_waiting.iter().find(|(_, is_there)| *is_there && self.outstanding.is_none()) {
             let what = "it is of commands that wait, and without outstanding none do";
             return Err(Wrong::at(&["controller", name, key], what));
         }

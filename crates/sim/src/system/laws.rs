@@ -317,11 +317,17 @@ fn is_read_by_turns(machine: &Machine, workload: &Workload) -> bool {
     matches!(machine.volume, Volume::Mirror { .. }) && workload.operation == Operation::Read
 }
 
-/// Which share the second may be slower by: little, of two courses that part by chance; more, where that decides which of several
-/// streams meet, and where a controller has an order of its own, or RAID5 rows are written whole or not.
+/// How much the second may be slower, in logarithms: little, of two courses that part by chance; more, where that decides which of
+/// several streams meet, and where a controller has an order of its own, or RAID5 rows are written whole or not; half, where several
+/// streams meet before a controller that lets only one to four commands be at a disk.
 fn lost_at_most(machine: &Machine, workload: &Workload) -> f64 {
     let has_controller = machine.parts.iter().any(|part| matches!(part, Part::Controller(_)));
-    if has_controller || are_several_streams(workload) { 0.25 } else { 0.02 }
+    let has_queue = machine.disks.iter().any(|disk| disk.queue.is_some());
+    match are_several_streams(workload) {
+        true if has_queue => 0.69,
+        false if !has_controller => 0.02,
+        _ => 0.25,
+    }
 }
 
 /// A stream of requests of 4 KiB at the least: whether a smaller one comes in time for the one before decides over a turn of the
