@@ -70,7 +70,7 @@ struct Segment {
 struct Filling {
     /// Its first block that is kept.
     first: u64,
-    /// Whether it goes on with a segment.
+    /// Whether it goes on with a segment, or a little beyond one.
     continues: bool,
     /// Those before it were given to the host.
     given: u64,
@@ -250,7 +250,13 @@ impl ReadCache {
         let end = block + count;
         // What continues a segment makes it longer.
         let grown = self.idle.iter().position(|segment| segment.first <= block && block <= segment.end);
+        // One that skips a few blocks, as where some of a stream is written, is the same stream all the same.
+        let is_before = |segment: &Segment| segment.end < block && block <= segment.end + self.size.least_ahead_blocks;
+        let before = if grown.is_none() { self.idle.iter().position(is_before) } else { None };
         let first = grown.map_or(block, |index| self.idle.remove(index).first);
+        if let Some(index) = before {
+            self.idle.remove(index);
+        }
         let first = first.max(end.saturating_sub(self.size.segment_blocks));
         let limit = (end + self.size.read_ahead_blocks).min(geometry.blocks());
         if limit > end {
@@ -259,7 +265,7 @@ impl ReadCache {
             let from_ns = now_ns + waiting_ns as u64;
             self.filling = Some(Filling {
                 first,
-                continues: grown.is_some(),
+                continues: grown.is_some() || before.is_some(),
                 given: end,
                 from_block: end,
                 from_turns,

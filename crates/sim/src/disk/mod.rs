@@ -217,8 +217,10 @@ impl Disk {
     }
 
     fn accept_write(&mut self, at_ns: u64, command: Command) {
-        self.cache.forget(command.block, command.count);
-        let Some(room) = self.drive.write_cache else { return self.enqueue(command, None) };
+        let Some(room) = self.drive.write_cache else {
+            self.cache.forget(command.block, command.count);
+            return self.enqueue(command, None);
+        };
         let waiting = self.waiting(Command { told_ns: at_ns, ..command }, None);
         // Who comes overtakes nobody that waits for room, but where the arm writes on: a stream would be torn.
         let is_free = self.flushes.is_empty() && (self.parked.is_empty() || self.goes_on(at_ns, &waiting));

@@ -5,7 +5,8 @@ use super::*;
 use crate::file::MachineFile;
 use crate::machine::Part;
 use crate::shipped::machine_text;
-use halfpower_model::{Bytes, Limits, Nanoseconds, Pattern};
+use halfpower_model::workload::Mix;
+use halfpower_model::{Bytes, Limits, Nanoseconds, Operation, Pattern};
 
 /// Machine, volume, and as many streams as its drive has segments, up to three.
 const VOLUMES: [(&str, &str, u32); 6] = [
@@ -85,4 +86,22 @@ fn a_wider_bus_slows_nothing() {
             }
         }
     });
+}
+
+/// Writes between the reads of a stream cost it neither what was read ahead of it nor a turn each.
+#[test]
+fn two_streams_of_reads_and_writes_are_no_slower_deeper() {
+    let file = MachineFile::parse("hdd-18tb", machine_text("hdd-18tb").unwrap()).unwrap();
+    let machine = file.with_volume("disk").unwrap();
+    let workload = Workload {
+        workers: 2,
+        operation: Operation::Mix(Mix::of_reads(50).unwrap()),
+        pattern: Pattern::Sequential,
+        request_size: Bytes(8192),
+        span: Bytes(machine.size().0 / 8192 * 8192),
+        limits: Limits { duration: None, requests: Some(40_000), bytes: None },
+        ..Workload::default()
+    };
+    let rates = [1, 2, 4, 8, 16, 32, 64].map(|depth| rate(&machine, &Workload { depth, ..workload.clone() }));
+    assert!(least_gain(&rates) > 0.85 && rates[1] > 40.0, "{rates:.1?}");
 }
