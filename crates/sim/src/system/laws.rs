@@ -318,15 +318,13 @@ fn is_read_by_turns(machine: &Machine, workload: &Workload) -> bool {
 }
 
 /// How much the second may be slower, in logarithms: little, of two courses that part by chance; more, where that decides which of
-/// several streams meet, and where a controller has an order of its own, or RAID5 rows are written whole or not; a third, where a
-/// mirror is read by turns; and more than half, where several streams meet before a controller that lets only one to four commands be
-/// at a disk. Counted: docs/journal/2026-11-21-simulator.md.
+/// several streams meet, and where a controller has an order of its own, or RAID5 rows are written whole or not; and more than half,
+/// where several streams meet before a controller that lets only one to four commands be at a disk. Counted: docs/journal/2026-11-21-simulator.md.
 fn lost_at_most(machine: &Machine, workload: &Workload) -> f64 {
     let has_controller = machine.parts.iter().any(|part| matches!(part, Part::Controller(_)));
     let has_queue = machine.disks.iter().any(|disk| disk.queue.is_some());
     match are_several_streams(workload) {
         true if has_queue => 0.9,
-        _ if is_read_by_turns(machine, workload) => 0.4,
         false if !has_controller => 0.02,
         _ => 0.25,
     }
