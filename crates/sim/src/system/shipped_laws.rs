@@ -18,21 +18,29 @@ const VOLUMES: [(&str, &str, u32); 6] = [
     ("hdd-18tb", "disk", 3),
 ];
 
+fn shipped(name: &str, volume: &str) -> Machine {
+    MachineFile::parse(name, machine_text(name).unwrap()).unwrap().with_volume(volume).unwrap()
+}
+
+/// So many streams over all of it, of 128 MiB together.
+fn streams(machine: &Machine, workers: u32, bytes: u64) -> Workload {
+    Workload {
+        workers,
+        pattern: Pattern::Sequential,
+        request_size: Bytes(bytes),
+        span: Bytes(machine.size().0 / bytes * bytes),
+        limits: Limits { duration: None, requests: Some((128 << 20) / bytes), bytes: None },
+        ..Workload::default()
+    }
+}
+
 /// What is done with each of them, by two streams and by as many as it has segments for.
 fn each(mut tell: impl FnMut(&str, &Machine, &Workload)) {
     for (name, volume, most) in VOLUMES {
-        let file = MachineFile::parse(name, machine_text(name).unwrap()).unwrap();
-        let machine = file.with_volume(volume).unwrap();
+        let machine = shipped(name, volume);
         for (workers, bytes) in (2..=most).flat_map(|workers| [8192, 65_536].map(|bytes| (workers, bytes))) {
-            let workload = Workload {
-                workers,
-                pattern: Pattern::Sequential,
-                request_size: Bytes(bytes),
-                span: Bytes(machine.size().0 / bytes * bytes),
-                limits: Limits { duration: None, requests: Some((128 << 20) / bytes), bytes: None },
-                ..Workload::default()
-            };
-            tell(&format!("{name}:{volume}, {workers} streams of {bytes} B"), &machine, &workload);
+            let what = format!("{name}:{volume}, {workers} streams of {bytes} B");
+            tell(&what, &machine, &streams(&machine, workers, bytes));
         }
     }
 }
@@ -40,18 +48,10 @@ fn each(mut tell: impl FnMut(&str, &Machine, &Workload)) {
 /// Of streams that fill what a link has out and more, however many wait.
 #[test]
 fn a_stream_waits_for_others_no_longer_than_is_due_to_commands() {
-    let file = MachineFile::parse("hdd-18tb", machine_text("hdd-18tb").unwrap()).unwrap();
-    let machine = file.with_volume("disk").unwrap();
+    let machine = shipped("hdd-18tb", "disk");
+    let limits = Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None };
     for depth in [32, 128] {
-        let workload = Workload {
-            workers: 2,
-            depth,
-            pattern: Pattern::Sequential,
-            request_size: Bytes(65_536),
-            span: Bytes(machine.size().0 / 65_536 * 65_536),
-            limits: Limits { duration: Some(Nanoseconds(20_000_000_000)), requests: None, bytes: None },
-            ..Workload::default()
-        };
+        let workload = Workload { depth, limits, ..streams(&machine, 2, 65_536) };
         let outcome = run(&machine, &workload, &Cancel::default());
         let longest_ns = outcome.latency.iter().filter_map(Histogram::max).max().unwrap();
         assert!(longest_ns < 1_500_000_000, "{depth} deep: {longest_ns}");
@@ -91,17 +91,10 @@ fn a_wider_bus_slows_nothing() {
 /// Writes between the reads of a stream cost it neither what was read ahead of it nor a turn each.
 #[test]
 fn two_streams_of_reads_and_writes_are_no_slower_deeper() {
-    let file = MachineFile::parse("hdd-18tb", machine_text("hdd-18tb").unwrap()).unwrap();
-    let machine = file.with_volume("disk").unwrap();
-    let workload = Workload {
-        workers: 2,
-        operation: Operation::Mix(Mix::of_reads(50).unwrap()),
-        pattern: Pattern::Sequential,
-        request_size: Bytes(8192),
-        span: Bytes(machine.size().0 / 8192 * 8192),
-        limits: Limits { duration: None, requests: Some(40_000), bytes: None },
-        ..Workload::default()
-    };
+    let machine = shipped("hdd-18tb", "disk");
+    let limits = Limits { duration: None, requests: Some(40_000), bytes: None };
+    let operation = Operation::Mix(Mix::of_reads(50).unwrap());
+    let workload = Workload { operation, limits, ..streams(&machine, 2, 8192) };
     let rates = [1, 2, 4, 8, 16, 32, 64].map(|depth| rate(&machine, &Workload { depth, ..workload.clone() }));
     assert!(least_gain(&rates) > 0.85 && rates[1] > 40.0, "{rates:.1?}");
 }
