@@ -248,15 +248,13 @@ impl ReadCache {
             return;
         }
         let end = block + count;
-        // What continues a segment makes it longer.
-        let grown = self.idle.iter().position(|segment| segment.first <= block && block <= segment.end);
-        // One that skips a few blocks, as where some of a stream is written, is the same stream all the same.
-        let is_before = |segment: &Segment| segment.end < block && block <= segment.end + self.size.least_ahead_blocks;
-        let before = if grown.is_none() { self.idle.iter().position(is_before) } else { None };
-        let first = grown.map_or(block, |index| self.idle.remove(index).first);
-        if let Some(index) = before {
-            self.idle.remove(index);
-        }
+        // What continues a segment makes it longer; one that skips a few blocks, as where some of a stream is written, takes its place.
+        let skips = |index: &usize| block.saturating_sub(self.idle[*index].end);
+        let is_of_stream =
+            |index: &usize| self.idle[*index].first <= block && skips(index) <= self.size.least_ahead_blocks;
+        let nearest = (0..self.idle.len()).filter(is_of_stream).min_by_key(skips);
+        let before = nearest.map(|index| self.idle.remove(index));
+        let first = before.filter(|segment| block <= segment.end).map_or(block, |segment| segment.first);
         let first = first.max(end.saturating_sub(self.size.segment_blocks));
         let limit = (end + self.size.read_ahead_blocks).min(geometry.blocks());
         if limit > end {
@@ -265,7 +263,7 @@ impl ReadCache {
             let from_ns = now_ns + waiting_ns as u64;
             self.filling = Some(Filling {
                 first,
-                continues: grown.is_some() || before.is_some(),
+                continues: before.is_some(),
                 given: end,
                 from_block: end,
                 from_turns,
