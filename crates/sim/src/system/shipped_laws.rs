@@ -9,13 +9,15 @@ use halfpower_model::workload::Mix;
 use halfpower_model::{Bytes, Limits, Nanoseconds, Operation, Pattern};
 
 /// Machine, volume, and as many streams as its drive has segments, up to three.
-const VOLUMES: [(&str, &str, u32); 6] = [
+const VOLUMES: [(&str, &str, u32); 8] = [
     ("nt4-pentium-pro", "barracuda-uw", 3),
     ("win2k-pentium3", "atlas-1", 3),
     ("win2k-pentium3", "atlas-4", 3),
     ("win2k-pentium3", "fireball-dma", 2),
     ("win2k-pentium3", "maxtor", 3),
     ("hdd-18tb", "disk", 3),
+    ("hdd-18tb", "mirror-2", 3),
+    ("hdd-18tb", "raid5-4", 3),
 ];
 
 fn shipped(name: &str, volume: &str) -> Machine {
