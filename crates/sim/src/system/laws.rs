@@ -288,11 +288,16 @@ fn circular(mut machine: Machine) -> Machine {
     with_drives(machine, |drive| Drive { scheduler: Scheduler::CLook, ..drive })
 }
 
-/// The same machine, whose write caches have room for four of the requests, wherever these are. For several streams its drives have
-/// a segment for each, and its controllers make one command of those that wait and go on with one another.
+/// The same machine, whose write caches have room for four of the requests, wherever these are, and of a stripe for four chunks. For
+/// several streams its drives have a segment for each, and its controllers make one command of those that wait and go on with one
+/// another.
 fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
+    let chunk = match machine.volume {
+        Volume::Stripe { chunk } | Volume::Raid5 { chunk, .. } => chunk,
+        Volume::Each | Volume::Mirror { .. } => Bytes(0),
+    };
     let room = |cache: WriteCache| WriteCache {
-        blocks: cache.blocks.max(4 * workload.request_size.0 / 512),
+        blocks: cache.blocks.max(4 * workload.request_size.max(chunk).0 / 512),
         pieces: cache.pieces.max(4),
         ..cache
     };
