@@ -302,9 +302,11 @@ impl ReadCache {
 }
 
 impl Filling {
-    /// Where it came to its limit and stayed on that track, it goes on when what lies beyond comes by again.
+    /// Where it came to its limit and stayed on that track, it goes on when what lies beyond comes by again; at once where it comes there
+    /// just now, to the rounding of a nanosecond.
     fn go_on(&mut self, geometry: &Geometry, turn_ns: f64, now_ns: u64) {
-        if self.passed(geometry, turn_ns, now_ns) < self.limit {
+        let until_limit_ns = (geometry.turns_after(self.limit - 1) - self.from_turns) * turn_ns;
+        if now_ns.saturating_sub(self.from_ns) as f64 <= until_limit_ns + 1.0 {
             return;
         }
         let place = geometry.place(self.limit);
@@ -437,6 +439,23 @@ mod tests {
         assert_eq!(wanted.find(&disk, 90 * MS, 10, 2, Arm::Wanted), all(90 * MS), "its last blocks");
         assert_eq!(wanted.find(&disk, 91 * MS, 12, 2, Arm::Wanted), Found::Nothing);
         assert_eq!(wanted.find(&disk, 91 * MS, 9, 6, Arm::Wanted), Found::Front { blocks: 3 });
+    }
+
+    #[test]
+    fn a_read_ahead_that_is_asked_for_more_as_it_comes_to_its_limit_loses_no_turn() {
+        let (cache, disk) = cache();
+        // A turn of no whole number of nanoseconds a sector.
+        let turn_ns = 8_333_333.0;
+        let mut cache = ReadCache::new(cache.size, turn_ns);
+        let ends_ns = |block: u64| (disk.turns_after(block - 1) * turn_ns).round() as u64;
+        let mut now_ns = ends_ns(4);
+        cache.keep(&disk, now_ns, 0, 4, disk.turns_after(3));
+        for block in (4..1900).step_by(3) {
+            cache.go_on_to(&disk, now_ns, block + 3);
+            let Found::All { ready_ns, .. } = cache.find_ahead(&disk, now_ns, block, 3, Arm::Wanted) else { panic!() };
+            assert!(ready_ns.abs_diff(ends_ns(block + 3)) <= 1, "{block}");
+            now_ns = ready_ns;
+        }
     }
 
     #[test]
