@@ -52,18 +52,23 @@ pub(crate) fn no_finer_ratio(ratio: Estimate, above: f64, below: f64) -> Estimat
 /// What is to be said of a sample that was ended by its time after a few requests.
 pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
     let requests = sample.total.requests;
-    let share = is_of_a_time(sample).filter(|_| sample.is_complete() && requests > 0)?;
+    is_of_a_time(sample).filter(|_| sample.is_complete() && requests > 0)?;
     let message = if requests < TOO_FEW {
         let count = if requests == 1 { "one request".to_owned() } else { format!("{requests} requests") };
         format!("{count} a trial make its rate: what disturbs one of them changes it")
     } else {
-        let before = under_way(sample).filter(|_| share > 1.0 + SAME_TIME)?;
+        let before = begun_before(sample)?;
         format!(
             "{requests} requests a trial make its rate, up to {before} of them begun in the warm-up: what these had done by \
              then counts too"
         )
     };
     Some(Warning::new("few_requests", message, MEASURE_LONGER))
+}
+
+/// The same of a sample that waited for what was outstanding at its end, and so counts whole what it has a part of: up to how many.
+pub(crate) fn begun_before(sample: &Sample) -> Option<u64> {
+    is_of_a_time(sample).filter(|share| *share > 1.0 + SAME_TIME).and_then(|_| under_way(sample))
 }
 
 /// How many requests may have been under way when the measured part began, where they are many of those that were counted; a request

@@ -1,7 +1,7 @@
 //! Fixed and marginal processor cost: µs a request = fixed + marginal × KiB, over the request sizes of a series.
 //!
 //! The points are the cells' means of the lower bound (user and system time of the workers), each weighing by its
-//! relative error, 1/y²; and, where cells were measured with a soaker beside them, of the upper bound that it gives. A
+//! relative error, 1/y², of those cells whose few requests were not begun in the warm-up to a tenth or more, if there are enough; and, where cells were measured with a soaker beside them, of the upper bound that it gives. A
 //! cost of c µs a request of s bytes saturates one processor at s/c bytes a µs, and n of them at n times that. The intervals come from the scatter about the line, so that a cost that does not grow in a
 //! straight line is told by them; cells of one repetition have none.
 //!
@@ -13,6 +13,7 @@
 
 use super::Evidence;
 use crate::cells::Cell;
+use crate::resolution::begun_before;
 use crate::series::{Series, is_twin};
 use crate::statistics::{self, Equation, Interval, Line, Point, least_squares, mean, weighted_line};
 use crate::words::{reach, requests, sentence};
@@ -67,7 +68,10 @@ fn fit(series: &Series<'_>, bound: CostBound) -> Option<(CostFit, Vec<i64>)> {
     let mut cells = Vec::new();
     let mut samples = Vec::new();
     let mut repetitions = usize::MAX;
-    for cell in &series.cells {
+    // Of a request that was begun in the warm-up the first part of its cost is missing.
+    let is_whole = |cell: &&Cell<'_>| cell.repetitions.iter().all(|one| begun_before(one.sample).is_none());
+    let whole = series.cells.iter().copied().filter(is_whole).collect::<Vec<_>>();
+    for cell in if whole.len() < SIZES_MIN { &series.cells } else { &whole } {
         let costs = match bound {
             CostBound::Lower => cell.cpu_us_per_request(),
             CostBound::Upper => cell.cpu_us_per_request_upper(),
@@ -232,7 +236,8 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::support::{Run, buffered, deep, read, write};
-    use halfpower_model::{CpuAccounting, Workload};
+    use halfpower_model::sample::CpuTime;
+    use halfpower_model::{CpuAccounting, Nanoseconds, Workload};
     use proptest::prelude::*;
 
     const NOISE: [f64; 3] = [0.97, 1.0, 1.03];
@@ -268,6 +273,29 @@ mod tests {
         );
         assert_eq!(findings[0].brief, "5 µs + 250 ns a KiB");
         assert_eq!(findings[0].samples.len(), 15);
+    }
+
+    #[test]
+    fn what_was_begun_in_the_warm_up_is_left_out() {
+        let mut run = sweep(&[4, 64, 256, 1024], |kib, _| (5.0 + 0.25 * kib as f64) * if kib == 1024 { 0.8 } else { 1.0 });
+        let mut of_few = |kib: u64| {
+            for sample in run.samples.iter_mut().map(|placed| &mut placed.sample) {
+                sample.workload.warmup = Nanoseconds(1_000_000_000);
+                if sample.workload.request_size == Bytes(kib << 10) {
+                    let share = 34.0 / sample.total.requests as f64;
+                    let CpuTime { user_s, system_s } = sample.cpu.lower;
+                    sample.cpu.lower = CpuTime { user_s: user_s * share, system_s: system_s * share };
+                    sample.total.requests = 34;
+                    // It waited for the last of them.
+                    sample.elapsed_s = sample.workload.limits.duration.unwrap().seconds() * 1.1;
+                }
+            }
+            costs(&run).0.remove(0)
+        };
+        let fit = of_few(1024);
+        assert_eq!(fit.cells, [0, 1, 2]);
+        assert!((fit.marginal.value - 0.25).abs() < 1e-6, "{fit:?}");
+        assert_eq!(of_few(256).cells, [0, 1, 2, 3], "two are too few");
     }
 
     #[test]
