@@ -71,7 +71,7 @@ fn values_beyond_their_bounds_are_refused_with_their_place() {
             "in whole blocks of 512 B from 0 B",
         ),
         (
-            "-least = \"1MiB\"",
+            "-least = \"4MiB\"",
             "-least = \"1300B\"",
             "drive.exos-x18.read-ahead-least",
             "in whole blocks of 512 B from 0 B",
@@ -171,7 +171,7 @@ fn values_that_contradict_others_are_refused_with_their_place() {
             "drive.exos-x18.write-next",
             "not overlap",
         ),
-        ("-least = \"1MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "than read-ahead, 8 MiB"),
+        ("-least = \"4MiB\"", "-least = \"9MiB\"", "drive.exos-x18.read-ahead-least", "than read-ahead, 8 MiB"),
         (
             "[501185, 2368, 293, 293, 44880]",
             "[501185, 7, 0, 0, 0]",
