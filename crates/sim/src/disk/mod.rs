@@ -508,31 +508,34 @@ impl Disk {
         self.serve_ahead(now_ns);
     }
 
-    /// The arm reads on: what waits and lies before it comes with that, and of what it is in the middle of there is the front.
+    /// The arm reads on: what waits and lies before it comes with that, and of what it is in the middle of there is the front. It comes
+    /// to them upwards, however they came.
     fn serve_ahead(&mut self, now_ns: u64) {
-        let Some((first, limit)) = self.cache.ahead() else { return };
-        if !self.queue.iter().any(|waiting| first <= waiting.block && waiting.block <= limit) {
-            return;
-        }
-        let drive = Arc::clone(&self.drive);
-        let geometry = &drive.mechanics.geometry;
-        let mut index = 0;
-        while let Some(waiting) = self.queue.get(index).copied() {
+        let Some((first, _)) = self.cache.ahead() else { return };
+        let mut from = (first, 0);
+        while let Some((block, index)) = self.next_ahead(from) {
+            let waiting = self.queue[index];
             let arm = if self.queue.len() == 1 { Arm::Free } else { Arm::Passing };
-            let found = match waiting.direction {
-                Direction::Read => self.cache.find_ahead(geometry, now_ns, waiting.block, waiting.count, arm),
-                _ => Found::Nothing,
-            };
-            if let Found::All { ready_ns, .. } = found {
-                self.queue.remove(index);
-                self.serve_waiting(&waiting, now_ns, ready_ns);
-                continue;
+            let geometry = &self.drive.mechanics.geometry;
+            from = (block, index + 1);
+            match self.cache.find_ahead(geometry, now_ns, block, waiting.count, arm) {
+                Found::All { ready_ns, .. } => {
+                    self.queue.remove(index);
+                    self.serve_waiting(&waiting, now_ns, ready_ns);
+                    from = (block, index);
+                }
+                Found::Front { blocks } => self.queue[index].skip(geometry, now_ns, blocks),
+                Found::Nothing => {}
             }
-            if let Found::Front { blocks } = found {
-                self.queue[index].skip(geometry, now_ns, blocks);
-            }
-            index += 1;
         }
+    }
+
+    /// The lowest read in the queue that the read-ahead comes to, from a block and a place on.
+    fn next_ahead(&self, from: (u64, usize)) -> Option<(u64, usize)> {
+        let (_, limit) = self.cache.ahead()?;
+        let reads = self.queue.iter().enumerate().filter(|(_, waiting)| waiting.direction == Direction::Read);
+        let places = reads.map(|(index, waiting)| (waiting.block, index));
+        places.filter(|place| from <= *place && place.0 <= limit).min()
     }
 
     /// The buffer came to have what waited for the arm: the drive's own time for it is past.

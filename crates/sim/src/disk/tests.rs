@@ -190,6 +190,18 @@ fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
 }
 
 #[test]
+fn a_head_gives_what_it_comes_to_in_whatever_order_that_was_asked_for() {
+    let ends_ns = |again_blocks| {
+        let least = larger(Scheduler::CLook);
+        let drive = Drive { buffer: ReadBuffer { again_blocks, ..least.buffer }, ..least };
+        let downwards: Vec<Command> = (1..=64).map(|number| read(40_000 - number * 8, 8)).collect();
+        let done = serve(&mut Disk::new(Arc::new(drive)), 16, &downwards);
+        done.iter().map(|(done_ns, _)| *done_ns).max()
+    };
+    assert_eq!(ends_ns(0), ends_ns(u64::MAX), "nothing is asked for twice");
+}
+
+#[test]
 fn a_write_of_part_of_a_physical_sector_takes_another_turn() {
     let large = drive(Mechanics { sector_blocks: 4, ..slow(false) });
     let done_ms =
