@@ -247,10 +247,10 @@ impl Disk {
         if self.dirty_blocks > 0 && self.dirty_blocks + count > room.blocks {
             return false;
         }
-        // What continues a piece that waits needs none of its own.
-        let continued = |one: &Waiting| one.tag == CACHED && one.block + one.count == block;
-        match self.queue.iter().position(continued) {
-            Some(index) => self.queue[index].count += count,
+        // What continues a piece that waits, or comes just before it, needs none of its own.
+        let joins = |one: &Waiting| one.tag == CACHED && (one.end() == block || block + count == one.block);
+        match self.queue.iter().position(joins) {
+            Some(index) => self.queue[index].join(waiting),
             None if self.write_on(at_ns, block, count, room) => {}
             None if self.pieces < room.pieces => {
                 self.pieces += 1;

@@ -59,6 +59,14 @@ impl Waiting {
         self.direction == Direction::Write && self.tag != CACHED
     }
 
+    /// A neighbour becomes part of it.
+    pub(super) fn join(&mut self, neighbour: &Waiting) {
+        self.count += neighbour.count;
+        if neighbour.block < self.block {
+            (self.block, self.place) = (neighbour.block, neighbour.place);
+        }
+    }
+
     /// The buffer has so many more of its first blocks.
     pub(super) fn skip(&mut self, geometry: &Geometry, now_ns: u64, blocks: u64) {
         (self.block, self.count) = (self.block + blocks, self.count - blocks);

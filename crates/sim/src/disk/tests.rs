@@ -190,6 +190,17 @@ fn a_cached_write_is_done_at_once_until_the_cache_is_full() {
 }
 
 #[test]
+fn a_write_just_before_a_piece_that_waits_makes_it_longer() {
+    let cached = Drive { write_cache: Some(WriteCache { blocks: 80, pieces: 1, wait_ns: 0 }), ..drive(slow(false)) };
+    let mut disk = Disk::new(Arc::new(cached));
+    // The arm is at the first.
+    [500, 904, 900, 896].into_iter().for_each(|block| disk.accept(0, write(block, 4)));
+    assert_eq!(std::iter::from_fn(|| disk.answer()).count(), 4);
+    disk.accept(0, write(700, 4));
+    assert_eq!(disk.answer(), None, "there is one piece");
+}
+
+#[test]
 fn a_head_gives_what_it_comes_to_in_whatever_order_that_was_asked_for() {
     let ends_ns = |again_blocks| {
         let least = larger(Scheduler::CLook);
