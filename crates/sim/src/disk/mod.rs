@@ -40,9 +40,10 @@ const CACHED: u32 = u32::MAX;
 /// come to it.
 const PATIENCE_TURNS: f64 = 4.0;
 
-/// How many blocks of the write cache one passage takes at the most, from a place on: those who wait are not to wait for all.
-fn at_once(place: &Place) -> u64 {
-    PATIENCE_TURNS as u64 * u64::from(place.sectors)
+/// How many blocks of the write cache one passage takes at the most, from a place on: those who wait are not to wait for all, and the
+/// room of half of it comes back while the arm is at the other.
+fn at_once(place: &Place, room: WriteCache) -> u64 {
+    (PATIENCE_TURNS as u64 * u64::from(place.sectors)).min(room.blocks / 2)
 }
 
 /// What an arm does.
@@ -270,7 +271,7 @@ impl Disk {
             return false;
         }
         let Some((Work::Serve(writing), ends_ns)) = &mut self.busy else { return false };
-        let is_long = writing.count + count > at_once(&writing.place).min(room.blocks / 2);
+        let is_long = writing.count + count > at_once(&writing.place, room);
         if is_long && block.is_multiple_of(self.drive.mechanics.sector_blocks) {
             return false;
         }
@@ -324,13 +325,11 @@ impl Disk {
             let mut waiting = self.take(next);
             let drive = Arc::clone(&self.drive);
             let geometry = &drive.mechanics.geometry;
-            if let Next::Queued(index) = next
-                && waiting.tag == CACHED
-            {
+            if let (Next::Queued(index), CACHED, Some(room)) = (next, waiting.tag, drive.write_cache) {
                 self.pieces -= 1;
                 let (sector, end) = (drive.mechanics.sector_blocks, waiting.block + waiting.count);
-                let block = (waiting.block + at_once(&waiting.place)) / sector * sector;
-                if block < end {
+                let block = (waiting.block + at_once(&waiting.place, room)) / sector * sector;
+                if waiting.block < block && block < end {
                     let rest = Waiting { block, count: end - block, place: geometry.place(block), ..waiting };
                     self.queue.insert(index, rest);
                     self.pieces += 1;

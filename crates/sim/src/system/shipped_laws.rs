@@ -6,7 +6,7 @@ use crate::file::MachineFile;
 use crate::machine::Part;
 use crate::shipped::machine_text;
 use halfpower_model::workload::Mix;
-use halfpower_model::{Bytes, Limits, Nanoseconds, Operation, Pattern};
+use halfpower_model::{Buffering, Bytes, Limits, Nanoseconds, Operation, Pattern};
 
 /// Machine, volume, and as many streams as its drive has segments, up to three.
 const VOLUMES: [(&str, &str, u32); 8] = [
@@ -99,4 +99,22 @@ fn two_streams_of_reads_and_writes_are_no_slower_deeper() {
     let workload = Workload { operation, limits, ..streams(&machine, 2, 8192) };
     let rates = [1, 2, 4, 8, 16, 32, 64].map(|depth| rate(&machine, &Workload { depth, ..workload.clone() }));
     assert!(least_gain(&rates) > 0.85 && rates[1] > 40.0, "{rates:.1?}");
+}
+
+/// Figure 24 of the study of Windows 2000: the speed of the disk, though the card stores each of the lazy writer's requests first.
+#[test]
+fn a_lazy_writer_keeps_a_disk_behind_a_card_at_its_speed() {
+    let machine = shipped("win2k-pentium3", "fireball-1");
+    let seconds = |seconds: u64| Nanoseconds(seconds * 1_000_000_000);
+    let limits = Limits { duration: Some(seconds(30)), requests: None, bytes: None };
+    let rate = |bytes, depth, buffering| {
+        let alone = streams(&machine, 1, bytes);
+        let of_writes = Workload { operation: Operation::Write, buffering, depth, warmup: seconds(30), limits, ..alone };
+        rate(&machine, &of_writes)
+    };
+    let direct = rate(65_536, 4, Buffering::Direct);
+    for bytes in [4096, 65_536, 262_144] {
+        let buffered = rate(bytes, 1, Buffering::Buffered);
+        assert!(buffered > 0.95 * direct, "{bytes} B: {buffered:.2} of {direct:.2}");
+    }
 }
