@@ -277,7 +277,8 @@ mod tests {
 
     #[test]
     fn what_was_begun_in_the_warm_up_is_left_out() {
-        let mut run = sweep(&[4, 64, 256, 1024], |kib, _| (5.0 + 0.25 * kib as f64) * if kib == 1024 { 0.8 } else { 1.0 });
+        let mut run =
+            sweep(&[4, 64, 256, 1024], |kib, _| (5.0 + 0.25 * kib as f64) * if kib == 1024 { 0.8 } else { 1.0 });
         let mut of_few = |kib: u64| {
             for sample in run.samples.iter_mut().map(|placed| &mut placed.sample) {
                 sample.workload.warmup = Nanoseconds(1_000_000_000);

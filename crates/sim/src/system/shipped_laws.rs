@@ -109,7 +109,8 @@ fn a_lazy_writer_keeps_a_disk_behind_a_card_at_its_speed() {
     let limits = Limits { duration: Some(seconds(30)), requests: None, bytes: None };
     let rate = |bytes, depth, buffering| {
         let alone = streams(&machine, 1, bytes);
-        let of_writes = Workload { operation: Operation::Write, buffering, depth, warmup: seconds(30), limits, ..alone };
+        let of_writes =
+            Workload { operation: Operation::Write, buffering, depth, warmup: seconds(30), limits, ..alone };
         rate(&machine, &of_writes)
     };
     let direct = rate(65_536, 4, Buffering::Direct);
