@@ -6,6 +6,7 @@
 //!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
 //!   room, most of its time, or is on its way to writes by so much longer than if it had been told of them sooner.
 //! - *A controller or a drive that lets only so many commands be at a disk* ([`gate`]), where no part is full.
+//! - *A file that grows*, where no part is full and the system does one write at a time of it: nine tenths of the time.
 //! - *A share*, where no part is full: what a large request waits before each unit of it is time in which nothing works, one unit
 //!   after another, so half of the time sets the pace; its window does where writes waited nine tenths of the time until others
 //!   were done, and that large ones go one at a time where those did.
@@ -34,7 +35,8 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     if busy < FULL {
         let aside: String = spared.iter().map(Group::how_spared).collect();
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
-        return waits(parts, &idle).or_else(|| gate::named(facts, &idle)).unwrap_or_else(|| {
+        let waits = waits(parts, &idle).or_else(|| gate::named(facts, &idle)).or_else(|| growth(parts, &idle));
+        return waits.unwrap_or_else(|| {
             Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
         });
     }
@@ -222,6 +224,18 @@ fn waits(parts: &[Part], idle: &str) -> Option<Standing> {
     })
 }
 
+/// A file that is made longer one write at a time, where that sets the pace.
+fn growth(parts: &[Part], idle: &str) -> Option<Standing> {
+    let growth = parts.iter().find(|part| part.kind == PartKind::Wait && part.name == Part::GROWTH)?;
+    let time = Some(growth.busy).filter(|busy| *busy >= FULL).map(percent)?;
+    let reason = format!(
+        "the system makes a file longer by one write at a time ({}), which it was at {time} of the time, so that more outstanding do \
+         not help; {idle}",
+        Part::GROWTH
+    );
+    Some(Standing::NamedAt(Owner::FileSystem, Sureness::Sure, Part::GROWTH.to_owned(), reason))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{clean, deep_reads, named, of, with};
@@ -247,6 +261,22 @@ mod tests {
         assert_eq!(named(&sample), Some((Owner::Flushes, Sureness::Sure)), "and here half as fast again");
         sample.parts[0].kind = PartKind::Bus;
         assert_eq!(named(&sample), Some((Owner::Bus, Sureness::Sure)), "no flush fills a bus");
+    }
+
+    #[test]
+    fn a_file_that_grows_by_one_write_at_a_time_sets_the_pace_at_every_depth() {
+        let grown = |depth: u32, busy: f64, disk: f64| {
+            let parts = [("barracuda 1", PartKind::Device, disk), (Part::GROWTH, PartKind::Wait, busy)];
+            of(&with(clean(deep(depth, write(64))), &parts))
+        };
+        for depth in [1, 8] {
+            let found = grown(depth, 0.99, 0.85);
+            let words = "the file system: the system makes a file longer by one write at a time (system.growth), which it was at 99 % \
+                         of the time, so that more outstanding do not help; the busiest part, barracuda, was busy 85 % of the time";
+            assert_eq!((found.at.as_deref(), found.brief().as_str()), (Some("system.growth"), words));
+        }
+        assert_eq!(grown(1, 0.2, 0.85).owner, Some(Owner::Depth), "the file cache takes them");
+        assert_eq!(grown(8, 0.99, 0.97).owner, Some(Owner::Device));
     }
 
     #[test]

@@ -32,6 +32,9 @@ impl Part {
     /// of a machine file.
     pub const LETS_SO_MANY: &str = ".outstanding";
 
+    /// What the writes of a file that grows wait for where the system does one at a time: a key of a machine file.
+    pub const GROWTH: &str = "system.growth";
+
     /// A part that was never busy.
     pub fn idle(name: &str, kind: PartKind) -> Part {
         Part { name: name.to_owned(), kind, busy: 0.0, phases: BTreeMap::new(), buses: Vec::new() }

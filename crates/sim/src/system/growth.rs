@@ -19,7 +19,10 @@ const FILL_BYTES: u64 = 64 << 10;
 struct File {
     /// Up to where it holds data.
     valid: u64,
-    is_busy: bool,
+    /// Since when a write of it is under way.
+    busy_since_ns: Option<u64>,
+    /// For how long before that there was one.
+    busy_ns: u64,
     waiting: VecDeque<u32>,
 }
 
@@ -35,6 +38,17 @@ impl Growth {
         let is_serial = machine.system.growth == machine::Growth::Serial && workload.file_state.grows();
         is_serial.then(|| Growth { files: vec![File::default(); workload.volumes() as usize] })
     }
+
+    /// For how long up to now a write was under way, of all files together.
+    pub(super) fn busy_ns(&self, now_ns: u64) -> u64 {
+        let under_way = |file: &File| file.busy_since_ns.map_or(0, |since_ns| now_ns - since_ns);
+        self.files.iter().map(|file| file.busy_ns + under_way(file)).sum()
+    }
+
+    /// How many files there are.
+    pub(super) fn files(&self) -> usize {
+        self.files.len()
+    }
 }
 
 impl System<'_> {
@@ -48,10 +62,10 @@ impl System<'_> {
         let Open { volume, .. } = self.requests.all[request as usize];
         let Some(growth) = &mut self.growth else { return };
         let file = &mut growth.files[volume as usize];
-        if file.is_busy {
+        if file.busy_since_ns.is_some() {
             return file.waiting.push_back(request);
         }
-        file.is_busy = true;
+        file.busy_since_ns = Some(self.now_ns);
         self.fill(request);
     }
 
@@ -86,7 +100,7 @@ impl System<'_> {
         let file = &mut growth.files[volume as usize];
         match file.waiting.pop_front() {
             Some(next) => self.fill(next),
-            None => file.is_busy = false,
+            None => file.busy_ns += self.now_ns - file.busy_since_ns.take().unwrap_or(self.now_ns),
         }
     }
 }

@@ -98,8 +98,9 @@ impl System<'_> {
         let waits = self.share.iter().flat_map(|share| share.waited_ns(self.now_ns));
         let gates = self.gates.iter().zip(&self.at_gates).filter(|(gate, _)| gate.is_some());
         let gates = gates.map(|(_, waiting)| waiting.some_ns(self.now_ns));
+        let growth = self.growth.as_ref().map(|growth| growth.busy_ns(self.now_ns));
         let instance = self.instance().map(|(_, [busy_ns, _])| busy_ns);
-        stations.chain(arms).chain(server).chain(waits).chain(gates).chain(instance).collect()
+        stations.chain(arms).chain(server).chain(waits).chain(gates).chain(growth).chain(instance).collect()
     }
 
     /// The instance that its volume is attached to, which is one, if that has limits; for how long they held it, and how often
@@ -227,9 +228,11 @@ impl System<'_> {
             let name = format!("{}{} {}", self.machine.gate_of(disk)?, Part::LETS_SO_MANY, index + 1);
             Some((Part::idle(&name, PartKind::Wait), 1.0))
         });
+        let growth = self.growth.as_ref();
+        let growth = growth.map(|growth| (Part::idle(Part::GROWTH, PartKind::Wait), growth.files() as f64));
         let instance = self.instance().map(|(name, _)| (Part::idle(name, PartKind::Controller), 1.0));
         let parts = std::iter::once(processors).chain(between).chain(disks).chain(server).chain(waits);
-        let parts = parts.chain(gates).chain(instance);
+        let parts = parts.chain(gates).chain(growth).chain(instance);
         let whole_ns = elapsed_ns.max(1) as f64;
         let used_by = |((part, servers), used): ((Part, f64), &u64)| {
             let busy = (*used as f64 / whole_ns / servers).min(1.0);

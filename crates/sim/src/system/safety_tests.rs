@@ -7,6 +7,7 @@ use crate::disk::tests::{atlas, larger};
 use crate::disk::{Drive, WriteCache};
 use crate::machine::{Cost, FileCache, Fill, Growth, Machine};
 use crate::volume::Volume;
+use halfpower_model::sample::Part;
 use halfpower_model::{
     Buffering, Bytes, Cancel, Durability, FileState, Histogram, Limits, Operation, Pattern, Sharing, Workload,
 };
@@ -115,6 +116,13 @@ fn a_file_grows_one_write_at_a_time_where_the_system_does_that() {
     let one_deep = of(&machine, 1, FileState::Written);
     assert!(of(&machine, 4, FileState::Written) < 0.5 * one_deep);
     assert!((of(&machine, 4, FileState::Append) / one_deep - 1.0).abs() < 0.02);
+    let growing = |machine: &Machine, depth, state| {
+        let parts = course(machine, &writes(16, 65_536, depth, state)).parts;
+        parts.into_iter().find(|part| part.name == Part::GROWTH).map(|part| part.busy)
+    };
+    let told = [1, 4].map(|depth| growing(&machine, depth, FileState::Append));
+    assert!(told.iter().all(|busy| busy.is_some_and(|busy| (0.95..=1.0).contains(&busy))), "{told:?}");
+    assert_eq!(growing(&machine, 4, FileState::Written), None);
     machine.system.growth = Growth::Free;
     assert!((of(&machine, 4, FileState::Append) / of(&machine, 4, FileState::Written) - 1.0).abs() < 0.03);
 }
