@@ -54,7 +54,9 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
             exported.leave_out(stored, "it failed, or its latencies or how long it took are not known");
             continue;
         }
-        let _ = writeln!(log, "#[sample {}: {}]", stored.id, sample.workload);
+        let set = &sample.workload.set;
+        let set = if set.is_empty() { String::new() } else { format!(", set {set}") };
+        let _ = writeln!(log, "#[sample {}: {}{set}]", stored.id, sample.workload);
         let start_s = began(sample).map_or(0.0, |at| at.duration_since(base).as_secs_f64());
         for (kind, histogram) in full {
             let max = histogram.max().unwrap_or_default();

@@ -88,6 +88,7 @@ fn labels(stored: &StoredSample) -> String {
         ("workers", known("workers", workload.workers.to_string())),
         ("buffering", known("buffering", workload.buffering.to_string())),
         ("personality", known("personality", workload.personality.to_string())),
+        ("set", workload.set.to_string()),
         ("target", sample.environment.target.path.clone()),
         ("host", sample.environment.host.clone()),
     ];

@@ -73,15 +73,16 @@ fn row(sample: &Sample) -> Result<String, &'static str> {
     Ok(row)
 }
 
-/// The note without commas; the pattern, which a trace has no column for, in front where the note does not say it.
+/// The note without commas; what a trace has no column for in front: the pattern, where the note does not say it, and what
+/// is set of a simulated machine.
 fn comment(sample: &Sample) -> String {
-    let note: String = sample
-        .note
-        .iter()
-        .flat_map(|note| note.chars())
-        .map(|c| if c == ',' || c.is_control() { ' ' } else { c })
-        .collect();
-    let pattern = sample.workload.pattern.to_string();
+    let workload = &sample.workload;
+    let without_commas = |c: char| if c == ',' || c.is_control() { ' ' } else { c };
+    let note: String = sample.note.iter().flat_map(|note| note.chars()).map(without_commas).collect();
+    let pattern = workload.pattern.to_string();
     let says = note.split_whitespace().any(|word| word.eq_ignore_ascii_case(&pattern));
-    if says || !sample.workload.tells("pattern") { note } else { format!("{pattern} {note}").trim_end().to_owned() }
+    let pattern = if says || !workload.tells("pattern") { String::new() } else { format!("{pattern} ") };
+    let set: String = workload.set.0.iter().map(|(key, value)| format!("{key}={value} ")).collect();
+    let front: String = format!("{pattern}{set}").chars().map(without_commas).collect();
+    if front.is_empty() { note } else { format!("{front}{note}").trim_end().to_owned() }
 }

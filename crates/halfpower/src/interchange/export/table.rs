@@ -17,7 +17,7 @@ pub(super) enum Kind {
 pub(super) const PLACE: [&str; 3] = ["sample", "cell", "block"];
 
 /// The columns behind those, and where their figures are in the record.
-pub(super) const COLUMNS: [(&str, &str, Kind); 45] = [
+pub(super) const COLUMNS: [(&str, &str, Kind); 46] = [
     ("started_at", "/started_at", Kind::Text),
     ("elapsed_s", "/elapsed_s", Kind::Figure),
     ("operation", "/workload/operation", Kind::Text),
@@ -33,6 +33,7 @@ pub(super) const COLUMNS: [(&str, &str, Kind); 45] = [
     ("file_state", "/workload/file_state", Kind::Text),
     ("span_bytes", "/workload/span", Kind::Count),
     ("seed", "/workload/seed", Kind::Count),
+    ("set", "/workload/set", Kind::Text),
     ("target", "/environment/target/path", Kind::Text),
     ("host", "/environment/host", Kind::Text),
     ("kernel", "/environment/kernel", Kind::Text),

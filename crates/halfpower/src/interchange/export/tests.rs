@@ -7,7 +7,7 @@ use halfpower_model::sample::{CpuTime, Failure, Latency, Totals};
 use halfpower_model::workload::Mix;
 use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, Environment, Histogram, Operation, Origin, Pattern, Personality, RequestKind,
-    Sample, Workload,
+    Sample, Settings, Workload,
 };
 use proptest::prelude::*;
 
@@ -113,6 +113,39 @@ fn a_table_has_a_row_a_sample_and_nothing_where_nothing_is_known() {
     assert!(rows[1].contains("\"a,\"\"b\"") && rows[1].ends_with(", =1+1"), "{}", rows[1]);
     // The one comma in quotes is no column.
     assert_eq!(rows[1].split(',').count(), columns + 1);
+}
+
+#[test]
+fn what_is_set_of_a_simulated_machine_is_in_every_form() {
+    let way = (Pattern::Random, Buffering::Direct, Personality::Libaio);
+    let made = Made {
+        operation: Operation::Read,
+        way,
+        size_depth_workers: (4096, 1, 1),
+        values: vec![5],
+        elapsed_ms: 1000,
+        cpu_s: 0.0,
+        note: None,
+    };
+    let plain = made.sample();
+    let set = Workload { set: "disks=8,pci.rate=533MB/s".parse().unwrap(), ..plain.workload.clone() };
+    let samples = vec![plain.clone(), Sample { workload: set.clone(), ..plain }];
+    for (format, said) in [
+        (Format::Csv, ",\"disks=8,pci.rate=533MB/s\","),
+        (Format::Jsonl, "\"set\":\"disks=8,pci.rate=533MB/s\""),
+        (Format::Openmetrics, ",set=\"disks=8,pci.rate=533MB/s\","),
+        (Format::Sqlio, ",random disks=8 pci.rate=533MB/s\n"),
+        (Format::Hdr, ", set disks=8,pci.rate=533MB/s]\n"),
+        (Format::Fio, "\"desc\": \"set disks=8,pci.rate=533MB/s\""),
+    ] {
+        let [without, with] = [&samples[..1], &samples[1..]].map(|samples| written(samples.to_vec(), format));
+        assert!(with.contains(said) && !without.contains("disks=8"), "{format:?}: {with}");
+        assert!(!without.contains("set=") && !without.contains(", set"), "{format:?}: {without}");
+    }
+    for &(format, from) in TABLES.iter().chain(&[(Format::Openmetrics, From::Openmetrics)]) {
+        let back = again(samples.clone(), format, from).samples;
+        assert_eq!([&back[0].workload.set, &back[1].workload.set], [&Settings::default(), &set.set], "{format:?}");
+    }
 }
 
 /// A sample of our own with figures that belong together.

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
 
 /// What may stand in braces, beside what tells the figures of a sample apart.
-const LABELS: [&str; 12] = [
+const LABELS: [&str; 13] = [
     "sample",
     "cell",
     "block",
@@ -28,6 +28,7 @@ const LABELS: [&str; 12] = [
     "workers",
     "buffering",
     "personality",
+    "set",
     "target",
     "host",
 ];
@@ -280,6 +281,7 @@ impl One {
             workers: self.said("workers")?,
             buffering: self.said("buffering")?,
             personality: self.said("personality")?,
+            set: self.said("set")?,
             ..WorkloadSpec::default()
         })
     }

@@ -62,6 +62,7 @@ impl Row<'_> {
             file_state: self.said("file_state")?,
             span: self.bytes("span_bytes")?,
             seed: self.said("seed")?,
+            set: self.said("set")?,
             ..WorkloadSpec::default()
         })
     }

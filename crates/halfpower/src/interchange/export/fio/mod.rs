@@ -54,6 +54,10 @@ fn document(stored: &StoredSample) -> Result<Value, &'static str> {
     let mut job = Map::new();
     let mut put = |key: &str, value: Value| drop(job.insert(key.to_owned(), value));
     put("jobname", json!(format!("sample-{}", stored.id)));
+    if !sample.workload.set.is_empty() {
+        // fio's `description` of a job.
+        put("desc", json!(format!("set {}", sample.workload.set)));
+    }
     put("groupid", json!(0));
     put("error", json!(0));
     put("job options", Value::Object(options));
