@@ -398,5 +398,12 @@ fn what_only_the_simulated_file_cache_took_is_the_speed_of_memory() {
     assert!(!is_told(&["--op=write", buffered, "--durability=flush_at_end"]));
     assert!(!is_told(&["--op=write", "--buffering=direct"]));
     assert!(!is_told(&["--op=read", buffered]), "the cache is empty");
+    let warned = |duration: &str| {
+        let place = "sim:win2k-pentium3:atlas-1";
+        lab.run(["io", place, "--op=write", "--request-size=64KiB", buffered, "--duration", duration]).stdout
+    };
+    assert!(!warned("120s").contains("until the writes were stored"), "the disk kept up");
+    assert!(warned("10s").contains("% of their bytes meanwhile: the storage is slower than this"));
+    assert!(warned("1s").contains("until the writes were stored: this is the speed of memory"));
     assert!(is_told(&["--op=read", buffered, "--size=64KiB"]), "and has all of it from the first time on");
 }

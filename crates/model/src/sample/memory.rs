@@ -1,17 +1,23 @@
-//! Warns where the file cache, not the storage, did what was measured: writes that nobody waited for, and reads that the
+//! Warns where the file cache, not the storage, did what was measured: writes that nobody waited for, and reads, that the
 //! device below had little part in, by its own counters. Where it was asked for, by a warm cache, nothing is said.
 
 use super::{Block, Sample, Warning};
 use crate::environment::TargetKind;
 use crate::stream::RequestKind;
 use crate::units::significant;
-use crate::workload::{Buffering, CachePolicy, Durability, Personality, RwFlag, Workload};
+use crate::workload::{Buffering, CachePolicy, Durability, Pattern, Personality, RwFlag, Workload};
 
 /// Share of the bytes read that the device moved, below which a figure is that of memory. The counters have read-ahead,
 /// a warm-up and other programs in them, so the share is the most it can have been.
 const MIN_SHARE: f64 = 0.5;
 /// Reads at the device for each write, from which on they and not memory set the pace; as in the attribution.
 const READS_FIRST: f64 = 0.25;
+/// Share of the bytes written that the device moved meanwhile, from which on it kept up: the figure is the storage's.
+const KEPT_UP: f64 = 0.9;
+/// The same, below which nothing but memory had part in it; as memory is sure in the attribution.
+const MEMORY_ALONE: f64 = 0.1;
+/// The least that goes to a device of a write at a random place.
+const PAGE_BYTES: u64 = 4096;
 /// The code of [`memory_speed`].
 pub const MEMORY_SPEED: &str = "memory_speed";
 
@@ -22,17 +28,10 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
     if is_null || workload.buffering.is_direct() || sample.total.bytes == 0 {
         return None;
     }
-    if nobody_waits(workload) {
-        let message = match reads_for_writes(sample) {
-            // Such writes wait for the device, though not until they are stored.
-            Some(reads) if reads >= READS_FIRST => format!(
-                "nothing waited until the writes were stored, and the device read {} times for each of them: this is the \
-                 speed of those reads, and not of storing the writes",
-                significant(reads)
-            ),
-            _ => "nothing waited until the writes were stored: this is the speed of memory, not of the storage"
-                .to_owned(),
-        };
+    if nobody_waits(workload)
+        && let Some(what) = not_stored(sample)
+    {
+        let message = format!("nothing waited until the writes were stored{what}");
         return Some(Warning::new(MEMORY_SPEED, message, "use --durability flush_at_end, or --buffering direct"));
     }
     let asked = sample.read.as_ref().map(|read| read.bytes).filter(|bytes| *bytes > 0)?;
@@ -60,6 +59,34 @@ pub fn memory_speed(sample: &Sample) -> Option<Warning> {
         }
         _ => None,
     }
+}
+
+/// What writes that nobody waited for were done by, if not by the storage.
+fn not_stored(sample: &Sample) -> Option<String> {
+    // Such writes wait for the device, though not until they are stored.
+    if let Some(reads) = reads_for_writes(sample).filter(|reads| *reads >= READS_FIRST) {
+        let reads = significant(reads);
+        return Some(format!(
+            ", and the device read {reads} times for each of them: this is the speed of those reads, and not of storing the writes"
+        ));
+    }
+    let share = share_stored(sample).unwrap_or(0.0);
+    if share >= KEPT_UP {
+        None
+    } else if share >= MEMORY_ALONE {
+        let percent = share * 100.0;
+        Some(format!(", and the device moved {percent:.0} % of their bytes meanwhile: the storage is slower than this"))
+    } else {
+        Some(": this is the speed of memory, not of the storage".to_owned())
+    }
+}
+
+/// Share of the bytes written that the device moved meanwhile.
+fn share_stored(sample: &Sample) -> Option<f64> {
+    let (write, block) = (sample.write.as_ref()?, sample.block.as_ref()?);
+    let least = if sample.workload.pattern == Pattern::Sequential { 0 } else { write.requests * PAGE_BYTES };
+    let asked = write.bytes.max(least) * sample.workload.copies();
+    (asked > 0).then_some(block.write?.bytes as f64 / (asked as f64 * with_warmup(sample)))
 }
 
 /// How often the device read for each of the writes, where nothing else was to be read.
@@ -120,7 +147,15 @@ mod tests {
         sample.read = sample.workload.operation.reads().then(|| totals.clone());
         sample.write = sample.workload.operation.writes().then(|| totals.clone());
         (sample.total, sample.elapsed_s) = (totals, 1.0);
-        sample.block = device_bytes.map(|bytes| Block {
+        sample.block = device_bytes.map(block);
+        let warning = memory_speed(&sample)?;
+        assert_eq!(warning.code, MEMORY_SPEED);
+        Some(warning)
+    }
+
+    /// What a device that read so many bytes counted.
+    fn block(bytes: u64) -> Block {
+        Block {
             requests: 1,
             bytes,
             merges: 0,
@@ -131,10 +166,7 @@ mod tests {
             write: None,
             trim: None,
             phases: None,
-        });
-        let warning = memory_speed(&sample)?;
-        assert_eq!(warning.code, MEMORY_SPEED);
-        Some(warning)
+        }
     }
 
     fn buffered(operation: Operation) -> Workload {
@@ -152,6 +184,23 @@ mod tests {
             reads.contains("the device read 1 times for each of them: this is the speed of those reads"),
             "{reads}"
         );
+        let stored = |share: f64, workload: Workload| {
+            let mut sample = Sample::empty(workload, Environment::unknown("a", None));
+            let totals = Totals { requests: 1000, bytes: 1_000_000, ..Totals::default() };
+            let device = Direction { requests: 9, bytes: (share * 1e6) as u64, amplification: None };
+            sample.block = Some(Block { write: Some(device), ..block(0) });
+            (sample.write, sample.total, sample.elapsed_s) = (Some(totals.clone()), totals, 1.0);
+            memory_speed(&sample).map(|warning| warning.message)
+        };
+        assert_eq!([stored(0.9, write()), stored(0.09, write())], [None, Some(memory.to_owned())]);
+        let part =
+            |message: Option<String>| message.is_some_and(|message| message.ends_with("storage is slower than this"));
+        assert!(part(stored(0.1, write())) && stored(0.89, write()).is_some_and(|message| message.contains("89 % of")));
+        // The device's count has what the warm-up wrote in it, what goes to it are pages, and each side of a mirror has all.
+        let warm = Workload { warmup: Nanoseconds(1_000_000_000), ..write() };
+        let random = Workload { pattern: Pattern::Random, ..write() };
+        let mirror = Workload { layout: "mirror".parse().unwrap(), targets: 2, ..write() };
+        assert!(part(stored(1.2, warm)) && part(stored(2.4, random)) && part(stored(1.2, mirror)));
         for waited_for in [
             Workload { durability: Durability::FlushAtEnd, ..write() },
             Workload { buffering: Buffering::Through, ..write() },
