@@ -44,6 +44,8 @@ struct Source {
     /// What the volume is, in a sentence.
     description: String,
     settings: Settings,
+    /// The keys of those that are of nothing on the volume's way, and why none of them would change anything.
+    beside: Vec<(String, MachineError)>,
 }
 
 impl Simulated {
@@ -81,8 +83,9 @@ impl Simulated {
             machine_file_crc32c: Some(format!("{:08x}", machine_file.crc32c())),
             ..environment(&made, &format!("sim:{machine}:{volume}{set}"))
         };
+        let beside = if of_parts.is_empty() { Vec::new() } else { machine_file.beside(volume) };
         let [machine, text, volume] = [machine, text, volume].map(str::to_owned);
-        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts });
+        let file = Arc::new(Source { machine, text, volume, description, settings: of_parts, beside });
         Ok(Simulated { machine: made, environment, file, peaks: Vec::new(), last: None })
     }
 
@@ -94,6 +97,25 @@ impl Simulated {
     /// What its volume is, in a sentence; with what is set besides.
     pub fn description(&self) -> &str {
         &self.file.description
+    }
+
+    /// Refuses settings that none of these machines has anything of on its volume's way: they would be compared with themselves. One
+    /// that is of one of several volumes is of use there.
+    ///
+    /// # Errors
+    /// With the setting, and what can be set instead.
+    pub fn refuse_beside<'m>(machines: impl IntoIterator<Item = &'m Simulated> + Clone) -> Result<(), MachineError> {
+        let is_of_use = |key: &str| {
+            machines.clone().into_iter().any(|machine| {
+                let Source { settings, beside, .. } = &*machine.file;
+                settings.0.iter().any(|(said, _)| said == key) && beside.iter().all(|(other, _)| other != key)
+            })
+        };
+        let all = machines.clone().into_iter().flat_map(|machine| &machine.file.beside);
+        match all.into_iter().find(|(key, _)| !is_of_use(key)) {
+            Some((_, why)) => Err(why.clone()),
+            None => Ok(()),
+        }
     }
 
     /// Another volume, with the same settings.

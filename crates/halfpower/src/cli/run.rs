@@ -185,7 +185,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         targets: session::stored_targets(targets)?,
         files: arguments.files,
         offer: arguments.price.over(study.offer)?,
-        machines: site.machines(&study.settings())?,
+        machines: site.machines_of(study)?,
     };
     let plan = Plan::make(study, &overrides, &environment).map_err(|error| match site.memory_note() {
         Some(note) if matches!(error, PlanError::NothingLeft { .. }) => anyhow::Error::new(UsageError(format!(

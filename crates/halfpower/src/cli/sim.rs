@@ -126,6 +126,7 @@ fn show_way(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let text = ground::machine_text(&machine)?;
     // As io makes it, so that all that can be set there can be set here.
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
+    let made = made.and_then(|made| Simulated::refuse_beside([&made]).map(|()| made));
     let made = made.map_err(|error| UsageError(super::causes(&error)))?;
     let shown = |Stop { names, does, makes }: Stop| ShownStop { parts: names, does, makes };
     let way: Vec<ShownStop> = way(made.machine()).into_iter().map(shown).collect();

@@ -297,10 +297,11 @@ fn fits(path: &str, set: &Settings) -> Result<(), String> {
 /// A study whose settings can be on the machine that it names, those too of a file that it includes, which names another.
 fn as_a_whole(study: Study) -> anyhow::Result<Study> {
     let path = study.path.as_deref().unwrap_or_default();
-    match study.settings().iter().try_for_each(|set| fits(path, set)) {
-        Ok(()) => Ok(study),
-        Err(reason) => Err(UsageError(reason).into()),
+    study.settings().iter().try_for_each(|set| fits(path, set)).map_err(UsageError)?;
+    if let Some(target) = Some(PathBuf::from(path)).filter(|path| ground::is_simulated(path)) {
+        ground::look(&Wish { targets: vec![target], ..Wish::default() })?.machines_of(&study)?;
     }
+    Ok(study)
 }
 
 fn resume(

@@ -114,6 +114,7 @@ pub(super) struct SetArgument {
     /// Another value for a key of a simulated machine: disks=4 of its volume, pci.rate=533MB/s of a part; repeated for several
     ///
     /// The target's name has it after a comma, sim:MACHINE:VOLUME,disks=4, and can be written so.
+    /// What is of no part on the volume's way is refused: nothing would change.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Settings>,
 }

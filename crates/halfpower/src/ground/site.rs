@@ -5,7 +5,7 @@ use super::test_file::KeptTestFile;
 use crate::cli::UsageError;
 use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store};
-use crate::study::VOLUME;
+use crate::study::{Study, VOLUME};
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
@@ -155,6 +155,18 @@ impl Site {
         if wrong.is_empty() { Ok(made) } else { Err(UsageError(wrong.join("; and: "))) }
     }
 
+    /// The same for all that a study sets.
+    ///
+    /// # Errors
+    /// Also when a setting is of nothing on the way of any of the volumes that it goes to.
+    pub(crate) fn machines_of(&self, study: &Study) -> Result<HashMap<Settings, Simulated>, UsageError> {
+        let settings = study.settings();
+        let made = self.machines(&settings)?;
+        let machines = settings.iter().filter_map(|set| made.get(set));
+        Simulated::refuse_beside(machines).map_err(|error| UsageError(crate::cli::causes(&error)))?;
+        Ok(made)
+    }
+
     /// The ground in a sentence: what lies there, how much room, how it may be read.
     pub(crate) fn describe(&self, environment: &Environment) -> String {
         let mut grounds: Vec<String> = Vec::new();
@@ -205,13 +217,14 @@ impl Site {
         made.filter(|_| self.places.len() > 1).map(|place| place.facts.size_bytes)
     }
 
-    /// Refuses what a simulated machine does not do.
+    /// Refuses what a simulated machine does not do, and settings that are of nothing on its volume's way.
     ///
     /// # Errors
     /// With what it is, and what to say instead.
     pub(crate) fn refuse_unsimulated(&self, workload: &Workload) -> Result<(), UsageError> {
         let Some(machine) = &self.simulated else { return Ok(()) };
-        machine.refuse(workload).map_err(|error| UsageError(crate::cli::causes(&error)))
+        let beside = Simulated::refuse_beside([machine]).map_err(|error| UsageError(crate::cli::causes(&error)));
+        beside.and(machine.refuse(workload).map_err(|error| UsageError(crate::cli::causes(&error))))
     }
 
     /// Refuses targets that are there but would be read where nothing is stored.

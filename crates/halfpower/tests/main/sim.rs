@@ -387,6 +387,34 @@ fn writes_that_a_buffer_holds_are_warned_of() {
 }
 
 #[test]
+fn a_setting_that_is_of_nothing_on_the_volume_s_way_is_refused() {
+    let lab = Lab::new();
+    let target = "sim:win2k-pentium3:atlas-4";
+    for set in ["fireball-lct08.rpm=7200", "ata.rate=1GB/s", "volume.atlas-2.disks=3"] {
+        for command in [&["io", target][..], &["run", target], &["sim", "show", "win2k-pentium3:atlas-4"]] {
+            let needle = "is not on the way of atlas-4, so that nothing would change; set";
+            lab.refuses([command, &["--set", set]].concat(), 2, needle);
+        }
+    }
+    let study = |name: &str, sets: &str| {
+        let path = lab.path(name);
+        let sweep = format!("[trial]\nduration = \"20ms\"\nrepetitions = 1\n[[sweep]]\nset = [{sets}]\n");
+        std::fs::write(&path, format!("name = \"s\"\n[target]\npath = \"{target}\"\n{sweep}")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let idle = study("idle.toml", r#""fireball-lct08.rpm=5400", "fireball-lct08.rpm=7200""#);
+    for command in ["check", "run"] {
+        let needle = "with fireball-lct08.rpm=5400: `drive.fireball-lct08.rpm` is 5400";
+        lab.refuses(["study", command, &idle], 2, needle);
+    }
+    // Where it is of one of the volumes that the study goes to.
+    let moved = study("moved.toml", r#""volume=atlas-1", "volume=fireball-dma""#);
+    let arguments = |set: &'static str| ["study", "run", &moved, "--set", set].map(str::to_owned);
+    lab.refuses(arguments("maxtor-40.rpm=5400"), 2, "drive.maxtor-40 is not on the way of atlas-1");
+    assert_eq!(lab.run(arguments("fireball-lct08.rpm=5400")).status, Some(0));
+}
+
+#[test]
 fn what_only_the_simulated_file_cache_took_is_the_speed_of_memory() {
     let lab = Lab::new();
     let is_told = |more: &[&str]| {

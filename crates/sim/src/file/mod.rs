@@ -220,6 +220,64 @@ impl MachineFile {
         Ok(machine)
     }
 
+    /// The settings that are of nothing on the way of a volume, by their keys, and why none of them would change anything.
+    pub fn beside(&self, volume: &str) -> Vec<(String, MachineError)> {
+        let Some(keys) = self.volume.get(volume) else { return Vec::new() };
+        let beside = self.source.places().into_iter().filter(|(_, place)| !self.is_on_the_way(volume, keys, place));
+        let why = |(key, place): (&str, Vec<String>)| {
+            let has = |(name, keys): &(&String, &VolumeKeys)| self.is_on_the_way(name, keys, &place);
+            let volumes: Vec<&str> = self.volume.iter().filter(has).map(|(name, _)| name.as_str()).collect();
+            let others = match volumes[..] {
+                [] => String::new(),
+                [first, second, ref rest @ ..] if rest.len() > 1 => {
+                    format!(", or go to a volume that has it: {first}, {second} or {} others", rest.len())
+                }
+                _ => format!(", or go to a volume that has it: {}", volumes.join(" or ")),
+            };
+            let instance_and_share = self.instance(keys).into_iter().chain(&keys.share);
+            let parts = [&keys.drive].into_iter().chain(&keys.path.0).chain(instance_and_share).chain(self.wire(keys));
+            let mut parts: Vec<&str> = parts.map(String::as_str).collect();
+            parts.dedup();
+            let system = keys.system.as_ref().map_or("system".to_owned(), |named| format!("other-system.{named}"));
+            let what = if place[0] == "system" { "system".to_owned() } else { place[..2].join(".") };
+            let message = format!(
+                "{what} is not on the way of {volume}, so that nothing would change; set a key of the volume, of processor, {system}, \
+                 {}{others}",
+                parts.join(", ")
+            );
+            (key.to_owned(), self.source.wrong(&Wrong { key: place, message }))
+        };
+        beside.map(why).collect()
+    }
+
+    /// Whether the key at a place of the file is of something that a volume's requests meet.
+    fn is_on_the_way(&self, name: &str, keys: &VolumeKeys, place: &[String]) -> bool {
+        match place {
+            [kind, part, ..] => match kind.as_str() {
+                "volume" => part == name,
+                "system" => keys.system.is_none(),
+                "other-system" => keys.system.as_ref() == Some(part),
+                "drive" | "flash" | "cloud" => *part == keys.drive,
+                "bus" | "controller" => keys.path.0.iter().chain(self.wire(keys)).any(|known| known == part),
+                "instance" => self.instance(keys) == Some(part),
+                "share" => keys.share.as_ref() == Some(part),
+                // The processor is everybody's.
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// The instance that a volume of a cloud is attached to.
+    fn instance(&self, keys: &VolumeKeys) -> Option<&String> {
+        self.cloud.get(&keys.drive)?.instance.as_ref()
+    }
+
+    /// The wire of the share that a volume is on.
+    fn wire(&self, keys: &VolumeKeys) -> impl Iterator<Item = &String> {
+        keys.share.as_ref().and_then(|share| self.share.get(share)).into_iter().flat_map(|share| &share.wire.0)
+    }
+
     /// A share by its name; the buses of its wire that no disk is on join the parts.
     fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, Wrong> {
         let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;

@@ -43,6 +43,8 @@ struct Document<'t> {
     table: Spanned<DeTable<'t>>,
     /// Of the file without them.
     crc32c: u32,
+    /// The way to each setting's key from the top of the file.
+    places: Vec<Vec<String>>,
 }
 
 impl Source {
@@ -68,7 +70,7 @@ impl Source {
         if self.file_bytes > MOST_TEXT {
             return Err(self.refuse(None, "it is longer than 1 MiB, and no machine's file is".to_owned()));
         }
-        let Document { table, crc32c } = self.document()?;
+        let Document { table, crc32c, .. } = self.document()?;
         let read = T::deserialize(Deserializer::from(table)).map_err(|error| self.not_read(&error))?;
         Ok((read, crc32c))
     }
@@ -81,7 +83,7 @@ impl Source {
         let crc32c = crc32c::crc32c(said.as_bytes());
         let volumes = document.get_ref().get("volume").and_then(|volumes| volumes.get_ref().as_table());
         if !volumes.is_some_and(|volumes| volumes.contains_key(self.volume.as_str())) {
-            return Ok(Document { table: document, crc32c });
+            return Ok(Document { table: document, crc32c, places: Vec::new() });
         }
         let mut places: Vec<Vec<String>> = Vec::new();
         for Setting { key, value } in &self.settings {
@@ -93,7 +95,13 @@ impl Source {
             set(document.get_mut(), &place, key, (&self.text[value.clone()], value));
             places.push(place);
         }
-        Ok(Document { table: document, crc32c })
+        Ok(Document { table: document, crc32c, places })
+    }
+
+    /// Each setting's key as it was said, with the way to it from the top of the file; none where that cannot be read.
+    pub(super) fn places(&self) -> Vec<(&str, Vec<String>)> {
+        let places = self.document().map(|document| document.places).unwrap_or_default();
+        self.settings.iter().map(|setting| &self.text[setting.key.clone()]).zip(places).collect()
     }
 
     /// Why the text cannot be read as a machine.

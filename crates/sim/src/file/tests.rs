@@ -37,6 +37,40 @@ fn told_of(settings: &str) -> String {
 }
 
 #[test]
+fn a_setting_is_of_the_volume_s_way_or_refused_where_machines_are_compared() {
+    let refused = |name: &str, volume: &str, settings: &str| {
+        let text = machine_text(name).unwrap();
+        let made = Simulated::of_file(name, text, volume, &settings.parse().unwrap()).unwrap();
+        Simulated::refuse_beside([&made]).err().map(|error| error.to_string())
+    };
+    let of_use = [
+        ("win2k-pentium3", "atlas-4", "disks=2,atlas-10k.rpm=9000,pci.rate=1GB/s,drive.atlas-10k.segments=4"),
+        ("win2k-pentium3", "atlas-4", "processor.count=1,system.completion-share=0.4,volume.atlas-4.disks=3"),
+        ("win2k-pentium2", "barracuda-uw-dynamic", "other-system.dynamic.completion-share=0.4,aha-2940uw.request=1us"),
+        ("cloud-gp3", "small-instance", "m6i-large.requests=900"),
+    ];
+    for (name, volume, settings) in of_use {
+        assert_eq!(refused(name, volume, settings), None, "{settings}");
+    }
+    let wrong = refused("win2k-pentium3", "atlas-4", "disks=2,fireball-lct08.rpm=7200").unwrap();
+    let expected = "machine win2k-pentium3 with fireball-lct08.rpm=7200: `drive.fireball-lct08.rpm` is 7200: drive.fireball-lct08 is not \
+                    on the way of atlas-4, so that nothing would change; set a key of the volume, of processor, system, atlas-10k, \
+                    scsi, aic-7899, pci, or go to a volume that has it: 3ware-5400-burst, 3ware-6800-burst or ";
+    assert!(wrong.starts_with(expected), "{wrong}");
+    let wrong = refused("win2k-pentium2", "barracuda-uw-dynamic", "system.completion-share=0.4").unwrap();
+    assert!(wrong.contains(": system is not on the way of barracuda-uw-dynamic, "), "{wrong}");
+    assert!(wrong.contains(" of processor, other-system.dynamic, "), "{wrong}");
+    // One of several volumes has it.
+    let text = machine_text("win2k-pentium3").unwrap();
+    let made = |volume: &str, settings: &str| {
+        Simulated::of_file("win2k-pentium3", text, volume, &settings.parse().unwrap()).unwrap()
+    };
+    let [atlas, fireball] = ["atlas-1", "fireball-dma"].map(|volume| made(volume, "fireball-lct08.rpm=7200"));
+    assert!(Simulated::refuse_beside([&atlas, &fireball]).is_ok());
+    assert!(Simulated::refuse_beside([&atlas, &made("fireball-dma", "disks=2")]).is_err());
+}
+
+#[test]
 fn a_bus_may_have_the_bursts_of_a_pci_bus() {
     let text = machine_text("win2k-pentium3").unwrap();
     for burst in ["4B", "64B", "4KiB"] {
