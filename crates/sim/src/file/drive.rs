@@ -4,7 +4,7 @@ use super::bounds::{Blocks, Count, List, MOST_BYTES, Named, Number, Short, Withi
 use super::error::Wrong;
 use crate::disk::arm::Mechanics;
 use crate::disk::cache::ReadBuffer;
-use crate::disk::geometry::{BLOCK_BYTES, Geometry, Switches, Zone};
+use crate::disk::geometry::{BLOCK_BYTES, Geometry, GeometryError, Switches, Zone};
 use crate::disk::scheduler::Scheduler;
 use crate::disk::seek::{SeekCurve, SeekError};
 use crate::disk::{Drive, Overhead, WriteCache};
@@ -114,6 +114,9 @@ impl DriveKeys {
     /// When its zones or its seek times contradict themselves.
     pub(super) fn drive(&self, name: &str) -> Result<Drive, Wrong> {
         let wrong = |key: &str, error: &dyn Error| Wrong::at(&["drive", name, key], error.to_string());
+        let in_list =
+            |(key, item, message): (&str, usize, String)| Wrong::at(&["drive", name, key], message).of_item(item);
+        self.check_zones().and(self.check_seeks()).map_err(in_list)?;
         self.check_sizes().map_err(|(key, message)| Wrong::at(&["drive", name, key], message))?;
         let zone = |&(first_cylinder, sectors, track_skew, cylinder_skew, spare_sectors): &ZoneKeys| Zone {
             first_cylinder: first_cylinder.0,
@@ -127,7 +130,10 @@ impl DriveKeys {
         let (surfaces, head_switch_ns, turn_ns) = (self.surfaces.0, self.head_switch.0.0, 60e9 / self.rpm.0);
         let laid = |settle_ns: u64| {
             let switches = Switches::of(surfaces, head_switch_ns, &seeks, settle_ns, turn_ns);
-            Geometry::new(surfaces, self.cylinders.0, &zones, switches).map_err(|error| wrong("zones", &error))
+            Geometry::new(surfaces, self.cylinders.0, &zones, switches).map_err(|error| match error {
+                GeometryError::Track { number, .. } => wrong("zones", &error).of_item(number - 1),
+                _ => wrong("zones", &error),
+            })
         };
         let (geometry, written) = (laid(0)?, laid(self.write_settle.0.0)?);
         if !(1..=MOST_BYTES / BLOCK_BYTES).contains(&geometry.blocks()) {
@@ -192,6 +198,65 @@ impl DriveKeys {
         if self.physical_sector.0 > track {
             let message = format!("it has to be no more than the shortest track of zones, {track}");
             return Err(("physical-sector", message));
+        }
+        Ok(())
+    }
+
+    /// Holds the zones to their order, from the outside inwards; gives the one that is not where it can be, and why.
+    fn check_zones(&self) -> Result<(), (&'static str, usize, String)> {
+        let firsts: Vec<u32> = self.zones.0.iter().map(|zone| zone.0.0).collect();
+        let cylinders = self.cylinders.0;
+        for (item, first) in firsts.iter().enumerate() {
+            let at = |item: usize| firsts.get(item).copied();
+            let before = item.checked_sub(1).and_then(at);
+            let (wrong, has_to) = match before {
+                None if *first > 0 => (item, "the first begins at 0".to_owned()),
+                // Without the one before, those around it would be in order.
+                Some(before)
+                    if *first <= before
+                        && item.checked_sub(2).and_then(at).is_some_and(|other| other < *first)
+                        && at(item + 1).is_some_and(|next| next <= before) =>
+                {
+                    (item - 1, format!("it has to begin before zone {}, which begins at {first}", item + 1))
+                }
+                Some(before) if *first <= before => {
+                    (item, format!("it has to begin after zone {item}, which begins at {before}"))
+                }
+                _ if *first >= cylinders => (item, format!("it has to begin within the {cylinders} cylinders")),
+                _ => continue,
+            };
+            let (number, begins_at) = (wrong + 1, firsts[wrong]);
+            let message = format!(
+                "zone {number} begins at cylinder {begins_at}; zones go from the outside inwards, and {has_to}"
+            );
+            return Err(("zones", wrong, message));
+        }
+        Ok(())
+    }
+
+    /// Holds the measured seeks to what a curve is made of; gives the one that is wrong, and why.
+    fn check_seeks(&self) -> Result<(), (&'static str, usize, String)> {
+        let points = self.seek.iter().flat_map(|points| &points.0).map(|(far, ms)| (far.0, ms.0));
+        let mut before = None;
+        for (item, (far, ms)) in points.enumerate() {
+            let message = match before {
+                None if far > 1 => {
+                    format!("the first is of {far} cylinders; a curve begins with a seek over 1 cylinder")
+                }
+                Some((nearer, _)) if far <= nearer => {
+                    format!(
+                        "a seek over {far} cylinders stands behind one over {nearer}; they go from the shortest to the longest"
+                    )
+                }
+                Some((_, shorter_ms)) if ms < shorter_ms => {
+                    SeekError::Falls { cylinders: far, milliseconds: ms, before: shorter_ms }.to_string()
+                }
+                _ => {
+                    before = Some((far, ms));
+                    continue;
+                }
+            };
+            return Err(("seek", item, message));
         }
         Ok(())
     }

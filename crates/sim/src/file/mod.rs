@@ -245,7 +245,7 @@ impl MachineFile {
                  {}{others}",
                 parts.join(", ")
             );
-            (key.to_owned(), self.source.wrong(&Wrong { key: place, message }))
+            (key.to_owned(), self.source.wrong(&Wrong { key: place, item: None, message }))
         };
         beside.map(why).collect()
     }
@@ -282,21 +282,24 @@ impl MachineFile {
     fn share(&self, volume: &str, name: &str, parts: &mut Vec<Part>) -> Result<Share, Wrong> {
         let keys = named_in(&self.share, &["volume", volume, "share"], "share", name)?;
         let mut wire = Vec::new();
-        for named in &keys.wire.0 {
+        for (number, named) in keys.wire.0.iter().enumerate() {
             let known = parts.iter().position(|part| part.name() == named);
             wire.push(known.unwrap_or(parts.len()));
             if known.is_none() {
-                parts.push(self.part(&["share", name, "wire"], named)?);
+                parts.push(self.part(&["share", name, "wire"], number, named)?);
             }
         }
         Ok(keys.share(wire))
     }
 
-    /// A bus or a controller by its name; `key` is where it is named.
-    fn part(&self, key: &[&str], name: &str) -> Result<Part, Wrong> {
+    /// A bus or a controller by its name; `key` is the list in which it is named, as the one of a number.
+    fn part(&self, key: &[&str], number: usize, name: &str) -> Result<Part, Wrong> {
         match self.bus.get(name) {
             Some(keys) => keys.bus(name).map(Part::Bus),
-            None => named_in(&self.controller, key, "bus or controller", name)?.controller(name).map(Part::Controller),
+            None => {
+                let named = named_in(&self.controller, key, "bus or controller", name);
+                named.map_err(|wrong| wrong.of_item(number))?.controller(name).map(Part::Controller)
+            }
         }
     }
 }

@@ -128,8 +128,10 @@ impl Source {
                 said = None;
                 break;
             };
-            (span, table) = (value.span(), value.get_ref().as_table());
-            said = table.is_none().then(|| value.span());
+            let items = value.get_ref().as_array().into_iter().flat_map(|items| items.iter());
+            let item = wrong.item.and_then(|number| items.skip(number).map(Spanned::span).next());
+            (span, table) = (item.unwrap_or(value.span()), value.get_ref().as_table());
+            said = table.is_none().then(|| span.clone());
         }
         self.refuse_key(span, &wrong.key, said, &wrong.message)
     }

@@ -245,6 +245,57 @@ fn values_that_contradict_others_are_refused_with_their_place() {
     assert!(message.contains("`volume.maxtor.state` is \"steady\": it is of flash drives"), "{message}");
 }
 
+/// Its own line and column, and what it is.
+#[test]
+fn of_a_list_the_one_that_is_wrong_is_blamed() {
+    let place = |text: &str, at: &str| {
+        let before = text.split_once(at).unwrap().0;
+        let (line, column) = (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap().len() + 1);
+        format!("machine win2k-pentium3, line {line}, column {column}: ")
+    };
+    let text = machine_text("win2k-pentium3").unwrap();
+    let stripe = text.split_once("[volume.atlas-2]").unwrap().1.split_once("path = ").unwrap().1;
+    let path = stripe.split_once('\n').unwrap().0;
+    for (from, to, at, said) in [
+        (
+            "[9625, 229,",
+            "[19625, 229,",
+            "[19625, 229,",
+            "`drive.atlas-10k.zones` is [19625, 229, 31, 65, 460]: zone 13 begins at cylinder 19625; zones go from the outside inwards, and it has to begin within the 10042",
+        ),
+        (
+            "[1265, 324,",
+            "[0, 324,",
+            "[0, 324,",
+            "zone 2 begins at cylinder 0; zones go from the outside inwards, and it has to begin after zone 1, which begins at 0",
+        ),
+        (
+            "[0, 334,",
+            "[1, 334,",
+            "[1, 334,",
+            "zone 1 begins at cylinder 1; zones go from the outside inwards, and the first begins at 0",
+        ),
+        ("[9625, 229, 31,", "[9625, 229, 231,", "[9625, 229, 231,", "zone 13: 229 sectors a track with shifts of 231"),
+        (
+            "[1000, 3.820]",
+            "[1000, 0.820]",
+            "[1000, 0.820]",
+            "a seek over 1000 cylinders takes 0.82 ms, and a shorter one",
+        ),
+        ("[1000, 3.820]", "[100, 3.820]", "[100, 3.820]", "a seek over 100 cylinders stands behind one over "),
+        ("[1, 1.245], ", "", "[5, 1.355]", "the first is of 5 cylinders; a curve begins with a seek over 1 cylinder"),
+        (path, "[\"scsi\",\n \"nosuch\"]", "\"nosuch\"", "is \"nosuch\": there is no bus or controller \"nosuch\""),
+    ] {
+        let changed = text.replacen(from, to, if from == path { usize::MAX } else { 1 });
+        let message = told("win2k-pentium3", "atlas-2", from, to);
+        assert!(message.starts_with(&place(&changed, at)) || from == path, "{message}");
+        assert!(message.contains(said), "{message}");
+    }
+    let wrong = told_of("atlas-10k.seek=[[5000, 6.8]]");
+    assert!(wrong.contains("with atlas-10k.seek=[[5000, 6.8]]: `drive.atlas-10k.seek`"), "{wrong}");
+    assert!(wrong.contains("the first is of 5000 cylinders"), "{wrong}");
+}
+
 /// As a number, as a text, in the file and in a setting, whether the file has the key or not.
 #[test]
 fn what_has_no_unit_is_refused_with_the_remedy() {

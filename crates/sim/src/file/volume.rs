@@ -185,7 +185,7 @@ impl VolumeKeys {
         let mut levels = Vec::new();
         let is_each_disk_s = |named: &String| file.bus.get(named).is_some_and(|bus| bus.each_disk);
         for (level, named) in self.path.0.iter().enumerate() {
-            let mut part = file.part(&["volume", name, "path"], named)?;
+            let mut part = file.part(&["volume", name, "path"], level, named)?;
             if level.checked_sub(1).is_some_and(|below| is_each_disk_s(&self.path.0[below])) {
                 part = part.with_ports();
             }
