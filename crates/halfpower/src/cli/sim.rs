@@ -35,7 +35,7 @@ Examples:
 enum Action {
     /// Every machine with its volumes
     List,
-    /// A machine's file, with the source of its figures; or the parts of a volume's way, from its disks to memory
+    /// A machine's file, checked with all its volumes, with the source of its figures; or the parts of a volume's way, from its disks to memory
     Show {
         /// Which, or a file: ./own.toml; MACHINE:VOLUME for a volume's way, which --set is of
         machine: String,
@@ -103,7 +103,8 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
         return show_way(context, &targets[0]);
     }
     let text = ground::machine_text(machine)?;
-    MachineFile::parse(machine, &text).map_err(|error| UsageError(super::causes(&error)))?;
+    let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
+    checked.map_err(|error| UsageError(super::causes(&error)))?;
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "machine": machine, "text": text }))?;
     } else {

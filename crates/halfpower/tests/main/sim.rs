@@ -211,6 +211,15 @@ fn machines_are_listed_and_shown() {
     lab.write("bad.toml", b"name = 5");
     assert_refusal(&lab.run(["sim", "show", "./bad.toml"]), 2, "line 1", "bad.toml");
     assert_refusal(&lab.run(["sim", "show", "own", "--set=disks=2"]), 2, "names no volume", "own");
+    // Every volume is looked at, and the mistake is where it is written.
+    let (before, volume) = text.split_once("[volume.atlas-2]").unwrap();
+    for (from, to, key) in [("stripe = ", "raid5 = ", "disks = "), ("\"atlas-10k\"", "\"nosuch\"", "drive = ")] {
+        let changed = format!("[volume.atlas-2]{}", volume.replacen(from, to, 1));
+        std::fs::write(lab.path("bad.toml"), format!("{before}{changed}")).unwrap();
+        let line = (before.to_owned() + changed.split_once(key).unwrap().0).matches('\n').count() + 1;
+        let needle = format!("bad.toml, line {line}, column {}: `volume.atlas-2.", key.len() + 1);
+        assert_refusal(&lab.run(["sim", "show", "./bad.toml"]), 2, &needle, to);
+    }
 }
 
 #[test]

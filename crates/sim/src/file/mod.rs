@@ -169,6 +169,14 @@ impl MachineFile {
         self.volume.iter().map(|(name, keys)| (name.as_str(), keys.description.as_str()))
     }
 
+    /// Holds every volume to what can be made.
+    ///
+    /// # Errors
+    /// Of the first by name that cannot.
+    pub fn check_volumes(&self) -> Result<(), MachineError> {
+        self.volume.keys().try_for_each(|volume| self.with_volume(volume).map(drop))
+    }
+
     /// The machine with one of its volumes.
     ///
     /// # Errors
