@@ -77,7 +77,10 @@ impl Source {
 
     fn document(&self) -> Result<Document<'_>, MachineError> {
         let parsed = DeTable::parse(&self.text[..self.file_bytes]);
-        let mut document = parsed.map_err(|error| self.refuse(error.span(), reason(error.message())))?;
+        let mut document = parsed.map_err(|error| {
+            let valueless = error.span().and_then(|span| self.without_value(span.start));
+            self.refuse(error.span(), valueless.unwrap_or_else(|| reason(error.message())))
+        })?;
         let mut said = String::new();
         digest::spell_table(document.get_ref(), &mut said);
         let crc32c = crc32c::crc32c(said.as_bytes());
@@ -96,6 +99,14 @@ impl Source {
             places.push(place);
         }
         Ok(Document { table: document, crc32c, places })
+    }
+
+    /// What to say of a place behind a key where its value has to be, if there is none on the line.
+    fn without_value(&self, at: usize) -> Option<String> {
+        let (before, behind) = self.text[..self.file_bytes].split_at_checked(at)?;
+        let key = before.rsplit('\n').next()?.trim_end().strip_suffix('=')?.trim();
+        let rest = behind.lines().next().unwrap_or_default().trim();
+        (rest.is_empty() || rest.starts_with('#')).then(|| format!("`{key}` has no value; write one behind the ="))
     }
 
     /// Each setting's key as it was said, with the way to it from the top of the file; none where that cannot be read.

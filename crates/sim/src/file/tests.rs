@@ -363,6 +363,8 @@ fn what_is_no_toml_is_told_on_one_line() {
         ("rpm = 7200\nrpm = 5400", "duplicate key"),
         ("rmp = 7200", "`drive.exos-x18.rmp`: unknown field `rmp`, expected one of `surfaces`, "),
         ("rpm = 7200 x", "column 7: string values must be quoted"),
+        ("rpm = \n", "column 7: `rpm` has no value; write one behind the ="),
+        ("rpm =  # turns", "column 8: `rpm` has no value; write one behind the ="),
         ("", "missing field `rpm`"),
         ("\"\\u001b[31m\" = 7200\nrpm = 7200", "unknown field `\\u{1b}[31m`"),
         ("rpm = 7200\n\"a\u{1b}b\" = 1", "line "),
