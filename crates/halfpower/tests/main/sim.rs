@@ -84,7 +84,7 @@ fn streams_that_lose_one_another_are_told_who_keeps_them_from_their_disk() {
     let lab = Lab::new();
     let told = |depth: &str, set: &[&str]| {
         let io =
-            ["io", "sim:hdd-18tb:disk", "--workers=2", depth, "--request-size=8KiB", "--duration=1s", "--no-store"];
+            ["io", "sim:hdd-18tb:disk", "--workers=2", depth, "--request-size=8KiB", "--duration=5s", "--no-store"];
         lab.run([&io[..], set].concat()).stdout
     };
     let slots =
