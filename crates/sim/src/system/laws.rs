@@ -323,15 +323,18 @@ fn is_read_by_turns(machine: &Machine, workload: &Workload) -> bool {
 }
 
 /// How much the second may be slower, in logarithms: little, of two courses that part by chance; more, where that decides which of
-/// several streams meet, and where a controller has an order of its own, or RAID5 rows are written whole or not; and more than half,
-/// where several streams meet before a controller that lets only one to four commands be at a disk. Counted: docs/journal/2026-11-21-simulator.md.
+/// several streams meet, and where a controller has an order of its own; and most where RAID5 rows are written whole or not, and where
+/// several streams meet before a controller that lets only one to four commands be at a disk. Counted: docs/journal/2026-11-21-simulator.md.
 fn lost_at_most(machine: &Machine, workload: &Workload) -> f64 {
     let has_controller = machine.parts.iter().any(|part| matches!(part, Part::Controller(_)));
     let has_queue = machine.disks.iter().any(|disk| disk.queue.is_some());
     match are_several_streams(workload) {
-        true if has_queue => 0.9,
-        false if !has_controller => 0.02,
-        _ => 0.25,
+        true if has_queue => 0.5,
+        true => 0.25,
+        false if matches!(machine.volume, Volume::Raid5 { .. }) => 0.4,
+        false if has_controller => 0.25,
+        false if workload.pattern == Pattern::Sequential => 0.05,
+        false => 0.02,
     }
 }
 
