@@ -11,8 +11,10 @@ use crate::disk::Drive;
 use crate::disk::geometry::BLOCK_BYTES;
 use crate::flash::FlashDrive;
 use crate::volume::Volume;
+use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Request};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 /// A machine with one volume of it, to run workloads on.
@@ -26,6 +28,8 @@ pub struct Machine {
     pub processors: u32,
     /// What they are.
     pub processor_model: String,
+    /// How fast they run; none where nobody says so.
+    pub clock: Option<Hertz>,
     /// Main memory.
     pub memory: Bytes,
     /// The operating system.
@@ -42,6 +46,19 @@ pub struct Machine {
     pub made: Made,
     /// What lies between it and the program, where it is another machine's or goes through the network's layers.
     pub share: Option<Share>,
+}
+
+/// Clocks a second.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Hertz(pub f64);
+
+impl fmt::Display for Hertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 < 1e9 {
+            true => write!(f, "{} MHz", significant(self.0 / 1e6)),
+            false => write!(f, "{} GHz", significant(self.0 / 1e9)),
+        }
+    }
 }
 
 /// A network share.
@@ -291,6 +308,11 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// So many times as long.
+    fn times(self, factor: f64) -> Cost {
+        Cost { fixed_us: self.fixed_us * factor, marginal_us_per_kib: self.marginal_us_per_kib * factor }
+    }
+
     /// Nanoseconds for a request of so many bytes.
     pub fn ns(self, bytes: u64) -> u64 {
         ((self.fixed_us + self.marginal_us_per_kib * bytes as f64 / 1024.0) * 1000.0 + 0.5) as u64
@@ -363,6 +385,32 @@ pub struct AttachedDisk {
 }
 
 impl Machine {
+    /// What its processors are called, with their clock where that is told: `Pentium III, 733 MHz`.
+    pub fn processor(&self) -> String {
+        self.clock.map_or(self.processor_model.clone(), |clock| format!("{}, {clock}", self.processor_model))
+    }
+
+    /// Whatever takes its processors a time takes so many times as long; but for what goes over a bus word by word, and for the
+    /// processors of another machine's share.
+    pub(crate) fn scale_processor_times(&mut self, factor: f64) {
+        let scale = |cost: &mut Cost| *cost = cost.times(factor);
+        let OperatingSystem { direct_read, direct_write, cache, .. } = &mut self.system;
+        [direct_read, direct_write].map(scale);
+        if let Some(cache) = cache {
+            [&mut cache.read, &mut cache.write].map(scale);
+            cache.paging_ns = (cache.paging_ns as f64 * factor) as u64;
+        }
+        for part in &mut self.parts {
+            if let Part::Controller(controller) = part {
+                [&mut controller.driver_read, &mut controller.driver_write].map(scale);
+            }
+        }
+        if let Some(share) = &mut self.share {
+            let server = share.server_processors.is_none().then_some(&mut share.server);
+            share.client.iter_mut().chain(server.into_iter().flatten()).for_each(scale);
+        }
+    }
+
     /// Who lets only so many commands be at a disk, as its file calls it: a controller on the way or the one that makes the volume,
     /// else the drive itself; none where all go there at once.
     pub fn gate_of<'a>(&'a self, disk: &'a AttachedDisk) -> Option<&'a str> {

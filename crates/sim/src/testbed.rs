@@ -207,7 +207,7 @@ fn environment(machine: &Machine, path: &str) -> Environment {
         kernel: machine.system.name.clone(),
         cpus: machine.processors,
         cpu_numbers: (0..machine.processors).collect(),
-        cpu_model: Some(machine.processor_model.clone()),
+        cpu_model: Some(machine.processor()),
         governor: None,
         machine_file_crc32c: None,
         memory_bytes: machine.memory,
@@ -239,7 +239,7 @@ impl Testbed for Simulated {
         // A write that has to be on the medium is not left in a drive's cache.
         let through = workload.buffering.is_through().then(|| self.machine.without_write_caches());
         let outcome = run(through.as_ref().unwrap_or(&self.machine), workload, cancel);
-        let mut sample = record(workload, self.environment.clone(), &outcome);
+        let mut sample = record(workload, &self.machine, self.environment.clone(), &outcome);
         let [protected, all] = self.machine.buffers();
         sample.warnings.extend(memory_speed(&sample));
         sample.warnings.extend(left_in_buffer(&sample, Some(protected)).or_else(|| in_write_cache(&sample, Some(all))));
@@ -275,7 +275,7 @@ impl Simulated {
     }
 }
 
-fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> Sample {
+fn record(workload: &Workload, machine: &Machine, environment: Environment, outcome: &Outcome) -> Sample {
     let elapsed_s = outcome.elapsed_ns as f64 / 1e9;
     let mut all = Histogram::default();
     outcome.latency.iter().for_each(|latency| all.merge(latency));
@@ -317,7 +317,7 @@ fn record(workload: &Workload, environment: Environment, outcome: &Outcome) -> S
         flush_s: outcome.flush_ns.map(|ns| ns as f64 / 1e9),
         open_loop: outcome.open_loop.as_ref().map(|open| open_loop(open).into()),
         depth_mean: DepthMean { little: total.requests_per_s * mean_s, counted: outstanding },
-        cpu: cpu(outcome, &total, environment.cpus),
+        cpu: cpu(outcome, &total, machine),
         block: Some(block(workload, outcome)),
         // What the volume has nothing to do with stood still.
         parts: told(&outcome.parts),
@@ -344,7 +344,7 @@ fn open_loop(open: &system::OpenLoop) -> OpenLoop {
 }
 
 /// The simulator knows all processor time there is, so both bounds are one; the machine's account tells interrupts apart.
-fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
+fn cpu(outcome: &Outcome, total: &Totals, machine: &Machine) -> Cpu {
     let used_s = outcome.processor_ns as f64 / 1e9;
     let wall_s = outcome.elapsed_ns as f64 / 1e9;
     let irq_s = (outcome.interrupt_ns as f64 / 1e9).min(used_s);
@@ -352,7 +352,7 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
         wall_s,
         system_s: used_s - irq_s,
         irq_s,
-        idle_s: (wall_s * f64::from(processors) - used_s).max(0.0),
+        idle_s: (wall_s * f64::from(machine.processors) - used_s).max(0.0),
         busy_s: used_s,
         ..SystemAccount::default()
     };
@@ -364,6 +364,7 @@ fn cpu(outcome: &Outcome, total: &Totals, processors: u32) -> Cpu {
         threads_s: Some(outcome.threads_ns as f64 / 1e9),
         lower_us_per_request: per_request,
         upper_us_per_request: per_request,
+        clocks_per_byte: machine.clock.filter(|_| total.bytes > 0).map(|clock| used_s * clock.0 / total.bytes as f64),
         system: Some(account),
         ..Cpu::default()
     }

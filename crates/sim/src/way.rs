@@ -236,8 +236,8 @@ fn host(machine: &Machine) -> Stop {
 }
 
 fn processors(machine: &Machine) -> String {
-    let (count, model) = (machine.processors, &machine.processor_model);
-    if count == 1 { model.clone() } else { format!("{count} × {model}") }
+    let (count, processor) = (machine.processors, machine.processor());
+    if count == 1 { processor } else { format!("{count} × {processor}") }
 }
 
 /// Processor time of a request of a kind; of reads and of writes, where they are not alike.

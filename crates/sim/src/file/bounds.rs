@@ -4,6 +4,7 @@
 //! or a setting. Bounds are far beyond any machine, and small enough that what they let through takes no more memory or time than there
 //! is. A size, a time or a rate without a unit is refused, wherever it stands. All refusals are one sentence, "it has to be …"; [`super::source`] puts the place, the key and the value before it.
 
+use crate::machine::Hertz;
 use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -28,6 +29,8 @@ pub(super) type Time<const LEAST_NS: u64, const MOST_NS: u64> = Within<Duration,
 
 /// A part of a whole.
 pub(super) type Share = Number<0, 1>;
+/// Of processors.
+pub(super) type Clock = Within<PerSecondOfClock, 1_000_000, 1_000_000_000_000>;
 /// What a part of the machine takes for something.
 pub(super) type Short = Time<0, SECOND>;
 /// What somebody waits for a network or a thing to happen.
@@ -196,6 +199,29 @@ impl Quantity for PerSecond {
 
     fn bound(bound: u64) -> String {
         BytesPerSecond(bound as f64).to_string()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PerSecondOfClock;
+
+impl Quantity for PerSecondOfClock {
+    type Value = Hertz;
+    const FORM: &'static str = "a clock like \"733MHz\"";
+    const HAS_UNIT: bool = true;
+
+    fn of(written: Written<'_>) -> Option<Hertz> {
+        let Written::Text(text) = written else { return None };
+        let number = |unit: &str| text.strip_suffix(unit)?.trim_end().parse::<f64>().ok();
+        number("MHz").map(|mega| mega * 1e6).or_else(|| number("GHz").map(|giga| giga * 1e9)).map(Hertz)
+    }
+
+    fn lies(value: Hertz, least: u64, most: u64) -> bool {
+        Decimal::lies(value.0, least, most)
+    }
+
+    fn bound(bound: u64) -> String {
+        Hertz(bound as f64).to_string()
     }
 }
 

@@ -1,6 +1,8 @@
 //! The keys of processors and of the operating system.
 
-use super::bounds::{Blocks, Count, LEAST_CALL_NS, Long, MOST_BYTES, Named, SECOND, Share, Short, Size, Time, Word};
+use super::bounds::{
+    Blocks, Clock, Count, LEAST_CALL_NS, Long, MOST_BYTES, Named, SECOND, Share, Short, Size, Time, Word,
+};
 use super::error::Wrong;
 use crate::machine::{Cost, FileCache, Fill, Growth, OperatingSystem, Parallel, SlowReads, SplitAt};
 use halfpower_model::Bytes;
@@ -13,6 +15,8 @@ pub(super) struct ProcessorKeys {
     pub(super) count: Count<1, 4096>,
     /// What they are called.
     pub(super) model: String,
+    /// How fast they run.
+    pub(super) clock: Option<Clock>,
     /// Main memory of the machine.
     pub(super) memory: Size<{ 1 << 20 }, MOST_BYTES>,
 }

@@ -20,7 +20,7 @@ mod volume;
 
 pub use error::MachineError;
 
-use crate::machine::{Machine, Part, Share};
+use crate::machine::{Hertz, Machine, Part, Share};
 use bus::BusKeys;
 use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
@@ -69,7 +69,13 @@ pub struct MachineFile {
     /// Of what it says without the settings.
     #[serde(skip)]
     crc32c: u32,
+    /// The clock that the file says, which its processor times are of, where a setting says another.
+    #[serde(skip)]
+    clock_of_times: Option<Hertz>,
 }
+
+/// Where a file says how fast its processors run.
+const CLOCK: [&str; 2] = ["processor", "clock"];
 
 impl MachineFile {
     /// Reads a machine's text.
@@ -93,7 +99,18 @@ impl MachineFile {
         let source = Source::new(name, text, volume, settings);
         let (file, crc32c): (MachineFile, u32) = source.read()?;
         file.check_names().map_err(|wrong| source.wrong(&wrong))?;
+        let clock_of_times = source.has_set(&CLOCK).then(|| MachineFile::clock_of(name, text)).transpose()?;
+        let file = MachineFile { clock_of_times: clock_of_times.flatten(), ..file };
+        if clock_of_times == Some(None) {
+            let message = "the file has no clock, which its processor times would be of; write it there";
+            return Err(source.wrong(&Wrong::at(&CLOCK, message)));
+        }
         Ok(MachineFile { source, crc32c, ..file })
+    }
+
+    /// The clock that a file says.
+    fn clock_of(name: &str, text: &str) -> Result<Option<Hertz>, MachineError> {
+        MachineFile::parse(name, text).map(|file| file.processor.clock.map(|clock| clock.0))
     }
 
     /// The CRC-32C of what it says, without settings, comments and its order: another file has another one.
@@ -210,11 +227,13 @@ impl MachineFile {
         if !keys.file_system || share.is_some() {
             system.cache = None;
         }
-        let machine = Machine {
+        let clock = self.processor.clock.map(|clock| clock.0);
+        let mut machine = Machine {
             name: self.source.machine.clone(),
             description: self.description.clone(),
             processors: self.processor.count.0,
             processor_model: self.processor.model.clone(),
+            clock,
             memory: self.processor.memory.0,
             system,
             parts,
@@ -224,6 +243,9 @@ impl MachineFile {
             made,
             share,
         };
+        if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
+            machine.scale_processor_times(of_times / clock);
+        }
         keys.check_size(volume, &machine)?;
         Ok(machine)
     }

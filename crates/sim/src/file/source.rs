@@ -115,6 +115,11 @@ impl Source {
         self.settings.iter().map(|setting| &self.text[setting.key.clone()]).zip(places).collect()
     }
 
+    /// Whether a setting is of the key at a place.
+    pub(super) fn has_set(&self, place: &[&str]) -> bool {
+        self.places().iter().any(|(_, set)| set == place)
+    }
+
     /// Why the text cannot be read as a machine.
     fn not_read(&self, error: &toml::de::Error) -> MachineError {
         let reason = reason(error.message());

@@ -245,6 +245,35 @@ fn values_that_contradict_others_are_refused_with_their_place() {
     assert!(message.contains("`volume.maxtor.state` is \"steady\": it is of flash drives"), "{message}");
 }
 
+#[test]
+fn processor_times_are_of_the_clock_that_the_file_says() {
+    let made = |volume: &str, settings: &str| {
+        let text = machine_text("win2k-pentium3").unwrap();
+        let file = MachineFile::with_settings("win2k-pentium3", text, volume, &settings.parse().unwrap()).unwrap();
+        file.with_volume(volume).unwrap()
+    };
+    for volume in ["atlas-1", "fireball-1", "unc-atlas", "mapped-gigabit"] {
+        let [own, twice, as_said] =
+            ["processor.count=2", "processor.clock=1466MHz", "processor.clock=0.733GHz"].map(|set| made(volume, set));
+        assert_eq!(
+            (own.processor().as_str(), twice.processor().as_str()),
+            ("Pentium III, 733 MHz", "Pentium III, 1.47 GHz")
+        );
+        assert!(own == as_said, "{volume}");
+        let mut half = own.clone();
+        half.scale_processor_times(0.5);
+        assert!(Machine { clock: own.clock, ..twice } == half, "{volume}");
+        assert!(half.system.direct_read.fixed_us == 0.5 * own.system.direct_read.fixed_us && half != own);
+    }
+    let clockless = machine_text("win2k-pentium3").unwrap().replace("clock = \"733MHz\"", "");
+    let file = |settings: &str| MachineFile::with_settings("own", &clockless, "atlas-1", &settings.parse().unwrap());
+    assert_eq!(file("disks=1").unwrap().with_volume("atlas-1").unwrap().processor(), "Pentium III");
+    let wrong = file("processor.clock=1GHz").unwrap_err().to_string();
+    assert!(wrong.ends_with("the file has no clock, which its processor times would be of; write it there"), "{wrong}");
+    let wrong = told_of("processor.clock=733");
+    assert!(wrong.ends_with("it has to be a clock like \"733MHz\" from 1 MHz to 1000 GHz; write the unit"), "{wrong}");
+}
+
 /// Its own line and column, and what it is.
 #[test]
 fn of_a_list_the_one_that_is_wrong_is_blamed() {

@@ -32,6 +32,7 @@ pub(crate) fn machine(drive: Drive, disks: usize, volume: Volume) -> Machine {
         description: String::new(),
         processors: 2,
         processor_model: String::new(),
+        clock: None,
         memory: Bytes(1 << 28),
         system: OperatingSystem {
             name: "test".to_owned(),
