@@ -395,14 +395,14 @@ impl Machine {
     pub(crate) fn scale_processor_times(&mut self, factor: f64) {
         let scale = |cost: &mut Cost| *cost = cost.times(factor);
         let OperatingSystem { direct_read, direct_write, cache, .. } = &mut self.system;
-        [direct_read, direct_write].map(scale);
+        [direct_read, direct_write].into_iter().for_each(scale);
         if let Some(cache) = cache {
-            [&mut cache.read, &mut cache.write].map(scale);
+            [&mut cache.read, &mut cache.write].into_iter().for_each(scale);
             cache.paging_ns = (cache.paging_ns as f64 * factor) as u64;
         }
         for part in &mut self.parts {
             if let Part::Controller(controller) = part {
-                [&mut controller.driver_read, &mut controller.driver_write].map(scale);
+                [&mut controller.driver_read, &mut controller.driver_write].into_iter().for_each(scale);
             }
         }
         if let Some(share) = &mut self.share {
