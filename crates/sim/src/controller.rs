@@ -6,7 +6,7 @@
 //! is the link; the controller itself is held for as long as its own rate says, if it has one. One that stores takes a
 //! piece's bytes in wholly before it passes them on, so that its two sides are used one after the other by a piece and at
 //! once by several. It may let only so many commands be at a disk, and choose the next read from those that wait, by their
-//! addresses: it does not know where they lie. One that has waited for too long goes before all. Writes go as they came, as disks
+//! addresses: it does not know where they lie. One that has waited for too long goes before all, and 16 in order with it. Writes go as they came, as disks
 //! put what is in their write caches in an order of their own: two orders, one after the other, would write faster than was
 //! measured (docs/journal). Where both wait they go by turns. It may make one command of several that wait and go on with one
 //! another, as Linux does in front of it; the disk is told of each of them.
