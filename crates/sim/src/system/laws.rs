@@ -288,7 +288,8 @@ fn circular(mut machine: Machine) -> Machine {
     with_drives(machine, |drive| Drive { scheduler: Scheduler::CLook, ..drive })
 }
 
-/// The same machine, whose write caches have room for four of the requests, wherever these are, and of a stripe for four chunks. For
+/// The same machine, whose write caches have room for four of the requests, wherever these are, and of a stripe for four chunks, and
+/// whose segments each have room for four requests. For
 /// several streams its drives have a segment for each, and its controllers make one command of those that wait and go on with one
 /// another.
 fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
@@ -308,7 +309,11 @@ fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
     }
     with_drives(machine, |drive| Drive {
         write_cache: drive.write_cache.map(room),
-        buffer: ReadBuffer { segments: drive.buffer.segments.max(streams), ..drive.buffer },
+        buffer: ReadBuffer {
+            segments: drive.buffer.segments.max(streams),
+            segment_blocks: drive.buffer.segment_blocks.max(4 * workload.request_size.0 / 512),
+            ..drive.buffer
+        },
         ..drive
     })
 }
@@ -324,17 +329,15 @@ fn is_read_by_turns(machine: &Machine, workload: &Workload) -> bool {
 
 /// How much the second may be slower, in logarithms: little, of two courses that part by chance; more, where that decides which of
 /// several streams meet, and where a controller has an order of its own; and most where RAID5 rows are written whole or not, and where
-/// several streams meet before a controller that lets only one to four commands be at a disk. Counted: docs/journal/2026-11-21-simulator.md.
+/// streams are before a controller that lets only one to four commands be at a disk. Counted: docs/journal/2026-11-21-simulator.md.
 fn lost_at_most(machine: &Machine, workload: &Workload) -> f64 {
     let has_controller = machine.parts.iter().any(|part| matches!(part, Part::Controller(_)));
     let has_queue = machine.disks.iter().any(|disk| disk.queue.is_some());
-    match are_several_streams(workload) {
-        true if has_queue => 0.5,
-        true => 0.25,
-        false if matches!(machine.volume, Volume::Raid5 { .. }) => 0.4,
-        false if has_controller => 0.25,
-        false if workload.pattern == Pattern::Sequential => 0.05,
-        false => 0.02,
+    match machine.volume {
+        _ if has_queue && workload.pattern == Pattern::Sequential => 0.5,
+        Volume::Raid5 { .. } => 0.4,
+        _ if has_controller || are_several_streams(workload) => 0.25,
+        _ => 0.02,
     }
 }
 
