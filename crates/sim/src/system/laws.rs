@@ -289,9 +289,8 @@ fn circular(mut machine: Machine) -> Machine {
 }
 
 /// The same machine, whose write caches have room for four of the requests, wherever these are, and of a stripe for four chunks, and
-/// whose segments each have room for four requests. For
-/// several streams its drives have a segment for each, and its controllers make one command of those that wait and go on with one
-/// another.
+/// whose segments each have room for four requests. For several streams its drives have a segment for each, and its controllers make one
+/// command of those that wait and go on with one another.
 fn with_room(mut machine: Machine, workload: &Workload) -> Machine {
     let chunk = match machine.volume {
         Volume::Stripe { chunk } | Volume::Raid5 { chunk, .. } => chunk,
