@@ -20,14 +20,15 @@ mod volume;
 
 pub use error::MachineError;
 
-use crate::machine::{Hertz, Machine, Part, Share};
+use crate::machine::{FileCache, Hertz, Machine, Part, Share};
+use bounds::LEAST_CALL_NS;
 use bus::BusKeys;
 use cloud::{CloudKeys, LimitKeys};
 use controller::ControllerKeys;
 use drive::DriveKeys;
 use error::Wrong;
 use flash::FlashKeys;
-use halfpower_model::Settings;
+use halfpower_model::{Nanoseconds, Settings};
 use host::{ProcessorKeys, SystemKeys};
 use serde::Deserialize;
 use share::ShareKeys;
@@ -69,6 +70,9 @@ pub struct MachineFile {
     /// Of what it says without the settings.
     #[serde(skip)]
     crc32c: u32,
+    /// The way to each setting's key from the top of the file.
+    #[serde(skip)]
+    places: Vec<Vec<String>>,
     /// The clock that the file says, which its processor times are of, where a setting says another.
     #[serde(skip)]
     clock_of_times: Option<Hertz>,
@@ -97,15 +101,16 @@ impl MachineFile {
         settings: &Settings,
     ) -> Result<MachineFile, MachineError> {
         let source = Source::new(name, text, volume, settings);
-        let (file, crc32c): (MachineFile, u32) = source.read()?;
+        let (file, crc32c, places): (MachineFile, _, Vec<_>) = source.read()?;
         file.check_names().map_err(|wrong| source.wrong(&wrong))?;
-        let clock_of_times = source.has_set(&CLOCK).then(|| MachineFile::clock_of(name, text)).transpose()?;
+        let is_clock_set = places.iter().any(|place| *place == CLOCK);
+        let clock_of_times = is_clock_set.then(|| MachineFile::clock_of(name, text)).transpose()?;
         let file = MachineFile { clock_of_times: clock_of_times.flatten(), ..file };
         if clock_of_times == Some(None) {
             let message = "the file has no clock, which its processor times would be of; write it there";
             return Err(source.wrong(&Wrong::at(&CLOCK, message)));
         }
-        Ok(MachineFile { source, crc32c, ..file })
+        Ok(MachineFile { source, crc32c, places, ..file })
     }
 
     /// The clock that a file says.
@@ -245,6 +250,12 @@ impl MachineFile {
         };
         if let (Some(Hertz(of_times)), Some(Hertz(clock))) = (self.clock_of_times, clock) {
             machine.scale_processor_times(of_times / clock);
+            let shortest_us = |cache: &FileCache| cache.read.fixed_us.min(cache.write.fixed_us);
+            if machine.system.cache.as_ref().is_some_and(|cache| shortest_us(cache) * 1e3 < LEAST_CALL_NS as f64) {
+                let least = Nanoseconds(LEAST_CALL_NS);
+                let message = format!("a call into the file cache would take less than {least}, and none is so short");
+                return Err(Wrong::at(&CLOCK, message));
+            }
         }
         keys.check_size(volume, &machine)?;
         Ok(machine)
@@ -253,9 +264,10 @@ impl MachineFile {
     /// The settings that are of nothing on the way of a volume, by their keys, and why none of them would change anything.
     pub fn beside(&self, volume: &str) -> Vec<(String, MachineError)> {
         let Some(keys) = self.volume.get(volume) else { return Vec::new() };
-        let beside = self.source.places().into_iter().filter(|(_, place)| !self.is_on_the_way(volume, keys, place));
-        let why = |(key, place): (&str, Vec<String>)| {
-            let has = |(name, keys): &(&String, &VolumeKeys)| self.is_on_the_way(name, keys, &place);
+        let places = self.source.keys().zip(&self.places);
+        let beside = places.filter(|(_, place)| !self.is_on_the_way(volume, keys, place));
+        let why = |(key, place): (&str, &Vec<String>)| {
+            let has = |(name, keys): &(&String, &VolumeKeys)| self.is_on_the_way(name, keys, place);
             let volumes: Vec<&str> = self.volume.iter().filter(has).map(|(name, _)| name.as_str()).collect();
             let others = match volumes[..] {
                 [] => String::new(),
@@ -275,7 +287,7 @@ impl MachineFile {
                  {}{others}",
                 parts.join(", ")
             );
-            (key.to_owned(), self.source.wrong(&Wrong { key: place, item: None, message }))
+            (key.to_owned(), self.source.wrong(&Wrong { key: place.clone(), item: None, message }))
         };
         beside.map(why).collect()
     }

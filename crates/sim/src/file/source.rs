@@ -65,14 +65,15 @@ impl Source {
         source
     }
 
-    /// What is said in it, and the digest of what the file says. Settings are left out where their volume is none of the file's.
-    pub(super) fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<(T, u32), MachineError> {
+    /// What is said in it, the digest of what the file says, and the way to each setting's key from the top of the file. Settings are left
+    /// out where their volume is none of the file's.
+    pub(super) fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<(T, u32, Vec<Vec<String>>), MachineError> {
         if self.file_bytes > MOST_TEXT {
             return Err(self.refuse(None, "it is longer than 1 MiB, and no machine's file is".to_owned()));
         }
-        let Document { table, crc32c, .. } = self.document()?;
+        let Document { table, crc32c, places } = self.document()?;
         let read = T::deserialize(Deserializer::from(table)).map_err(|error| self.not_read(&error))?;
-        Ok((read, crc32c))
+        Ok((read, crc32c, places))
     }
 
     fn document(&self) -> Result<Document<'_>, MachineError> {
@@ -109,15 +110,9 @@ impl Source {
         (rest.is_empty() || rest.starts_with('#')).then(|| format!("`{key}` has no value; write one behind the ="))
     }
 
-    /// Each setting's key as it was said, with the way to it from the top of the file; none where that cannot be read.
-    pub(super) fn places(&self) -> Vec<(&str, Vec<String>)> {
-        let places = self.document().map(|document| document.places).unwrap_or_default();
-        self.settings.iter().map(|setting| &self.text[setting.key.clone()]).zip(places).collect()
-    }
-
-    /// Whether a setting is of the key at a place.
-    pub(super) fn has_set(&self, place: &[&str]) -> bool {
-        self.places().iter().any(|(_, set)| set == place)
+    /// Each setting's key as it was said.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.settings.iter().map(|setting| &self.text[setting.key.clone()])
     }
 
     /// Why the text cannot be read as a machine.

@@ -270,6 +270,15 @@ fn processor_times_are_of_the_clock_that_the_file_says() {
     assert_eq!(file("disks=1").unwrap().with_volume("atlas-1").unwrap().processor(), "Pentium III");
     let wrong = file("processor.clock=1GHz").unwrap_err().to_string();
     assert!(wrong.ends_with("the file has no clock, which its processor times would be of; write it there"), "{wrong}");
+    // Without a least call a run that is ended by time might have no end.
+    let wrong = MachineFile::with_settings(
+        "w",
+        machine_text("win2k-pentium3").unwrap(),
+        "atlas-1",
+        &"processor.clock=1000GHz".parse().unwrap(),
+    );
+    let wrong = wrong.unwrap().with_volume("atlas-1").unwrap_err().to_string();
+    assert!(wrong.ends_with("a call into the file cache would take less than 50 ns, and none is so short"), "{wrong}");
     let wrong = told_of("processor.clock=733");
     assert!(wrong.ends_with("it has to be a clock like \"733MHz\" from 1 MHz to 1000 GHz; write the unit"), "{wrong}");
 }
