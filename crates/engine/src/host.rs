@@ -214,7 +214,14 @@ impl Host {
                 self.environment.target.path, reading.span, workload.targets,
             )));
         }
-        let targets = self.targets.of(&reading)?.reopen(&reading)?;
+        let chosen = self.targets.of(&reading)?;
+        if let Some(path) = chosen.written_by_others() {
+            return Err(MeasureError::Unsupported(format!(
+                "another program holds an exclusive lock on {path} and may be writing it, and would be taken for damage; \
+                 verify again when it has ended"
+            )));
+        }
+        let targets = chosen.reopen(&reading)?;
         let verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
         let started_at = jiff::Timestamp::now();
         let empty = Sample::empty(workload.clone(), self.environment.clone());

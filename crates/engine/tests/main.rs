@@ -78,7 +78,8 @@ fn every_personality_does_as_many_requests_as_asked() {
 #[test]
 fn what_is_written_is_what_a_direct_read_finds_changed() {
     let (_directory, path) = file(1 << 20);
-    for personality in personalities(&host(&path, Access::Read)) {
+    let personalities = personalities(&host(&path, Access::Read));
+    for personality in personalities {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
         let mut host = host(&path, Access::Overwrite);
         let spec = WorkloadSpec {
@@ -204,7 +205,8 @@ fn null_completes_everything_and_says_the_program_set_the_pace() {
 #[test]
 fn a_target_cut_short_ends_the_sample_with_what_was_measured() {
     let (_directory, path) = file(4 << 20);
-    for personality in personalities(&host(&path, Access::Read)) {
+    let personalities = personalities(&host(&path, Access::Read));
+    for personality in personalities {
         std::fs::write(&path, vec![7; 4 << 20]).unwrap();
         let mut host = host(&path, Access::Read);
         let spec = WorkloadSpec {

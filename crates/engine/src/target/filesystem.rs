@@ -5,7 +5,9 @@ use crate::system::levels::{levels, limits};
 use crate::system::machine::memory;
 use crate::system::{Root, device as system_device, text};
 use halfpower_model::{TargetFacts, TargetKind};
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// A line of /proc/self/mountinfo.
@@ -32,7 +34,12 @@ pub fn mounts() -> Vec<Mount> {
 
 /// The same below another root.
 pub(crate) fn mounts_in(root: &Root) -> Vec<Mount> {
-    text(root.path("/proc/self/mountinfo")).unwrap_or_default().lines().filter_map(parse_mount).collect()
+    mounts_at(&root.path("/proc/self"))
+}
+
+/// The mounts that a process sees, by its directory in /proc.
+pub(crate) fn mounts_at(process: &Path) -> Vec<Mount> {
+    text(process.join("mountinfo")).unwrap_or_default().lines().filter_map(parse_mount).collect()
 }
 
 /// `36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw,errors=continue`
@@ -53,12 +60,12 @@ fn parse_mount(line: &str) -> Option<Mount> {
         point: PathBuf::from(point),
         options: [options, more].join(","),
         kind,
-        source,
+        source: source.to_string_lossy().into_owned(),
     })
 }
 
 /// Undoes mountinfo's `\040` for a space and the like.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> OsString {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -75,7 +82,7 @@ fn unescape(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    OsString::from_vec(bytes)
 }
 
 /// The mount a path lies on: the longest mount point above it, the last one mounted there.

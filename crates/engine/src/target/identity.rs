@@ -2,13 +2,9 @@
 //! file it lies on. Told by identity, never by name; what requests to the one find, requests to the other have changed.
 
 use super::TargetError;
-use super::filesystem::{sysfs_device, whole_disk};
-use super::guard;
-use crate::system::device::backing_file;
-use rustix::fs::{major, minor};
+use super::in_use::{Node, tree_of_host};
 use std::fs::{self, Metadata};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Refuses paths of which two lead to the same storage; those that lead nowhere yet are passed over.
 ///
@@ -21,44 +17,21 @@ pub fn refuse_same<P: AsRef<Path>>(paths: &[P]) -> Result<(), TargetError> {
 
 /// The same for what was examined already.
 pub(super) fn refuse(targets: &[(&Path, Metadata)]) -> Result<(), TargetError> {
+    if targets.len() < 2 {
+        return Ok(());
+    }
+    let tree = tree_of_host();
     for (index, (path, facts)) in targets.iter().enumerate() {
-        let same = |(_, other): &&(&Path, Metadata)| relation(facts, other).is_some();
-        if let Some((other, other_facts)) = targets[..index].iter().find(same) {
-            return Err(TargetError::Same {
-                path: path.display().to_string(),
-                other: other.display().to_string(),
-                relation: relation(facts, other_facts).unwrap_or_default(),
-            });
+        let others = targets[..index].iter();
+        let related = |(other, its): &(&Path, Metadata)| {
+            let relation = tree.relation(Node::of(facts), Node::of(its))?;
+            Some((other.display().to_string(), if facts.is_dir() { "are one directory" } else { relation }))
+        };
+        if let Some((other, relation)) = others.filter_map(related).next() {
+            return Err(TargetError::Same { path: path.display().to_string(), other, relation });
         }
     }
     Ok(())
-}
-
-/// How two are the same storage; none where they are not.
-fn relation(one: &Metadata, other: &Metadata) -> Option<&'static str> {
-    if let (Some(device), Some(on)) = (device(one), device(other)) {
-        if device == on {
-            return Some("are one device");
-        }
-        let within = whole_disk(&device) == on || whole_disk(&on) == device;
-        return within.then_some("are a disk and a part of it");
-    }
-    if (one.dev(), one.ino()) == (other.dev(), other.ino()) && one.file_type() == other.file_type() {
-        return Some(if one.is_dir() { "are one directory" } else { "are one file" });
-    }
-    let on_it = |device: Option<PathBuf>, file: &Metadata| {
-        device.and_then(|device| backing_file(&device)).is_some_and(|backing| guard::is_same(&backing, file))
-    };
-    let on = on_it(device(one), other) || on_it(device(other), one);
-    on.then_some("are a loop device and the file it lies on")
-}
-
-/// The directory in sysfs of a block device; none for anything else.
-fn device(facts: &Metadata) -> Option<PathBuf> {
-    let is_device = facts.file_type().is_block_device();
-    let number = is_device.then(|| facts.rdev())?;
-    // One that sysfs does not know is told by a path that nothing has.
-    Some(sysfs_device((major(number), minor(number))).unwrap_or_else(|| PathBuf::from(format!("device {number}"))))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! lets nobody cut one short, and requests to one that was taken away fail.
 
 use super::several::Chosen;
-use super::{Target, guard};
+use super::{Target, in_use};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Observer, Progress, TargetKind, Workload};
 use rustix::fs::{AtFlags, StatxFlags, statx};
@@ -47,7 +47,8 @@ impl<'a> Watched<'a> {
     pub(crate) fn warning(mut self) -> Option<Warning> {
         self.look();
         let told = self.targets.iter().zip(&self.least).flat_map(|(target, least)| {
-            [(!self.grows).then(|| resized(target, *least)).flatten(), renamed(target)].into_iter().flatten()
+            let resized = (!self.grows).then(|| resized(target, *least)).flatten();
+            [resized, renamed(target), written(target)].into_iter().flatten()
         });
         let told = told.collect::<Vec<_>>().join("; ");
         let remedy = "find out who did it, and measure again when nobody else touches the target";
@@ -79,10 +80,17 @@ fn resized(target: &Target, least: Bytes) -> Option<String> {
     }
 }
 
+fn written(target: &Target) -> Option<String> {
+    let path = &target.facts.path;
+    target
+        .is_written_by_others()
+        .then(|| format!("another program holds an exclusive lock on {path} and may be writing it"))
+}
+
 fn renamed(target: &Target) -> Option<String> {
     let file = target.file.as_ref().filter(|_| target.facts.kind == TargetKind::File)?;
     let path = Path::new(&target.facts.path);
-    if guard::is_same(path, &file.metadata().ok()?) {
+    if in_use::is_same(path, &file.metadata().ok()?) {
         return None;
     }
     let what = if path.exists() { "another file has taken its name" } else { "it was removed, or has another name" };

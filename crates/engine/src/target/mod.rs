@@ -2,8 +2,8 @@
 
 pub mod filesystem;
 pub(crate) mod ground;
-mod guard;
 mod identity;
+mod in_use;
 pub(crate) mod meddling;
 mod several;
 mod state;
@@ -15,7 +15,8 @@ pub(crate) use several::Targets;
 use crate::errno;
 use crate::system::device::size_of;
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
-use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
+use in_use::{Claims, Node};
+use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxAttributes, StatxFlags};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -45,8 +46,20 @@ pub struct Target {
     file: Option<File>,
     access: Access,
     device: Option<(u32, u32)>,
+    use_by_others: UseByOthers,
     /// True once a workload has put it into another state than that of a file that holds data.
     is_reshaped: bool,
+}
+
+/// What keeps others from a target, and what is known of those that it keeps nothing from.
+#[derive(Debug, Default)]
+struct UseByOthers {
+    /// Devices below, kept from others as long as the target is open.
+    _claims: Claims,
+    /// Whether another program locks what is only read here, so that it may change meanwhile.
+    is_written: bool,
+    /// Of a target to be overwritten: what the kernel cannot tell.
+    unknown: Option<String>,
 }
 
 /// Why a target cannot be used. Each message ends with the remedy.
@@ -65,6 +78,16 @@ pub enum TargetError {
         action: &'static str,
         /// The name.
         path: String,
+    },
+    /// Protected by an attribute of the file system.
+    #[error("{path} is {attribute} (chattr +{flag}); run `chattr -{flag}` on it, or name another target")]
+    Protected {
+        /// The file or directory.
+        path: String,
+        /// `immutable` or `append-only`.
+        attribute: &'static str,
+        /// The letter that chattr(1) takes.
+        flag: char,
     },
     /// Mounted read-only, and there to be read.
     #[error("{path} is on a read-only file system; use reads only, or mount it writable")]
@@ -189,7 +212,11 @@ impl TargetError {
     /// What the system said about opening or examining a path, as one of the cases people meet.
     pub fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let is_directory = path.is_dir();
+        let attribute = attribute_of(path).filter(|_| source.raw_os_error() == Some(libc::EPERM));
         let path = path.display().to_string();
+        if let Some((attribute, flag)) = attribute {
+            return TargetError::Protected { path, attribute, flag };
+        }
         if let Some(remedy) = errno::limit_remedy(&source) {
             return TargetError::TooManyOpen { path, remedy: format!("name fewer targets, or {remedy}") };
         }
@@ -201,10 +228,10 @@ impl TargetError {
             Some(libc::EISDIR) => TargetError::Directory { path },
             Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Full { path },
             Some(libc::EFBIG) => TargetError::TooLarge { path },
-            Some(libc::EBUSY) => TargetError::InUse {
-                path,
-                reason: "the kernel says it is in use; unmount it or stop what uses it".to_owned(),
-            },
+            Some(libc::EBUSY) => TargetError::InUse { reason: in_use::held("it"), path },
+            Some(libc::ETXTBSY) => {
+                TargetError::InUse { path, reason: "it is a program that is running; stop that first".to_owned() }
+            }
             _ => TargetError::System { action, path, source },
         }
     }
@@ -243,42 +270,55 @@ impl Target {
         needs_proc()?;
         if path.as_os_str() == NULL_TARGET {
             let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
-            return Ok(Target { facts, file: None, access, device: None, is_reshaped: false });
+            return Ok(Target {
+                facts,
+                file: None,
+                access,
+                device: None,
+                use_by_others: UseByOthers::default(),
+                is_reshaped: false,
+            });
         }
         let action = if access == Access::Overwrite { "write" } else { "read" };
         let fail = |error: io::Error| TargetError::from_io(action, path, error);
-        let kind = kind_of(path, &std::fs::metadata(path).map_err(fail)?)?;
+        let named = std::fs::metadata(path).map_err(fail)?;
+        let kind = kind_of(path, &named)?;
         if kind == TargetKind::File {
             refuse_made_up(path)?;
         }
-        if access == Access::Overwrite {
-            guard::refuse_if_backing(path)?;
-        }
+        let mut claims = Claims::default();
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::Overwrite);
-        if kind == TargetKind::BlockDevice && access == Access::Overwrite {
-            guard::refuse_if_in_use(path)?;
-            // The kernel's own word on it: an exclusive open fails while anything mounted or stacked claims it.
-            options.custom_flags(libc::O_EXCL);
+        if access == Access::Overwrite {
+            claims = in_use::claim(path, &named)?;
+            // An exclusive open of a device fails while anything mounted or stacked claims it. A file that somebody has
+            // a lease on is not waited for.
+            options.custom_flags(if kind == TargetKind::BlockDevice { libc::O_EXCL } else { libc::O_NONBLOCK });
         }
-        let file = options.open(path).map_err(fail)?;
+        let file = options.open(path).map_err(|error| match error.raw_os_error() {
+            Some(libc::EAGAIN) => {
+                let reason = "another program holds a lease on it; stop that first".to_owned();
+                TargetError::InUse { path: path.display().to_string(), reason }
+            }
+            _ => fail(error),
+        })?;
         leave_no_trace(&file);
         // What was opened counts, not what the name meant a moment ago.
         let metadata = file.metadata().map_err(fail)?;
-        if kind_of(path, &metadata)? != kind {
+        if kind_of(path, &metadata)? != kind || Node::of(&metadata) != Node::of(&named) {
             return Err(fail(io::Error::other("it was replaced while it was being opened")));
         }
-        if access == Access::Overwrite {
-            guard::refuse_if_locked(path, &file)?;
-        }
         let (facts, device) = describe_open(path, &file, access)?;
-        Ok(Target { facts, file: Some(file), access, device, is_reshaped: false })
+        let use_by_others = UseByOthers::of(path, &file, &facts, access, claims)?;
+        Ok(Target { facts, file: Some(file), access, device, use_by_others, is_reshaped: false })
     }
 
     /// A file of our own, open for reading and writing.
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
         let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
-        Ok(Target { facts, file: Some(file), access: Access::Overwrite, device, is_reshaped: false })
+        let access = Access::Overwrite;
+        let use_by_others = UseByOthers::of(path, &file, &facts, access, Claims::default())?;
+        Ok(Target { facts, file: Some(file), access, device, use_by_others, is_reshaped: false })
     }
 
     /// The same, after it has grown.
@@ -294,6 +334,16 @@ impl Target {
     /// What it is and what it lies on.
     pub fn facts(&self) -> &TargetFacts {
         &self.facts
+    }
+
+    /// What cannot be told of other programs that may use a target to be overwritten; none where all is known.
+    pub fn unknown_use(&self) -> Option<&str> {
+        self.use_by_others.unknown.as_deref()
+    }
+
+    /// Whether another program locks a target that is only read, and so may be writing it.
+    pub(crate) fn is_written_by_others(&self) -> bool {
+        self.use_by_others.is_written
     }
 
     /// The open target; none for `null:`.
@@ -351,6 +401,31 @@ impl Target {
         let end = file.metadata().map_or(span.0, |metadata| metadata.len().min(span.0));
         hole_bytes(file, end) as f64 / span.0 as f64
     }
+}
+
+impl UseByOthers {
+    /// Looks who else uses an open target, and locks it.
+    ///
+    /// # Errors
+    /// When it is to be overwritten and somebody uses it.
+    fn of(path: &Path, file: &File, facts: &TargetFacts, access: Access, claims: Claims) -> Result<Self, TargetError> {
+        // CIFS makes of such a lock one that keeps out every other open of the file, the workers' among them.
+        let locks_are_advisory = !matches!(facts.filesystem.as_deref(), Some("cifs" | "smb3"));
+        let mut found = UseByOthers { _claims: claims, ..UseByOthers::default() };
+        match access {
+            Access::Overwrite => found.unknown = in_use::check_open(path, file, locks_are_advisory)?,
+            Access::Read => found.is_written = in_use::is_being_written(file, locks_are_advisory),
+        }
+        Ok(found)
+    }
+}
+
+/// The attribute that lets nobody write a file, or make files in a directory, and its letter for chattr(1).
+fn attribute_of(path: &Path) -> Option<(&'static str, char)> {
+    let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS).ok()?.stx_attributes;
+    let attributes = [(StatxAttributes::IMMUTABLE, "immutable", 'i'), (StatxAttributes::APPEND, "append-only", 'a')];
+    let set = attributes.into_iter().find(|(attribute, ..)| found.contains(*attribute));
+    set.map(|(_, name, flag)| (name, flag))
 }
 
 /// Facts of an open file or device, and the number of the device whose counters tell of it. `path` is what it is

@@ -68,6 +68,11 @@ impl Chosen<'_> {
         self.0.get(number).map_or("", |target| &target.facts.path)
     }
 
+    /// The name of one that another program may be writing.
+    pub(crate) fn written_by_others(&self) -> Option<&str> {
+        self.0.iter().find(|target| target.is_written_by_others()).map(|target| target.facts.path.as_str())
+    }
+
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
     /// nothing is stored for, where that is not what the workload asks for.
     ///
@@ -79,7 +84,7 @@ impl Chosen<'_> {
             && let Some(target) = self.0.iter().find(read_only)
         {
             return Err(MeasureError::Unsupported(format!(
-                "{} was opened for reading only; say --overwrite to lose what it holds",
+                "{} was opened for reading only; give --overwrite to lose what it holds",
                 target.facts.path
             )));
         }
@@ -196,17 +201,18 @@ mod tests {
     const SIZE: u64 = 1 << 20;
 
     /// Files of sevens on the disk the build is on.
-    fn files<const COUNT: usize>() -> [tempfile::NamedTempFile; COUNT] {
+    fn files<const COUNT: usize>() -> [tempfile::TempPath; COUNT] {
         std::array::from_fn(|_| {
             let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
             std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap();
             file.as_file().sync_all().unwrap();
-            file
+            // Nobody else may have a file open that is written.
+            file.into_temp_path()
         })
     }
 
-    fn host(files: &[tempfile::NamedTempFile], access: Access) -> Result<Host, TargetError> {
-        Host::on(files.iter().map(|file| Target::open(file.path(), access).unwrap()).collect())
+    fn host(files: &[tempfile::TempPath], access: Access) -> Result<Host, TargetError> {
+        Host::on(files.iter().map(|file| Target::open(file, access).unwrap()).collect())
     }
 
     fn measure(host: &mut Host, spec: &WorkloadSpec) -> Result<Sample, MeasureError> {
@@ -231,7 +237,7 @@ mod tests {
         let sample = measure(&mut host, &WorkloadSpec { bytes: Some(Bytes(3 * SIZE)), ..writes() }).unwrap();
         assert_eq!((sample.workload.workers, sample.total.bytes), (3, 3 * SIZE));
         for file in &files {
-            let sevens = std::fs::read(file.path()).unwrap().iter().filter(|byte| **byte == 7).count();
+            let sevens = std::fs::read(file).unwrap().iter().filter(|byte| **byte == 7).count();
             assert!((sevens as u64) < SIZE / 100, "{sevens} bytes were not written over");
         }
     }
@@ -241,13 +247,13 @@ mod tests {
         let files = files::<3>();
         let mut host = host(&files, Access::Overwrite).unwrap();
         for (among, written) in [("only=2", [false, true, false]), ("first=2", [true, true, false])] {
-            files.iter().for_each(|file| std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap());
+            files.iter().for_each(|file| std::fs::write(file, vec![7; SIZE as usize]).unwrap());
             let spec = WorkloadSpec { among: among.parse().ok(), bytes: Some(Bytes(2 * SIZE)), ..writes() };
             let sample = measure(&mut host, &spec).unwrap();
             let count = written.iter().filter(|written| **written).count() as u32;
             assert_eq!((sample.workload.workers, sample.environment.targets()), (count, count), "{among}");
             let changed: Vec<bool> =
-                files.iter().map(|file| std::fs::read(file.path()).unwrap() != vec![7; SIZE as usize]).collect();
+                files.iter().map(|file| std::fs::read(file).unwrap() != vec![7; SIZE as usize]).collect();
             assert_eq!(changed, written, "{among}");
         }
         for among in ["only=4", "growing"] {
@@ -259,26 +265,26 @@ mod tests {
     #[test]
     fn one_that_must_not_be_written_saves_them_all() {
         let files = files::<2>();
-        let open = |file: &tempfile::NamedTempFile, access| Target::open(file.path(), access).unwrap();
+        let open = |file: &tempfile::TempPath, access| Target::open(file, access).unwrap();
         let targets = vec![open(&files[0], Access::Overwrite), open(&files[1], Access::Read)];
         let mut host = Host::on(targets).unwrap();
         for state in [FileState::Written, FileState::Append] {
             let error = measure(&mut host, &WorkloadSpec { file_state: Some(state), ..writes() }).unwrap_err();
             assert!(error.to_string().contains("reading only"), "{error}");
         }
-        assert!(files.iter().all(|file| std::fs::read(file.path()).unwrap() == vec![7; SIZE as usize]));
+        assert!(files.iter().all(|file| std::fs::read(file).unwrap() == vec![7; SIZE as usize]));
     }
 
     #[test]
     fn storage_that_is_named_twice_is_refused() {
         let [file] = files::<1>();
-        let link = file.path().with_extension("link");
-        std::os::unix::fs::symlink(file.path(), &link).unwrap();
-        let targets = [file.path(), &link].map(|path| Target::open(path, Access::Read).unwrap());
+        let link = file.with_extension("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let targets = [&*file, link.as_path()].map(|path| Target::open(path, Access::Read).unwrap());
         std::fs::remove_file(link).unwrap();
         assert!(matches!(Host::on(targets.into()), Err(TargetError::Same { .. })));
         let null = || Target::open(Path::new(crate::NULL_TARGET), Access::Read).unwrap();
-        let file = Target::open(file.path(), Access::Read).unwrap();
+        let file = Target::open(&file, Access::Read).unwrap();
         assert!(matches!(Host::on(vec![file, null()]), Err(TargetError::NotAlone)));
         assert!(matches!(Host::on(Vec::new()), Err(TargetError::NotAlone)));
         assert!(Host::on(vec![null()]).is_ok());
@@ -287,10 +293,11 @@ mod tests {
     #[test]
     fn a_hole_in_one_of_them_is_not_read() {
         let files = files::<2>();
-        files[1].as_file().set_len(0).unwrap();
-        files[1].as_file().set_len(SIZE).unwrap();
+        let file = std::fs::File::options().write(true).open(&files[1]).unwrap();
+        file.set_len(0).unwrap();
+        file.set_len(SIZE).unwrap();
         let error = measure(&mut host(&files, Access::Read).unwrap(), &WorkloadSpec::default()).unwrap_err();
-        let path = files[1].path().display().to_string();
+        let path = files[1].display().to_string();
         assert!(error.to_string().starts_with(&path) && error.to_string().contains("sparse"), "{error}");
     }
 
@@ -303,8 +310,8 @@ mod tests {
             let sample = measure(&mut host, &spec).unwrap();
             assert!(sample.warnings.iter().all(|warning| warning.code != "sparse_target"), "{state}: it was wanted");
             for file in &files {
-                file.as_file().sync_all().unwrap();
-                let facts = std::fs::metadata(file.path()).unwrap();
+                std::fs::File::open(file).unwrap().sync_all().unwrap();
+                let facts = std::fs::metadata(file).unwrap();
                 // Each file got half of the bytes, at some place in it.
                 let (length, blocks) = match state {
                     FileState::Append => (SIZE / 2, SIZE / 2),

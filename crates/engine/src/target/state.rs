@@ -36,7 +36,7 @@ impl Target {
         };
         if self.access == Access::Read {
             return Err(MeasureError::Unsupported(format!(
-                "{path} was opened for reading only; say --overwrite to lose what it holds"
+                "{path} was opened for reading only; give --overwrite to lose what it holds"
             )));
         }
         let failed = |source: io::Error| failed(path, state, source);
@@ -93,11 +93,13 @@ mod tests {
     const SIZE: u64 = 1 << 20;
 
     /// A file of data on the disk the build is on, and it as a target.
-    fn target(access: Access) -> (tempfile::NamedTempFile, Target) {
+    fn target(access: Access) -> (tempfile::TempPath, Target) {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::fs::write(file.path(), vec![7; SIZE as usize]).unwrap();
         file.as_file().sync_all().unwrap();
-        let target = Target::open(file.path(), access).unwrap();
+        // Nobody else may have a file open that is written.
+        let file = file.into_temp_path();
+        let target = Target::open(&file, access).unwrap();
         (file, target)
     }
 
@@ -135,12 +137,13 @@ mod tests {
 
     #[test]
     fn a_file_that_was_trimmed_gets_its_data_back() {
-        let (file, mut target) = target(Access::Overwrite);
+        let (_file, mut target) = target(Access::Overwrite);
         let trims = Workload { operation: Operation::Trim, ..Workload::default() };
         for _ in 0..2 {
             target.bring_into_state(&trims, &Cancel::default()).unwrap();
             assert!(target.is_filled());
-            fallocate(file.as_file(), FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, SIZE / 2).unwrap();
+            fallocate(target.file().unwrap(), FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, SIZE / 2)
+                .unwrap();
         }
         bring(&mut target, FileState::Written).unwrap();
         assert!(target.is_filled());
@@ -151,7 +154,7 @@ mod tests {
         let (file, mut target) = target(Access::Overwrite);
         for state in [FileState::Written, FileState::Truncated] {
             bring(&mut target, state).unwrap();
-            assert!(std::fs::read(file.path()).unwrap().iter().all(|byte| *byte == 7), "{state}");
+            assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 7), "{state}");
         }
     }
 
@@ -164,7 +167,7 @@ mod tests {
         let workload = Workload::default();
         assert!(matches!(target.bring_into_state(&workload, &cancel), Err(MeasureError::Cancelled)));
         target.bring_into_state(&workload, &Cancel::default()).unwrap();
-        assert_eq!((std::fs::metadata(file.path()).unwrap().len(), target.is_filled()), (SIZE, true));
+        assert_eq!((std::fs::metadata(&file).unwrap().len(), target.is_filled()), (SIZE, true));
     }
 
     #[test]
@@ -173,7 +176,7 @@ mod tests {
         for state in FileState::ALL.iter().filter(|state| **state != FileState::Written) {
             assert!(bring(&mut target, *state).unwrap_err().to_string().contains("--overwrite"), "{state}");
         }
-        assert_eq!(std::fs::read(file.path()).unwrap(), vec![7; SIZE as usize]);
+        assert_eq!(std::fs::read(&file).unwrap(), vec![7; SIZE as usize]);
     }
 
     #[test]

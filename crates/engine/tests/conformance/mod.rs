@@ -61,7 +61,8 @@ fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>
 fn the_same_work_leaves_the_same_bytes() {
     let (_directory, path) = file(1 << 20);
     let mut first = None;
-    for way in ways(&host(&path, Access::Read)) {
+    let ways = ways(&host(&path, Access::Read));
+    for way in ways {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
         let spec = WorkloadSpec {
             operation: Some("mix=30".parse::<Operation>().unwrap()),
@@ -82,7 +83,8 @@ fn the_same_work_leaves_the_same_bytes() {
 #[test]
 fn what_is_written_verifies_in_every_way_workers_can_be() {
     let (_directory, path) = file(1 << 20);
-    for way in ways(&host(&path, Access::Read)) {
+    let ways = ways(&host(&path, Access::Read));
+    for way in ways {
         for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
             let spec = WorkloadSpec {
                 operation: Some("mix=40".parse::<Operation>().unwrap()),
@@ -126,7 +128,8 @@ fn a_bit_that_a_plug_in_flips_is_found() {
 #[test]
 fn cancelling_ends_every_personality() {
     let (_directory, path) = file(1 << 20);
-    for way in ways(&host(&path, Access::Read)) {
+    let ways = ways(&host(&path, Access::Read));
+    for way in ways {
         let mut host = host(&path, Access::Read);
         let spec = WorkloadSpec { duration: Some(Nanoseconds(600_000_000_000)), workers: Some(2), ..by(&way) };
         let workload = spec.resolve(host.describe()).unwrap();

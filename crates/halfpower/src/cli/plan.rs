@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         // Whoever runs the script loads them.
         arguments.plugins.check(study.plugins())?;
     }
-    let (study, targets) = arguments.target.of(context, study)?;
+    let (study, targets) = arguments.target.of(context, study, &arguments.plan.overwrite)?;
     let targets = arguments.plan.set.on(&targets)?;
     let prepared = prepare(&study, &targets, &arguments.plan)?;
     let plan = &prepared.plan;

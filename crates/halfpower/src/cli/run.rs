@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 #[derive(Clone, Debug, Args)]
 pub(super) struct CommonArguments {
     #[command(flatten)]
-    plan: PlanArguments,
+    pub(super) plan: PlanArguments,
     /// Measure the noise of this machine: the plan twice, by turns, held against itself; see `compare --margin-from`
     #[arg(long)]
     aa: bool,
@@ -67,7 +67,7 @@ pub(super) struct PlanArguments {
     #[arg(long, value_name = "SIZE")]
     write_budget: Option<Bytes>,
     #[command(flatten)]
-    overwrite: OverwriteArgument,
+    pub(super) overwrite: OverwriteArgument,
     #[command(flatten)]
     peaks: PeakArguments,
     #[command(flatten)]
@@ -220,5 +220,5 @@ fn no_writes(site: &Site, said: bool) -> Option<String> {
     if said {
         return Some("--no-writes".to_owned());
     }
-    site.only_read().map(|path| format!("{} is only read unless --overwrite is said", path.display()))
+    site.only_read().map(|path| format!("{} is only read; give --overwrite to write it", path.display()))
 }

@@ -87,7 +87,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Action::Run(arguments) => {
             let study = load(&arguments.study)?;
             arguments.plugins.check(study.plugins())?;
-            let (study, targets) = arguments.target.of(context, study)?;
+            let (study, targets) = arguments.target.of(context, study, &arguments.common.plan.overwrite)?;
             carry_out_study(context, &study, RunKind::Study, &targets, &arguments.common)
         }
         Action::Resume { run, report, no_report, overwrite, plugins } => {
@@ -339,6 +339,7 @@ fn resume(
         ))
         .into());
     }
+    overwrite.refuse_without_name(&targets, &format!("run {id}"))?;
     let wish = Wish {
         size: plan.file_bytes.or(plan.test_file_bytes),
         size_is_fixed: plan.test_file_bytes.is_some(),
@@ -354,7 +355,11 @@ fn resume(
     let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     if let Some(path) = site.only_read().filter(|_| writes) {
-        return Err(UsageError(format!("run {id} writes over {}; say --overwrite once more", path.display())).into());
+        return Err(UsageError(format!(
+            "run {id} overwrites {path}; allow it once more with --overwrite={path}",
+            path = path.display()
+        ))
+        .into());
     }
     refuse_another_machine(&stored, &now)?;
     store.resume_run(id)?;

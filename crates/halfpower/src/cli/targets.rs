@@ -27,10 +27,17 @@ impl TargetArgument {
     ///
     /// # Errors
     /// When it compares several volumes, and there are neither one target nor as many.
-    pub(super) fn of(&self, context: &Context, study: Study) -> Result<(Study, Vec<PathBuf>), UsageError> {
+    /// When `--overwrite` names no target, and the study names one that would be overwritten.
+    pub(super) fn of(
+        &self,
+        context: &Context,
+        study: Study,
+        overwrite: &OverwriteArgument,
+    ) -> Result<(Study, Vec<PathBuf>), UsageError> {
         if self.targets.is_empty() {
-            let path = study.path.clone().unwrap_or_else(|| ".".to_owned());
-            return Ok((study, vec![PathBuf::from(path)]));
+            let targets = vec![PathBuf::from(study.path.clone().unwrap_or_else(|| ".".to_owned()))];
+            overwrite.refuse_without_name(&targets, &format!("the study {}", study.name))?;
+            return Ok((study, targets));
         }
         if !study.path.as_ref().is_some_and(|path| is_simulated(Path::new(path))) {
             return Ok((study, self.targets.clone()));
@@ -146,7 +153,9 @@ impl SetArgument {
 /// What may be lost.
 #[derive(Clone, Debug, Args)]
 pub(super) struct OverwriteArgument {
-    /// Lose what the targets hold; as --overwrite=TARGET, repeated, only what those hold
+    /// Allow overwriting existing data on the targets; with =TARGET, repeated, only on those
+    ///
+    /// A target that only a study or a stored run names has to be named: --overwrite=TARGET.
     #[arg(
         long,
         value_name = "TARGET",
@@ -159,6 +168,26 @@ pub(super) struct OverwriteArgument {
 }
 
 impl OverwriteArgument {
+    /// Refuses `--overwrite` without a name for targets that are not on the command line: nobody would have read there
+    /// what is going to be lost.
+    ///
+    /// # Errors
+    /// When it was given for a file or device that is there.
+    pub(super) fn refuse_without_name(&self, targets: &[PathBuf], named_by: &str) -> Result<(), UsageError> {
+        if !self.overwrite.iter().any(|name| name.as_os_str() == NO_NAME) {
+            return Ok(());
+        }
+        let is_lost = |target: &&PathBuf| !is_simulated(target) && target.exists() && !target.is_dir();
+        match targets.iter().find(is_lost) {
+            None => Ok(()),
+            Some(target) => Err(UsageError(format!(
+                "--overwrite alone is for targets on the command line, and only {named_by} names {target}; \
+                 to overwrite that, give --overwrite={target}",
+                target = target.display()
+            ))),
+        }
+    }
+
     /// What may be lost of the targets.
     ///
     /// # Errors

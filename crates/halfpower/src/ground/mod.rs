@@ -211,7 +211,11 @@ pub(crate) fn look(wish: &Wish) -> anyhow::Result<Site> {
     }
     let mut notes = size_them(&mut places, wish, size)?;
     let said = wish.targets.iter().filter_map(|target| places.iter().find(|place| place.path == *target));
-    said.for_each(|place| notes.extend(notes_on(&place.facts)));
+    for place in said {
+        notes.extend(notes_on(&place.facts));
+        let remedy = "make sure that no other program uses it";
+        notes.extend(place.unknown_use.as_ref().map(|unknown| Warning::new("unknown_use", unknown.clone(), remedy)));
+    }
     Ok(Site::new(places, notes, wish.peaks.clone()))
 }
 

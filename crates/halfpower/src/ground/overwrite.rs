@@ -2,6 +2,7 @@
 
 use crate::cli::UsageError;
 use halfpower_engine::Access;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Which targets may lose what they hold.
@@ -26,6 +27,14 @@ impl Overwrite {
         match names.iter().find(|name| !targets.iter().any(|target| is_same_name(name, target))) {
             None => Ok(self),
             Some(name) => {
+                if let Some(target) = targets.iter().find(|target| is_same_file(name, target)) {
+                    return Err(UsageError(format!(
+                        "--overwrite names {}, which is the same file as the target {target}; name the target as you did: \
+                         --overwrite={target}",
+                        name.display(),
+                        target = target.display()
+                    )));
+                }
                 let targets: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
                 let (noun, list) = (if targets.len() == 1 { "target is" } else { "targets are" }, targets.join(", "));
                 Err(UsageError(format!(
@@ -50,6 +59,12 @@ impl Overwrite {
 /// Whether two names are one, seen from here: `disk.img`, `./disk.img` and its absolute name.
 fn is_same_name(one: &Path, other: &Path) -> bool {
     one == other || std::path::absolute(one).is_ok_and(|one| std::path::absolute(other).is_ok_and(|other| one == other))
+}
+
+/// Whether two names lead to one file or device, through links or as its several names.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let facts = |path: &Path| std::fs::metadata(path).ok();
+    facts(one).zip(facts(other)).is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
 #[cfg(test)]

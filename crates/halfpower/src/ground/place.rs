@@ -35,6 +35,8 @@ pub(crate) struct Place {
     pub(crate) free_bytes: Option<Bytes>,
     /// Whether the file cache lets go of a file; none where nobody looked or it cannot be seen.
     pub(crate) cache_can_be_emptied: Option<bool>,
+    /// What cannot be told of other users of a target to be overwritten.
+    pub(super) unknown_use: Option<String>,
     /// Number of the file system that something is made on.
     pub(super) filesystem: Option<u64>,
 }
@@ -78,20 +80,23 @@ impl Place {
             access: Access::Overwrite,
             free_bytes: Some(ground.free_bytes),
             cache_can_be_emptied: ground.cache_can_be_emptied,
+            unknown_use: None,
             filesystem: Some(device_of(directory)?),
         })
     }
 
     fn existing(path: &Path, wish: &Wish, size: Option<Bytes>) -> anyhow::Result<Place> {
         let access = wish.overwrite.access(path);
-        let facts = Target::open(path, access)?.facts().clone();
+        let target = Target::open(path, access)?;
+        let (facts, unknown_use) = (target.facts().clone(), target.unknown_use().map(str::to_owned));
+        drop(target);
         let grows = size.filter(|size| wish.size_is_fixed && *size > facts.size_bytes);
         if grows.is_some() && facts.kind == TargetKind::File && access == Access::Overwrite {
             let directory = directory_of(path);
             let place = Place::new(path, Ground::of(directory)?, Making::LargerFile, directory)?;
-            return Ok(Place { facts, cache_can_be_emptied: None, ..place });
+            return Ok(Place { facts, cache_can_be_emptied: None, unknown_use, ..place });
         }
-        Ok(Place::as_it_is(path, facts, access))
+        Ok(Place { unknown_use, ..Place::as_it_is(path, facts, access) })
     }
 
     /// A target that nothing has to be made for.
@@ -103,6 +108,7 @@ impl Place {
             access,
             free_bytes: None,
             cache_can_be_emptied: None,
+            unknown_use: None,
             filesystem: None,
         }
     }

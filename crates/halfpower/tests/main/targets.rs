@@ -49,8 +49,8 @@ fn one_target_that_must_not_be_written_saves_the_others() {
     let lab = Lab::new();
     let paths = ["a", "b", "c"].map(|name| lab.data_file(name, 256));
     let io = ["io", "a", "b", "--op=write", "--requests=50"];
-    lab.refuses(io, 2, "a exists and would be written over");
-    lab.refuses([&io[..], &["--overwrite=a"]].concat(), 2, "b exists and would be written over");
+    lab.refuses(io, 2, "a exists and would be overwritten");
+    lab.refuses([&io[..], &["--overwrite=a"]].concat(), 2, "b exists and would be overwritten");
     lab.refuses([&io[..], &["--overwrite=a", "--overwrite=c"]].concat(), 2, "--overwrite names c");
     lab.refuses([&io[..], &["--overwrite=a", "--overwrite"]].concat(), 2, "say one or the other");
     // A shell's empty variable is no leave to write everything.

@@ -139,7 +139,7 @@ fn a_dropped_ring_has_let_go_of_its_files() {
 }
 
 /// A file whose every 4 KiB block begins with its number.
-fn numbered(blocks: u64) -> tempfile::NamedTempFile {
+fn numbered(blocks: u64) -> tempfile::TempPath {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     for block in 0..blocks {
         let mut bytes = [0x5a; 4096];
@@ -147,7 +147,8 @@ fn numbered(blocks: u64) -> tempfile::NamedTempFile {
         file.write_all(&bytes).unwrap();
     }
     file.as_file().sync_all().unwrap();
-    file
+    // Nobody else may have a file open that is written.
+    file.into_temp_path()
 }
 
 fn opened(path: &Path, workload: &Workload) -> Opened {
@@ -197,7 +198,7 @@ fn moves_the_right_bytes(options: RingOptions, buffering: Buffering) -> Granted 
         ring: options,
         ..Workload::default()
     };
-    let target = [opened(file.path(), &workload)];
+    let target = [opened(&file, &workload)];
     let mut buffers = Buffers::new(8, 4096).unwrap();
     let setup = Setup { targets: &target, buffers: &buffers, outstanding: 8, workload: &workload };
     let mut uring = Uring::open(setup).unwrap_or_else(|error| panic!("{options}: {error}"));
@@ -215,7 +216,7 @@ fn moves_the_right_bytes(options: RingOptions, buffering: Buffering) -> Granted 
     assert_eq!(transfers(&mut uring, &buffers, RequestKind::Flush, &[0]), [0], "{options}");
     let granted = uring.granted.clone();
     drop(uring);
-    let bytes = std::fs::read(file.path()).unwrap();
+    let bytes = std::fs::read(&file).unwrap();
     for (block, bytes) in bytes.chunks(4096).enumerate() {
         let expected = if block == 3 { 0 } else { block as u8 };
         assert!(bytes.iter().all(|byte| *byte == expected), "{options}: block {block}");
@@ -295,7 +296,7 @@ fn a_device_is_trimmed_in_the_ring_where_the_kernel_can() {
         return;
     }
     let file = numbered(32);
-    let Some(device) = Loop::on(file.path()) else { return };
+    let Some(device) = Loop::on(&file) else { return };
     for options in ["default", "no-registered_files", "sqpoll"].map(|text| text.parse().unwrap()) {
         let workload = Workload { operation: "trim".parse().unwrap(), ring: options, ..Workload::default() };
         let target = [opened(Path::new(&device.0), &workload)];
@@ -310,7 +311,7 @@ fn a_device_is_trimmed_in_the_ring_where_the_kernel_can() {
         assert_eq!(transfers(&mut uring, &buffers, RequestKind::Trim, &[1, 30]), [0, 0], "{options}");
         drop(uring);
     }
-    let bytes = std::fs::read(file.path()).unwrap();
+    let bytes = std::fs::read(&file).unwrap();
     for (block, bytes) in bytes.chunks(4096).enumerate() {
         let is_trimmed = block == 1 || block == 30;
         assert_eq!(bytes.iter().all(|byte| *byte == 0), is_trimmed, "block {block}");

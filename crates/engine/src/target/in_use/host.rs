@@ -1,0 +1,259 @@
+//! What this host's kernel says of devices, loop devices, mounts and swap, as a [`Tree`].
+//!
+//! From sysfs and procfs, and for loop devices from `LOOP_GET_STATUS64`, which gives the numbers of the file below: the
+//! path in sysfs may be hidden, renamed, removed, in another mount namespace, or contain any byte.
+
+use super::tree::{How, Node, Tree};
+use crate::system::{Root, entries, links_in, name_of, number, text};
+use crate::target::filesystem::{Mount, mounts_at, unescape};
+use rustix::fs::{major, makedev, minor};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// This process, in /proc.
+const SELF: &str = "/proc/self";
+/// The file system type of sysfs (linux/magic.h).
+const SYSFS_MAGIC: u64 = 0x6265_6572;
+
+impl Node {
+    /// What these facts are of.
+    pub(crate) fn of(facts: &Metadata) -> Node {
+        match facts.file_type().is_block_device() {
+            true => Node::Device(facts.rdev()),
+            false => Node::File(facts.dev(), facts.ino()),
+        }
+    }
+}
+
+/// Which of the two file systems that a [`Tree`] is read from is missing; none when both are there.
+pub(super) fn missing() -> Option<&'static str> {
+    let is = |path: &str, magic: u64| rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 == magic);
+    let proc = is("/proc", rustix::fs::PROC_SUPER_MAGIC as u64) && Path::new("/proc/self/mountinfo").exists();
+    match (proc, is("/sys", SYSFS_MAGIC)) {
+        (false, _) => Some("/proc"),
+        (_, false) => Some("/sys"),
+        _ => None,
+    }
+}
+
+/// Everything that the kernel says now.
+pub(crate) fn read() -> Tree {
+    let root = Root::host();
+    let mut tree = Tree::default();
+    for directory in links_in(&root.path("/sys/class/block")) {
+        add_device(&mut tree, &directory);
+    }
+    for (process, mount) in mounts_everywhere() {
+        let point = mount.point.display();
+        let seen_by = if process == Path::new(SELF) { String::new() } else { format!(" in {}", program(&process)) };
+        if mount.device.0 != 0 {
+            let device = Node::Device(makedev(mount.device.0, mount.device.1));
+            tree.used(device, format!("is mounted on {point}{seen_by}; unmount it first"));
+        }
+        for layer in layers(&process, &mount) {
+            let Ok(facts) = fs::metadata(&layer) else { continue };
+            tree.name(Node::of(&facts), layer.to_string_lossy());
+            tree.used(Node::of(&facts), format!("is a layer of the overlay on {point}{seen_by}; name the file there"));
+        }
+    }
+    for file_system in entries(&root.path("/sys/fs/btrfs")) {
+        for member in links_in(&file_system.join("devices")) {
+            if let Some(node) = node_of(&member) {
+                tree.used(node, "is part of a btrfs that is mounted; unmount it first");
+            }
+        }
+    }
+    for swap in swaps() {
+        if let Ok(facts) = fs::metadata(swap) {
+            tree.used(Node::of(&facts), "is swap space; run swapoff first");
+        }
+    }
+    tree
+}
+
+/// The node of a device by its directory in sysfs.
+fn node_of(directory: &Path) -> Option<Node> {
+    let number = text(directory.join("dev"))?;
+    let (major, minor) = number.split_once(':')?;
+    Some(Node::Device(makedev(major.parse().ok()?, minor.parse().ok()?)))
+}
+
+fn add_device(tree: &mut Tree, directory: &Path) {
+    let Some(node) = node_of(directory) else { return };
+    // The kernel writes `!` for a slash.
+    tree.name(node, name_of(directory).replace('!', "/"));
+    let parent = directory.parent().filter(|_| directory.join("partition").exists());
+    if let Some(disk) = parent
+        && let Some(whole) = node_of(disk)
+    {
+        tree.rests(node, How::Partition, whole);
+        for other in overlapping(directory, disk) {
+            tree.rests(node, How::Overlap, other);
+        }
+    }
+    for member in links_in(&directory.join("slaves")).iter().filter_map(|member| node_of(member)) {
+        tree.rests(node, How::Member, member);
+    }
+    if directory.join("loop").is_dir() && parent.is_none() {
+        add_loop(tree, node, directory);
+    }
+}
+
+/// Partitions of a disk that have sectors in common with one of them.
+fn overlapping(partition: &Path, disk: &Path) -> Vec<Node> {
+    let sectors = |directory: &Path| {
+        let start = number::<u64>(directory.join("start"))?;
+        Some(start..start.saturating_add(number(directory.join("size"))?))
+    };
+    let Some(own) = sectors(partition) else { return Vec::new() };
+    let others = entries(disk).into_iter().filter(|other| other != partition && other.join("partition").exists());
+    let meets = |other: &PathBuf| sectors(other).is_some_and(|other| other.start < own.end && own.start < other.end);
+    others.filter(meets).filter_map(|other| node_of(&other)).collect()
+}
+
+/// Adds what a loop device lies on. Where the device cannot be opened, which takes rights, the path in sysfs has to do:
+/// one that leads to a file is believed, any other may be of every file there is.
+fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
+    let Node::Device(device) = node else { return };
+    let below = match open_device(device, &name_of(directory), libc::O_NONBLOCK) {
+        Ok(file) => loop_status(&file),
+        Err(_) => {
+            let path = fs::read(directory.join("loop/backing_file")).unwrap_or_default();
+            let path = Path::new(OsStr::from_bytes(path.strip_suffix(b"\n").unwrap_or(&path)));
+            let found = fs::metadata(path).map(|facts| Node::of(&facts));
+            if found.is_err() {
+                tree.unidentified(format!(
+                    "it may lie below {}, whose file cannot be identified without the right to open that device; run as root",
+                    name_of(directory)
+                ));
+            }
+            found.ok()
+        }
+    };
+    if let Some(below) = below {
+        tree.rests(node, How::Loop, below);
+    }
+}
+
+/// The file or device below a loop device; none where it has none, or no more.
+fn loop_status(file: &File) -> Option<Node> {
+    /// `LOOP_GET_STATUS64` of linux/loop.h.
+    const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
+    /// `struct loop_info64` of linux/loop.h.
+    #[repr(C)]
+    struct LoopInfo64 {
+        device: u64,
+        inode: u64,
+        rdevice: u64,
+        rest: [u64; 26],
+    }
+    const _: () = assert!(size_of::<LoopInfo64>() == 232);
+    let mut info = LoopInfo64 { device: 0, inode: 0, rdevice: 0, rest: [0; 26] };
+    // SAFETY: the descriptor is open, and the structure has the size that the kernel writes and outlives the call.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) };
+    if result != 0 {
+        return None;
+    }
+    // The kernel's encoding of 64 bits (huge_encode_dev), which is that of stat.
+    let is_device = info.rdevice != 0;
+    Some(if is_device { Node::Device(info.rdevice) } else { Node::File(info.device, info.inode) })
+}
+
+/// Opens a block device by its number, for reading.
+///
+/// # Errors
+/// The kernel's; [`std::io::ErrorKind::NotFound`] where /dev has no node with the number.
+pub(super) fn open_device(device: u64, name: &str, flags: libc::c_int) -> std::io::Result<File> {
+    let by_number = format!("/dev/block/{}:{}", major(device), minor(device));
+    let mut error = std::io::Error::from(std::io::ErrorKind::NotFound);
+    for path in [Path::new("/dev").join(name.replace('!', "/")), PathBuf::from(by_number)] {
+        if !fs::metadata(&path).is_ok_and(|facts| Node::of(&facts) == Node::Device(device)) {
+            continue;
+        }
+        match File::options().read(true).custom_flags(flags).open(&path) {
+            Ok(file) if Node::of(&file.metadata()?) == Node::Device(device) => return Ok(file),
+            Ok(_) => {}
+            Err(found) => error = found,
+        }
+    }
+    Err(error)
+}
+
+/// The mounts of every mount namespace that has a process this one can see, each with the process, by its directory.
+fn mounts_everywhere() -> Vec<(PathBuf, Mount)> {
+    let namespace = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut found = Vec::new();
+    for process in std::iter::once(PathBuf::from(SELF)).chain(processes()) {
+        if namespace(&process).is_some_and(|namespace| seen.insert(namespace)) {
+            found.extend(mounts_at(&process).into_iter().map(|mount| (process.clone(), mount)));
+        }
+    }
+    found
+}
+
+/// The directories that an overlay is made of, which must not be written while it is mounted (Documentation/filesystems/
+/// overlayfs.rst); what is open through it cannot be seen on them. A root directory as a layer stands for a whole machine
+/// and is passed over.
+fn layers(process: &Path, mount: &Mount) -> Vec<PathBuf> {
+    let root = process.join("root");
+    let named = |option: &str| {
+        let (key, paths) = option.split_once('=')?;
+        matches!(key, "lowerdir" | "upperdir" | "lowerdir+" | "datadir+").then(|| paths.to_owned())
+    };
+    let options = mount.options.split(',').filter(|_| mount.kind == "overlay").filter_map(named);
+    let paths = options.flat_map(|paths| paths.split(':').map(unescape).collect::<Vec<_>>());
+    paths
+        .filter_map(|path| Path::new(&path).strip_prefix("/").ok().map(|path| path.to_owned()))
+        .filter(|path| !path.as_os_str().is_empty())
+        .map(|path| root.join(path))
+        .collect()
+}
+
+/// A process as a message names it, by its directory.
+pub(super) fn program(process: &Path) -> String {
+    let number = name_of(process);
+    match text(process.join("comm")) {
+        Some(name) => format!("process {number} ({name})"),
+        None => format!("process {number}"),
+    }
+}
+
+/// The directories of all processes in /proc.
+pub(super) fn processes() -> Vec<PathBuf> {
+    let mut found = entries(Path::new("/proc"));
+    found.retain(|path| name_of(path).bytes().all(|byte| byte.is_ascii_digit()));
+    found
+}
+
+fn swaps() -> Vec<PathBuf> {
+    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    names.map(|name| PathBuf::from(unescape(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_file_system_is_in_use() {
+        let root = crate::target::filesystem::mounts().into_iter().rfind(|mount| mount.point == Path::new("/"));
+        let Some(root) = root.filter(|mount| mount.device.0 != 0) else {
+            eprintln!("skipped: the root file system is not on a block device");
+            return;
+        };
+        let reason = read().user_of(Node::Device(makedev(root.device.0, root.device.1))).unwrap_or_default();
+        assert!(reason.contains("mounted on") || reason.contains("part of"), "{reason}");
+    }
+
+    #[test]
+    fn both_file_systems_are_here() {
+        assert_eq!(missing(), None);
+    }
+}

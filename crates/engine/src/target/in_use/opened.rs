@@ -1,0 +1,194 @@
+//! Whether another program has a file or device open, or a lock or lease on it.
+//!
+//! Of a file the kernel knows: it grants a write lease (fcntl(2), F_SETLEASE) only while nobody else has the file open, in
+//! whatever container, by whatever name, be it a process, a loop device or a file system mounted from it. /proc tells who.
+
+use super::host::{processes, program};
+use super::tree::Node;
+use crate::system::{entries, name_of, text};
+use rustix::fs::FlockOperation;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::time::Duration;
+
+/// Some programs look at a file or device for a moment only, as udev does whenever somebody has written a device, and a
+/// process that has ended is let go of somewhat later: they are waited for.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+
+/// What the kernel says of other users of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    /// Nobody else has it open.
+    None,
+    /// Somebody has.
+    Some,
+    /// It does not say: a network file system, or a file of another user.
+    Unknown,
+}
+
+/// Whether anybody else has a file open, and keeps it so, that is open for reading and writing here.
+pub(super) fn others(file: &File) -> Others {
+    for _ in 1..TRIES {
+        match others_now(file) {
+            Others::Some => std::thread::sleep(BETWEEN_TRIES),
+            found => return found,
+        }
+    }
+    others_now(file)
+}
+
+fn others_now(file: &File) -> Others {
+    /// Which signal a broken lease sends (asm-generic/fcntl.h).
+    const F_SETSIG: libc::c_int = 10;
+    let descriptor = file.as_raw_fd();
+    // Another program that opens the file this very moment has the kernel send a signal; the usual one would end us.
+    // SAFETY: an open descriptor and a number.
+    unsafe { libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) };
+    // SAFETY: an open descriptor and a number.
+    let taken = unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_WRLCK) };
+    let error = io::Error::last_os_error().raw_os_error();
+    if taken == 0 {
+        // SAFETY: an open descriptor and a number.
+        unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_UNLCK) };
+        return Others::None;
+    }
+    if error == Some(libc::EAGAIN) { Others::Some } else { Others::Unknown }
+}
+
+/// Whether a file is swap space: the kernel lets nobody map such a file for writing (ETXTBSY). Nothing is written.
+pub(super) fn is_swap(file: &File) -> bool {
+    let length = rustix::param::page_size();
+    // SAFETY: a new mapping that nothing refers to, taken away below without having been touched.
+    let address = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            length,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if address == libc::MAP_FAILED {
+        return io::Error::last_os_error().raw_os_error() == Some(libc::ETXTBSY);
+    }
+    // SAFETY: the mapping made above.
+    unsafe { libc::munmap(address, length) };
+    false
+}
+
+/// The process that holds a lock of fcntl(2) which a write would run into, as databases and virtual machines do.
+pub(super) fn record_lock(file: &File) -> Option<String> {
+    // SAFETY: a plain structure of numbers, for which zeros are a value.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    // SAFETY: the descriptor is open, and the structure outlives the call, which takes no lock.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+    if asked != 0 || lock.l_type == libc::F_UNLCK as libc::c_short {
+        return None;
+    }
+    Some(if lock.l_pid > 0 {
+        program(Path::new(&format!("/proc/{}", lock.l_pid)))
+    } else {
+        "another program".to_owned()
+    })
+}
+
+/// Takes a lock of flock(2) that lasts as long as the file is open: exclusive to write, shared to read, so that no two runs
+/// write one target, and none reads what another writes. False where somebody else's stands against it. Where the file
+/// system knows no locks there is none.
+pub(super) fn lock(file: &File, exclusive: bool) -> bool {
+    let operation =
+        if exclusive { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
+    let is_taken = || rustix::fs::flock(file, operation) == Err(rustix::io::Errno::WOULDBLOCK);
+    for _ in 1..TRIES {
+        if !is_taken() {
+            return true;
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    !is_taken()
+}
+
+/// Another process that has a file open, or a device open for writing; none that can be seen from here.
+pub(super) fn process_with(node: Node) -> Option<String> {
+    let own = std::process::id().to_string();
+    let has = |process: &Path| {
+        entries(&process.join("fd")).iter().any(|descriptor| {
+            let is_it = fs::metadata(descriptor).is_ok_and(|facts| Node::of(&facts) == node);
+            is_it && (matches!(node, Node::File(..)) || may_write(process, &name_of(descriptor)))
+        })
+    };
+    processes()
+        .iter()
+        .filter(|process| name_of(process) != own)
+        .find(|process| has(process))
+        .map(|found| program(found))
+}
+
+/// Whether a descriptor of a process is open for writing.
+fn may_write(process: &Path, descriptor: &str) -> bool {
+    let flags = text(process.join("fdinfo").join(descriptor)).and_then(|info| {
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        libc::c_int::from_str_radix(flags.trim(), 8).ok()
+    });
+    flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn again(path: &Path) -> File {
+        File::options().read(true).write(true).open(path).unwrap()
+    }
+
+    #[test]
+    fn whoever_has_a_file_open_is_noticed() {
+        let path = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap().into_temp_path();
+        let own = again(&path);
+        if others(&own) == Others::Unknown {
+            eprintln!("skipped: this file system has no leases");
+            return;
+        }
+        assert_eq!(others_now(&own), Others::None);
+        let reader = File::open(&path).unwrap();
+        assert_eq!(others(&own), Others::Some);
+        drop(reader);
+        assert_eq!(others(&own), Others::None);
+        let link = path.with_extension("link");
+        fs::hard_link(&path, &link).unwrap();
+        let writer = again(&link);
+        fs::remove_file(&link).unwrap();
+        assert_eq!(others(&own), Others::Some);
+        drop(writer);
+        assert!(!is_swap(&own));
+    }
+
+    #[test]
+    fn locks_of_others_are_noticed() {
+        let path = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap().into_temp_path();
+        let holder = again(&path);
+        assert_eq!(record_lock(&again(&path)), None);
+        // SAFETY: a plain structure of numbers, for which zeros are a value.
+        let mut read: libc::flock = unsafe { std::mem::zeroed() };
+        read.l_type = libc::F_RDLCK as libc::c_short;
+        // SAFETY: the descriptor is open, and the structure outlives the call.
+        let taken = unsafe { libc::fcntl(holder.as_raw_fd(), libc::F_OFD_SETLK, &raw mut read) };
+        assert_eq!(taken, 0, "{}", io::Error::last_os_error());
+        assert_eq!(record_lock(&again(&path)).as_deref(), Some("another program"));
+        drop(holder);
+        assert_eq!(record_lock(&again(&path)), None);
+
+        let [reader, other_reader, writer] = [(); 3].map(|()| again(&path));
+        assert!(lock(&reader, false) && lock(&other_reader, false));
+        assert!(!lock(&writer, true));
+        drop((reader, other_reader));
+        assert!(lock(&writer, true));
+        assert!(!lock(&again(&path), false));
+    }
+}

@@ -1,0 +1,371 @@
+//! Which storage shares bytes with which, and who uses it. Pure: no file, no system call; the kernel's answers are
+//! collected in `host`.
+//!
+//! `Tree::user_of` is the rule that decides whether a device or file may be overwritten. docs/SAFETY.md explains it; the
+//! test below has a row for each way one thing can rest on another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A block device, or a file or directory, by the numbers that the kernel knows it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Node {
+    /// A block device: its number (`st_rdev`).
+    Device(u64),
+    /// A file or directory: its file system (`st_dev`) and inode.
+    File(u64, u64),
+}
+
+/// How one thing rests on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// A loop device on a file or device: it passes requests on to the same bytes.
+    Loop,
+    /// A partition on its disk.
+    Partition,
+    /// Partitions of one disk whose sectors overlap.
+    Overlap,
+    /// A device of device-mapper, md, bcache and the like on one of its members.
+    Member,
+}
+
+/// One edge: `upper` rests on `lower`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Edge {
+    upper: Node,
+    lower: Node,
+    how: How,
+}
+
+/// Everything known of what rests on what, and of who uses it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    names: BTreeMap<Node, String>,
+    edges: Vec<Edge>,
+    /// What a device or file is used for, and how to end that: "is mounted on /mnt; unmount it first".
+    uses: Vec<(Node, String)>,
+    /// Loop devices whose file could not be identified, and why.
+    unidentified: Vec<String>,
+}
+
+/// Where a thing stands as seen from the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Target,
+    Above,
+    Below,
+    /// On something that the target rests on.
+    Beside,
+}
+
+impl Place {
+    fn text(self) -> &'static str {
+        match self {
+            Place::Target => "",
+            Place::Above => ", which rests on it,",
+            Place::Below => ", which it rests on,",
+            Place::Beside => ", which shares storage with it,",
+        }
+    }
+
+    /// Where what rests on it stands.
+    fn upper(self) -> Place {
+        if matches!(self, Place::Target | Place::Above) { Place::Above } else { Place::Beside }
+    }
+
+    /// Where what it rests on stands.
+    fn lower(self) -> Place {
+        if matches!(self, Place::Target | Place::Below) { Place::Below } else { Place::Beside }
+    }
+}
+
+impl Tree {
+    /// A device's name.
+    pub(crate) fn name(&mut self, node: Node, name: impl Into<String>) {
+        self.names.insert(node, name.into());
+    }
+
+    /// `upper` rests on `lower`.
+    pub(crate) fn rests(&mut self, upper: Node, how: How, lower: Node) {
+        self.edges.push(Edge { upper, lower, how });
+    }
+
+    /// What a device or file is used for, with the remedy.
+    pub(crate) fn used(&mut self, node: Node, what: impl Into<String>) {
+        self.uses.push((node, what.into()));
+    }
+
+    /// A loop device whose file could not be identified.
+    pub(crate) fn unidentified(&mut self, what: String) {
+        self.unidentified.push(what);
+    }
+
+    /// Who else uses bytes of a target, in words and with the remedy; none where nobody does.
+    pub(crate) fn user_of(&self, target: Node) -> Option<String> {
+        let user = self.user_of_bytes(target, Place::Target, &mut BTreeSet::new());
+        user.or_else(|| self.unidentified.first().cloned())
+    }
+
+    /// What the first of these directories is used for, as layers of overlays are, with the remedy.
+    pub(crate) fn use_of_directory(&self, mut directories: impl Iterator<Item = Node>) -> Option<String> {
+        directories.find_map(|directory| self.use_of(directory, Place::Target))
+    }
+
+    /// Who uses `node`, all of whose bytes may be the target's.
+    fn user_of_bytes(&self, node: Node, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
+        if !seen.insert(node) {
+            return None;
+        }
+        // Overlapping partitions rest on each other, and are looked at once.
+        let mut uppers = self.edges.iter().filter(|edge| edge.lower == node && edge.how != How::Overlap);
+        let mut lowers = self.edges.iter().filter(|edge| edge.upper == node);
+        self.use_of(node, place)
+            .or_else(|| uppers.find_map(|edge| self.upper_user(edge, place.upper(), seen)))
+            .or_else(|| lowers.find_map(|edge| self.lower_user(edge, place.lower(), seen)))
+    }
+
+    /// Who uses what a thing rests on, as far as that reaches the target.
+    fn lower_user(&self, edge: &Edge, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
+        match edge.how {
+            How::Loop => self.user_of_bytes(edge.lower, place, seen),
+            How::Overlap => self.user_of_bytes(edge.lower, Place::Beside, seen),
+            How::Partition | How::Member => self.user_of_whole(edge, place, seen),
+        }
+    }
+
+    /// Who uses what rests on a thing whose bytes may be the target's.
+    fn upper_user(&self, edge: &Edge, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
+        if seen.contains(&edge.upper) {
+            return None;
+        }
+        let user = self.user_of_bytes(edge.upper, place, seen);
+        let (upper, lower) = (self.text(edge.upper), self.text(edge.lower));
+        user.or_else(|| match edge.how {
+            How::Partition | How::Overlap => None,
+            How::Loop => {
+                Some(format!("{upper} is a loop device on {lower}; detach it first (losetup --detach /dev/{upper})"))
+            }
+            How::Member => Some(format!("{lower} is part of {upper}; stop that first")),
+        })
+    }
+
+    /// Who uses the disk of a partition, or a member of a stacked device, in such a way that it reaches the target: all of
+    /// it at once, or by a loop device. Its other partitions and the other devices that share it have bytes of their own.
+    fn user_of_whole(&self, edge: &Edge, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
+        let whole = edge.lower;
+        if !seen.insert(whole) {
+            return None;
+        }
+        let reaches = |above: &&Edge| {
+            above.lower == whole && (above.how == How::Loop || (above.how == How::Member && edge.how == How::Partition))
+        };
+        let mut lowers = self.edges.iter().filter(|below| below.upper == whole && below.how != How::Overlap);
+        self.use_of(whole, place)
+            .or_else(|| self.edges.iter().filter(reaches).find_map(|above| self.upper_user(above, Place::Beside, seen)))
+            .or_else(|| lowers.find_map(|below| self.lower_user(below, place.lower(), seen)))
+    }
+
+    fn use_of(&self, node: Node, place: Place) -> Option<String> {
+        let (_, what) = self.uses.iter().find(|(used, _)| *used == node)?;
+        Some(format!("{}{} {what}", self.text(node), place.text()))
+    }
+
+    /// What a message calls it.
+    pub(crate) fn text(&self, node: Node) -> &str {
+        self.names.get(&node).map_or("the file", String::as_str)
+    }
+
+    /// The files and devices that requests to `node` reach by way of loop devices, itself first.
+    pub(crate) fn same_bytes(&self, node: Node) -> Vec<Node> {
+        let mut found = vec![node];
+        let mut next = 0;
+        while let Some(upper) = found.get(next).copied() {
+            let loops = self.edges.iter().filter(|edge| edge.upper == upper && edge.how == How::Loop);
+            let new: Vec<Node> = loops.map(|edge| edge.lower).filter(|lower| !found.contains(lower)).collect();
+            found.extend(new);
+            next += 1;
+        }
+        found
+    }
+
+    /// How two targets share storage; none where they do not.
+    pub(crate) fn relation(&self, one: Node, other: Node) -> Option<&'static str> {
+        if one == other {
+            return Some(if matches!(one, Node::Device(_)) { "are one device" } else { "are one file" });
+        }
+        let direct = self
+            .edges
+            .iter()
+            .find(|edge| (edge.upper == one && edge.lower == other) || (edge.upper == other && edge.lower == one));
+        match direct.map(|edge| (edge.how, edge.lower)) {
+            Some((How::Partition, _)) => return Some("are a disk and a part of it"),
+            Some((How::Loop, Node::File(..))) => return Some("are a loop device and the file it lies on"),
+            _ => {}
+        }
+        let shares = |upper: Node, lower: Node| self.beneath(upper).contains(&lower);
+        let end = |node: Node| self.same_bytes(node).last().copied();
+        (shares(one, other) || shares(other, one) || end(one) == end(other)).then_some("share storage")
+    }
+
+    /// Everything that a thing rests on, to any depth.
+    fn beneath(&self, node: Node) -> BTreeSet<Node> {
+        let mut found = BTreeSet::new();
+        let mut next = vec![node];
+        while let Some(upper) = next.pop() {
+            let lower = self.edges.iter().filter(|edge| edge.upper == upper && edge.how != How::Overlap);
+            next.extend(lower.map(|edge| edge.lower).filter(|lower| found.insert(*lower)));
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: Node = Node::File(8, 12);
+    const LINK_ELSEWHERE: Node = Node::File(8, 13);
+
+    fn device(name: &str) -> Node {
+        Node::Device(name.bytes().fold(0, |number, byte| number * 256 + u64::from(byte)))
+    }
+
+    /// A tree from words: `loop1 > loop0` (a loop device), `sda1 / sda` (a partition), `dm0 + sda` (a member), `sda1 % sda2`
+    /// (overlapping partitions), `sda !` (in use). `file` is a file, another name is a device.
+    fn tree(text: &str) -> Tree {
+        let mut tree = Tree::default();
+        for statement in text.split(", ").filter(|statement| !statement.is_empty()) {
+            let words: Vec<&str> = statement.split(' ').collect();
+            let node = |tree: &mut Tree, name: &str| match name {
+                "file" => FILE,
+                name => {
+                    tree.name(device(name), name);
+                    device(name)
+                }
+            };
+            let upper = node(&mut tree, words[0]);
+            let how = match words[1] {
+                "!" => {
+                    tree.used(upper, "is mounted");
+                    continue;
+                }
+                ">" => How::Loop,
+                "/" => How::Partition,
+                "+" => How::Member,
+                "%" => How::Overlap,
+                other => panic!("{other}"),
+            };
+            let lower = node(&mut tree, words[2]);
+            tree.rests(upper, how, lower);
+            if how == How::Overlap {
+                tree.rests(lower, how, upper);
+            }
+        }
+        tree
+    }
+
+    /// The tree; the target; what the reason names, or nothing where the target may be written.
+    const RULES: [(&str, &str, &str); 46] = [
+        // The target itself.
+        ("", "sda", ""),
+        ("sda !", "sda", "sda is mounted"),
+        ("file !", "file", "the file is mounted"),
+        ("sdb !", "sda", ""),
+        // Partitions.
+        ("sda1 / sda", "sda", ""),
+        ("sda1 / sda, sda1 !", "sda", "sda1, which rests on it, is mounted"),
+        ("sda1 / sda, sda !", "sda1", "sda, which it rests on, is mounted"),
+        ("sda1 / sda, sda2 / sda, sda2 !", "sda1", ""),
+        ("sda1 / sda, sda2 / sda, sda1 % sda2, sda2 !", "sda1", "sda2, which shares storage with it, is mounted"),
+        ("sda1 / sda, sda2 / sda, sda1 % sda2", "sda1", ""),
+        // Members of device-mapper, md, bcache.
+        ("dm0 + sda", "sda", "sda is part of dm0"),
+        ("dm0 + sda", "dm0", ""),
+        ("dm0 + sda1, sda1 / sda", "sda", "sda1 is part of dm0"),
+        ("dm0 + sda, dm0 !", "sda", "dm0, which rests on it, is mounted"),
+        ("dm0 + sda, dm1 + sda, dm1 !", "dm0", ""),
+        ("dm0 + sda, sda !", "dm0", "sda, which it rests on, is mounted"),
+        ("md0 + sda, md0 + sdb, dm0 + md0", "sdb", "md0 is part of dm0"),
+        ("md0 + sda, md0 + sdb, sdb !", "md0", "sdb, which it rests on, is mounted"),
+        ("dm0 + dm1, dm1 + sda, sda !", "dm0", "sda, which it rests on, is mounted"),
+        // The disk below a partition is a member as a whole, as a path of multipath is.
+        ("sda1 / sda, dm0 + sda", "sda1", "sda is part of dm0"),
+        ("sda1 / sda, dm0 + sda1, sda2 / sda", "sda2", ""),
+        // Loop devices on the target.
+        ("loop0 > file", "file", "loop0 is a loop device on the file; detach it"),
+        ("loop0 > file, loop0 !", "file", "loop0, which rests on it, is mounted"),
+        ("loop0 > sda", "sda", "loop0 is a loop device on sda"),
+        ("loop0 > sda1, sda1 / sda, loop0 !", "sda", "loop0, which rests on it, is mounted"),
+        ("loop1 > loop0, loop0 > file, loop1 !", "file", "loop1, which rests on it, is mounted"),
+        ("loop2 > loop1, loop1 > loop0, loop0 > file, loop2 !", "file", "loop2, which rests on it, is mounted"),
+        ("loop0 > file, loop0p1 / loop0, loop0p1 !", "file", "loop0p1, which rests on it, is mounted"),
+        ("loop0 > file, dm0 + loop0, dm0 !", "file", "dm0, which rests on it, is mounted"),
+        // Loop devices that are the target.
+        ("loop0 > file", "loop0", ""),
+        ("loop1 > loop0, loop0 > file", "loop1", ""),
+        ("loop1 > loop0, loop0 !", "loop1", "loop0, which it rests on, is mounted"),
+        ("loop2 > loop1, loop1 > loop0, loop0 !", "loop2", "loop0, which it rests on, is mounted"),
+        ("loop0 > file, file !", "loop0", "the file, which it rests on, is mounted"),
+        ("loop0 > file, loop1 > file", "loop0", "loop1 is a loop device on the file"),
+        ("loop0 > file, loop1 > file, loop1 !", "loop0", "loop1, which shares storage with it, is mounted"),
+        ("loop0 > sda, sda1 / sda, sda1 !", "loop0", "sda1, which shares storage with it, is mounted"),
+        ("loop0 > sda1, sda1 / sda, sda2 / sda, sda2 !", "loop0", ""),
+        ("loop0 > sda1, sda1 / sda, sda !", "loop0", "sda, which it rests on, is mounted"),
+        ("loop0 > sda, dm0 + sda", "loop0", "sda is part of dm0"),
+        ("loop0 > dm0, dm0 + sda, dm1 + sda, dm1 !", "loop0", ""),
+        // Loop devices on what the target is a part of.
+        ("sda1 / sda, loop0 > sda, loop0 !", "sda1", "loop0, which shares storage with it, is mounted"),
+        ("dm0 + sda, loop0 > sda", "dm0", "loop0 is a loop device on sda"),
+        (
+            "loop0p1 / loop0, loop0 > file, loop1 > file, loop1 !",
+            "loop0p1",
+            "loop1, which shares storage with it, is mounted",
+        ),
+        ("loop0p1 / loop0, loop0 > file, loop0p2 / loop0, loop0p2 !", "loop0p1", ""),
+        // A circle, which the kernel does not allow, ends all the same.
+        ("loop0 > loop1, loop1 > loop0", "loop0", "loop1 is a loop device on loop0"),
+    ];
+
+    #[test]
+    fn a_target_is_written_only_where_nothing_that_shares_its_bytes_is_used() {
+        for (text, target, wanted) in RULES {
+            let target = if target == "file" { FILE } else { device(target) };
+            let found = tree(text).user_of(target).unwrap_or_default();
+            assert!(found.starts_with(wanted) && found.is_empty() == wanted.is_empty(), "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_loop_device_that_cannot_be_identified_may_lie_on_anything() {
+        let mut tree = tree("loop0 > file");
+        tree.unidentified("loop1 may lie on it".to_owned());
+        assert_eq!(tree.user_of(LINK_ELSEWHERE).unwrap(), "loop1 may lie on it");
+    }
+
+    #[test]
+    fn targets_that_share_storage_are_found_at_any_depth() {
+        for (text, one, other, wanted) in [
+            ("", "sda", "sda", "are one device"),
+            ("", "sda", "sdb", ""),
+            ("", "file", "file", "are one file"),
+            ("sda1 / sda", "sda", "sda1", "are a disk and a part of it"),
+            ("sda1 / sda, sda2 / sda", "sda1", "sda2", ""),
+            ("loop0 > file", "file", "loop0", "are a loop device and the file it lies on"),
+            ("loop1 > loop0, loop0 > file", "loop1", "file", "share storage"),
+            ("loop0 > file, loop1 > file", "loop0", "loop1", "share storage"),
+            ("dm0 + sda, dm1 + sda", "dm0", "dm1", ""),
+            ("dm0 + sda1, sda1 / sda", "dm0", "sda", "share storage"),
+        ] {
+            let [one, other] = [one, other].map(|name| if name == "file" { FILE } else { device(name) });
+            for (one, other) in [(one, other), (other, one)] {
+                assert_eq!(tree(text).relation(one, other).unwrap_or_default(), wanted, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn requests_to_a_loop_device_reach_what_lies_below() {
+        let tree = tree("loop1 > loop0, loop0 > file, loop0p1 / loop0");
+        assert_eq!(tree.same_bytes(device("loop1")), [device("loop1"), device("loop0"), FILE]);
+        assert_eq!(tree.same_bytes(device("loop0p1")), [device("loop0p1")]);
+    }
+}
