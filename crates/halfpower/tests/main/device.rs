@@ -46,13 +46,13 @@ impl Drop for Zram {
 }
 
 /// A zram device of its own, taken away when dropped.
-struct NewZram {
-    number: String,
+pub(crate) struct NewZram {
+    pub(crate) number: String,
 }
 
 impl NewZram {
     /// None where the kernel makes none.
-    fn of(size: &str) -> Option<NewZram> {
+    pub(crate) fn of(size: &str) -> Option<NewZram> {
         let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?.trim().to_owned();
         let zram = NewZram { number };
         std::fs::write(format!("/sys/block/zram{}/disksize", zram.number), size).ok()?;
@@ -217,7 +217,7 @@ fn a_file_system_can_be_unmounted_right_after_a_run() {
 }
 
 /// A master boot record with one partition from 1 MiB on, of 15 MiB.
-fn partition_table() -> [u8; 512] {
+pub(crate) fn partition_table() -> [u8; 512] {
     let mut record = [0; 512];
     record[446 + 4] = 0x83;
     record[446 + 8..446 + 12].copy_from_slice(&2048_u32.to_le_bytes());

@@ -6,6 +6,7 @@
 mod attribution;
 mod compare;
 mod crash;
+mod destructive;
 mod device;
 mod emit;
 mod fio;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Some programs look at a file or device for a moment only, as udev does whenever somebody has written a device, and a
 /// process that has ended is let go of somewhat later: they are waited for.
-const TRIES: u32 = 20;
+const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// What the kernel says of other users of a file.

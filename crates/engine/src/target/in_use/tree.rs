@@ -57,6 +57,13 @@ enum Place {
     Beside,
 }
 
+/// A walk through the tree.
+struct Search {
+    seen: BTreeSet<Node>,
+    /// Whether devices that rest on the target count though nobody uses them.
+    idle: bool,
+}
+
 impl Place {
     fn text(self) -> &'static str {
         match self {
@@ -101,8 +108,9 @@ impl Tree {
 
     /// Who else uses bytes of a target, in words and with the remedy; none where nobody does.
     pub(crate) fn user_of(&self, target: Node) -> Option<String> {
-        let user = self.user_of_bytes(target, Place::Target, &mut BTreeSet::new());
-        user.or_else(|| self.unidentified.first().cloned())
+        // What is mounted says more than a loop device that nobody uses.
+        let user = |idle| self.user_of_bytes(target, Place::Target, &mut Search { seen: BTreeSet::new(), idle });
+        user(false).or_else(|| user(true)).or_else(|| self.unidentified.first().cloned())
     }
 
     /// What the first of these directories is used for, as layers of overlays are, with the remedy.
@@ -111,35 +119,36 @@ impl Tree {
     }
 
     /// Who uses `node`, all of whose bytes may be the target's.
-    fn user_of_bytes(&self, node: Node, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
-        if !seen.insert(node) {
+    fn user_of_bytes(&self, node: Node, place: Place, search: &mut Search) -> Option<String> {
+        if !search.seen.insert(node) {
             return None;
         }
         // Overlapping partitions rest on each other, and are looked at once.
         let mut uppers = self.edges.iter().filter(|edge| edge.lower == node && edge.how != How::Overlap);
         let mut lowers = self.edges.iter().filter(|edge| edge.upper == node);
         self.use_of(node, place)
-            .or_else(|| uppers.find_map(|edge| self.upper_user(edge, place.upper(), seen)))
-            .or_else(|| lowers.find_map(|edge| self.lower_user(edge, place.lower(), seen)))
+            .or_else(|| uppers.find_map(|edge| self.upper_user(edge, place.upper(), search)))
+            .or_else(|| lowers.find_map(|edge| self.lower_user(edge, place.lower(), search)))
     }
 
     /// Who uses what a thing rests on, as far as that reaches the target.
-    fn lower_user(&self, edge: &Edge, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
+    fn lower_user(&self, edge: &Edge, place: Place, search: &mut Search) -> Option<String> {
         match edge.how {
-            How::Loop => self.user_of_bytes(edge.lower, place, seen),
-            How::Overlap => self.user_of_bytes(edge.lower, Place::Beside, seen),
-            How::Partition | How::Member => self.user_of_whole(edge, place, seen),
+            How::Loop => self.user_of_bytes(edge.lower, place, search),
+            How::Overlap => self.user_of_bytes(edge.lower, Place::Beside, search),
+            How::Partition | How::Member => self.user_of_whole(edge, place, search),
         }
     }
 
     /// Who uses what rests on a thing whose bytes may be the target's.
-    fn upper_user(&self, edge: &Edge, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
-        if seen.contains(&edge.upper) {
+    fn upper_user(&self, edge: &Edge, place: Place, search: &mut Search) -> Option<String> {
+        if search.seen.contains(&edge.upper) {
             return None;
         }
-        let user = self.user_of_bytes(edge.upper, place, seen);
+        let user = self.user_of_bytes(edge.upper, place, search);
         let (upper, lower) = (self.text(edge.upper), self.text(edge.lower));
         user.or_else(|| match edge.how {
+            _ if !search.idle => None,
             How::Partition | How::Overlap => None,
             How::Loop => {
                 Some(format!("{upper} is a loop device on {lower}; detach it first (losetup --detach /dev/{upper})"))
@@ -150,9 +159,9 @@ impl Tree {
 
     /// Who uses the disk of a partition, or a member of a stacked device, in such a way that it reaches the target: all of
     /// it at once, or by a loop device. Its other partitions and the other devices that share it have bytes of their own.
-    fn user_of_whole(&self, edge: &Edge, place: Place, seen: &mut BTreeSet<Node>) -> Option<String> {
+    fn user_of_whole(&self, edge: &Edge, place: Place, search: &mut Search) -> Option<String> {
         let whole = edge.lower;
-        if !seen.insert(whole) {
+        if !search.seen.insert(whole) {
             return None;
         }
         let reaches = |above: &&Edge| {
@@ -160,8 +169,10 @@ impl Tree {
         };
         let mut lowers = self.edges.iter().filter(|below| below.upper == whole && below.how != How::Overlap);
         self.use_of(whole, place)
-            .or_else(|| self.edges.iter().filter(reaches).find_map(|above| self.upper_user(above, Place::Beside, seen)))
-            .or_else(|| lowers.find_map(|below| self.lower_user(below, place.lower(), seen)))
+            .or_else(|| {
+                self.edges.iter().filter(reaches).find_map(|above| self.upper_user(above, Place::Beside, search))
+            })
+            .or_else(|| lowers.find_map(|below| self.lower_user(below, place.lower(), search)))
     }
 
     fn use_of(&self, node: Node, place: Place) -> Option<String> {
