@@ -4,7 +4,7 @@
 //! tried on each name; what must not change is compared byte by byte. docs/SAFETY.md has the rules.
 
 use crate::device::{Loop, partition_table};
-use crate::support::{BOTH, Lab, Mounted, is_root, skip, tool};
+use crate::support::{BOTH, Lab, Mounted, is_root, skip, tool, wait_for};
 use rustix::fs::{FlockOperation, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -243,8 +243,12 @@ fn what_another_container_uses_is_in_use() {
     drop(upper);
     let below = [image.as_path(), &device.device];
     // Held by a program, as mkfs and volume managers do.
-    let exclusive = OFlags::EXCL.bits() as i32;
-    let held = File::options().read(true).custom_flags(exclusive).open(&device.device).unwrap();
+    let mut held = None;
+    // A container is unmounted some time after its last process has ended.
+    wait_for("the device to be free", || {
+        held = File::options().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(&device.device).ok();
+        held.is_some()
+    });
     let upper = Loop::on(&device.device).unwrap();
     let situation = Situation { lab: &lab, name: "an exclusive open", reason: "is not written" };
     tried += situation.refuses(&[&device.device, &upper.device, &image], &below);
@@ -560,7 +564,7 @@ fn two_runs_never_write_one_target() {
         bytes
     };
     let first = content();
-    crate::support::wait_for("the first run to write", || content() != first);
+    wait_for("the first run to write", || content() != first);
     for attempt in attempts(&file) {
         let outcome = lab.run(&attempt);
         assert_eq!(outcome.status, Some(1), "{attempt:?}: {}", outcome.stderr);
@@ -581,7 +585,7 @@ fn two_runs_never_write_one_target() {
             .flatten()
             .any(|descriptor| std::fs::read_link(descriptor.path()).is_ok_and(|leads| leads == file))
     };
-    crate::support::wait_for("the run to read", holds);
+    wait_for("the run to read", holds);
     let outcome = lab.run(["io", "file", "--op=write", "--overwrite", "--requests=4", "--no-store"]);
     assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
 }

@@ -246,8 +246,7 @@ fn a_full_file_system_is_told_and_left_as_it_was() {
     let lab = Lab::new();
     let Some(_mounted) = Mounted::tmpfs(lab.path("full"), "size=4m") else { return };
     lab.data_file("data", 256);
-    let sparse = std::fs::File::create(lab.path("full/sparse")).unwrap();
-    sparse.set_len(64 << 20).unwrap();
+    std::fs::File::create(lab.path("full/sparse")).unwrap().set_len(64 << 20).unwrap();
     let kept = lab.run(["io", "full/sparse", "--op=write", "--bytes=64MiB", "--overwrite"]);
     assert_eq!(kept.status, Some(1), "{}", kept.stderr);
     assert!(kept.stderr.contains("ENOSPC: no space left on the file system"), "{}", kept.stderr);
