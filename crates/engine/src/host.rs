@@ -215,7 +215,7 @@ impl Host {
             )));
         }
         let chosen = self.targets.of(&reading)?;
-        if let Some(path) = chosen.written_by_others() {
+        if let Err(path) = chosen.keep_from_writers() {
             return Err(MeasureError::Unsupported(format!(
                 "another program holds an exclusive lock on {path} and may be writing it, and would be taken for damage; \
                  verify again when it has ended"

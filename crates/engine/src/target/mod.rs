@@ -15,7 +15,7 @@ pub(crate) use several::Targets;
 use crate::errno;
 use crate::system::device::size_of;
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
-use in_use::{Claims, Node};
+use in_use::{Claims, Locks, Node};
 use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxAttributes, StatxFlags};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -346,6 +346,12 @@ impl Target {
         self.use_by_others.is_written
     }
 
+    /// Keeps runs that write from it as long as it is open; false where another program is writing.
+    pub(crate) fn keep_from_writers(&self) -> bool {
+        let locks = Locks::of(self.facts.filesystem.as_deref());
+        self.file.as_ref().is_none_or(|file| in_use::keep_from_writers(file, locks))
+    }
+
     /// The open target; none for `null:`.
     pub fn file(&self) -> Option<&File> {
         self.file.as_ref()
@@ -409,12 +415,11 @@ impl UseByOthers {
     /// # Errors
     /// When it is to be overwritten and somebody uses it.
     fn of(path: &Path, file: &File, facts: &TargetFacts, access: Access, claims: Claims) -> Result<Self, TargetError> {
-        // CIFS makes of such a lock one that keeps out every other open of the file, the workers' among them.
-        let locks_are_advisory = !matches!(facts.filesystem.as_deref(), Some("cifs" | "smb3"));
+        let locks = Locks::of(facts.filesystem.as_deref());
         let mut found = UseByOthers { _claims: claims, ..UseByOthers::default() };
         match access {
-            Access::Overwrite => found.unknown = in_use::check_open(path, file, locks_are_advisory)?,
-            Access::Read => found.is_written = in_use::is_being_written(file, locks_are_advisory),
+            Access::Overwrite => found.unknown = in_use::check_open(path, file, locks)?,
+            Access::Read => found.is_written = in_use::is_being_written(file, locks),
         }
         Ok(found)
     }

@@ -68,9 +68,12 @@ impl Chosen<'_> {
         self.0.get(number).map_or("", |target| &target.facts.path)
     }
 
-    /// The name of one that another program may be writing.
-    pub(crate) fn written_by_others(&self) -> Option<&str> {
-        self.0.iter().find(|target| target.is_written_by_others()).map(|target| target.facts.path.as_str())
+    /// Keeps runs that write from all of them; the name of one that another program is writing, where one is.
+    pub(crate) fn keep_from_writers(&self) -> Result<(), &str> {
+        self.0.iter().try_for_each(|target| match target.keep_from_writers() {
+            true => Ok(()),
+            false => Err(target.facts.path.as_str()),
+        })
     }
 
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that
@@ -84,7 +87,7 @@ impl Chosen<'_> {
             && let Some(target) = self.0.iter().find(read_only)
         {
             return Err(MeasureError::Unsupported(format!(
-                "{} was opened for reading only; give --overwrite to lose what it holds",
+                "{} was opened for reading only; add --overwrite if its data may be lost",
                 target.facts.path
             )));
         }

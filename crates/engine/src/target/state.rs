@@ -36,7 +36,7 @@ impl Target {
         };
         if self.access == Access::Read {
             return Err(MeasureError::Unsupported(format!(
-                "{path} was opened for reading only; give --overwrite to lose what it holds"
+                "{path} was opened for reading only; add --overwrite if its data may be lost"
             )));
         }
         let failed = |source: io::Error| failed(path, state, source);

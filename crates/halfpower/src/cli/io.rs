@@ -202,7 +202,7 @@ fn check_may_write(site: &Site, workload: &Workload) -> Result<(), UsageError> {
     match site.only_read().filter(|_| workload.operation.destroys()) {
         None => Ok(()),
         Some(path) => Err(UsageError(format!(
-            "{} exists and would be overwritten; give --overwrite to lose what it holds",
+            "{} exists and would be overwritten; add --overwrite if its data may be lost",
             path.display()
         ))),
     }

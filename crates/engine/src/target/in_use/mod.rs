@@ -9,6 +9,7 @@ mod opened;
 mod tree;
 
 use super::TargetError;
+use super::filesystem::is_network;
 pub(crate) use host::read as tree_of_host;
 use opened::Others;
 use std::fs::{File, Metadata};
@@ -46,7 +47,7 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
     for node in tree.same_bytes(target) {
         // Of a file that is opened itself, the kernel says more.
         let is_opened_file = node == target && is_file;
-        if let Some(process) = opened::process_with(node).filter(|_| !is_opened_file) {
+        if let Some(process) = opened::process_with(node, None).filter(|_| !is_opened_file) {
             return Err(refuse(format!("{process} has {} open; stop that first", tree.text(node))));
         }
         let Node::Device(device) = node else { continue };
@@ -72,7 +73,7 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
 ///
 /// # Errors
 /// [`TargetError::InUse`] with the user and the remedy.
-pub(super) fn check_open(path: &Path, file: &File, locks_are_advisory: bool) -> Result<Option<String>, TargetError> {
+pub(super) fn check_open(path: &Path, file: &File, locks: Locks) -> Result<Option<String>, TargetError> {
     let refuse = |reason: String| TargetError::InUse { path: path.display().to_string(), reason };
     let facts = file.metadata().map_err(|error| TargetError::from_io("examine", path, error))?;
     let is_device = facts.file_type().is_block_device();
@@ -82,25 +83,57 @@ pub(super) fn check_open(path: &Path, file: &File, locks_are_advisory: bool) -> 
     if let Some(holder) = opened::record_lock(file) {
         return Err(refuse(format!("{holder} holds a lock on it; stop that first")));
     }
-    let others = if is_device { Others::None } else { opened::others(file) };
+    let others = match (is_device, locks) {
+        (true, _) => Others::None,
+        // NFS and CIFS grant leases by what their server has promised, not by who has the file open.
+        (_, Locks::OfNetwork | Locks::Mandatory) => Others::Unknown,
+        _ => opened::others(file),
+    };
     if others == Others::Some {
-        let user = opened::process_with(Node::of(&facts)).map_or_else(
+        let user = opened::process_with(Node::of(&facts), Some(file)).map_or_else(
             || "somebody has it open who is not seen from here: the kernel, for a file system that is mounted from it, or a \
                 process in another container; stop that first".to_owned(),
             |process| format!("{process} has it open; stop that first"),
         );
         return Err(refuse(user));
     }
-    if locks_are_advisory && !opened::lock(file, true) {
+    if locks != Locks::Mandatory && !opened::lock(file, true) {
         return Err(refuse("another program holds a lock on it (flock); stop that first".to_owned()));
     }
-    let unknown = || format!("whether another program uses {} cannot be told here", path.display());
+    let unknown = || format!("the kernel cannot say whether another program uses {}", path.display());
     Ok((others == Others::Unknown).then(unknown))
 }
 
-/// Whether another program keeps an exclusive lock on what is open here for reading: it is likely to write it.
-pub(super) fn is_being_written(file: &File, locks_are_advisory: bool) -> bool {
-    locks_are_advisory && !opened::lock(file, false)
+/// Whether another program holds an exclusive lock on what is open here for reading: it is likely to write it.
+pub(super) fn is_being_written(file: &File, locks: Locks) -> bool {
+    locks != Locks::Mandatory && opened::is_locked(file)
+}
+
+/// Keeps runs that write from a file as long as it is open here; false where one is under way.
+pub(super) fn keep_from_writers(file: &File, locks: Locks) -> bool {
+    locks == Locks::Mandatory || opened::lock(file, false)
+}
+
+/// What a lock means on a file system, and whether a lease means anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Locks {
+    /// As fcntl(2) and flock(2) have it.
+    OfHost,
+    /// Locks are the server's, and leases say nothing of other hosts.
+    OfNetwork,
+    /// A lock keeps out every other open of the file, the workers' among them: CIFS.
+    Mandatory,
+}
+
+impl Locks {
+    /// Of a file system's type; none of a device.
+    pub(super) fn of(filesystem: Option<&str>) -> Locks {
+        match filesystem {
+            Some("cifs" | "smb3") => Locks::Mandatory,
+            Some(kind) if is_network(kind) => Locks::OfNetwork,
+            _ => Locks::OfHost,
+        }
+    }
 }
 
 /// What to say of a device that cannot be opened exclusively, of which the tree names no user.

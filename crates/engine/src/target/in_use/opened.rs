@@ -98,8 +98,8 @@ pub(super) fn record_lock(file: &File) -> Option<String> {
     })
 }
 
-/// Takes a lock of flock(2) that lasts as long as the file is open: exclusive to write, shared to read, so that no two runs
-/// write one target, and none reads what another writes. False where somebody else's stands against it. Where the file
+/// Takes a lock of flock(2) that lasts as long as the file is open: exclusive to write, shared to verify, so that no two runs
+/// write one target, and none verifies what another writes. False where somebody else's stands against it. Where the file
 /// system knows no locks there is none.
 pub(super) fn lock(file: &File, exclusive: bool) -> bool {
     let operation =
@@ -114,20 +114,27 @@ pub(super) fn lock(file: &File, exclusive: bool) -> bool {
     !is_taken()
 }
 
-/// Another process that has a file open, or a device open for writing; none that can be seen from here.
-pub(super) fn process_with(node: Node) -> Option<String> {
-    let own = std::process::id().to_string();
+/// Whether another program holds an exclusive lock on a file that is open here. None is kept: a program that waits for its
+/// own lock would wait for a run that only reads.
+pub(super) fn is_locked(file: &File) -> bool {
+    let taken = lock(file, false);
+    // What was taken is given back; nothing can be done where that fails.
+    let _ = rustix::fs::flock(file, FlockOperation::Unlock);
+    !taken
+}
+
+/// A process that has a file open, or a device open for writing, in another way than by `own`; none that can be seen.
+pub(super) fn process_with(node: Node, own: Option<&File>) -> Option<String> {
+    let own = own
+        .map(|file| Path::new("/proc").join(std::process::id().to_string()).join(format!("fd/{}", file.as_raw_fd())));
     let has = |process: &Path| {
         entries(&process.join("fd")).iter().any(|descriptor| {
-            let is_it = fs::metadata(descriptor).is_ok_and(|facts| Node::of(&facts) == node);
+            let is_it = Some(descriptor) != own.as_ref()
+                && fs::metadata(descriptor).is_ok_and(|facts| Node::of(&facts) == node);
             is_it && (matches!(node, Node::File(..)) || may_write(process, &name_of(descriptor)))
         })
     };
-    processes()
-        .iter()
-        .filter(|process| name_of(process) != own)
-        .find(|process| has(process))
-        .map(|found| program(found))
+    processes().iter().find(|process| has(process)).map(|found| program(found))
 }
 
 /// Whether a descriptor of a process is open for writing.
