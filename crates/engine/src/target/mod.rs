@@ -1,5 +1,6 @@
 //! Targets: what the requests go to. Opens them, finds out what they are, and guards devices that are in use.
 
+mod file_id;
 pub mod filesystem;
 pub(crate) mod ground;
 mod identity;

@@ -2,16 +2,22 @@
 //!
 //! It is made under a new name (never over an existing file, never through a link), filled with incompressible bytes
 //! so that no layer below can store it as nothing, and removed only while its name still leads to the very file made.
+//! It is held open until then, so that nothing else is given its number. Where the file system has files without a name,
+//! it is known which file it is before it gets one: a program that is killed leaves none that cannot be told.
 
+use super::file_id::pin;
 use super::{Target, TargetError};
 use crate::worker::buffers::Buffers;
 use halfpower_model::random::Random;
 use halfpower_model::{Bytes, Cancel, Data};
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, fstat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fstat, linkat, openat, statat, unlinkat};
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use super::file_id::{FileId, Sameness};
 
 /// Bytes written at a time.
 const CHUNK: usize = 4 << 20;
@@ -20,16 +26,16 @@ const CHUNK: usize = 4 << 20;
 #[derive(Debug)]
 pub struct TestFile {
     path: PathBuf,
-    identity: Identity,
+    /// Open from its first moment to its last.
+    pinned: File,
 }
 
-/// What tells a file from any other that comes to bear its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    /// Number of the file system.
-    device: u64,
-    /// Number of the file on it.
-    inode: u64,
+/// A test file that has no name yet, and is gone when it is dropped.
+#[derive(Debug)]
+pub struct Nameless {
+    folder: OwnedFd,
+    file: File,
+    directory: PathBuf,
 }
 
 /// Where test files lie that this process has yet to remove or to leave to the user.
@@ -63,14 +69,12 @@ impl TestFile {
             rustix::io::Errno::EXIST => taken(&directory.join(name), error),
             error => fail(error),
         })?;
-        let status = fstat(&file).map_err(fail)?;
-        let identity = Identity { device: status.st_dev, inode: status.st_ino };
-        Ok(TestFile::listed(directory.join(name), identity))
+        Ok(TestFile::listed(directory.join(name), file.into()))
     }
 
-    fn listed(path: PathBuf, identity: Identity) -> TestFile {
+    fn listed(path: PathBuf, pinned: File) -> TestFile {
         there().push(path.clone());
-        TestFile { path, identity }
+        TestFile { path, pinned }
     }
 
     /// Makes an empty file at `path`, as [`create`](Self::create) does.
@@ -82,18 +86,27 @@ impl TestFile {
         Self::create(directory, name)
     }
 
-    /// Takes over the file that lies at `path`, which the caller knows to be ours. Links are not followed.
+    /// Takes over the file that lies at `path` if it is the one meant; without an `id`, if it is empty: one that was
+    /// killed before anybody could note which file it was. Links are not followed.
     ///
     /// # Errors
-    /// When there is no regular file.
-    pub fn adopt(path: &Path) -> Result<TestFile, TargetError> {
+    /// When it is not there, another file, or nothing proves which file it is.
+    pub fn adopt(path: &Path, id: Option<&FileId>) -> Result<TestFile, TargetError> {
         let fail = |error: io::Error| TargetError::from_io("find", path, error);
-        let status = rustix::fs::lstat(path).map_err(|error| fail(error.into()))?;
-        if rustix::fs::FileType::from_raw_mode(status.st_mode) != rustix::fs::FileType::RegularFile {
-            return Err(fail(io::Error::other("it is no regular file")));
+        let pinned = pin(path).map_err(fail)?;
+        match sameness(&pinned, id).map_err(fail)? {
+            Sameness::Same => Ok(TestFile::listed(path.to_owned(), pinned)),
+            Sameness::Other => Err(fail(io::Error::other("another file has taken its name"))),
+            Sameness::Unproven => Err(fail(io::Error::other("nothing proves that it is the file that was made"))),
         }
-        let identity = Identity { device: status.st_dev, inode: status.st_ino };
-        Ok(TestFile::listed(path.to_owned(), identity))
+    }
+
+    /// Which file it is.
+    ///
+    /// # Errors
+    /// When the file system fails.
+    pub fn id(&self) -> Result<FileId, TargetError> {
+        FileId::of(&self.pinned).map_err(|error| TargetError::from_io("examine", &self.path, error))
     }
 
     /// Where it is.
@@ -140,8 +153,7 @@ impl TestFile {
 
     /// Whether an open file is this one.
     fn check(&self, file: &File) -> io::Result<()> {
-        let status = fstat(file)?;
-        if (Identity { device: status.st_dev, inode: status.st_ino }) == self.identity {
+        if is_one_inode(&fstat(file)?, &fstat(&self.pinned)?) {
             return Ok(());
         }
         Err(io::Error::other("another file has taken its name"))
@@ -157,32 +169,95 @@ impl TestFile {
         Ok(file)
     }
 
-    /// Removes it now.
+    /// Removes it now, also from a directory that was renamed meanwhile.
     ///
     /// # Errors
-    /// When it cannot be removed, or another file has taken its name.
+    /// When it cannot be removed or found, or another file has taken its name.
     pub fn remove(self) -> Result<(), TargetError> {
-        let result = remove_if_same(&self.path, self.identity);
-        strike(&self.path);
-        std::mem::forget(self);
+        let result = remove(&self.path, &self.pinned);
+        self.let_go();
         result
     }
 
     /// Leaves it where it is.
     pub fn keep(self) -> PathBuf {
-        let path = self.path.clone();
-        strike(&path);
-        std::mem::forget(self);
-        path
+        self.let_go()
+    }
+
+    /// Without removing it.
+    fn let_go(mut self) -> PathBuf {
+        strike(&self.path);
+        std::mem::take(&mut self.path)
     }
 }
 
 impl Drop for TestFile {
     fn drop(&mut self) {
+        if self.path.as_os_str().is_empty() {
+            return;
+        }
         // A failure leaves the file for its maker to find.
-        let _ = remove_if_same(&self.path, self.identity);
+        let _ = remove(&self.path, &self.pinned);
         strike(&self.path);
     }
+}
+
+impl Nameless {
+    /// Makes an empty file in `directory`, for this user only; none where the file system has no files without a name.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn create(directory: &Path) -> Result<Option<Nameless>, TargetError> {
+        let fail = |error: rustix::io::Errno| TargetError::from_io("write", directory, error.into());
+        let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(fail)?;
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match openat(&folder, ".", flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Some(Nameless { folder, file: file.into(), directory: directory.to_owned() })),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => Ok(None),
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    /// Which file it is, and will be.
+    ///
+    /// # Errors
+    /// When the file system fails.
+    pub fn id(&self) -> Result<FileId, TargetError> {
+        FileId::of(&self.file).map_err(|error| TargetError::from_io("examine", &self.directory, error))
+    }
+
+    /// Gives it a name that nothing has.
+    ///
+    /// # Errors
+    /// When the name is taken, or the file system refuses.
+    pub fn name(self, name: impl AsRef<Path>) -> Result<TestFile, TargetError> {
+        let path = self.directory.join(&name);
+        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        linkat(CWD, own, &self.folder, name.as_ref(), AtFlags::SYMLINK_FOLLOW).map_err(|error| taken(&path, error))?;
+        Ok(TestFile::listed(path, self.file))
+    }
+}
+
+/// Whether a file that lies where a test file was made is that one: the one of this `id`, or while none was noted, an
+/// empty one.
+fn sameness(file: &File, id: Option<&FileId>) -> io::Result<Sameness> {
+    let status = fstat(file)?;
+    if rustix::fs::FileType::from_raw_mode(status.st_mode) != rustix::fs::FileType::RegularFile {
+        return Ok(Sameness::Other);
+    }
+    match id {
+        Some(id) => Ok(id.compare(&FileId::of(file)?)),
+        None if status.st_size == 0 => Ok(Sameness::Same),
+        None => Ok(Sameness::Unproven),
+    }
+}
+
+/// Whether the test file of this `id` lies at a path, as [`TestFile::adopt`] would find it.
+///
+/// # Errors
+/// When nothing is there, or it cannot be looked at.
+pub fn is_at(path: &Path, id: Option<&FileId>) -> io::Result<Sameness> {
+    sameness(&pin(path)?, id)
 }
 
 /// Fills an open file from its start; `path` is what messages call it. As [`TestFile::fill`].
@@ -238,23 +313,37 @@ fn split(path: &Path) -> Result<(&Path, &std::ffi::OsStr), TargetError> {
         .ok_or_else(|| TargetError::from_io("find the directory of", path, io::ErrorKind::InvalidInput.into()))
 }
 
-/// Removes a file if it is the one meant; one that is gone already is no error.
-fn remove_if_same(path: &Path, identity: Identity) -> Result<(), TargetError> {
+/// Removes an open file by its name; one that has none any more is no error.
+fn remove(path: &Path, pinned: &File) -> Result<(), TargetError> {
     let fail = |error: io::Error| TargetError::from_io("remove", path, error);
-    let (directory, name) = split(path)?;
-    let gone =
-        |error: rustix::io::Errno| if error == rustix::io::Errno::NOENT { Ok(()) } else { Err(fail(error.into())) };
-    let folder = match rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(folder) => folder,
-        Err(error) => return gone(error),
-    };
-    match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(error) => gone(error),
-        Ok(status) if (Identity { device: status.st_dev, inode: status.st_ino }) == identity => {
-            unlinkat(&folder, name, AtFlags::empty()).or_else(gone)
-        }
-        Ok(_) => Err(fail(io::Error::other("another file has taken its name"))),
+    let Err(error) = remove_at(path, pinned) else { return Ok(()) };
+    let links = fstat(pinned).map_or(1, |status| status.st_nlink);
+    if links == 0 {
+        return Ok(());
     }
+    if error.kind() != io::ErrorKind::NotFound {
+        return Err(fail(error));
+    }
+    // Its directory was renamed: the kernel knows where it is now.
+    let now = std::fs::read_link(format!("/proc/self/fd/{}", pinned.as_raw_fd())).map_err(fail)?;
+    if now.file_name() == path.file_name() && remove_at(&now, pinned).is_ok() {
+        return Ok(());
+    }
+    Err(fail(io::Error::other(format!("it is not there any more, but still exists, as {}", now.display()))))
+}
+
+fn remove_at(path: &Path, pinned: &File) -> io::Result<()> {
+    let (directory, name) = split(path).map_err(io::Error::other)?;
+    let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    if !is_one_inode(&statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?, &fstat(pinned)?) {
+        return Err(io::Error::other("another file has taken its name"));
+    }
+    Ok(unlinkat(&folder, name, AtFlags::empty())?)
+}
+
+/// Whether two names lead to one file, of which one is open: its number cannot have been given to another.
+fn is_one_inode(one: &rustix::fs::Stat, other: &rustix::fs::Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
 fn write_all(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
@@ -323,6 +412,58 @@ mod tests {
         std::fs::remove_file(file.path()).unwrap();
         std::os::unix::fs::symlink(&victim, file.path()).unwrap();
         assert!(file.open().is_err(), "a link");
+    }
+
+    #[test]
+    fn it_is_removed_from_a_directory_that_was_renamed() {
+        let directory = tempfile::tempdir().unwrap();
+        let [before, after] = ["before", "after"].map(|name| directory.path().join(name));
+        std::fs::create_dir(&before).unwrap();
+        let file = TestFile::create(&before, "t").unwrap();
+        std::fs::rename(&before, &after).unwrap();
+        file.remove().unwrap();
+        assert_eq!(std::fs::read_dir(&after).unwrap().count(), 0);
+        // Taken somewhere else by its own name it is somebody's wish.
+        let file = TestFile::create(&after, "t").unwrap();
+        std::fs::rename(file.path(), after.join("mine")).unwrap();
+        let message = file.remove().unwrap_err().to_string();
+        assert!(after.join("mine").exists() && message.contains("cannot remove"), "{message}");
+    }
+
+    #[test]
+    fn one_that_was_removed_meanwhile_is_no_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = TestFile::create(directory.path(), "t").unwrap();
+        std::fs::remove_file(file.path()).unwrap();
+        std::fs::write(file.path(), "somebody's").unwrap();
+        let path = file.path().to_owned();
+        file.remove().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's");
+    }
+
+    #[test]
+    fn it_is_known_which_file_it_is_before_it_has_a_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let Some(nameless) = Nameless::create(directory.path()).unwrap() else {
+            eprintln!("skipped: this file system has no files without a name");
+            return;
+        };
+        let id = nameless.id().unwrap();
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        let file = nameless.name("t").unwrap();
+        assert_eq!(file.id().unwrap(), id);
+        let path = file.keep();
+        assert_eq!(is_at(&path, Some(&id)).unwrap(), Sameness::Same);
+        assert!(
+            Nameless::create(directory.path()).unwrap().unwrap().name("t").is_err(),
+            "an existing file is never taken"
+        );
+        TestFile::adopt(&path, Some(&id)).unwrap().remove().unwrap();
+        std::fs::write(&path, "somebody's").unwrap();
+        let message = TestFile::adopt(&path, Some(&id)).unwrap_err().to_string();
+        assert!(message.contains("cannot find"), "{message}");
+        assert!(TestFile::adopt(&path, None).is_err(), "it holds something");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's");
     }
 
     #[test]

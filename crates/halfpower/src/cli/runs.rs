@@ -2,7 +2,7 @@
 
 use super::{Context, Ending};
 use super::{instrument, session};
-use crate::ground;
+use crate::ground::{self, Cleaned};
 use crate::harmless::harmless;
 use crate::report::{self, Analysed};
 use crate::store::{RunId, RunSummary};
@@ -72,14 +72,16 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             }
         }
         Action::Clean => {
-            let removed = ground::remove_leftovers(&mut store)?;
+            let Cleaned { removed, kept } = ground::remove_leftovers(&mut store)?;
             removed.iter().for_each(|file| context.console.message(&format!("Removed {}.", file.path.display())));
-            if removed.is_empty() {
+            kept.iter().for_each(|(_, reason)| context.console.warning(reason));
+            if removed.is_empty() && kept.is_empty() {
                 context.console.message("No test file was left.");
             }
             if context.global.json {
-                let paths: Vec<_> = removed.iter().map(|file| file.path.to_string_lossy()).collect();
-                context.console.print_json(&serde_json::json!({ "removed": paths }))?;
+                let removed: Vec<_> = removed.iter().map(|file| file.path.to_string_lossy()).collect();
+                let kept: Vec<_> = kept.iter().map(|(path, _)| path.to_string_lossy()).collect();
+                context.console.print_json(&serde_json::json!({ "removed": removed, "kept": kept }))?;
             }
         }
     }

@@ -3,12 +3,12 @@
 use super::KeptTestFile;
 use super::test_file::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
 use crate::cli::Console;
-use crate::store::{RunStatus, Store, TestFile};
+use crate::store::{RunStatus, Standing, Store, TestFile};
 use halfpower_model::Cancel;
 use std::path::{Path, PathBuf};
 
-/// Tells of test files that were left, and asks whether to remove them where somebody can answer. Directories among the
-/// targets are looked at as well, for files of runs that kept no store.
+/// Reports test files that were left, and asks whether to remove them where somebody can answer. Directories among the
+/// targets are looked at as well, for files that were moved there and for those of runs that kept no store.
 ///
 /// # Errors
 /// When the store cannot be read, or a file cannot be removed.
@@ -19,36 +19,79 @@ pub(crate) fn offer_removal(
     cancel: &Cancel,
 ) -> anyhow::Result<()> {
     let known = store.test_file_paths()?;
-    for file in store.test_files_left()? {
-        console.warning(&describe(&file, store));
-        if !console.can_ask() {
-            let clean = store.command("runs clean").unwrap_or_default();
-            console.message(&format!("Remove it with `{clean}`."));
-        } else if console.ask("Remove it now?", cancel) {
-            KeptTestFile::adopt(store, &file)?.remove(store)?;
+    for (file, standing) in store.look_for_test_files()? {
+        match standing {
+            Standing::Left => offer(store, &file, console, cancel)?,
+            Standing::Unproven => console.warning(&unproven(&file)),
+            Standing::OutOfSight => {}
         }
     }
     let is_known = |path: &PathBuf| known.iter().any(|known| same_file(known, path));
     let directories = targets.iter().filter(|target| target.is_dir());
     for path in directories.flat_map(|directory| unknown_test_files(directory)).filter(|path| !is_known(path)) {
-        console.warning(&format!(
-            "{} looks like a test file of a run that this store does not know; remove it yourself if nobody is using it",
-            path.display()
-        ));
+        match store.moved_test_file(&path)? {
+            Some(file) => offer(store, &file, console, cancel)?,
+            None => console.warning(&format!(
+                "{} looks like a test file of a run that this store does not know; remove it yourself if nobody is using it",
+                path.display()
+            )),
+        }
     }
     Ok(())
 }
 
-/// Removes every test file that was left; gives what was removed.
+fn offer(store: &mut Store, file: &TestFile, console: &Console, cancel: &Cancel) -> anyhow::Result<()> {
+    console.warning(&describe(file, store));
+    if !console.can_ask() {
+        let clean = store.command("runs clean").unwrap_or_default();
+        console.message(&format!("Remove it with `{clean}`."));
+    } else if console.ask("Remove it now?", cancel) {
+        KeptTestFile::adopt(store, file)?.remove(store)?;
+    }
+    Ok(())
+}
+
+/// What `runs clean` did.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaned {
+    /// The files that were removed.
+    pub(crate) removed: Vec<TestFile>,
+    /// Those that were not, each with the reason and what to do.
+    pub(crate) kept: Vec<(PathBuf, String)>,
+}
+
+/// Removes every test file that was left and is certain to be one.
 ///
 /// # Errors
 /// When the store cannot be read, or a file cannot be removed.
-pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Vec<TestFile>> {
-    let left = store.test_files_left()?;
-    for file in &left {
-        KeptTestFile::adopt(store, file)?.remove(store)?;
+pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
+    let mut cleaned = Cleaned::default();
+    for (file, standing) in store.look_for_test_files()? {
+        match standing {
+            Standing::Left => {
+                KeptTestFile::adopt(store, &file)?.remove(store)?;
+                cleaned.removed.push(file);
+            }
+            Standing::Unproven => cleaned.kept.push((file.path.clone(), unproven(&file))),
+            Standing::OutOfSight => cleaned.kept.push((file.path.clone(), out_of_sight(&file))),
+        }
     }
-    Ok(left)
+    Ok(cleaned)
+}
+
+fn unproven(file: &TestFile) -> String {
+    let path = file.path.display();
+    format!(
+        "{path} may be the test file of a run that was killed, but nothing proves it; look at it, and remove it yourself"
+    )
+}
+
+fn out_of_sight(file: &TestFile) -> String {
+    format!(
+        "{}, the test file of a run that was killed, was not found: its directory is not there, or another one is in its \
+         place; mount or rename it back, and try again",
+        file.path.display()
+    )
 }
 
 fn describe(left: &TestFile, store: &Store) -> String {

@@ -10,7 +10,7 @@ mod place;
 mod site;
 mod test_file;
 
-pub(crate) use leftover::{offer_removal, remove_leftovers};
+pub(crate) use leftover::{Cleaned, offer_removal, remove_leftovers};
 pub(crate) use overwrite::Overwrite;
 pub(crate) use place::{Making, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};

@@ -1,7 +1,7 @@
 //! A test file that the store knows of, so that it is found again whatever happens.
 
-use crate::store::{self, RunId, Store, TestFileId};
-use halfpower_engine::test_file::TestFile;
+use crate::store::{self, NewTestFile, RunId, Store, TestFileId};
+use halfpower_engine::test_file::{Nameless, TestFile};
 use halfpower_model::{Bytes, random};
 use std::path::Path;
 
@@ -19,17 +19,25 @@ impl KeptTestFile {
     /// Makes an empty one under a new name. The store knows of it before it is there.
     pub(super) fn make(directory: &Path, size: Bytes, store: &mut Store, run: RunId) -> anyhow::Result<Self> {
         let mut salt = u64::from(std::process::id()) ^ (jiff::Timestamp::now().as_nanosecond() as u64);
-        let path = directory.join(format!("{TEST_FILE_PREFIX}{:016x}{TEST_FILE_SUFFIX}", random::split_mix(&mut salt)));
-        let id = store.note_test_file(&path, size)?;
-        store.test_file_is_for(id, run)?;
-        let file = match TestFile::create_at(&path) {
+        let name = format!("{TEST_FILE_PREFIX}{:016x}{TEST_FILE_SUFFIX}", random::split_mix(&mut salt));
+        let path = directory.join(&name);
+        let nameless = Nameless::create(directory)?;
+        let known = nameless.as_ref().map(Nameless::id).transpose()?;
+        let id = store.note_test_file(&NewTestFile { path: &path, bytes: size, run, file: known.as_ref() })?;
+        let made = match nameless {
+            Some(file) => file.name(&name),
+            None => TestFile::create_at(&path),
+        };
+        let file = match made {
             Ok(file) => file,
             Err(error) => {
                 store.test_file_removed(id)?;
                 return Err(error.into());
             }
         };
-        store.test_file_made(id)?;
+        if known.is_none() {
+            store.test_file_is(id, &file.id()?)?;
+        }
         Ok(KeptTestFile { file, id })
     }
 
@@ -43,7 +51,7 @@ impl KeptTestFile {
             "{} has been taken over by another process; wait until it is done",
             left.path.display()
         );
-        Ok(KeptTestFile { file: TestFile::adopt(&left.path)?, id: left.id })
+        Ok(KeptTestFile { file: TestFile::adopt(&left.path, left.file.as_ref())?, id: left.id })
     }
 
     /// Removes it and strikes it off the store's list.

@@ -25,7 +25,7 @@ mod tests;
 pub(crate) use error::StoreError;
 pub(crate) use run::{NewRun, Run, RunId, RunKind, RunStatus, RunSummary};
 pub(crate) use sample::StoredSample;
-pub(crate) use test_file::{TestFile, TestFileId};
+pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};
 
 use claims::Claims;
 use rusqlite::Connection;

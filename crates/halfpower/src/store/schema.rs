@@ -53,6 +53,12 @@ pub(super) const MIGRATIONS: &[&str] = &[
         run_id INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
         record TEXT NOT NULL
     ) STRICT;",
+    // 3: which file a test file is, and the directory it is in, as JSON.
+    "ALTER TABLE test_files ADD COLUMN file TEXT;
+    ALTER TABLE test_files ADD COLUMN directory TEXT;
+    ALTER TABLE test_files DROP COLUMN device;
+    ALTER TABLE test_files DROP COLUMN inode;
+    ALTER TABLE test_files DROP COLUMN made_at;",
 ];
 
 /// The version a connection's store has; 0 when it is new.

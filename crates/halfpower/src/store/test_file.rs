@@ -1,24 +1,37 @@
 //! Test files: what a run made and has to remove, so that the next start finds what a killed one left behind.
 //!
-//! A file is noted before it is made and known by device and inode once it is: what lies at its path is offered for
-//! removal only if it is that very file. A path that somebody else has used since is struck off and left alone.
+//! A file is noted before it has a name, with which file it is and which directory it is made in. What lies at its path
+//! is offered for removal only if it is that very file. It is struck off only when it is gone from that very directory:
+//! one that was renamed, or whose file system is not mounted, may come back.
 
 use super::Store;
 use super::error::{During, StoreError};
-use super::run::RunId;
+use super::run::{RunId, json};
+use halfpower_engine::test_file::{FileId, Sameness, is_at};
 use halfpower_model::Bytes;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::ffi::OsString;
-use std::fs::Metadata;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The number of a test file in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TestFileId(i64);
 
-/// A test file that is still there, whose process is not.
+/// A test file that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewTestFile<'a> {
+    /// Where it will be.
+    pub path: &'a Path,
+    /// The size it is to have.
+    pub bytes: Bytes,
+    /// The run that it is for.
+    pub run: RunId,
+    /// Which file it is, where that is known by now.
+    pub file: Option<&'a FileId>,
+}
+
+/// A test file that was not removed, whose process is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TestFile {
     /// Its number.
@@ -29,77 +42,61 @@ pub(crate) struct TestFile {
     pub path: PathBuf,
     /// The size it was to have.
     pub bytes: Bytes,
-    /// When it was noted.
-    pub noted_at: Timestamp,
+    /// Which file it is; none of one whose process was killed before it was known.
+    pub file: Option<FileId>,
+    /// The directory it is in.
+    directory: Option<FileId>,
 }
 
-/// Which file it is.
-#[derive(Clone, Copy, Debug)]
-struct Made {
-    device: u64,
-    inode: u64,
-    at: Timestamp,
+/// What has become of a test file whose process is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is there.
+    Left,
+    /// Something is there, and nothing proves that it is the file that was made.
+    Unproven,
+    /// Its directory is not there, or another one is in its place.
+    OutOfSight,
 }
-
-/// The file system's clock may be this far off ours.
-const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_secs(2);
 
 impl Store {
     /// Notes a test file that is about to be made, and claims it for this process.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn note_test_file(&mut self, path: &Path, bytes: Bytes) -> Result<TestFileId, StoreError> {
-        let path = std::path::absolute(path).map_err(|source| StoreError::File {
-            action: "find",
-            path: path.into(),
-            source,
-        })?;
-        let transaction = self.connection.transaction().during("note a test file")?;
+    /// When it cannot be written, or the directory is not there.
+    pub(crate) fn note_test_file(&mut self, new: &NewTestFile<'_>) -> Result<TestFileId, StoreError> {
+        const ACTION: &str = "note a test file";
+        let failed = |source| StoreError::File { action: "find", path: new.path.into(), source };
+        let path = std::path::absolute(new.path).map_err(failed)?;
+        let directory = FileId::at(directory_of(&path)).map_err(failed)?;
+        let transaction = self.connection.transaction().during(ACTION)?;
         transaction
             .execute(
-                "INSERT INTO test_files (path, bytes, noted_at) VALUES (?, ?, ?)",
-                (path.as_os_str().as_bytes(), bytes.0.cast_signed(), Timestamp::now().to_string()),
+                "INSERT INTO test_files (run_id, path, bytes, noted_at, file, directory) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    new.run.0,
+                    path.as_os_str().as_bytes(),
+                    new.bytes.0.cast_signed(),
+                    Timestamp::now().to_string(),
+                    new.file.map(json),
+                    json(&directory),
+                ),
             )
-            .during("note a test file")?;
+            .during(ACTION)?;
         let id = TestFileId(transaction.last_insert_rowid());
         let claimed = self.claims.take(&id.claim());
         claimed.map_err(|source| self.claims.error("claim", &id.claim(), source))?;
-        transaction.commit().during("note a test file")?;
+        transaction.commit().during(ACTION)?;
         Ok(id)
     }
 
-    /// Writes down which file it is, right after it was made.
-    ///
-    /// # Errors
-    /// When the file is not there, or it cannot be written.
-    pub(crate) fn test_file_made(&mut self, id: TestFileId) -> Result<(), StoreError> {
-        let path: Vec<u8> = self
-            .connection
-            .query_row("SELECT path FROM test_files WHERE id = ?", (id.0,), |row| row.get(0))
-            .during("find a test file")?;
-        let path = PathBuf::from(OsString::from_vec(path));
-        let facts = std::fs::symlink_metadata(&path).map_err(|source| StoreError::File {
-            action: "look at the test file",
-            path,
-            source,
-        })?;
-        self.connection
-            .execute(
-                "UPDATE test_files SET device = ?, inode = ?, made_at = ? WHERE id = ?",
-                (facts.dev().cast_signed(), facts.ino().cast_signed(), Timestamp::now().to_string(), id.0),
-            )
-            .during("note a test file")?;
-        Ok(())
-    }
-
-    /// Says which run the file was made for.
+    /// Writes down which file it is, where that could not be known before it was made.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn test_file_is_for(&mut self, id: TestFileId, run: RunId) -> Result<(), StoreError> {
-        let sql = "UPDATE test_files SET run_id = ? WHERE id = ?";
-        self.connection.execute(sql, (run.0, id.0)).during("note a test file").map(|_| ())
+    pub(crate) fn test_file_is(&mut self, id: TestFileId, file: &FileId) -> Result<(), StoreError> {
+        let sql = "UPDATE test_files SET file = ? WHERE id = ?";
+        self.connection.execute(sql, (json(file), id.0)).during("note a test file").map(|_| ())
     }
 
     /// Claims a file that was left for this process; false when another was quicker.
@@ -123,27 +120,57 @@ impl Store {
         Ok(())
     }
 
-    /// The test files that are still there and whose process is not. Those that are gone are struck off.
+    /// The test files that are still there and whose process is not.
+    ///
+    /// # Errors
+    /// As [`look_for_test_files`](Self::look_for_test_files).
+    pub(crate) fn test_files_left(&mut self) -> Result<Vec<TestFile>, StoreError> {
+        let found = self.look_for_test_files()?;
+        Ok(found.into_iter().filter(|(_, standing)| *standing == Standing::Left).map(|(file, _)| file).collect())
+    }
+
+    /// What has become of the test files that were not removed and whose process is gone. Those that are gone are struck
+    /// off.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub(crate) fn test_files_left(&mut self) -> Result<Vec<TestFile>, StoreError> {
-        let mut left = Vec::new();
-        for (file, made) in self.noted_test_files()? {
+    pub(crate) fn look_for_test_files(&mut self) -> Result<Vec<(TestFile, Standing)>, StoreError> {
+        let mut found = Vec::new();
+        for file in self.noted_test_files()? {
             let claim = file.id.claim();
             let taken = self.claims.is_taken(&claim);
             if taken.map_err(|source| self.claims.error("look at", &claim, source))? {
                 continue;
             }
-            match std::fs::symlink_metadata(&file.path) {
-                Ok(facts) if file.is_described_by(&facts, made) => left.push(file),
-                Ok(_) => self.test_file_removed(file.id)?,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.test_file_removed(file.id)?,
-                // Not to be seen now, an unmounted disk say: perhaps at another start.
-                Err(_) => {}
+            match file.standing() {
+                Some(standing) => found.push((file, standing)),
+                None => self.test_file_removed(file.id)?,
             }
         }
-        Ok(left)
+        Ok(found)
+    }
+
+    /// The test file that lies at a path by now, because its directory was renamed or is mounted elsewhere; none where
+    /// it is none of them.
+    ///
+    /// # Errors
+    /// When they cannot be read, or the new place cannot be written.
+    pub(crate) fn moved_test_file(&mut self, path: &Path) -> Result<Option<TestFile>, StoreError> {
+        let Ok(path) = std::path::absolute(path) else { return Ok(None) };
+        let hidden = self.look_for_test_files()?.into_iter().filter(|(_, standing)| *standing == Standing::OutOfSight);
+        let is_it = |(file, _): &(TestFile, Standing)| {
+            file.path.file_name() == path.file_name()
+                && file.file.is_some()
+                && is_at(&path, file.file.as_ref()).is_ok_and(|same| same == Sameness::Same)
+        };
+        let (Some((file, _)), Ok(directory)) = ({ hidden }.find(is_it), FileId::at(directory_of(&path))) else {
+            return Ok(None);
+        };
+        let sql = "UPDATE test_files SET path = ?, directory = ? WHERE id = ?";
+        self.connection
+            .execute(sql, (path.as_os_str().as_bytes(), json(&directory), file.id.0))
+            .during("note a test file")?;
+        Ok(Some(TestFile { path, directory: Some(directory), ..file }))
     }
 
     /// Where every test file is that was not removed, those in use by a running process among them.
@@ -151,51 +178,52 @@ impl Store {
     /// # Errors
     /// When they cannot be read.
     pub(crate) fn test_file_paths(&self) -> Result<Vec<PathBuf>, StoreError> {
-        Ok(self.noted_test_files()?.into_iter().map(|(file, _)| file.path).collect())
+        Ok(self.noted_test_files()?.into_iter().map(|file| file.path).collect())
     }
 
-    fn noted_test_files(&self) -> Result<Vec<(TestFile, Option<Made>)>, StoreError> {
+    fn noted_test_files(&self) -> Result<Vec<TestFile>, StoreError> {
         const ACTION: &str = "list the test files";
-        let sql = "SELECT id, run_id, path, bytes, noted_at, device, inode, made_at FROM test_files
-            WHERE removed_at IS NULL ORDER BY id";
+        let sql =
+            "SELECT id, run_id, path, bytes, file, directory FROM test_files WHERE removed_at IS NULL ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let rows = statement.query_map((), |row| {
-            let time = |text: Option<String>| text.and_then(|text| text.parse::<Timestamp>().ok());
-            let file = TestFile {
+            // What cannot be read proves nothing.
+            let id = |text: Option<String>| text.and_then(|text| serde_json::from_str::<FileId>(&text).ok());
+            Ok(TestFile {
                 id: TestFileId(row.get(0)?),
                 run: row.get::<_, Option<i64>>(1)?.map(RunId),
                 path: PathBuf::from(OsString::from_vec(row.get(2)?)),
                 bytes: Bytes(row.get::<_, i64>(3)?.cast_unsigned()),
-                noted_at: time(row.get(4)?).unwrap_or_default(),
-            };
-            let numbers = row.get::<_, Option<i64>>(5)?.zip(row.get::<_, Option<i64>>(6)?);
-            let made = numbers.zip(time(row.get(7)?)).map(|((device, inode), at)| Made {
-                device: device.cast_unsigned(),
-                inode: inode.cast_unsigned(),
-                at,
-            });
-            Ok((file, made))
+                file: id(row.get(4)?),
+                directory: id(row.get(5)?),
+            })
         });
         rows.during(ACTION)?.collect::<rusqlite::Result<_>>().during(ACTION)
     }
 }
 
 impl TestFile {
-    /// Whether what lies at the path is this file. Numbers of removed files are given out again, so its birth counts
-    /// as well; a file that was noted and not made is an empty one born at that moment.
-    fn is_described_by(&self, facts: &Metadata, made: Option<Made>) -> bool {
-        let born = facts.created().ok().and_then(|time| Timestamp::try_from(time).ok());
-        let same = match made {
-            Some(made) => {
-                (facts.dev(), facts.ino()) == (made.device, made.inode)
-                    && born.is_none_or(|born| born.duration_since(made.at) <= CLOCKS_DIFFER)
-            }
-            None => {
-                facts.len() == 0 && born.is_some_and(|born| born.duration_since(self.noted_at).abs() <= CLOCKS_DIFFER)
-            }
-        };
-        facts.is_file() && same
+    /// What has become of it; none when it is gone for good.
+    fn standing(&self) -> Option<Standing> {
+        match is_at(&self.path, self.file.as_ref()) {
+            Ok(Sameness::Same) => Some(Standing::Left),
+            Ok(Sameness::Unproven) => Some(Standing::Unproven),
+            Ok(Sameness::Other) if self.is_directory_there() => None,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.is_directory_there() => None,
+            _ => Some(Standing::OutOfSight),
+        }
     }
+
+    /// Whether the directory at its path is the one that it was made in.
+    fn is_directory_there(&self) -> bool {
+        let now = FileId::at(directory_of(&self.path));
+        let same = self.directory.as_ref().zip(now.ok()).map(|(noted, now)| noted.compare(&now));
+        same == Some(Sameness::Same)
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
 }
 
 impl TestFileId {
