@@ -1,6 +1,6 @@
 //! Killed, interrupted, resumed: no finished sample is lost, and no test file stays unknown.
 
-use crate::support::{Lab, Running, names, wait_for};
+use crate::support::{Lab, PROGRAM, Running, names, outcome, wait_for};
 use rustix::process::Signal;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -9,6 +9,8 @@ const STUDY: [&str; 8] =
     ["study", "run", "longer.toml", "--target", "place", "--size=4MiB", "--write-budget=4GiB", "--no-report"];
 /// Samples of the whole study.
 const SAMPLES: usize = 30;
+/// Longer than the time within which a second signal is one with the first.
+const BETWEEN_KEYS: Duration = Duration::from_millis(400);
 
 /// Delays that differ from run to run; told when a test fails.
 struct Delays(u64);
@@ -157,7 +159,7 @@ fn a_run_killed_while_its_file_is_filled_is_filled_anew() {
 
 #[test]
 fn a_signal_ends_a_run_cleanly() {
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::ALARM, Signal::XCPU] {
         let lab = Lab::new();
         let mut running =
             lab.start(["study", "run", "endless.toml", "--target", "place", "--size=4MiB", "--report=r.html"]);
@@ -252,7 +254,7 @@ fn a_second_signal_ends_the_program_at_once() {
     let pid = running.pid();
     wait_for("the handlers", || handles_interrupts(pid));
     running.signal(Signal::INT);
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(BETWEEN_KEYS);
     assert!(!running.has_ended(), "the first one waits for a clean end");
     let before = SystemTime::now();
     running.signal(Signal::INT);
@@ -261,28 +263,154 @@ fn a_second_signal_ends_the_program_at_once() {
 }
 
 #[test]
-fn a_second_signal_tells_what_it_leaves() {
-    // Where the machine is busy, the file may have gone before the second one comes.
-    for _ in 0..20 {
-        let lab = Lab::new();
-        let mut running = lab.start(["io", "place", "--size=1MiB", "--duration=60s"]);
-        wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
-        std::thread::sleep(Duration::from_millis(300));
-        running.signal(Signal::INT);
-        std::thread::sleep(Duration::from_millis(2));
-        running.signal(Signal::INT);
-        let outcome = running.wait();
-        assert_eq!(outcome.status, Some(130), "{}", outcome.stderr);
-        if let [left] = &names(&lab.place())[..] {
-            let remedy = format!("Stopped at once; place/{left} is left: remove it with `rm place/{left}`.");
-            assert!(outcome.stderr.contains(&remedy), "{}", outcome.stderr);
-            std::fs::remove_file(lab.place().join(left)).unwrap();
-            let next = lab.run(["io", "place", "--size=1MiB", "--requests=1"]);
-            assert_eq!((next.status, next.stderr.contains(left)), (Some(0), false), "{}", next.stderr);
-            return;
+fn a_second_signal_reports_what_it_leaves() {
+    let lab = Lab::new();
+    let mut running = lab.start(["study", "run", "endless.toml", "--target", "place", "--size=1MiB", "--no-report"]);
+    wait_for_samples(&lab, &mut running, 1, 1);
+    // It waits for the store at its next sample, with its test file in place.
+    let other = rusqlite::Connection::open(lab.store()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal(Signal::INT);
+    std::thread::sleep(BETWEEN_KEYS);
+    running.signal(Signal::INT);
+    let outcome = running.wait();
+    assert_eq!(outcome.status, Some(130), "{}", outcome.stderr);
+    let left = names(&lab.place()).remove(0);
+    let remedy = format!("Stopped at once; place/{left} is left: remove it with `rm place/{left}`.");
+    assert!(outcome.stderr.contains(&remedy), "{}", outcome.stderr);
+    std::fs::remove_file(lab.place().join(&left)).unwrap();
+    drop(other);
+    let next = lab.run(["io", "place", "--size=1MiB", "--requests=1"]);
+    assert_eq!((next.status, next.stderr.contains(&left)), (Some(0), false), "{}", next.stderr);
+}
+
+#[test]
+fn a_signal_that_is_sent_twice_at_once_counts_once() {
+    // As `timeout` sends it: to the program, and to the group that the program is in.
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        for wait in [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(20)] {
+            let lab = Lab::new();
+            let mut running = lab.start(["io", "place", "--size=64MiB", "--duration=60s"]);
+            wait_for("the file", || running.has_ended() || !names(&lab.place()).is_empty());
+            running.signal(signal);
+            std::thread::sleep(wait);
+            running.signal(signal);
+            let outcome = running.wait();
+            assert_eq!(outcome.status, Some(130), "{signal:?}: {}", outcome.stderr);
+            assert_eq!(names(&lab.place()), [""; 0], "{signal:?} after {wait:?}: {}", outcome.stderr);
         }
     }
-    panic!("every first signal had removed the file before the second came");
+}
+
+#[test]
+fn timeout_ends_a_run_cleanly() {
+    if !Path::new("/usr/bin/timeout").exists() {
+        eprintln!("skipped: there is no /usr/bin/timeout");
+        return;
+    }
+    let lab = Lab::new();
+    let mut command = std::process::Command::new("/usr/bin/timeout");
+    command.args(["1", PROGRAM, "io", "place", "--size=64MiB", "--duration=60s"]);
+    command.current_dir(lab.path("")).env("XDG_DATA_HOME", lab.path("home"));
+    let outcome = outcome(command);
+    assert_eq!(outcome.status, Some(124), "{}", outcome.stderr);
+    assert_eq!(names(&lab.place()), [""; 0], "{}", outcome.stderr);
+}
+
+#[test]
+fn nohup_outlives_its_terminal() {
+    let lab = Lab::new();
+    let mut command = std::process::Command::new("nohup");
+    command.args([PROGRAM, "io", "null:", "--duration=1s"]).current_dir(lab.path(""));
+    command
+        .env("XDG_DATA_HOME", lab.path("home"))
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null());
+    let Ok(child) = command.stdin(std::process::Stdio::null()).spawn() else {
+        eprintln!("skipped: there is no nohup");
+        return;
+    };
+    let mut running = Running::of(child);
+    let pid = running.pid();
+    wait_for("the handlers", || handles_interrupts(pid));
+    running.signal(Signal::HUP);
+    let outcome = running.wait();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_test_file_that_is_out_of_sight_is_not_forgotten() {
+    let lab = Lab::new();
+    let left = killed(&lab);
+    // Its directory has another name, as if it were not mounted; an empty one is in its place, as a mount point is.
+    std::fs::rename(lab.place(), lab.path("elsewhere")).unwrap();
+    let said = |outcome: crate::support::Outcome| {
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let cleaned = said(lab.run(["runs", "clean"]));
+    assert!(cleaned.contains(&left) && cleaned.contains("mount or rename it back"), "{cleaned}");
+    std::fs::create_dir(lab.place()).unwrap();
+    assert!(said(lab.run(["runs", "clean"])).contains(&left));
+    said(lab.run(["io", "place", "--size=1MiB", "--requests=1"]));
+    // Under the new name it is known again.
+    let next = said(lab.run(["io", "elsewhere", "--size=1MiB", "--requests=1"]));
+    assert!(next.contains(&format!("left its test file {}", lab.path("elsewhere").join(&left).display())), "{next}");
+    assert!(said(lab.run(["runs", "clean"])).contains("Removed"));
+    assert_eq!(names(&lab.path("elsewhere")), [""; 0]);
+    assert!(said(lab.run(["runs", "clean"])).contains("No test file was left"));
+}
+
+#[test]
+fn a_test_file_on_a_file_system_that_is_not_mounted_is_not_forgotten() {
+    let lab = Lab::new();
+    let image = lab.path("image");
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let is_done = |program: &str, arguments: &[&std::ffi::OsStr]| {
+        std::process::Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    };
+    let (place, mount) = (lab.place(), || is_done("mount", &["-oloop".as_ref(), image.as_ref(), lab.place().as_ref()]));
+    if !is_done("mkfs.ext4", &["-q".as_ref(), image.as_ref()]) || !mount() {
+        eprintln!("skipped: no file system can be made and mounted here");
+        return;
+    }
+    let test_file = || names(&place).into_iter().find(|name| name.ends_with(".test"));
+    let mut running = lab.start(STUDY);
+    wait_for_samples(&lab, &mut running, 1, 1);
+    running.signal(Signal::KILL);
+    running.wait();
+    let left = test_file().unwrap();
+    let unmount = || wait_for("the end of the mount", || is_done("umount", &[place.as_ref()]));
+    unmount();
+    let cleaned = lab.run(["runs", "clean"]);
+    let (is_mounted, is_there) = (mount(), test_file().is_some());
+    let again = lab.run(["runs", "clean"]);
+    let after = test_file();
+    unmount();
+    assert!(cleaned.stderr.contains(&left) && cleaned.stderr.contains("mount or rename it back"), "{}", cleaned.stderr);
+    assert!(is_mounted && is_there && again.stderr.contains("Removed") && after.is_none(), "{}", again.stderr);
+}
+
+#[test]
+fn a_file_that_has_the_left_ones_number_stays() {
+    use std::os::unix::fs::MetadataExt;
+    let lab = Lab::new();
+    let path = lab.place().join(killed(&lab));
+    let number = std::fs::metadata(&path).unwrap().ino();
+    std::fs::remove_file(&path).unwrap();
+    let takes_it = || {
+        std::fs::write(&path, "my thesis").unwrap();
+        std::fs::metadata(&path).unwrap().ino() == number || std::fs::remove_file(&path).is_err()
+    };
+    if !(0..1000).any(|_| takes_it()) {
+        eprintln!("skipped: this file system does not use numbers again at once");
+        return;
+    }
+    // Whatever it says of the times: they do not count.
+    assert_eq!(lab.run(["runs", "clean"]).status, Some(0));
+    assert_eq!(lab.run(["study", "resume", "1", "--report", "r.html"]).status, Some(0));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "my thesis");
 }
 
 #[test]
