@@ -5,6 +5,7 @@
 //! container. A claim file without a lock means nothing and is removed when its run ends. A store in memory is seen by
 //! one process only and has no files.
 
+use super::beside::{beside, open_regular};
 use super::error::StoreError;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,6 +17,8 @@ use std::time::Duration;
 /// Looking at a claim holds it for an instant; a claim is tried this often before it counts as taken.
 const TRIES: u32 = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
+const NO_CLAIM: &str = "it is not Halfpower's, whose lock files are empty; move or rename it";
 
 /// The claims of one open store.
 #[derive(Debug)]
@@ -32,9 +35,7 @@ impl Claims {
 
     /// The file of a claim; none in memory.
     fn path(&self, name: &str) -> Option<PathBuf> {
-        let mut path = self.store.clone()?.into_os_string();
-        path.push(format!(".{name}.lock"));
-        Some(path.into())
+        Some(beside(self.store.as_ref()?, format!(".{name}.lock")))
     }
 
     /// Takes a claim; false when another has it.
@@ -47,7 +48,8 @@ impl Claims {
             return Ok(true);
         };
         for _ in 0..TRIES {
-            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let file = open_regular(OpenOptions::new().create(true).append(true), &path)?;
+            let file = file.filter(is_empty).ok_or_else(|| io::Error::other(NO_CLAIM))?;
             match file.try_lock() {
                 // The last holder may have removed the file between opening and locking: a lock on that is none.
                 Ok(()) if is_at(&file, &path)? => {
@@ -68,10 +70,14 @@ impl Claims {
             return Ok(true);
         }
         let Some(path) = self.path(name) else { return Ok(false) };
-        match OpenOptions::new().read(true).open(path).map(|file| file.try_lock_shared()) {
-            Ok(Ok(())) => Ok(false),
-            Ok(Err(TryLockError::WouldBlock)) => Ok(true),
-            Ok(Err(TryLockError::Error(error))) => Err(error),
+        match open_regular(OpenOptions::new().read(true), &path).map(|file| file.filter(is_empty)) {
+            // Something that is no claim: nobody has this one.
+            Ok(None) => Ok(false),
+            Ok(Some(file)) => match file.try_lock_shared() {
+                Ok(()) => Ok(false),
+                Err(TryLockError::WouldBlock) => Ok(true),
+                Err(TryLockError::Error(error)) => Err(error),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
@@ -91,6 +97,11 @@ impl Claims {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// The file of a claim has nothing in it.
+fn is_empty(file: &File) -> bool {
+    file.metadata().is_ok_and(|facts| facts.len() == 0)
 }
 
 /// Whether an open file is still the one at a path.

@@ -26,6 +26,17 @@ pub(crate) enum StoreError {
         /// What it is instead.
         what: &'static str,
     },
+    /// Something else bears a name that is the store's.
+    #[error(
+        "{path} is in the way of the store {store}, which would write over it; move or rename it, or name another file \
+         with --store"
+    )]
+    Beside {
+        /// What lies there.
+        path: PathBuf,
+        /// The store.
+        store: PathBuf,
+    },
     /// A later version wrote it.
     #[error(
         "{path} was written by a newer Halfpower (form {found}, this one knows {known}); update Halfpower, or name \

@@ -9,8 +9,10 @@
 //! numbers: its process holds a lock on a file beside the store (`claims`).
 
 mod alike;
+mod beside;
 mod claims;
 mod columns;
+mod create;
 mod error;
 mod import;
 mod open;
@@ -29,10 +31,14 @@ pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};
 
 use claims::Claims;
 use rusqlite::Connection;
+use std::fs::File;
+use std::mem::ManuallyDrop;
 
 /// An open store.
 #[derive(Debug)]
 pub(crate) struct Store {
     connection: Connection,
     claims: Claims,
+    /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).
+    _file: Option<ManuallyDrop<File>>,
 }

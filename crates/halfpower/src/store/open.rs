@@ -1,13 +1,21 @@
 //! Opening a store: where it is, whether the file is one, its connection's settings, its migrations.
+//!
+//! Whether a file is a store is read from its header before SQLite sees it: SQLite takes an empty file for an empty
+//! database, and rolls back, checkpoints and deletes what lies beside a file while it only looks at it.
 
 use super::Store;
+use super::beside::{Journalling, refuse_beside, refuse_beside_new};
 use super::claims::Claims;
+use super::create::create;
 use super::error::{During, StoreError};
 use super::schema::{APPLICATION_ID, MIGRATIONS, migrate, version};
 use crate::cli::quoted;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::ffi::OsString;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::File;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -29,34 +37,34 @@ impl Store {
     /// # Errors
     /// When the file cannot be opened or made, is not a store, or is a newer program's.
     pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
-        // SQLite takes a device for an empty database and would write over what it holds.
-        if std::fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Open { path: path.into(), source };
+        if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
+                made.map_err(|error| failed(error.into()))?;
+            }
+            // Another process may make it at this moment, and what lies beside it is that one's.
+            refuse_beside_new(path).or_else(|refused| if path.exists() { Ok(()) } else { Err(refused) })?;
+            create(path)?;
+        }
+        // What lies beside a store is found by the name of the file itself, not of a link to it.
+        let real = path.canonicalize().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => StoreError::Foreign { path: path.into(), what: "a link that leads nowhere" },
+            _ => failed(error.into()),
+        })?;
+        if !std::fs::metadata(&real).map_err(|error| failed(error.into()))?.is_file() {
             return Err(StoreError::Foreign { path: path.into(), what: "no regular file" });
         }
-        let was_there = path.exists();
-        Self::open_or_make(path).inspect_err(|_| {
-            if !was_there && std::fs::metadata(path).is_ok_and(|facts| facts.len() == 0) {
-                // There was no room for it, say. An empty file left behind is no store.
-                let _ = std::fs::remove_file(path);
-            }
-        })
-    }
-
-    fn open_or_make(path: &Path) -> Result<Store, StoreError> {
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Open { path: path.into(), source };
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
-            made.map_err(|error| failed(error.into()))?;
-        }
-        let mut connection = Connection::open(path).map_err(|error| failed(error.into()))?;
+        let file = ManuallyDrop::new(File::open(&real).map_err(|error| failed(error.into()))?);
+        refuse_beside(&real, check_header(&file, path)?)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&real, flags).map_err(|error| failed(error.into()))?;
         connection.busy_timeout(PATIENCE).map_err(|error| failed(error.into()))?;
-        check_identity(&connection, path)?;
+        check_version(&connection, path)?;
         migrate(&mut connection, MIGRATIONS).map_err(|error| failed(error.into()))?;
         write_ahead(&connection).map_err(|error| failed(error.into()))?;
         configure(&connection)?;
-        // Claims lie beside the file itself: two names of one store must come to the same claims.
-        let real = path.canonicalize().map_err(|error| failed(error.into()))?;
-        Ok(Store { connection, claims: Claims::beside(Some(&real)) })
+        Ok(Store { connection, claims: Claims::beside(Some(&real)), _file: Some(file) })
     }
 
     /// A store that is gone when it is dropped.
@@ -67,7 +75,7 @@ impl Store {
         let mut connection = Connection::open_in_memory().during("be made in memory")?;
         migrate(&mut connection, MIGRATIONS).during("be made in memory")?;
         configure(&connection)?;
-        Ok(Store { connection, claims: Claims::beside(None) })
+        Ok(Store { connection, claims: Claims::beside(None), _file: None })
     }
 
     /// A command that finds this store again, as it would be typed; none for one in memory, which nothing finds.
@@ -87,25 +95,38 @@ fn path_from(data_home: Option<OsString>, home: Option<OsString>) -> Result<Path
     Ok(data_home.or(home).ok_or(StoreError::NoHome)?.join("halfpower/results.db"))
 }
 
-/// Looks before anything is written: another program's file stays as it is.
-fn check_identity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let read = || -> rusqlite::Result<(i64, u32, i64)> {
-        // One look: another process may be making the tables.
-        let connection = connection.unchecked_transaction()?;
-        let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
-        Ok((application, version(&connection)?, tables))
-    };
-    let (application, found, tables) = read().map_err(|error| match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => StoreError::Foreign { path: path.into(), what: "not even an SQLite file" },
-        _ => StoreError::Open { path: path.into(), source: error.into() },
-    })?;
-    let known = MIGRATIONS.len() as u32;
-    match (application, tables) {
-        (APPLICATION_ID, _) if found > known => Err(StoreError::Newer { path: path.into(), found, known }),
-        (APPLICATION_ID, _) | (0, 0) => Ok(()),
-        _ => Err(StoreError::Foreign { path: path.into(), what: "another program's SQLite file" }),
+/// Bytes of a database's header: <https://sqlite.org/fileformat2.html#the_database_header>.
+const HEADER_BYTES: usize = 100;
+
+/// Refuses what is no store, before SQLite looks at it.
+fn check_header(file: &File, path: &Path) -> Result<Journalling, StoreError> {
+    let foreign = |what| Err(StoreError::Foreign { path: path.into(), what });
+    let mut header = [0; HEADER_BYTES];
+    match file.read_exact_at(&mut header, 0) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return foreign(if file.metadata().is_ok_and(|facts| facts.len() == 0) {
+                "an empty file"
+            } else {
+                "not even an SQLite file"
+            });
+        }
+        Err(error) => return Err(StoreError::Open { path: path.into(), source: error.into() }),
     }
+    if !header.starts_with(b"SQLite format 3\0") {
+        return foreign("not even an SQLite file");
+    }
+    if header[68..72] != (APPLICATION_ID as u32).to_be_bytes() {
+        return foreign("another program's SQLite file");
+    }
+    Ok(if header[18] == 1 { Journalling::Rollback } else { Journalling::WriteAhead })
+}
+
+/// Refuses a store of a newer program; what its header says may be behind what its log says.
+fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let found = version(connection).map_err(|error| StoreError::Open { path: path.into(), source: error.into() })?;
+    let known = MIGRATIONS.len() as u32;
+    if found > known { Err(StoreError::Newer { path: path.into(), found, known }) } else { Ok(()) }
 }
 
 /// Turns the write-ahead log on. While another process turns it on, SQLite says busy at once instead of waiting.

@@ -68,7 +68,8 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
 
 /// Carries out the migrations that the store lacks, each whole or not at all. Several processes may try at once.
 pub(super) fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
-    for (done, migration) in (0_u32..).zip(migrations) {
+    let done_before = version(connection)?;
+    for (done, migration) in (0_u32..).zip(migrations).skip(done_before as usize) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if version(&transaction)? == done {
             transaction.execute_batch(migration)?;

@@ -58,6 +58,10 @@ fn sample() -> Sample {
 }
 
 fn begin(store: &mut Store) -> RunId {
+    try_to_begin(store).unwrap()
+}
+
+fn try_to_begin(store: &mut Store) -> Result<RunId, StoreError> {
     let environment = environment();
     let new = NewRun {
         kind: RunKind::Io,
@@ -71,7 +75,7 @@ fn begin(store: &mut Store) -> RunId {
         note: Some("a note"),
         environment: &environment,
     };
-    store.begin_run(&new).unwrap()
+    store.begin_run(&new)
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -233,18 +237,36 @@ fn files_that_are_no_stores_are_refused_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let refused = |path: &Path| message(Store::open(path).unwrap_err());
+    let everything = || {
+        let names = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        let content = |path: PathBuf| (std::fs::read(&path).unwrap_or_default(), path);
+        let mut all: Vec<_> = names.map(content).collect();
+        all.sort();
+        all
+    };
+    let text =
+        "a text that is longer than the header of a database, which has 100 bytes, is no database; nor is this one";
+    for (content, needle) in [(text, "not even an SQLite file"), ("short", "not even"), ("", "an empty file")] {
+        std::fs::write(&path, content).unwrap();
+        assert!(refused(&path).contains(needle), "{}", refused(&path));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+        std::fs::remove_file(&path).unwrap();
+    }
 
-    std::fs::write(&path, "a text that is longer than the header of a database, which has 100 bytes, is no database")
-        .unwrap();
-    assert!(refused(&path).contains("not even an SQLite file"), "{}", refused(&path));
-    std::fs::remove_file(&path).unwrap();
-
+    // A log that nobody has taken over yet: whoever opens it with SQLite does.
     let other = Connection::open(&path).unwrap();
+    other.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).unwrap();
     other.execute_batch("CREATE TABLE bookmarks (url)").unwrap();
-    drop(other);
-    let before = std::fs::read(&path).unwrap();
+    let before = everything();
+    assert_eq!(before.len(), 3, "with a log and its index");
     assert!(refused(&path).contains("another program's"), "{}", refused(&path));
-    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(everything(), before);
+    drop(other);
+    std::fs::remove_file(&path).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    let before = everything();
+    assert!(refused(&path).contains("another program's"), "without a table: {}", refused(&path));
+    assert_eq!(everything(), before);
     std::fs::remove_file(&path).unwrap();
 
     drop(Store::open(&path).unwrap());
@@ -252,6 +274,41 @@ fn files_that_are_no_stores_are_refused_and_left_alone() {
     let newer = refused(&path);
     assert!(newer.contains("newer Halfpower (form 99, this one knows 3)") && newer.contains("--store"), "{newer}");
     assert!(refused(directory.path()).contains("no regular file"), "{}", refused(directory.path()));
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    assert!(refused(&link).contains("leads nowhere") && !directory.path().join("nowhere").exists());
+}
+
+#[test]
+fn what_lies_beside_a_store_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    let refuses = |suffix: &str, content: &str| {
+        let beside = beside::beside(&path, suffix);
+        std::fs::write(&beside, content).unwrap();
+        let is_there = path.exists();
+        let message = message(Store::open(&path).and_then(|mut store| try_to_begin(&mut store)).unwrap_err());
+        assert!(message.contains(beside.to_str().unwrap()) && message.contains("move or rename it"), "{message}");
+        assert_eq!(std::fs::read_to_string(&beside).unwrap(), content);
+        assert_eq!(path.exists(), is_there, "{suffix}");
+        std::fs::remove_file(&beside).unwrap();
+    };
+    for suffix in ["-wal", "-journal", "-shm", ".run-1.lock", ".file-7.lock"] {
+        refuses(suffix, "my notes");
+        refuses(suffix, "");
+    }
+    let mut store = Store::open(&path).unwrap();
+    let run = begin(&mut store);
+    drop(store);
+    for suffix in ["-wal", "-journal", "-shm", &format!(".run-{}.lock", run.0 + 1)] {
+        refuses(suffix, "my notes");
+        refuses(suffix, "?");
+    }
+    // What is its own is not.
+    let mut store = Store::open(&path).unwrap();
+    begin(&mut store);
+    assert!(beside::beside(&path, "-wal").exists() && beside::beside(&path, "-shm").exists());
+    assert_eq!(Store::open(&path).unwrap().runs().unwrap().len(), 2);
 }
 
 #[test]
