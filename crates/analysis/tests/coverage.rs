@@ -6,8 +6,8 @@
 
 use halfpower_analysis::statistics::{
     Contrast, Equation, Interval, Margin, RandomisedBlocks, Verdict, bootstrap_interval, bootstrap_of_means,
-    cliffs_delta, is_precise, lasting_changes, least_squares, mean_estimate, mean_interval, median_estimate,
-    paired_ratio, pseudomedian, ratio_of_means, series_mean, shift, verdicts,
+    cliffs_delta, divisive_change_points, is_precise, lasting_changes, least_squares, mean_estimate, mean_interval,
+    median_estimate, paired_ratio, pseudomedian, ratio_of_means, series_mean, shift, verdicts,
 };
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::{Estimate, Quantity};
@@ -454,6 +454,28 @@ fn lasting() {
             let mut values = about_one(draws, lean, count);
             values[..count / 2].iter_mut().for_each(|value| *value += 1.2);
             lasting_changes(&values, LEAST).iter().any(|start| start.abs_diff(count / 2) <= 1)
+        });
+    }
+    table.conclude();
+}
+
+/// What `divisive_change_points` says of series that do not change, and of such that do; beyond 400 values by batches.
+#[test]
+fn divisive() {
+    let mut table = Table::default();
+    for scatter in [Scatter::Normal(0.02), Scatter::Lognormal(0.5)] {
+        for count in [10, 40, 401, 1_999] {
+            table.happens(&format!("false changes by E-divisive | {scatter:?} | {count}"), 0.03..=0.06, |draws| {
+                !divisive_change_points(&draws.many(scatter, count)).is_empty()
+            });
+        }
+    }
+    for count in [20, 40, 401, 1_999] {
+        let name = format!("a step of 6 deviations is found by E-divisive | {count}");
+        table.happens(&name, 0.97..=1.0, |draws| {
+            let mut values = draws.many(Scatter::Normal(0.02), count);
+            values[..count / 2].iter_mut().for_each(|value| *value += 0.12);
+            divisive_change_points(&values).iter().any(|start| start.abs_diff(count / 2) <= 1)
         });
     }
     table.conclude();
