@@ -317,9 +317,17 @@ impl Target {
     /// A file of our own, open for reading and writing.
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
         let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
+        // Nobody else has it yet; other runs are to see that it is being written.
+        in_use::keep_from_runs(&file, Locks::of(facts.filesystem.as_deref()));
         let access = Access::Overwrite;
-        let use_by_others = UseByOthers::of(path, &file, &facts, access, Claims::default())?;
-        Ok(Target { facts, file: Some(file), access, device, use_by_others, is_reshaped: false })
+        Ok(Target {
+            facts,
+            file: Some(file),
+            access,
+            device,
+            use_by_others: UseByOthers::default(),
+            is_reshaped: false,
+        })
     }
 
     /// The same, after it has grown.

@@ -97,7 +97,7 @@ pub(super) fn check_open(path: &Path, file: &File, locks: Locks) -> Result<Optio
         );
         return Err(refuse(user));
     }
-    if locks != Locks::Mandatory && !opened::lock(file, true) {
+    if !keep_from_runs(file, locks) {
         return Err(refuse("another program holds a lock on it (flock); stop that first".to_owned()));
     }
     let unknown = || format!("the kernel cannot say whether another program uses {}", path.display());
@@ -107,6 +107,11 @@ pub(super) fn check_open(path: &Path, file: &File, locks: Locks) -> Result<Optio
 /// Whether another program holds an exclusive lock on what is open here for reading: it is likely to write it.
 pub(super) fn is_being_written(file: &File, locks: Locks) -> bool {
     locks != Locks::Mandatory && opened::is_locked(file)
+}
+
+/// Keeps other runs from a file as long as it is open here for writing; false where another program holds a lock on it.
+pub(super) fn keep_from_runs(file: &File, locks: Locks) -> bool {
+    locks == Locks::Mandatory || opened::lock(file, true)
 }
 
 /// Keeps runs that write from a file as long as it is open here; false where one is under way.
