@@ -289,20 +289,21 @@ fn every_device_of_a_file_system_is_in_use() {
     let data = lab.path("ext4-data");
     File::create(&data).unwrap().set_len(64 << 20).unwrap();
     let options = format!("device={}", journal_device.name());
-    if made && tool("mkfs.ext4", &["-q", "-F", "-b4096", "-J", &options, data.to_str().unwrap()].map(OsStr::new)) {
-        if let Some(_mounted) = lab.mount(&data, "loop") {
-            let all = [journal.as_path(), &journal_device.device];
-            tried += Situation { lab: &lab, name: "ext4's journal", reason: "is not written" }.refuses(&all, &all);
-        }
+    if made
+        && tool("mkfs.ext4", &["-q", "-F", "-b4096", "-J", &options, data.to_str().unwrap()].map(OsStr::new))
+        && let Some(_mounted) = lab.mount(&data, "loop")
+    {
+        let all = [journal.as_path(), &journal_device.device];
+        tried += Situation { lab: &lab, name: "ext4's journal", reason: "is not written" }.refuses(&all, &all);
     }
     let data = lab.path("xfs-data");
     File::create(&data).unwrap().set_len(300 << 20).unwrap();
     let options = format!("logdev={}", log_device.name());
-    if tool("mkfs.xfs", &["-q", "-f", "-l", &options, data.to_str().unwrap()].map(OsStr::new)) {
-        if let Some(_mounted) = lab.mount(&data, &format!("loop,{options}")) {
-            let all = [log.as_path(), &log_device.device];
-            tried += Situation { lab: &lab, name: "xfs's log", reason: "is not written" }.refuses(&all, &all);
-        }
+    if tool("mkfs.xfs", &["-q", "-f", "-l", &options, data.to_str().unwrap()].map(OsStr::new))
+        && let Some(_mounted) = lab.mount(&data, &format!("loop,{options}"))
+    {
+        let all = [log.as_path(), &log_device.device];
+        tried += Situation { lab: &lab, name: "xfs's log", reason: "is not written" }.refuses(&all, &all);
     }
     count(tried, 0);
 }
