@@ -4,6 +4,7 @@
 mod cli;
 mod ground;
 mod harmless;
+mod input;
 mod interchange;
 mod plan;
 mod report;

@@ -136,6 +136,11 @@ impl Histogram {
         Histogram { packed, laid_out: None, ..self }
     }
 
+    /// What it takes in memory beside itself, in bytes.
+    pub fn memory(&self) -> usize {
+        self.packed.memory() + self.laid_out.as_ref().map_or(0, |counts| size_of_val(&counts[..]))
+    }
+
     /// How many values.
     pub fn count(&self) -> u64 {
         self.count

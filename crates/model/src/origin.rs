@@ -3,6 +3,7 @@
 //! What is not told is null in records. Inside, the field holds its type's default, which means nothing: whoever shows
 //! or compares it asks first ([`Workload::tells`](crate::Workload::tells), [`Sample::tells`](crate::Sample::tells)).
 
+use crate::shared::Shared;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -29,7 +30,7 @@ pub struct Origin {
 /// Names of fields that are not told, the inner ones with their path: `total.requests`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Unknown(BTreeSet<String>);
+pub struct Unknown(Shared<BTreeSet<String>>);
 
 impl Unknown {
     /// True when everything is told.
@@ -49,12 +50,19 @@ impl Unknown {
 
     /// Notes that a field is told after all.
     pub fn tell(&mut self, field: &str) {
-        self.0.remove(field);
+        if self.has(field) {
+            self.0.remove(field);
+        }
+    }
+
+    /// Gives what is equal up for a part in another's.
+    pub fn share(&mut self, other: &Unknown) {
+        self.0.share(&other.0);
     }
 
     /// A record with null in the place of every field that is not told.
     pub(crate) fn blank(&self, mut record: Value) -> Value {
-        for field in &self.0 {
+        for field in self.0.iter() {
             blank_in(&mut record, field);
         }
         record
@@ -77,7 +85,7 @@ fn blank_in(record: &mut Value, field: &str) {
 
 impl<'a> FromIterator<&'a str> for Unknown {
     fn from_iter<I: IntoIterator<Item = &'a str>>(fields: I) -> Self {
-        Unknown(fields.into_iter().map(str::to_owned).collect())
+        Unknown(fields.into_iter().map(str::to_owned).collect::<BTreeSet<_>>().into())
     }
 }
 

@@ -486,9 +486,32 @@ impl Histograms {
             .for_each(|histogram| total.merge(histogram));
         total
     }
+
+    /// Packs each of them, where nothing more is added to any.
+    pub fn pack(&mut self) {
+        let all = [&mut self.read, &mut self.write, &mut self.trim, &mut self.flush, &mut self.response, &mut self.any];
+        all.into_iter().for_each(|histogram| *histogram = histogram.take().map(Histogram::packed));
+    }
+
+    /// What they take in memory beside themselves, in bytes.
+    pub fn memory(&self) -> usize {
+        let all = [&self.read, &self.write, &self.trim, &self.flush, &self.response, &self.any];
+        all.into_iter().flatten().map(Histogram::memory).sum()
+    }
 }
 
 impl Sample {
+    /// Gives what it has in common with another one up for a part in that.
+    pub fn share(&mut self, other: &Sample) {
+        self.program.share(&other.program);
+        self.environment.share(&other.environment);
+        self.instrument.obtained.share(&other.instrument.obtained);
+        self.workload.unknown.share(&other.workload.unknown);
+        if let (Some(own), Some(other)) = (&mut self.origin, &other.origin) {
+            own.unknown.share(&other.unknown);
+        }
+    }
+
     /// A sample in which nothing has happened yet; whoever measures fills it in.
     pub fn empty(workload: Workload, environment: impl Into<Shared<Environment>>) -> Self {
         Sample {

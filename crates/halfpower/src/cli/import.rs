@@ -1,9 +1,9 @@
 //! `halfpower import`: results of other programs into the store, a run for each file.
 
 use super::note::NoteArgument;
-use super::{Context, Ending, session};
+use super::{Context, Ending, UsageError, session};
 use crate::harmless::harmless;
-use crate::interchange::import::{Format, Imported, import};
+use crate::interchange::import::{Format, Imported, MAX_MEMORY, import};
 use crate::store::{NewRun, RunId, RunKind, Store};
 use clap::Args;
 use halfpower_model::sample::Warning;
@@ -32,12 +32,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    // All are read before the first is kept: a mistake in one leaves nothing behind of the others.
-    let read: Vec<(&PathBuf, Imported)> = arguments
-        .files
-        .iter()
-        .map(|file| Ok((file, import(file, arguments.format)?)))
-        .collect::<anyhow::Result<_>>()?;
+    let read = read_all(&arguments.files, arguments.format)?;
     let mut store = session::open_store(context, true)?;
     let several = read.len() > 1;
     for (file, imported) in read {
@@ -65,6 +60,23 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         }
     }
     Ok(Ending::Done)
+}
+
+/// Reads every file before the first is kept: a mistake in one leaves nothing behind of the others.
+fn read_all(files: &[PathBuf], format: Option<Format>) -> anyhow::Result<Vec<(&PathBuf, Imported)>> {
+    let mut read = Vec::new();
+    let mut memory = 0;
+    for file in files {
+        let imported = import(file, format)?;
+        memory += imported.memory;
+        if memory > MAX_MEMORY {
+            let message =
+                format!("the files up to {} are too much for one import; name fewer at a time", file.display());
+            return Err(UsageError(message).into());
+        }
+        read.push((file, imported));
+    }
+    Ok(read)
 }
 
 fn keep(

@@ -12,8 +12,8 @@ use halfpower_model::Cancel;
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 const ENDING: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGXCPU];
@@ -24,11 +24,19 @@ const BETWEEN_KEYS: Duration = Duration::from_millis(200);
 const INTERRUPTED: i32 = 130;
 
 /// What the first signal sets.
+static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Whether a signal has asked the program to end.
+pub(crate) fn is_interrupted() -> bool {
+    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// What the first signal sets.
 ///
 /// # Errors
 /// When the kernel takes no handlers.
 pub(super) fn interrupts() -> io::Result<Cancel> {
-    let flag = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(FLAG.get_or_init(Arc::default));
     let signals: Vec<i32> = ENDING.into_iter().filter(|signal| *signal != SIGHUP || !is_nohup()).collect();
     if watch_for_a_second(&signals).is_err() {
         for signal in FROM_KEYS {

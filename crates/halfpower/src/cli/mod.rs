@@ -36,6 +36,7 @@ mod zones;
 use clap::{Parser, Subcommand};
 pub(crate) use console::Console;
 use halfpower_model::{Cancel, ResolveError};
+pub(crate) use interrupts::is_interrupted;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -156,6 +157,7 @@ pub(crate) fn main() -> ExitCode {
     let (status, why) = match run(cli, console.clone(), typed) {
         Ok(ending) => (ending.status(), ending.why().to_owned()),
         Err(error) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
+        Err(error) if is_interruption(&error) => (Ending::Interrupted.status(), Ending::Interrupted.why().to_owned()),
         Err(error) => {
             if !error.is::<Reported>() {
                 console.error(&error);
@@ -230,6 +232,12 @@ fn is_usage(error: &anyhow::Error) -> bool {
             || cause.is::<crate::study::StudyErrors>()
             || cause.is::<crate::plan::PlanError>()
     })
+}
+
+/// A signal ended the wait for a stream.
+fn is_interruption(error: &anyhow::Error) -> bool {
+    let ended = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::Interrupted;
+    is_interrupted() && error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(ended))
 }
 
 /// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.

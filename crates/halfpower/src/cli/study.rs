@@ -6,6 +6,7 @@ use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, TargetArgument};
 use super::{Context, Ending, UsageError};
 use crate::ground::{self, SimulatedName, Wish};
+use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
@@ -109,7 +110,7 @@ fn load_from(name: &str, shelf: Shelf<'_>) -> anyhow::Result<Study> {
     if Path::new(name).is_dir() {
         return Ok(Study::of_folder(name.trim_end_matches('/'), &study_files(name)?, shelf)?);
     }
-    let text = match std::fs::read_to_string(name) {
+    let text = match input::read_text(Path::new(name), Times::Once) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let folder = name.split_once('/').map_or("", |(folder, _)| folder);
@@ -141,7 +142,7 @@ fn study_files(name: &str) -> anyhow::Result<Vec<String>> {
 
 /// The text of a study file.
 fn open(file: &str) -> Result<String, String> {
-    std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))
+    input::read_text(Path::new(file), Times::Once).map_err(|error| format!("cannot read {file}: {error}"))
 }
 
 /// The studies in a list, each by the name under which it is run; and files beside them that are none.
@@ -233,6 +234,9 @@ fn summary(study: &Study) -> serde_json::Value {
 fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     let shelf = Shelf { open: &open, fits: &fits };
     let results: Vec<_> = studies.iter().map(|name| (name, checked(name, shelf))).collect();
+    if context.cancel.is_cancelled() {
+        return Ok(Ending::Interrupted);
+    }
     if context.global.json {
         let of = |(name, result): &(&String, Result<Study, Vec<anyhow::Error>>)| {
             let error = |error: &anyhow::Error| format!("{error:#}");

@@ -17,6 +17,7 @@ pub(crate) use site::{Contents, Opened, Opening, Site};
 pub(crate) use test_file::KeptTestFile;
 
 use crate::cli::UsageError;
+use crate::input::{self, Times};
 use crate::store::TestFile;
 use anyhow::Context as _;
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
@@ -25,9 +26,6 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, GivenPeak, Layout, LevelName, Quantity, Settings, TargetFacts, TargetKind};
 use halfpower_sim::{Simulated, shipped};
 use std::fmt;
-use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// The smallest test file worth reading: below it, caches of drives and controllers answer for the medium.
@@ -36,9 +34,6 @@ const LEAST_TEST_FILE: Bytes = Bytes(64 << 20);
 const DEFAULT_TEST_FILE: Bytes = Bytes(1 << 30);
 /// Most targets: what a transfer can name, and more than anybody has.
 const MOST_TARGETS: usize = 1024;
-
-/// More than a machine's file has.
-const MOST_MACHINE: u64 = 2 << 20;
 
 /// How the name of a simulated volume begins: `sim:MACHINE:VOLUME`.
 const SIMULATED: &str = "sim:";
@@ -118,17 +113,6 @@ impl fmt::Display for SimulatedName {
     }
 }
 
-/// A machine's file; of one that is longer than any, so much that this can be told of it.
-fn read_machine(path: &str) -> std::io::Result<String> {
-    let mut text = String::new();
-    // One that writes nothing would be waited for.
-    if std::fs::metadata(path)?.file_type().is_fifo() {
-        return Err(std::io::Error::other("it is a pipe, and a machine is read more than once; write it into a file"));
-    }
-    File::open(path)?.take(MOST_MACHINE).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 /// The file of a machine that ships, or a machine's file at a path.
 ///
 /// # Errors
@@ -138,7 +122,8 @@ pub(crate) fn machine_text(machine: &str) -> anyhow::Result<String> {
         return Ok(text.to_owned());
     }
     if machine.contains('/') {
-        return read_machine(machine).with_context(|| format!("cannot read the machine {machine}"));
+        return input::read_text(Path::new(machine), Times::Several)
+            .with_context(|| format!("cannot read the machine {machine}"));
     }
     if Path::new(machine).is_file() {
         let message = format!("no simulated machine is called {machine}; did you mean the file ./{machine}?");

@@ -7,6 +7,7 @@ use super::Study;
 use super::builtin::FILES;
 use super::diagnostic::{Diagnostics, Problem, StudyErrors};
 use super::read::{Draft, Needs, draft};
+use super::sweep::MOST_CELLS;
 use halfpower_model::Settings;
 
 /// What a folder's whole is said in.
@@ -114,6 +115,11 @@ impl Study {
                 return Err(alone(file, &text, Problem::new(format!("its {what} is not that of {head}"), help)));
             }
             whole.sweeps.extend(study.sweeps);
+            if whole.cells() > MOST_CELLS {
+                let problem =
+                    Problem::new(format!("the folder has more than {MOST_CELLS} cells"), "make it two folders");
+                return Err(alone(file, "", problem));
+            }
             whole.text += &format!("\n# {file}\n{text}");
         }
         if whole.sweeps.is_empty() {

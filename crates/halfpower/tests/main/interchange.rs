@@ -3,7 +3,6 @@
 use crate::support::{Lab, skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Rows of one trace of the Windows 2000 study: a disk by DMA, unbuffered; comments cut short.
 const TRACE: &str = "\
@@ -118,21 +117,6 @@ fn a_file_s_name_cannot_steer_the_list_of_runs() {
     assert_eq!((imported.lines().count(), imported.contains('\u{1b}')), (1, false), "{imported:?}");
     let listed = lab.run(["runs"]).stdout;
     assert_eq!((listed.lines().count(), listed.contains('\u{1b}')), (2, false), "{listed:?}");
-}
-
-#[test]
-fn who_waits_for_a_pipe_can_be_told_to_end() {
-    let lab = Lab::new();
-    let pipe = lab.path("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-    let mut waiting = lab.start(["import", "pipe"]);
-    std::thread::sleep(Duration::from_millis(300));
-    waiting.signal(rustix::process::Signal::TERM);
-    assert_eq!(waiting.wait().status, None, "the signal ended it");
-    // One that is written is read like a file.
-    let reading = lab.start(["import", "--format=sqlio", "pipe"]);
-    std::fs::write(&pipe, TRACE).unwrap();
-    assert_eq!(reading.wait().status, Some(0));
 }
 
 #[test]

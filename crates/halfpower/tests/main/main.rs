@@ -10,6 +10,7 @@ mod destructive;
 mod device;
 mod emit;
 mod fio;
+mod inputs;
 mod inspect;
 mod instruments;
 mod interchange;

@@ -44,7 +44,7 @@ fn what_there_is_not_is_told() {
     refused(&["sim:nvme-gen4:fresh", "--op=trim", "--buffering=buffered"], 2, "say --buffering direct");
     // Nobody ever writes into it.
     rustix::fs::mknodat(rustix::fs::CWD, lab.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-    refused(&["sim:./pipe:x"], 1, "it is a pipe, and a machine is read more than once; write it into a file");
+    refused(&["sim:./pipe:x"], 1, "it is a pipe, and it is read more than once; write it into a file");
 }
 
 #[test]

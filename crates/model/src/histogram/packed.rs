@@ -6,6 +6,11 @@
 pub(super) struct Packed(Box<[u8]>);
 
 impl Packed {
+    /// What it takes, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.0.len()
+    }
+
     /// Each bucket once, the lowest first, with its count.
     pub(super) fn bins(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut rest = self.0.iter();

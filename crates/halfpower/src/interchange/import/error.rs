@@ -11,9 +11,6 @@ pub(crate) enum ImportError {
     /// The system does not give it.
     #[error("{file} cannot be read")]
     Unreadable { file: String, source: std::io::Error },
-    /// Larger than any result should be.
-    #[error("{file} has more than {most} MiB; split it")]
-    TooLarge { file: String, most: u64 },
     /// Of no form that is known.
     #[error(
         "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`)"

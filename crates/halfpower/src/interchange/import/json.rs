@@ -1,30 +1,43 @@
 //! JSON documents in the output of programs: text may stand before, between and behind them.
 
 use super::error::What;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Longest text that is read as JSON: values take several times as much memory.
-const MAX_BYTES: usize = 64 << 20;
+/// Most memory that documents take which are held at once: values take several times as much as their text.
+const MAX_MEMORY: usize = 96 << 20;
 /// Most documents of a file.
-const MAX_DOCUMENTS: usize = 10_000;
+const MAX_DOCUMENTS: usize = 20_000;
 
 /// A document and the line it begins on.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) line: u64,
     pub(super) value: Value,
+    /// What it takes, in bytes.
+    memory: usize,
 }
 
-/// Every document: a brace or a bracket first on its line begins one. Depth is limited to 128.
+/// All documents at once, up to a bound in memory.
 ///
 /// # Errors
-/// At the place where one breaks off.
+/// As [`each`], and when together they take too much.
 pub(super) fn documents(text: &str) -> Result<Vec<Document>, What> {
-    if text.len() > MAX_BYTES {
-        return Err(What::whole(format!("it has more than {} MiB of JSON; split it", MAX_BYTES >> 20)));
-    }
-    let mut documents = Vec::new();
-    let (mut at, mut line) = (0, 1_u64);
+    let (mut documents, mut memory) = (Vec::new(), 0);
+    each(text, |document| {
+        memory += document.memory;
+        documents.push(document);
+        if memory > MAX_MEMORY { Err(too_much()) } else { Ok(()) }
+    })?;
+    Ok(documents)
+}
+
+/// Every document, one after another: a brace or a bracket first on its line begins one. Depth is limited to 128.
+///
+/// # Errors
+/// At the place where one breaks off; when one takes too much memory; what `take` says.
+pub(super) fn each(text: &str, mut take: impl FnMut(Document) -> Result<(), What>) -> Result<(), What> {
+    let (mut at, mut line, mut count) = (0, 1_u64, 0);
     while at < text.len() {
         let rest = &text[at..];
         let end_of_line = rest.find('\n').map_or(rest.len(), |end| end + 1);
@@ -33,23 +46,46 @@ pub(super) fn documents(text: &str) -> Result<Vec<Document>, What> {
             line += 1;
             continue;
         }
-        if documents.len() == MAX_DOCUMENTS {
+        count += 1;
+        if count > MAX_DOCUMENTS {
             return Err(What::whole(format!("it has more than {MAX_DOCUMENTS} documents; split it")));
         }
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(value)) => documents.push(Document { line, value }),
-            Some(Err(error)) => {
-                let reason = if error.is_eof() { "the document is cut short".to_owned() } else { error.to_string() };
-                return Err(What::at(line + (error.line() as u64).saturating_sub(1), reason));
-            }
-            None => {}
+        let broken = |error: serde_json::Error| {
+            let reason = if error.is_eof() { "the document is cut short".to_owned() } else { error.to_string() };
+            What::at(line + (error.line() as u64).saturating_sub(1), reason)
+        };
+        // Where it ends is known before it takes any memory.
+        let mut passed = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        if let Some(Err(error)) = passed.next() {
+            return Err(broken(error));
         }
-        let end = at + values.byte_offset().max(1);
-        line += text[at..end].matches('\n').count() as u64;
-        at = end;
+        let document = &rest[..passed.byte_offset().max(1)];
+        let memory = memory_of(document);
+        if memory > MAX_MEMORY {
+            return Err(too_much());
+        }
+        take(Document { line, value: serde_json::from_str(document).map_err(broken)?, memory })?;
+        line += document.matches('\n').count() as u64;
+        at += document.len();
     }
-    Ok(documents)
+    Ok(())
+}
+
+fn too_much() -> What {
+    What::whole(format!("its JSON takes more than {} MiB of memory; split it", MAX_MEMORY >> 20))
+}
+
+/// What the values of a document take, in bytes, and no less: an object has a node of 11 entries, which are half full where
+/// there are more; a list has room for 4 values at least. Signs within texts are counted, too.
+fn memory_of(document: &str) -> usize {
+    let of = |sign: u8| match sign {
+        b'{' => 640,
+        b'[' => 128,
+        b':' => 140,
+        b',' => 64,
+        _ => 1,
+    };
+    document.bytes().map(of).sum()
 }
 
 /// A figure: a number, or a text that is one; finite and not negative.
@@ -91,7 +127,30 @@ mod tests {
         let message = |text: &str| documents(text).unwrap_err().to_string();
         assert_eq!(message("x\n{\"a\":\n 1,\n"), ":4: the document is cut short");
         assert!(message("x\n{\n\"a\" 1}").starts_with(":3: expected `:`"), "{}", message("x\n{\n\"a\" 1}"));
-        assert!(message(&"[".repeat(1_000_000)).contains("recursion limit"));
+        assert!(message(&"[".repeat(200)).contains("cut short"));
+        let nested = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        assert!(message(&nested).contains("recursion limit"));
+    }
+
+    #[test]
+    fn what_takes_much_memory_is_not_taken() {
+        for (value, times) in [("1", 2_000_000), ("{}", 200_000), ("[]", 700_000), ("{\"\":0}", 150_000)] {
+            let list = format!("[{}]", vec![value; times].join(","));
+            assert!(list.len() < 5 << 20);
+            assert_eq!(
+                documents(&list).unwrap_err().to_string(),
+                ": its JSON takes more than 96 MiB of memory; split it"
+            );
+            let lines = format!("[{}]\n", vec![value; times / 10].join(",")).repeat(20);
+            assert!(documents(&lines).is_err(), "together they take too much");
+            let mut count = 0;
+            each(&lines, |_| {
+                count += 1;
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(count, 20, "one after another they do not");
+        }
     }
 
     proptest! {

@@ -1,7 +1,8 @@
 //! Results of other programs as samples: one file a format, each record a sample, nothing invented.
 //!
-//! Files are not trusted: their size, depth and the number of records are limited, numbers must be finite, and what does
-//! not fit ends the import with the line it is on. What a format does not tell is null in the sample
+//! Files are not trusted: their size, their depth and the memory that comes of them are limited, so that an import stays
+//! under 200 MiB whatever the file holds; numbers must be finite, and what does not fit ends the import with the line it
+//! is on. What a format does not tell is null in the sample
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
 mod csv;
@@ -29,21 +30,27 @@ mod text;
 
 pub(crate) use error::ImportError;
 
+use crate::input::{self, Times};
 use clap::ValueEnum;
 use error::What;
-use halfpower_model::Sample;
-use halfpower_model::sample::Warning;
+use halfpower_model::sample::{Interval, Warning};
+use halfpower_model::{Sample, TargetFacts};
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// Largest file that is read.
-const MAX_FILE_BYTES: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 32 << 20;
 /// Most records a file may have.
-const MAX_SAMPLES: usize = 200_000;
-/// Most of them with a histogram, each of which takes 30 kB.
-const MAX_HISTOGRAMS: usize = 20_000;
+const MAX_SAMPLES: usize = 12_000;
+/// Most intervals of all its samples.
+const MAX_INTERVALS: usize = 100_000;
+/// Most memory that the samples of one import take, in bytes. They are held twice for a moment, and beside those of a
+/// stored run that may be the same.
+pub(crate) const MAX_MEMORY: usize = 40 << 20;
+/// What a sample has beside itself at least: where it is from, small texts, the allocator's own.
+const BESIDE: usize = 600;
+/// Most notes on a file: a thousand say enough.
+const MAX_NOTES: usize = 1_000;
 
 /// How a file of Parquet begins.
 const PARQUET: &[u8] = b"PAR1";
@@ -89,6 +96,8 @@ pub(crate) struct Imported {
     pub(crate) samples: Vec<Sample>,
     /// What had to be decided, and what was left out.
     pub(crate) warnings: Vec<Warning>,
+    /// What the samples take, in bytes.
+    pub(crate) memory: usize,
 }
 
 /// A file as text.
@@ -105,7 +114,9 @@ struct Source<'a> {
 #[derive(Debug, Default)]
 struct Harvest {
     samples: Vec<Sample>,
-    histograms: usize,
+    intervals: usize,
+    /// What the samples take, in bytes.
+    memory: usize,
     /// What makes the samples' figures doubtful: goes with each of them.
     doubts: Vec<Warning>,
     /// What says something of the file alone.
@@ -194,17 +205,12 @@ impl Format {
 pub(crate) fn import(path: &Path, format: Option<Format>) -> Result<Imported, ImportError> {
     let name = path.to_string_lossy();
     let unreadable = |source| ImportError::Unreadable { file: name.to_string(), source };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let bytes = input::read(path, MAX_FILE_BYTES, Times::Once).map_err(unreadable)?;
     import_bytes(&name, &bytes, format)
 }
 
 /// The same of what was in a file.
 pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(ImportError::TooLarge { file: name.to_owned(), most: MAX_FILE_BYTES >> 20 });
-    }
     let text = if bytes.starts_with(PARQUET) { Cow::Borrowed("") } else { text::decoded(bytes) };
     let source = Source { name, text: &text, bytes };
     let format = match format.or_else(|| Format::recognise(source)) {
@@ -226,18 +232,23 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
 }
 
 impl Harvest {
-    /// Takes a sample.
-    fn take(&mut self, sample: Sample) -> Result<(), What> {
+    /// Takes a sample; what it has in common with the one before is kept once.
+    fn take(&mut self, mut sample: Sample) -> Result<(), What> {
         if self.samples.len() == MAX_SAMPLES {
             return Err(What::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
         }
-        let histograms = &sample.latency_histogram;
-        let kinds = [&histograms.read, &histograms.write, &histograms.trim, &histograms.flush];
-        let others = [&histograms.response, &histograms.any];
-        let own = kinds.into_iter().chain(others).flatten().count();
-        self.histograms += own;
-        if self.histograms > MAX_HISTOGRAMS {
-            return Err(What::whole(format!("it has more than {MAX_HISTOGRAMS} histograms; split it")));
+        self.intervals += sample.intervals.len();
+        if self.intervals > MAX_INTERVALS {
+            return Err(What::whole(format!("it has more than {MAX_INTERVALS} intervals; split it")));
+        }
+        sample.latency_histogram.pack();
+        if let Some(before) = self.samples.last() {
+            sample.share(before);
+        }
+        self.memory += memory_of(&sample, self.samples.last());
+        if self.memory > MAX_MEMORY {
+            let most = MAX_MEMORY >> 20;
+            return Err(What::whole(format!("its samples take more than {most} MiB of memory; split it")));
         }
         self.samples.push(sample);
         Ok(())
@@ -253,7 +264,9 @@ impl Harvest {
 
     /// Something to know of the file.
     fn note(&mut self, code: &str, message: impl AsRef<str>, remedy: &str) {
-        self.notes.push(Warning::new(code, error::shortened(message.as_ref()), remedy));
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(Warning::new(code, error::shortened(message.as_ref()), remedy));
+        }
     }
 
     fn finish(mut self, format: Format) -> Imported {
@@ -269,6 +282,19 @@ impl Harvest {
             sample.warnings.extend(self.doubts.iter().cloned());
         }
         warnings.append(&mut self.notes);
-        Imported { format, samples: self.samples, warnings }
+        Imported { format, samples: self.samples, warnings, memory: self.memory }
     }
+}
+
+/// What a sample takes, in bytes, beside what it shares with the one before. Texts are part of the file, and no more than
+/// that.
+fn memory_of(sample: &Sample, before: Option<&Sample>) -> usize {
+    let own_environment = before.is_none_or(|before| !sample.environment.is(&before.environment));
+    let environment = if own_environment {
+        size_of_val(&*sample.environment) + sample.environment.more_targets.len() * (size_of::<TargetFacts>() + BESIDE)
+    } else {
+        0
+    };
+    let lists = sample.intervals.len() * size_of::<Interval>() + size_of_val(&sample.workers[..]);
+    size_of::<Sample>() + BESIDE + environment + lists + sample.latency_histogram.memory()
 }

@@ -63,11 +63,12 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         return Err(What::whole(format!("it does not end with `{END}`: it is cut short; get the whole file again")));
     }
     let mut harvest = Harvest::default();
-    for one in &all.samples {
+    let has_buckets = all.samples.iter().any(|one| one.buckets.line > 0);
+    for one in all.samples {
         one.buckets.check().map_err(|wrong| What::at(one.buckets.line, wrong))?;
         harvest.take(one.sample(source)?)?;
     }
-    if all.samples.iter().any(|one| one.buckets.line > 0) {
+    if has_buckets {
         let message = "histograms of whole octaves are left out: which of our buckets they would fall into is not told";
         harvest.note("histogram_left_out", message, "percentiles are there; --format jsonl keeps the histograms too");
     }

@@ -17,12 +17,10 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::borrow::Cow;
 
-/// Largest file that is read.
-const MAX_BYTES: usize = 64 << 20;
 /// Most fields that are looked at.
 const MAX_FIELDS: usize = 20_000_000;
 /// Most bytes of all texts together: a dictionary could have one of them in every row.
-const MAX_TEXT_BYTES: usize = 64 << 20;
+const MAX_TEXT_BYTES: usize = 32 << 20;
 /// Rows that are held at a time.
 const BATCH: usize = 1024;
 
@@ -43,9 +41,6 @@ struct Column {
 /// # Errors
 /// At the first row that is none, or when the file is damaged.
 pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
-    if source.bytes.len() > MAX_BYTES {
-        return Err(What::whole(format!("it has more than {} MiB; split it", MAX_BYTES >> 20)));
-    }
     let file = SerializedFileReader::new(Bytes::copy_from_slice(source.bytes)).map_err(damaged)?;
     let columns = columns(file.metadata())?;
     check(file.metadata(), source.bytes.len(), columns.len())?;
@@ -335,6 +330,6 @@ mod tests {
         file.close().unwrap();
         assert!(content.len() < 1 << 17, "a dictionary holds it once: {}", content.len());
         let error = import_bytes("t", &content, None).unwrap_err().to_string();
-        assert!(error.contains("its texts have more than 64 MiB; split it"), "{error}");
+        assert!(error.contains("its texts have more than 32 MiB; split it"), "{error}");
     }
 }

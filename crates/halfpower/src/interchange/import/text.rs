@@ -5,14 +5,17 @@ use std::borrow::Cow;
 
 /// Longest line that is looked at.
 const MAX_LINE_BYTES: usize = 1 << 20;
+/// Most lines that are looked at.
+const MAX_LINES: u64 = 2_000_000;
 /// Beyond any figure of storage: bytes, requests or nanoseconds.
 const MAX_NUMBER: f64 = 9e18;
 
 /// Text in UTF-8, or in UTF-16 where it says so, as PowerShell writes it. What is no character becomes U+FFFD.
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |unit: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
-        Cow::Owned(String::from_utf16_lossy(&units))
+        let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+        let characters = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
+        Cow::Owned(characters.collect())
     };
     match bytes {
         [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
@@ -25,9 +28,12 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
 /// The lines with their numbers, from 1.
 ///
 /// # Errors
-/// At a line that is too long to be one.
+/// At a line that is too long to be one, and where there are too many.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Result<(u64, &str), What>> {
     (1..).zip(text.lines()).map(|(number, line)| {
+        if number > MAX_LINES {
+            return Err(What::whole(format!("it has more than {MAX_LINES} lines; split it")));
+        }
         if line.len() > MAX_LINE_BYTES {
             return Err(What::at(number, format!("the line has more than {MAX_LINE_BYTES} bytes")));
         }

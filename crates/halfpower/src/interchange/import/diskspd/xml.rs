@@ -6,7 +6,7 @@ use super::super::error::What;
 /// Deepest nesting.
 const MAX_DEPTH: usize = 64;
 /// Most elements.
-const MAX_ELEMENTS: usize = 1_000_000;
+const MAX_ELEMENTS: usize = 200_000;
 
 /// An element.
 #[derive(Debug, Default)]

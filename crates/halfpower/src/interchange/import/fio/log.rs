@@ -11,7 +11,7 @@
 use super::super::error::What;
 use super::super::record::{Told, fill_only, lasted, origin};
 use super::super::text::{lines, whole};
-use super::super::{Format, Harvest, Source};
+use super::super::{Format, Harvest, MAX_INTERVALS, Source};
 use halfpower_model::histogram::{SUB_BUCKET_BITS, bucket_low, bucket_middle};
 use halfpower_model::sample::{Interval, Latency};
 use halfpower_model::units::significant;
@@ -51,11 +51,21 @@ struct Entry {
     request_bytes: u64,
 }
 
+/// What the lines of histograms of a direction come to.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Row>,
+    /// All of them, by fio's buckets.
+    counts: Vec<u64>,
+}
+
 /// A line of a histogram.
 struct Row {
     at_ms: u64,
     request_bytes: u64,
-    counts: Vec<(usize, u64)>,
+    requests: u64,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
 }
 
 fn kind_of(name: &str) -> Option<Kind> {
@@ -212,6 +222,9 @@ fn of_values(
             "it has averages of latencies (log_avg_msec), which make no sample; import the JSON or the histogram log";
         return Err(What::whole(message));
     }
+    if entries.len() > MAX_INTERVALS {
+        return Err(What::whole(format!("it has more than {MAX_INTERVALS} intervals; split it")));
+    }
     let ends_ms: Vec<u64> = entries.iter().map(|entry| entry.at_ms).collect();
     let mut windows = Windows::of(&mut sample, &ends_ms);
     let mut sum = 0.0;
@@ -288,7 +301,8 @@ fn keep_histogram(sample: &mut Sample, number: usize, histogram: Histogram) {
 }
 
 fn read_histograms(source: Source<'_>) -> Result<Vec<(Sample, Option<Doubt>)>, What> {
-    let mut directions: [Vec<Row>; 3] = Default::default();
+    let mut directions: [Rows; 3] = Default::default();
+    let overflow = || What::whole("the bins count more requests than there can be; is it a log of fio?");
     for line in lines(source.text) {
         let (line, text) = line?;
         if text.trim().is_empty() {
@@ -309,14 +323,12 @@ fn read_histograms(source: Source<'_>) -> Result<Vec<(Sample, Option<Doubt>)>, W
                 counts.push((bin * coarse + coarse / 2, counted));
             }
         }
-        directions[direction(fields[1], line)?].push(Row {
-            at_ms: count(&fields, 0, line, "the time")?,
-            request_bytes: count(&fields, 2, line, "the block size")?,
-            counts,
-        });
+        let (at_ms, request_bytes) = (count(&fields, 0, line, "the time")?, count(&fields, 2, line, "the block size")?);
+        let direction = &mut directions[direction(fields[1], line)?];
+        direction.add(at_ms, request_bytes, &counts).ok_or_else(overflow)?;
     }
-    let of = |(number, rows): (usize, &Vec<Row>)| of_rows(source, number, rows);
-    directions.iter().enumerate().filter(|(_, rows)| !rows.is_empty()).map(of).collect()
+    let of = |(number, rows): (usize, &Rows)| of_rows(source, number, rows).ok_or_else(overflow);
+    directions.iter().enumerate().filter(|(_, rows)| !rows.rows.is_empty()).map(of).collect()
 }
 
 fn histogram_of(counts: &[(usize, u64)]) -> Option<Histogram> {
@@ -328,30 +340,38 @@ fn histogram_of(counts: &[(usize, u64)]) -> Option<Histogram> {
     super::histogram(bins, sum, bucket_low(first), bucket_low(last) + width - 1)
 }
 
-fn of_rows(source: Source<'_>, number: usize, rows: &[Row]) -> Result<(Sample, Option<Doubt>), What> {
+impl Rows {
+    /// Adds a line; none where there are more requests than can be counted.
+    fn add(&mut self, at_ms: u64, request_bytes: u64, counts: &[(usize, u64)]) -> Option<()> {
+        self.counts.resize(FIO_BUCKETS, 0);
+        for (bucket, count) in counts {
+            self.counts[*bucket] = self.counts[*bucket].checked_add(*count)?;
+        }
+        let histogram = if counts.is_empty() { Histogram::default() } else { histogram_of(counts)? };
+        let (p50_ns, p99_ns) = (histogram.quantile(0.5), histogram.quantile(0.99));
+        self.rows.push(Row { at_ms, request_bytes, requests: histogram.count(), p50_ns, p99_ns });
+        Some(())
+    }
+}
+
+/// None where there are more requests than can be counted.
+fn of_rows(source: Source<'_>, number: usize, Rows { rows, counts }: &Rows) -> Option<(Sample, Option<Doubt>)> {
     let mut sample = sample(source, number, rows.iter().map(|row| row.request_bytes));
-    let overflow = || What::whole("the bins count more requests than there can be; is it a log of fio?");
-    let mut all: Vec<(usize, u64)> = Vec::new();
     let ends_ms: Vec<u64> = rows.iter().map(|row| row.at_ms).collect();
     let mut windows = Windows::of(&mut sample, &ends_ms);
     for row in rows {
         windows.next(&mut sample, row.at_ms);
-        all.extend(&row.counts);
-        let histogram = if row.counts.is_empty() {
-            Histogram::default()
-        } else {
-            histogram_of(&row.counts).ok_or_else(overflow)?
-        };
         sample.intervals.push(Interval {
             at_s: row.at_ms as f64 / 1e3,
-            requests: histogram.count(),
+            requests: row.requests,
             bytes: 0,
-            latency_p50_ns: histogram.quantile(0.5),
-            latency_p99_ns: histogram.quantile(0.99),
+            latency_p50_ns: row.p50_ns,
+            latency_p99_ns: row.p99_ns,
         });
     }
     sample.tell("intervals.requests");
-    let histogram = if all.is_empty() { Histogram::default() } else { histogram_of(&all).ok_or_else(overflow)? };
+    let all: Vec<(usize, u64)> = counts.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect();
+    let histogram = if all.is_empty() { Histogram::default() } else { histogram_of(&all)? };
     let last_ms = rows.iter().map(|row| row.at_ms).max().unwrap_or_default();
     lasted(&mut sample, last_ms as f64 / 1e3);
     let told = Told {
@@ -362,5 +382,5 @@ fn of_rows(source: Source<'_>, number: usize, rows: &[Row]) -> Result<(Sample, O
     };
     fill_only(&mut sample, told);
     keep_histogram(&mut sample, number, histogram);
-    Ok((sample, Some(Doubt::Buckets)))
+    Some((sample, Some(Doubt::Buckets)))
 }

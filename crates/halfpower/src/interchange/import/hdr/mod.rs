@@ -13,7 +13,7 @@ mod tests;
 use super::error::What;
 use super::record::{Told, began, fill, histogram, lasted, origin};
 use super::text::{lines, number};
-use super::{Format, Harvest, MAX_SAMPLES, Source};
+use super::{Format, Harvest, MAX_INTERVALS, MAX_SAMPLES, Source};
 use encoding::{Cell, decoded};
 use halfpower_model::histogram::{bucket_low, bucket_of};
 use halfpower_model::sample::{Interval, Latency};
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 /// The line by which our own logs are known.
 pub(crate) const OWN: &str = "#[Service times in nanoseconds by Halfpower; Interval_Max is in milliseconds]";
 /// Most bytes that all histograms of a file inflate to.
-const MAX_INFLATED_BYTES: usize = 256 << 20;
+const MAX_INFLATED_BYTES: usize = 32 << 20;
 /// A year: starts that are further before the log's own are no times of day.
 const YEAR_S: f64 = 365.0 * 86_400.0;
 /// 1990: no log is older.
@@ -60,13 +60,13 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
             format!("line {line}: Interval_Max is neither its histogram's largest value nor a millionth of it");
         harvest.doubt("largest_disagrees", message, "look at the log: its values may be no nanoseconds");
     }
-    for course in &log.courses {
-        let mut sample = log.sample(course, course.tag.as_deref(), source);
-        let all = course.histogram.clone();
+    for course in std::mem::take(&mut log.courses) {
+        let mut sample = log.sample(&course, course.tag.as_deref(), source);
+        let Course { histogram: all, intervals, .. } = course;
         fill(&mut sample, None, Told { latency: Latency::of(&all), ..Told::default() });
-        sample.latency_histogram.any = Some(all.packed());
-        if course.intervals.len() > 1 {
-            sample.intervals.clone_from(&course.intervals);
+        sample.latency_histogram.any = Some(all);
+        if intervals.len() > 1 {
+            sample.intervals = intervals;
         }
         harvest.take(sample)?;
     }
@@ -82,6 +82,8 @@ struct Log {
     /// One for each tag, in their order.
     courses: Vec<Course>,
     places: HashMap<Option<String>, usize>,
+    /// The place of the line before.
+    last: Option<usize>,
     intervals: usize,
     inflated_bytes: usize,
     /// The first line whose largest value is not that of its histogram.
@@ -130,8 +132,8 @@ impl Log {
         let (start_s, length_s) = (figure(start, "start")?, figure(length, "length")?);
         let largest = figure(largest, "largest value")?;
         self.intervals += 1;
-        if self.intervals > MAX_SAMPLES {
-            return Err(format!("it has more than {MAX_SAMPLES} lines of histograms"));
+        if self.intervals > MAX_INTERVALS {
+            return Err(format!("it has more than {MAX_INTERVALS} lines of histograms"));
         }
         let (cells, bytes) = decoded(payload)?;
         self.inflated_bytes += bytes;
@@ -169,7 +171,15 @@ impl Log {
         let (start_s, end_s) = (when.0, when.0 + when.1);
         let count = self.courses.len();
         let place = *self.places.entry(tag.clone()).or_insert(count);
+        // One is laid out at a time.
+        if let Some(before) = self.last.replace(place).filter(|before| *before != place) {
+            let histogram = &mut self.courses[before].histogram;
+            *histogram = std::mem::take(histogram).packed();
+        }
         if place == count {
+            if count == MAX_SAMPLES {
+                return Err(format!("it has more than {MAX_SAMPLES} tags"));
+            }
             let (histogram, intervals) = (Histogram::default(), Vec::new());
             self.courses.push(Course { line, tag, start_s, last_start_s: start_s, end_s, histogram, intervals });
         }
@@ -223,7 +233,7 @@ impl Log {
 
     /// The samples of our own log: lines of one sample have tags like `sample-17-read`.
     fn own(&self, source: Source<'_>, harvest: &mut Harvest) -> Result<(), What> {
-        let mut samples: Vec<(&str, Sample)> = Vec::new();
+        let mut samples: Vec<(&str, Vec<(&str, &Course)>)> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for course in &self.courses {
             let tag = course.tag.as_deref().unwrap_or_default();
@@ -232,11 +242,21 @@ impl Log {
             let count = samples.len();
             let place = *places.entry(id).or_insert(count);
             if place == count {
-                samples.push((id, self.sample(course, Some(id), source)));
+                samples.push((id, Vec::new()));
             }
-            let all = course.histogram.clone();
-            let histograms = &mut samples[place].1.latency_histogram;
-            let (part, kind) = match kind {
+            samples[place].1.push((kind, course));
+        }
+        for (id, courses) in samples {
+            harvest.take(self.own_sample(id, &courses, source)?)?;
+        }
+        Ok(())
+    }
+
+    fn own_sample(&self, id: &str, courses: &[(&str, &Course)], source: Source<'_>) -> Result<Sample, What> {
+        let mut sample = self.sample(courses[0].1, Some(id), source);
+        for (kind, course) in courses {
+            let histograms = &mut sample.latency_histogram;
+            let (part, kind) = match *kind {
                 "read" => (&mut histograms.read, Some(RequestKind::Read)),
                 "write" => (&mut histograms.write, Some(RequestKind::Write)),
                 "trim" => (&mut histograms.trim, Some(RequestKind::Trim)),
@@ -244,20 +264,17 @@ impl Log {
                 "response" => (&mut histograms.response, None),
                 _ => return Err(What::at(course.line, "its tag ends with none of read, write, trim, flush, response")),
             };
-            let told = Told { latency: Latency::of(&all), ..Told::default() };
-            *part = Some(all);
+            *part = Some(course.histogram.clone());
             if kind.is_some() {
-                fill(&mut samples[place].1, kind, told);
+                let told = Told { latency: Latency::of(&course.histogram), ..Told::default() };
+                fill(&mut sample, kind, told);
             }
         }
-        for (_, mut sample) in samples {
-            // Whether flushes were asked for, and so are in the total, is not told.
-            if sample.flush.is_none() {
-                let latency = Latency::of(&sample.latency_histogram.total());
-                fill(&mut sample, None, Told { latency, ..Told::default() });
-            }
-            harvest.take(sample)?;
+        // Whether flushes were asked for, and so are in the total, is not told.
+        if sample.flush.is_none() {
+            let latency = Latency::of(&sample.latency_histogram.total());
+            fill(&mut sample, None, Told { latency, ..Told::default() });
         }
-        Ok(())
+        Ok(sample)
     }
 }

@@ -1,0 +1,133 @@
+//! Files that the user names to be read: studies and what they include, machines, results of other programs. The one
+//! place that opens them.
+//!
+//! A file is opened without waiting (O_NONBLOCK) and looked at once it is open, so that a pipe, a device or a terminal
+//! holds nobody up, and what was looked at is what is read. Only a regular file is read, up to a bound. The exception is
+//! a stream that the program was started with, /dev/stdin or /dev/fd/N: it is read to its end, up to the same bound, and
+//! a signal ends the wait for it.
+
+use crate::cli::is_interrupted;
+use halfpower_model::Bytes;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Longest study or machine that is read; their parsers allow less.
+const MOST_TEXT: u64 = 16 << 20;
+/// How long a stream is waited for before somebody looks for a signal.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// How often a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Times {
+    /// Once, so that it may be a stream.
+    Once,
+    /// Several times.
+    Several,
+}
+
+/// What is in a file, at most `most` bytes.
+///
+/// # Errors
+/// When it cannot be opened or read, is no regular file, or has more; with the remedy.
+pub(crate) fn read(path: &Path, most: u64, times: Times) -> io::Result<Vec<u8>> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let facts = file.metadata()?;
+    let is_stream = !facts.is_file() && times == Times::Once && is_own_stream(path);
+    if !facts.is_file() && !is_stream {
+        return Err(io::Error::other(not_regular(facts.file_type(), times)));
+    }
+    let too_large = || {
+        let most = Bytes(most);
+        io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most}; split it, or name another file"))
+    };
+    if facts.len() > most {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    // The kernel tells no size of some files, and others grow.
+    let mut file = file.take(most + 1);
+    if is_stream {
+        read_stream(&mut file, &mut bytes)?;
+    } else {
+        file.read_to_end(&mut bytes)?;
+    }
+    if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// The same of a text: a study or a machine.
+///
+/// # Errors
+/// As [`read`], and when it is not UTF-8.
+pub(crate) fn read_text(path: &Path, times: Times) -> io::Result<String> {
+    let text = String::from_utf8(read(path, MOST_TEXT, times)?);
+    text.map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text; convert it, or name another file"))
+}
+
+/// Whether a path is a name for what the program was started with.
+fn is_own_stream(path: &Path) -> bool {
+    let number = |folder: &str| path.strip_prefix(folder).ok()?.to_str()?.parse::<u32>().ok();
+    path == Path::new("/dev/stdin") || number("/dev/fd").or_else(|| number("/proc/self/fd")).is_some()
+}
+
+fn not_regular(kind: FileType, times: Times) -> String {
+    let (what, remedy) = match (kind.is_dir(), kind.is_fifo(), times) {
+        (true, ..) => ("a directory", "name a file in it"),
+        (_, true, Times::Once) => ("a pipe", "write it into a file, or redirect it and name /dev/stdin"),
+        (_, true, Times::Several) => ("a pipe, and it is read more than once", "write it into a file"),
+        _ if kind.is_socket() => ("a socket", "name a regular file"),
+        _ => ("a device", "name a regular file"),
+    };
+    format!("it is {what}; {remedy}")
+}
+
+/// Reads to the end; where there is nothing yet it waits until a signal comes.
+fn read_stream(file: &mut io::Take<File>, bytes: &mut Vec<u8>) -> io::Result<()> {
+    loop {
+        // What was read before an error is kept.
+        match file.read_to_end(bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && !is_interrupted() => {
+                poll(&mut [PollFd::new(file.get_ref(), PollFlags::IN)], Some(&PATIENCE))
+                    .or_else(|error| if error == rustix::io::Errno::INTR { Ok(0) } else { Err(error) })?;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::Interrupted.into()),
+            result => return result.map(drop),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_longer_than_the_bound_is_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, "12345").unwrap();
+        assert_eq!(read(&file, 5, Times::Once).unwrap(), b"12345");
+        let error = read(&file, 4, Times::Once).unwrap_err().to_string();
+        assert_eq!(error, "it has more than 4 B; split it, or name another file");
+        // The kernel tells no size of it.
+        assert!(read(Path::new("/proc/self/maps"), 4, Times::Once).unwrap_err().to_string().contains("more than 4 B"));
+    }
+
+    #[test]
+    fn only_streams_of_our_own_are_read() {
+        for (path, is_own) in [
+            ("/dev/stdin", true),
+            ("/dev/fd/3", true),
+            ("/proc/self/fd/0", true),
+            ("/dev/zero", false),
+            ("/dev/fd/../zero", false),
+            ("/dev/fd/x", false),
+            ("stdin", false),
+        ] {
+            assert_eq!(is_own_stream(Path::new(path)), is_own, "{path}");
+        }
+    }
+}
