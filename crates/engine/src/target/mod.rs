@@ -57,8 +57,6 @@ pub struct Target {
 struct UseByOthers {
     /// Devices below, kept from others as long as the target is open.
     _claims: Claims,
-    /// Whether another program locks what is only read here, so that it may change meanwhile.
-    is_written: bool,
     /// Of a target to be overwritten: what the kernel cannot tell.
     unknown: Option<String>,
 }
@@ -352,7 +350,9 @@ impl Target {
 
     /// Whether another program locks a target that is only read, and so may be writing it.
     pub(crate) fn is_written_by_others(&self) -> bool {
-        self.use_by_others.is_written
+        let locks = Locks::of(self.facts.filesystem.as_deref());
+        let file = self.file.as_ref().filter(|_| self.access == Access::Read);
+        file.is_some_and(|file| in_use::is_being_written(file, locks))
     }
 
     /// Keeps runs that write from it as long as it is open; false where another program is writing.
@@ -419,16 +419,15 @@ impl Target {
 }
 
 impl UseByOthers {
-    /// Looks who else uses an open target, and locks it.
+    /// Looks who else uses an open target that is to be overwritten, and locks it.
     ///
     /// # Errors
     /// When it is to be overwritten and somebody uses it.
     fn of(path: &Path, file: &File, facts: &TargetFacts, access: Access, claims: Claims) -> Result<Self, TargetError> {
         let locks = Locks::of(facts.filesystem.as_deref());
         let mut found = UseByOthers { _claims: claims, ..UseByOthers::default() };
-        match access {
-            Access::Overwrite => found.unknown = in_use::check_open(path, file, locks)?,
-            Access::Read => found.is_written = in_use::is_being_written(file, locks),
+        if access == Access::Overwrite {
+            found.unknown = in_use::check_open(path, file, locks)?;
         }
         Ok(found)
     }

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -558,14 +558,9 @@ fn only_what_the_user_names_is_overwritten() {
 fn two_runs_never_write_one_target() {
     let lab = Lab::of_destruction();
     let file = lab.data_file("file", 1024);
+    let before = std::fs::read(&file).unwrap();
     let writer = lab.start(["io", "file", "--op=write", "--duration=50s", "--overwrite", "--no-store"]);
-    let content = || {
-        let mut bytes = vec![0; 4096];
-        File::open(&file).unwrap().read_at(&mut bytes, 0).unwrap();
-        bytes
-    };
-    let first = content();
-    wait_for("the first run to write", || content() != first);
+    wait_for("the first run to write", || std::fs::read(&file).is_ok_and(|bytes| bytes != before));
     for attempt in attempts(&file) {
         let outcome = lab.run(&attempt);
         assert_eq!(outcome.status, Some(1), "{attempt:?}: {}", outcome.stderr);
@@ -589,4 +584,21 @@ fn two_runs_never_write_one_target() {
     wait_for("the run to read", holds);
     let outcome = lab.run(["io", "file", "--op=write", "--overwrite", "--requests=4", "--no-store"]);
     assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_device_that_is_written_while_it_is_read_says_so() {
+    let lab = Lab::of_destruction();
+    let image = lab.data_file("image", 1024);
+    let Some(device) = Loop::on(&image) else { return };
+    let before = std::fs::read(&image).unwrap();
+    let writer = lab.start(["io", device.name(), "--op=write", "--duration=50s", "--overwrite", "--no-store"]);
+    wait_for("the first run to write", || std::fs::read(&image).unwrap() != before);
+    let outcome = lab.run(["io", device.name(), "--op=write", "--requests=4", "--overwrite", "--no-store"]);
+    assert!(outcome.stderr.contains("(halfpower) has loop"), "{}", outcome.stderr);
+    let read = lab.json(["io", device.name(), "--requests=4", "--no-store", "--json"]);
+    assert!(read["warnings"].to_string().contains("holds an exclusive lock"), "{}", read["warnings"]);
+    drop(writer);
+    let read = lab.json(["io", device.name(), "--requests=4", "--no-store", "--json"]);
+    assert!(!read["warnings"].to_string().contains("holds an exclusive lock"), "{}", read["warnings"]);
 }
