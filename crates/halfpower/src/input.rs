@@ -29,34 +29,72 @@ pub(crate) enum Times {
     Several,
 }
 
+/// A file that is open for reading, or a stream of the program's own.
+#[derive(Debug)]
+pub(crate) struct Input {
+    file: File,
+    is_stream: bool,
+    /// What the file held when it was opened; of a stream nothing is known.
+    length: u64,
+}
+
+impl Input {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is no regular file; with the remedy.
+    pub(crate) fn open(path: &Path, times: Times) -> io::Result<Input> {
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let facts = file.metadata()?;
+        let is_stream = !facts.is_file() && times == Times::Once && is_own_stream(path);
+        if !facts.is_file() && !is_stream {
+            return Err(io::Error::other(not_regular(facts.file_type(), times)));
+        }
+        Ok(Input { file, is_stream, length: facts.len() })
+    }
+
+    /// What is left in it, `begin` before it; at most `most` bytes together.
+    ///
+    /// # Errors
+    /// When it has more, or cannot be read; with the remedy.
+    pub(crate) fn read_up_to(&mut self, most: u64, begin: Vec<u8>) -> io::Result<Vec<u8>> {
+        let too_large = || {
+            let most = Bytes(most);
+            io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most}; split it, or name another file"))
+        };
+        if self.length > most {
+            return Err(too_large());
+        }
+        let mut bytes = begin;
+        // The kernel tells no size of some files, and others grow.
+        let left = (most + 1).saturating_sub(bytes.len() as u64);
+        self.take(left).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+    }
+}
+
+impl Read for Input {
+    /// Of a stream that has nothing yet it waits until a signal comes, which is an error of the kind `WouldBlock`.
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.file.read(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && self.is_stream && !is_interrupted() => {
+                    poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&PATIENCE))
+                        .or_else(|error| if error == rustix::io::Errno::INTR { Ok(0) } else { Err(error) })?;
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
 /// What is in a file, at most `most` bytes.
 ///
 /// # Errors
 /// When it cannot be opened or read, is no regular file, or has more; with the remedy.
 pub(crate) fn read(path: &Path, most: u64, times: Times) -> io::Result<Vec<u8>> {
-    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let facts = file.metadata()?;
-    let is_stream = !facts.is_file() && times == Times::Once && is_own_stream(path);
-    if !facts.is_file() && !is_stream {
-        return Err(io::Error::other(not_regular(facts.file_type(), times)));
-    }
-    let too_large = || {
-        let most = Bytes(most);
-        io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most}; split it, or name another file"))
-    };
-    if facts.len() > most {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::new();
-    // The kernel tells no size of some files, and others grow.
-    let mut file = file.take(most + 1);
-    if is_stream {
-        read_stream(&mut file, &mut bytes)?;
-    } else {
-        file.read_to_end(&mut bytes)?;
-    }
-    if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+    Input::open(path, times)?.read_up_to(most, Vec::new())
 }
 
 /// The same of a text: a study or a machine.
@@ -83,21 +121,6 @@ fn not_regular(kind: FileType, times: Times) -> String {
         _ => ("a device", "name a regular file"),
     };
     format!("it is {what}; {remedy}")
-}
-
-/// Reads to the end; where there is nothing yet it waits until a signal comes.
-fn read_stream(file: &mut io::Take<File>, bytes: &mut Vec<u8>) -> io::Result<()> {
-    loop {
-        // What was read before an error is kept.
-        match file.read_to_end(bytes) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock && !is_interrupted() => {
-                poll(&mut [PollFd::new(file.get_ref(), PollFlags::IN)], Some(&PATIENCE))
-                    .or_else(|error| if error == rustix::io::Errno::INTR { Ok(0) } else { Err(error) })?;
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::Interrupted.into()),
-            result => return result.map(drop),
-        }
-    }
 }
 
 #[cfg(test)]

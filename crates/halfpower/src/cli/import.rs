@@ -1,13 +1,15 @@
 //! `halfpower import`: results of other programs into the store, a run for each file.
 
 use super::note::NoteArgument;
-use super::{Context, Ending, UsageError, session};
+use super::{Context, Ending, session};
 use crate::harmless::harmless;
-use crate::interchange::import::{Format, Imported, MAX_MEMORY, import};
-use crate::store::{NewRun, RunId, RunKind, Store};
+use crate::interchange::import::{Format, import};
+use crate::store::{NewRun, RunId, RunKind, Staged};
 use clap::Args;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Environment, Sample, Workload};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -32,109 +34,154 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let read = read_all(&arguments.files, arguments.format)?;
     let mut store = session::open_store(context, true)?;
-    let several = read.len() > 1;
-    for (file, imported) in read {
-        let (format, mut warnings) = (imported.format.word(), imported.warnings);
-        let count = imported.samples.len();
-        warnings.extend(store.copy_of(&imported.samples)?.map(|run| {
-            let message = format!("run {run} holds the same samples already, so that this is one measurement twice");
-            Warning::new("imported_before", message, "count one of the two only; `halfpower runs rm` takes one away")
-        }));
-        let run = keep(context, &mut store, arguments, file, format, imported.samples)?;
-        if !context.global.json {
-            for warning in &warnings {
-                context.console.warning(&format!("{}: {}; {}", file.display(), warning.message, warning.remedy));
-            }
-            let plural = if count == 1 { "" } else { "s" };
-            let from = file.to_string_lossy();
-            context.console.print(&format!("Run {run}: {count} sample{plural} from {} ({format})", harmless(&from)))?;
-            continue;
-        }
-        let document = serde_json::json!({ "run": run.0, "samples": count, "format": format, "warnings": warnings });
-        if several {
-            context.console.print(&document.to_string())?;
-        } else {
-            context.console.print_json(&document)?;
-        }
+    let staged = store.stage()?;
+    // Every file is read before any is kept: a mistake in one leaves nothing behind of the others.
+    let read = (0..).zip(&arguments.files).map(|(number, file)| stage(&staged, number, file, arguments.format));
+    let read = read.collect::<anyhow::Result<Vec<_>>>()?;
+    let command = format!("halfpower {}", context.typed);
+    let note = arguments.note.text();
+    let new: Vec<NewRun<'_>> = read.iter().map(|file| file.run(&command, note.as_deref())).collect();
+    let runs = staged.keep(&new)?;
+    for (run, file) in runs.into_iter().zip(&read) {
+        show(context, run, file, read.len() > 1)?;
     }
     Ok(Ending::Done)
 }
 
-/// Reads every file before the first is kept: a mistake in one leaves nothing behind of the others.
-fn read_all(files: &[PathBuf], format: Option<Format>) -> anyhow::Result<Vec<(&PathBuf, Imported)>> {
-    let mut read = Vec::new();
-    let mut memory = 0;
-    for file in files {
-        let imported = import(file, format)?;
-        memory += imported.memory;
-        if memory > MAX_MEMORY {
-            let message =
-                format!("the files up to {} are too much for one import; name fewer at a time", file.display());
-            return Err(UsageError(message).into());
-        }
-        read.push((file, imported));
-    }
-    Ok(read)
+/// A file that was read.
+struct File<'a> {
+    path: &'a Path,
+    format: &'static str,
+    samples: usize,
+    warnings: Vec<Warning>,
+    /// What its run is called.
+    name: String,
+    /// What its samples were measured on, where that is known.
+    target: String,
+    /// Of all samples; unknown where they differ.
+    environment: Environment,
 }
 
-fn keep(
-    context: &Context,
-    store: &mut Store,
-    arguments: &Arguments,
-    file: &Path,
-    format: &str,
-    samples: Vec<Sample>,
-) -> anyhow::Result<RunId> {
-    let file_name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let targets = target_names(&samples);
-    let nothing_known = Environment::unknown(targets.clone(), None);
-    let first = &samples[0].environment;
-    let environment = if samples.iter().all(|sample| sample.environment == *first) { first } else { &nothing_known };
-    let note = arguments.note.text();
-    let run = NewRun {
-        kind: RunKind::Import,
-        name: &format!("{format}: {file_name}"),
-        question: None,
-        study_text: None,
-        plan: None,
-        command: &format!("halfpower {}", context.typed),
-        target: if targets.is_empty() { "a target that is not told" } else { &targets },
-        seed: 0,
-        note: note.as_deref(),
-        environment: &environment.clone(),
-    };
-    Ok(store.add_import(&run, &placed(samples))?)
-}
-
-/// The targets that are named, each once.
-fn target_names(samples: &[Sample]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for facts in samples.iter().flat_map(|sample| sample.environment.all_targets()) {
-        if !facts.path.is_empty() && !names.contains(&facts.path.as_str()) && names.len() < 16 {
-            names.push(&facts.path);
+impl File<'_> {
+    fn run<'a>(&'a self, command: &'a str, note: Option<&'a str>) -> NewRun<'a> {
+        NewRun {
+            kind: RunKind::Import,
+            name: &self.name,
+            question: None,
+            study_text: None,
+            plan: None,
+            command,
+            target: &self.target,
+            seed: 0,
+            note,
+            environment: &self.environment,
         }
     }
-    names.join(", ")
 }
 
-/// Each sample with its cell, the same for the same workload on the same target, and which repetition of it it is. One
-/// whose workload is not told well enough is nothing's repetition: two may differ in what is not told.
-fn placed(samples: Vec<Sample>) -> Vec<(usize, u32, Sample)> {
-    let mut cells: Vec<u32> = Vec::new();
-    let mut numbers: std::collections::HashMap<(Workload, String), usize> = std::collections::HashMap::new();
-    let place = |sample: Sample| {
+fn stage<'a>(staged: &Staged<'_>, number: usize, path: &'a Path, format: Option<Format>) -> anyhow::Result<File<'a>> {
+    let (mut places, mut targets, mut common) = (Places::default(), Targets::default(), Common::default());
+    let read = import(path, format, &mut |sample| {
+        let (cell, block) = places.next(&sample);
+        targets.add(&sample.environment);
+        common.add(&sample);
+        Ok(staged.add(number, cell, block, &sample)?)
+    })?;
+    let mut warnings = read.warnings;
+    warnings.extend(staged.copy_of(number)?.map(|run| {
+        let message = format!("run {run} holds the same samples already, so that this is one measurement twice");
+        Warning::new("imported_before", message, "count one of the two only; `halfpower runs rm` takes one away")
+    }));
+    let targets = targets.0.join(", ");
+    let file_name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    Ok(File {
+        path,
+        format: read.format.word(),
+        samples: read.samples,
+        warnings,
+        name: format!("{}: {file_name}", read.format.word()),
+        environment: common.0.flatten().unwrap_or_else(|| Environment::unknown(targets.clone(), None)),
+        target: if targets.is_empty() { "a target that is not told".to_owned() } else { targets },
+    })
+}
+
+fn show(context: &Context, run: RunId, file: &File<'_>, several: bool) -> anyhow::Result<()> {
+    let File { path, format, samples, warnings, .. } = file;
+    if !context.global.json {
+        for warning in warnings {
+            context.console.warning(&format!("{}: {}; {}", path.display(), warning.message, warning.remedy));
+        }
+        let plural = if *samples == 1 { "" } else { "s" };
+        let from = path.to_string_lossy();
+        context.console.print(&format!("Run {run}: {samples} sample{plural} from {} ({format})", harmless(&from)))?;
+        return Ok(());
+    }
+    let document = serde_json::json!({ "run": run.0, "samples": samples, "format": format, "warnings": warnings });
+    if several {
+        Ok(context.console.print(&document.to_string())?)
+    } else {
+        Ok(context.console.print_json(&document)?)
+    }
+}
+
+/// The targets that are named, each once, and no more than anybody reads.
+#[derive(Default)]
+struct Targets(Vec<String>);
+
+impl Targets {
+    fn add(&mut self, environment: &Environment) {
+        for facts in environment.all_targets() {
+            if !facts.path.is_empty() && self.0.len() < 16 && !self.0.contains(&facts.path) {
+                self.0.push(facts.path.clone());
+            }
+        }
+    }
+}
+
+/// The environment that all samples have; `Some(None)` where they differ.
+#[derive(Default)]
+struct Common(Option<Option<Environment>>);
+
+impl Common {
+    fn add(&mut self, sample: &Sample) {
+        match &self.0 {
+            None => self.0 = Some(Some((*sample.environment).clone())),
+            Some(Some(common)) if *common != *sample.environment => self.0 = Some(None),
+            _ => {}
+        }
+    }
+}
+
+/// Gives each sample its cell, the same for the same workload on the same target, and which repetition of it it is. One
+/// whose workload is not described well enough is a cell of its own: two may differ in what the file leaves out.
+#[derive(Default)]
+struct Places {
+    /// How many samples each cell has.
+    cells: Vec<u32>,
+    /// The cell of each workload and target, by two hashes of 64 bits: a file may have very many.
+    numbers: HashMap<[u64; 2], usize>,
+}
+
+impl Places {
+    fn next(&mut self, sample: &Sample) -> (usize, u32) {
         let workload = Workload { seed: 0, ..sample.workload.clone() };
-        let is_described = workload.is_described();
-        let of_these = numbers.entry((workload, sample.environment.target.path.clone()));
-        let cell = if is_described { *of_these.or_insert(cells.len()) } else { cells.len() };
-        if cell == cells.len() {
-            cells.push(0);
+        let cell = match workload.is_described() {
+            true => {
+                let key = [0_u8, 1].map(|salt| {
+                    let mut hasher = DefaultHasher::new();
+                    (salt, &workload, &sample.environment.target.path).hash(&mut hasher);
+                    hasher.finish()
+                });
+                *self.numbers.entry(key).or_insert(self.cells.len())
+            }
+            false => self.cells.len(),
+        };
+        if cell == self.cells.len() {
+            self.cells.push(0);
         }
-        let block = cells[cell];
-        cells[cell] += 1;
-        (cell, block, sample)
-    };
-    samples.into_iter().map(place).collect()
+        let block = self.cells[cell];
+        self.cells[cell] += 1;
+        (cell, block)
+    }
 }

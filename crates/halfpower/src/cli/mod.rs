@@ -236,7 +236,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
 
 /// A signal ended the wait for a stream.
 fn is_interruption(error: &anyhow::Error) -> bool {
-    let ended = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::Interrupted;
+    let ended = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::WouldBlock;
     is_interrupted() && error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(ended))
 }
 

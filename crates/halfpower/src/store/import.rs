@@ -1,68 +1,111 @@
-//! Imported results: a run with all of its samples, kept whole or not at all, and whether they are there already.
+//! Imported results: the runs of one import with all of their samples, kept together or not at all, and whether they are
+//! there already.
+//!
+//! Samples are staged in a temporary table as they are read, which keeps memory bounded and the store free for a run that
+//! is measuring; one transaction moves them into the store.
 
 use super::Store;
 use super::error::{During, StoreError};
-use super::run::{NewRun, RunId, RunStatus, json};
+use super::run::{NewRun, RunId, RunStatus, insert_run, json};
 use halfpower_analysis::comparison::are_copies;
 use halfpower_model::Sample;
+use rusqlite::{Connection, Row, TransactionBehavior};
+
+/// Samples that are read and not kept yet.
+pub(crate) struct Staged<'s> {
+    store: &'s mut Store,
+}
 
 impl Store {
-    /// Keeps a run of samples that are there already, each with its cell and block. When this returns it is on the
-    /// medium.
+    /// Begins an import.
     ///
     /// # Errors
-    /// When it cannot be written; nothing is left of it then.
-    pub(crate) fn add_import(
-        &mut self,
-        run: &NewRun<'_>,
-        samples: &[(usize, u32, Sample)],
-    ) -> Result<RunId, StoreError> {
-        const ACTION: &str = "keep imported samples";
-        let id = self.begin_run(run)?;
-        let kept = (|| {
-            let transaction = self.connection.transaction().during(ACTION)?;
-            for (cell, block, sample) in samples {
-                transaction
-                    .prepare_cached(
-                        "INSERT INTO samples (run_id, cell, block, started_at, record) VALUES (?, ?, ?, ?, ?)",
-                    )
-                    .during(ACTION)?
-                    .execute((id.0, *cell as i64, block, sample.started_at.to_string(), json(sample)))
-                    .during(ACTION)?;
-            }
-            transaction.commit().during(ACTION)
-        })();
-        match kept {
-            Ok(()) => self.finish_run(id, RunStatus::Complete)?,
-            Err(error) => {
-                self.finish_run(id, RunStatus::Failed)?;
-                self.remove_run(id)?;
-                return Err(error);
-            }
-        }
-        Ok(id)
+    /// When there is no room for a temporary table.
+    pub(crate) fn stage(&mut self) -> Result<Staged<'_>, StoreError> {
+        let sql = "CREATE TEMP TABLE staged (id INTEGER PRIMARY KEY, file, cell, block, started_at, record)";
+        self.connection.execute_batch(sql).during("set up an import")?;
+        Ok(Staged { store: self })
+    }
+}
+
+impl Staged<'_> {
+    fn connection(&self) -> &Connection {
+        &self.store.connection
     }
 
-    /// The first run that holds the same samples.
+    /// Takes a sample of a file, by its number, with its cell and block.
     ///
     /// # Errors
-    /// When a record is damaged, or they cannot be read.
-    pub(crate) fn copy_of(&self, samples: &[Sample]) -> Result<Option<RunId>, StoreError> {
+    /// When there is no room for it.
+    pub(crate) fn add(&self, file: usize, cell: usize, block: u32, sample: &Sample) -> Result<(), StoreError> {
+        const ACTION: &str = "stage an imported sample";
+        let sql = "INSERT INTO staged (file, cell, block, started_at, record) VALUES (?, ?, ?, ?, ?)";
+        let mut statement = self.connection().prepare_cached(sql).during(ACTION)?;
+        let values = (file as i64, cell as i64, block, sample.started_at.to_string(), json(sample));
+        statement.execute(values).during(ACTION).map(drop)
+    }
+
+    /// The first run in the store that holds the same samples as a file.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn copy_of(&self, file: usize) -> Result<Option<RunId>, StoreError> {
         const ACTION: &str = "look for the same samples";
-        let samples: Vec<&Sample> = samples.iter().collect();
-        let began = samples.iter().map(|sample| sample.started_at.to_string()).min();
         // Reading every record of the store would take long: few runs are as long and began at the same time.
-        let sql =
-            "SELECT run_id FROM samples GROUP BY run_id HAVING count(*) = ? AND min(started_at) = ? ORDER BY run_id";
-        let mut statement = self.connection.prepare(sql).during(ACTION)?;
-        let like = statement.query_map((samples.len() as i64, began), |row| row.get(0).map(RunId)).during(ACTION)?;
+        let sql = "SELECT run_id FROM samples GROUP BY run_id
+            HAVING (count(*), min(started_at)) = (SELECT count(*), min(started_at) FROM staged WHERE file = ?)
+            ORDER BY run_id";
+        let mut statement = self.connection().prepare(sql).during(ACTION)?;
+        let like = statement.query_map((file as i64,), |row| row.get(0).map(RunId)).during(ACTION)?;
         for run in like {
             let run = run.during(ACTION)?;
-            let stored = self.samples(run)?;
-            if are_copies(&stored.iter().map(|stored| &stored.sample).collect::<Vec<_>>(), &samples) {
+            if self.is_copy(file, run).during(ACTION)? {
                 return Ok(Some(run));
             }
         }
         Ok(None)
+    }
+
+    /// Whether a run, as long as the file, holds the same samples. A damaged record is no copy.
+    fn is_copy(&self, file: usize, run: RunId) -> rusqlite::Result<bool> {
+        let mut staged = self.connection().prepare("SELECT record FROM staged WHERE file = ? ORDER BY id")?;
+        let mut stored = self.connection().prepare("SELECT record FROM samples WHERE run_id = ? ORDER BY id")?;
+        let (mut staged, mut stored) = (staged.query((file as i64,))?, stored.query((run.0,))?);
+        let sample =
+            |row: &Row<'_>| -> Option<Sample> { serde_json::from_str(row.get_ref(0).ok()?.as_str().ok()?).ok() };
+        while let (Some(one), Some(other)) = (staged.next()?, stored.next()?) {
+            match (sample(one), sample(other)) {
+                (Some(one), Some(other)) if are_copies(&[&one], &[&other]) => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Keeps a run for each file, in their order, with its samples. When this returns they are on the medium.
+    ///
+    /// # Errors
+    /// When they cannot be written; nothing is left of any then.
+    pub(crate) fn keep(self, runs: &[NewRun<'_>]) -> Result<Vec<RunId>, StoreError> {
+        const ACTION: &str = "keep imported samples";
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = self.store.connection.transaction_with_behavior(behavior).during(ACTION)?;
+        let mut kept = Vec::new();
+        for (file, run) in runs.iter().enumerate() {
+            let id = insert_run(&transaction, run, RunStatus::Complete)?;
+            let sql = "INSERT INTO samples (run_id, cell, block, started_at, record)
+                SELECT ?, cell, block, started_at, record FROM staged WHERE file = ? ORDER BY id";
+            transaction.execute(sql, (id.0, file as i64)).during(ACTION)?;
+            kept.push(id);
+        }
+        transaction.commit().during(ACTION)?;
+        Ok(kept)
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        // It goes with the connection at the latest.
+        let _ = self.store.connection.execute_batch("DROP TABLE staged");
     }
 }

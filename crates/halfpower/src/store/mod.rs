@@ -25,6 +25,7 @@ mod test_file;
 mod tests;
 
 pub(crate) use error::StoreError;
+pub(crate) use import::Staged;
 pub(crate) use run::{NewRun, Run, RunId, RunKind, RunStatus, RunSummary};
 pub(crate) use sample::StoredSample;
 pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};

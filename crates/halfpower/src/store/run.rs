@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use halfpower_model::Environment;
 use halfpower_model::sample::Program;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -109,6 +109,34 @@ pub(crate) struct Run {
     pub status: RunStatus,
 }
 
+/// Adds a run, one that has ended as one that ends now.
+pub(super) fn insert_run(connection: &Connection, run: &NewRun<'_>, status: RunStatus) -> Result<RunId, StoreError> {
+    let now = Timestamp::now().to_string();
+    connection
+        .execute(
+            "INSERT INTO runs (kind, name, question, study_text, plan, command, target, seed, note, program,
+                environment, started_at, finished_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                run.kind.word(),
+                run.name,
+                run.question,
+                run.study_text,
+                run.plan.map(json),
+                run.command,
+                run.target,
+                run.seed.cast_signed(),
+                run.note,
+                json(&Program::this()),
+                json(run.environment),
+                now,
+                (status != RunStatus::Running).then_some(&now),
+                status.word(),
+            ],
+        )
+        .during("begin a run")?;
+    Ok(RunId(connection.last_insert_rowid()))
+}
+
 /// A line of the list of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RunSummary {
@@ -140,28 +168,7 @@ impl Store {
     pub(crate) fn begin_run(&mut self, run: &NewRun<'_>) -> Result<RunId, StoreError> {
         const ACTION: &str = "begin a run";
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).during(ACTION)?;
-        transaction
-            .execute(
-                "INSERT INTO runs (kind, name, question, study_text, plan, command, target, seed, note, program,
-                    environment, started_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                params![
-                    run.kind.word(),
-                    run.name,
-                    run.question,
-                    run.study_text,
-                    run.plan.map(json),
-                    run.command,
-                    run.target,
-                    run.seed.cast_signed(),
-                    run.note,
-                    json(&Program::this()),
-                    json(run.environment),
-                    Timestamp::now().to_string(),
-                    RunStatus::Running.word(),
-                ],
-            )
-            .during(ACTION)?;
-        let id = RunId(transaction.last_insert_rowid());
+        let id = insert_run(&transaction, run, RunStatus::Running)?;
         // Claimed before anybody else can see it: it never looks abandoned.
         let claimed = self.claims.take(&id.claim());
         claimed.map_err(|source| self.claims.error("claim", &id.claim(), source))?;

@@ -257,3 +257,41 @@ fn the_kernel_report_s_output_gives_its_collapse() {
     // The one exception: what the parent saw of two direct writers.
     assert!(times("direct", 2, "/parallel/parent_bytes_per_s") > 1.7);
 }
+
+#[test]
+fn files_of_any_length_come_in_piece_by_piece() {
+    const COUNT: usize = 600;
+    let lab = Lab::new();
+    let mut sample = lab.json(["io", "null:", "--requests=10", "--json", "--no-store"]);
+    let record = |number: usize| {
+        sample["elapsed_s"] = (0.001 * (number + 1) as f64).into();
+        format!("{sample}\n")
+    };
+    let records: Vec<String> = (0..COUNT).map(record).collect();
+    lab.write("many.jsonl", records.concat().as_bytes());
+    let read = lab.json(["import", "--json", "many.jsonl"]);
+    assert_eq!((&read["run"], &read["samples"]), (&1.into(), &COUNT.into()));
+    let elapsed = |run: i64| {
+        let of = |(_, _, record): (i64, i64, String)| {
+            serde_json::from_str::<serde_json::Value>(&record).unwrap()["elapsed_s"].as_f64().unwrap()
+        };
+        lab.samples(run).into_iter().map(of).collect::<Vec<_>>()
+    };
+    let all = elapsed(1);
+    assert!(all.len() == COUNT && all.is_sorted());
+    assert_eq!(lab.samples(1).last().map(|(cell, block, _)| (*cell, *block)), Some((0, COUNT as i64 - 1)));
+    let table = lab.run(["export", "1", "--format=csv"]).stdout;
+    lab.write("many.csv", table.as_bytes());
+    assert_eq!(lab.json(["import", "--json", "many.csv"])["samples"], COUNT);
+    assert_eq!(elapsed(2), all);
+    let again = lab.json(["import", "--json", "many.jsonl"]);
+    assert!(again["warnings"].to_string().contains("run 1 holds the same samples already"), "{}", again["warnings"]);
+    // A mistake far down is reported with its line, and nothing is kept of this file or of those beside it.
+    let damaged = format!("{}{{\"schema\": 7}}\n", records.concat());
+    lab.write("damaged.jsonl", damaged.as_bytes());
+    lab.write("damaged.csv", format!("{table}1,2,3\n").as_bytes());
+    for (file, line) in [("damaged.jsonl", COUNT + 1), ("damaged.csv", COUNT + 2)] {
+        lab.refuses(["import", "many.csv", file], 1, &format!("{file}:{line}: "));
+    }
+    assert_eq!(lab.runs().len(), 3);
+}

@@ -66,6 +66,14 @@ impl What {
         Place::Whole.wrong(message)
     }
 
+    /// The same in a file of which only a piece was read, so many lines behind its begin.
+    pub(super) fn behind(mut self, lines: i64) -> Self {
+        if let Place::Line(line) = &mut self.place {
+            *line = line.saturating_add_signed(lines);
+        }
+        self
+    }
+
     fn remedy(&self) -> &'static str {
         match self.place {
             Place::Line(_) => "; mend it there, or name the form with --format if it is another",

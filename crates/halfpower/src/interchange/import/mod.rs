@@ -1,7 +1,8 @@
 //! Results of other programs as samples: one file a format, each record a sample, nothing invented.
 //!
-//! Files are not trusted: their size, their depth and the memory that comes of them are limited, so that an import stays
-//! under 200 MiB whatever the file holds; numbers must be finite, and what does not fit ends the import with the line it
+//! Files are not trusted: their depth and the memory that comes of them are limited, so that an import stays under 200 MiB
+//! whatever the file holds. Records and tables of our own are read piece by piece and may be of any length; other forms
+//! are read as a whole, up to a bound. Numbers must be finite, and what does not fit ends the import with the line it
 //! is on. What a format does not tell is null in the sample
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
@@ -23,6 +24,7 @@ mod judge;
 mod openmetrics;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod pieces;
 mod record;
 mod sqlio;
 mod table;
@@ -30,23 +32,26 @@ mod text;
 
 pub(crate) use error::ImportError;
 
-use crate::input::{self, Times};
+use crate::input::{Input, Times};
 use clap::ValueEnum;
 use error::What;
 use halfpower_model::sample::{Interval, Warning};
 use halfpower_model::{Sample, TargetFacts};
+use pieces::{Cut, Pieces};
 use std::borrow::Cow;
+use std::io::Read as _;
 use std::path::Path;
 
-/// Largest file that is read.
+/// Largest file that is read as a whole; one whose records stand by themselves may be of any length.
 const MAX_FILE_BYTES: u64 = 32 << 20;
+/// As much of a file is read to recognise its form.
+const BEGIN_BYTES: u64 = 1 << 20;
 /// Most records a file may have.
 const MAX_SAMPLES: usize = 12_000;
 /// Most intervals of all its samples.
 const MAX_INTERVALS: usize = 100_000;
-/// Most memory that the samples of one import take, in bytes. They are held twice for a moment, and beside those of a
-/// stored run that may be the same.
-pub(crate) const MAX_MEMORY: usize = 40 << 20;
+/// Most memory that samples take which are read at once, in bytes.
+const MAX_MEMORY: usize = 40 << 20;
 /// What a sample has beside itself at least: where it is from, small texts, the allocator's own.
 const BESIDE: usize = 600;
 /// Most notes on a file: a thousand say enough.
@@ -96,8 +101,6 @@ pub(crate) struct Imported {
     pub(crate) samples: Vec<Sample>,
     /// What had to be decided, and what was left out.
     pub(crate) warnings: Vec<Warning>,
-    /// What the samples take, in bytes.
-    pub(crate) memory: usize,
 }
 
 /// A file as text.
@@ -198,15 +201,78 @@ impl Format {
     }
 }
 
-/// Reads a file of another program.
+/// What was read of a file, once its samples were kept.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// What it was.
+    pub(crate) format: Format,
+    /// How many samples it had.
+    pub(crate) samples: usize,
+    /// What had to be decided, and what was left out.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Reads a file of another program and gives its samples to `keep`, in their order and as they are read.
 ///
 /// # Errors
-/// When it cannot be read, is of no form that is known, or breaks off from its form: with the line.
-pub(crate) fn import(path: &Path, format: Option<Format>) -> Result<Imported, ImportError> {
+/// When it cannot be read, is of no form that is known, or breaks off from its form: with the line. What `keep` says.
+pub(crate) fn import(
+    path: &Path,
+    format: Option<Format>,
+    keep: &mut dyn FnMut(Sample) -> anyhow::Result<()>,
+) -> anyhow::Result<Read> {
     let name = path.to_string_lossy();
     let unreadable = |source| ImportError::Unreadable { file: name.to_string(), source };
-    let bytes = input::read(path, MAX_FILE_BYTES, Times::Once).map_err(unreadable)?;
-    import_bytes(&name, &bytes, format)
+    let mut input = Input::open(path, Times::Once).map_err(unreadable)?;
+    let mut begin = Vec::new();
+    input.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin).map_err(unreadable)?;
+    let Some((format, cut)) = cut_of(&name, &begin, format) else {
+        let bytes = input.read_up_to(MAX_FILE_BYTES, begin).map_err(unreadable)?;
+        let Imported { format, samples, warnings } = import_bytes(&name, &bytes, format)?;
+        let count = samples.len();
+        samples.into_iter().try_for_each(keep)?;
+        return Ok(Read { format, samples: count, warnings });
+    };
+    let mut read = Read { format, samples: 0, warnings: Vec::new() };
+    let mut pieces = Pieces::new(begin, input, cut);
+    while let Some(piece) = pieces.next().map_err(unreadable)? {
+        let imported = match import_bytes(&name, &piece.bytes, Some(format)) {
+            Err(ImportError::Empty { .. }) => continue,
+            Err(ImportError::Broken { file, format, what }) => {
+                return Err(ImportError::Broken { file, format, what: what.behind(piece.lines_before) }.into());
+            }
+            imported => imported?,
+        };
+        for mut sample in imported.samples {
+            // A record of ours has its own origin, or none.
+            if let Some(origin) = sample.origin.as_mut().filter(|_| format == Format::Csv) {
+                origin.line = origin.line.map(|line| line.saturating_add_signed(piece.lines_before));
+            }
+            keep(sample)?;
+            read.samples += 1;
+        }
+        let is_new = |warning: &Warning| read.warnings.iter().all(|known| known.code != warning.code);
+        let new: Vec<Warning> = imported.warnings.into_iter().filter(is_new).collect();
+        read.warnings.extend(new);
+    }
+    if read.samples == 0 {
+        return Err(ImportError::Empty { file: name.into_owned(), format: format.word() }.into());
+    }
+    Ok(read)
+}
+
+/// Where a file may be cut, by how it begins; nowhere where it has to be read as a whole.
+fn cut_of(name: &str, begin: &[u8], format: Option<Format>) -> Option<(Format, Cut)> {
+    let is_wide = begin.starts_with(&[0xff, 0xfe]) || begin.starts_with(&[0xfe, 0xff]);
+    if is_wide || begin.starts_with(PARQUET) {
+        return None;
+    }
+    let text = text::decoded(begin);
+    match format.or_else(|| Format::recognise(Source { name, text: &text, bytes: begin }))? {
+        Format::Halfpower => Some((Format::Halfpower, Cut::BeforeBrace)),
+        Format::Csv => Some((Format::Csv, Cut::AfterRow)),
+        _ => None,
+    }
 }
 
 /// The same of what was in a file.
@@ -282,7 +348,7 @@ impl Harvest {
             sample.warnings.extend(self.doubts.iter().cloned());
         }
         warnings.append(&mut self.notes);
-        Imported { format, samples: self.samples, warnings, memory: self.memory }
+        Imported { format, samples: self.samples, warnings }
     }
 }
 
