@@ -8,7 +8,7 @@
 //! (1993); Newcombe, "Confidence intervals for an effect size measure based on the Mann–Whitney statistic, part 2",
 //! Statistics in Medicine 25 (2006), method 5.
 
-use super::{Interval, estimate};
+use super::{Interval, estimate, sorted};
 use halfpower_model::{Estimate, Quantity};
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -20,8 +20,12 @@ pub fn cliffs_delta(first: &[f64], second: &[f64]) -> Option<Estimate> {
     if first.is_empty() || second.is_empty() {
         return None;
     }
-    let sign = |one: &f64, other: &f64| f64::from(i8::from(one > other) - i8::from(one < other));
-    let sum: f64 = first.iter().flat_map(|one| second.iter().map(move |other| sign(one, other))).sum();
+    let second = sorted(second);
+    let above_and_below = |one: &f64| {
+        let below = second.partition_point(|other| other < one);
+        below as f64 - (second.len() - second.partition_point(|other| other <= one)) as f64
+    };
+    let sum: f64 = first.iter().map(above_and_below).sum();
     let delta = sum / (first.len() * second.len()) as f64;
     let few = first.len().min(second.len());
     // Newcombe works with the chance of the first being above the second.
@@ -79,6 +83,16 @@ mod tests {
         assert_eq!(cliffs_delta(&[], &[1.0]), None);
         let four = cliffs_delta(&[1.0, 2.0, 3.0, 4.0], &[0.0; 5]).unwrap();
         assert_eq!((four.value, four.low), (1.0, None));
+    }
+
+    #[test]
+    fn pairs_are_counted_as_one_by_one() {
+        let mut normal = crate::support::Normal::new(1993);
+        let mut draw = |count: usize| (0..count).map(|_| normal.draw().round()).collect::<Vec<f64>>();
+        let (first, second) = (draw(40), draw(25));
+        let sign = |one: &f64, other: &f64| f64::from(i8::from(one > other) - i8::from(one < other));
+        let sum: f64 = first.iter().flat_map(|one| second.iter().map(move |other| sign(one, other))).sum();
+        assert_eq!(cliffs_delta(&first, &second).unwrap().value, sum / 1000.0);
     }
 
     proptest! {
