@@ -1,10 +1,11 @@
-//! Standard error and output: messages, a progress bar where there is a terminal, results.
+//! Standard error and output: messages, a progress bar where there is a terminal, results. Nothing else of the program
+//! writes there, and nothing is written here that could steer a terminal, whether there is one or not: what is in a file
+//! today is on a terminal tomorrow.
 
-use crate::harmless::{harmless, harmless_lines};
+use crate::harmless::{harmless, harmless_json, harmless_lines};
 use anyhow::Context as _;
 use halfpower_model::Cancel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -70,9 +71,9 @@ impl Console {
         false
     }
 
-    /// Says something on standard error.
+    /// Says something on standard error, in one line: what it names may hold others.
     pub(crate) fn message(&self, text: &str) {
-        self.say("", text);
+        self.say("", &harmless(text));
     }
 
     fn say(&self, label: &str, text: &str) {
@@ -134,8 +135,8 @@ impl Console {
         if let Some(bar) = &self.bar {
             bar.set_length(length);
             bar.set_position(position);
-            bar.set_prefix(left.to_owned());
-            bar.set_message(figure.to_owned());
+            bar.set_prefix(harmless(left).into_owned());
+            bar.set_message(harmless(figure).into_owned());
         }
     }
 
@@ -148,12 +149,20 @@ impl Console {
         }
     }
 
-    /// Prints a result on standard output: byte by byte, but for what would steer a terminal.
+    /// Prints a result on standard output, byte by byte but for what would steer a terminal.
     ///
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
-        self.print_styled(&for_output(text, std::io::stdout().is_terminal()))
+        self.print_styled(&harmless_lines(text))
+    }
+
+    /// The same in one line: what it names may hold others.
+    ///
+    /// # Errors
+    /// When standard output is closed or full.
+    pub(crate) fn print_line(&self, text: &str) -> anyhow::Result<()> {
+        self.print_styled(&harmless(text))
     }
 
     /// The same of a text with colours of our own, in which nothing else is that steers a terminal.
@@ -178,13 +187,16 @@ impl Console {
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print_json(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
-        self.print(&serde_json::to_string_pretty(value)?)
+        self.print_styled(&harmless_json(&serde_json::to_string_pretty(value)?))
     }
-}
 
-/// What is printed of a text from outside, a file's.
-fn for_output(text: &str, is_terminal: bool) -> Cow<'_, str> {
-    if is_terminal { harmless_lines(text) } else { text.into() }
+    /// The same on a line, one of several documents.
+    ///
+    /// # Errors
+    /// When standard output is closed or full.
+    pub(crate) fn print_json_line(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
+        self.print_styled(&harmless_json(&serde_json::to_string(value)?))
+    }
 }
 
 /// Columns of a terminal; none for anything else.
@@ -226,13 +238,6 @@ fn folded(line: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_s_text_steers_no_terminal_and_is_whole_elsewhere() {
-        let text = "a\x1b[2J\n\tb";
-        assert_eq!(for_output(text, true), "a\u{fffd}[2J\n\tb");
-        assert_eq!(for_output(text, false), text);
-    }
 
     #[test]
     fn lines_are_broken_at_blanks() {

@@ -2,6 +2,7 @@
 
 use super::{Context, Ending};
 use crate::ground::{self, Wish};
+use crate::harmless::harmless;
 use clap::Args;
 use halfpower_engine::instruments;
 use halfpower_model::{Environment, Personality, TargetKind};
@@ -28,7 +29,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     let mut text = describe(&environment);
     for note in &site.notes {
-        let _ = writeln!(text, "{:<13} {}; {}", "note", note.message, note.remedy);
+        let _ = writeln!(text, "{:<13} {}; {}", "note", harmless(&note.message), harmless(&note.remedy));
     }
     context.console.print(&text)?;
     Ok(Ending::Done)
@@ -77,7 +78,7 @@ fn describe(environment: &Environment) -> String {
     }
     let mut text = String::new();
     for (name, value) in lines {
-        let _ = writeln!(text, "{name:<13} {value}");
+        let _ = writeln!(text, "{name:<13} {}", harmless(&value));
     }
     text
 }

@@ -2,7 +2,6 @@
 
 use super::note::NoteArgument;
 use super::{Context, Ending, session};
-use crate::harmless::harmless;
 use crate::interchange::import::{Format, import};
 use crate::store::{NewRun, RunId, RunKind, Staged};
 use clap::Args;
@@ -114,15 +113,11 @@ fn show(context: &Context, run: RunId, file: &File<'_>, several: bool) -> anyhow
         }
         let plural = if *samples == 1 { "" } else { "s" };
         let from = path.to_string_lossy();
-        context.console.print(&format!("Run {run}: {samples} sample{plural} from {} ({format})", harmless(&from)))?;
+        context.console.print_line(&format!("Run {run}: {samples} sample{plural} from {from} ({format})"))?;
         return Ok(());
     }
     let document = serde_json::json!({ "run": run.0, "samples": samples, "format": format, "warnings": warnings });
-    if several {
-        Ok(context.console.print(&document.to_string())?)
-    } else {
-        Ok(context.console.print_json(&document)?)
-    }
+    if several { Ok(context.console.print_json_line(&document)?) } else { Ok(context.console.print_json(&document)?) }
 }
 
 /// The targets that are named, each once, and no more than anybody reads.

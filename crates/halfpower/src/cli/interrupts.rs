@@ -7,6 +7,7 @@
 //! exits and a terminal that closes both send SIGHUP; SIGXCPU comes every second.
 
 use super::quoted;
+use crate::harmless::harmless;
 use halfpower_engine::test_file;
 use halfpower_model::Cancel;
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
@@ -83,7 +84,7 @@ fn watch_for_a_second(signals: &[i32]) -> io::Result<()> {
 
 fn farewell() -> String {
     let left = test_file::still_there().into_iter().map(|path| {
-        let name = quoted(path.into_os_string());
+        let name = harmless(&quoted(path.into_os_string())).into_owned();
         format!("; {name} is left: remove it with `rm {name}`")
     });
     format!("\nStopped at once{}.\n", left.collect::<String>())

@@ -33,6 +33,7 @@ mod validate;
 mod workload;
 mod zones;
 
+use crate::harmless::harmless;
 use clap::{Parser, Subcommand};
 pub(crate) use console::Console;
 use halfpower_model::{Cancel, ResolveError};
@@ -43,7 +44,7 @@ use std::process::ExitCode;
 
 /// What storage really delivers, what it costs, and what holds it back.
 #[derive(Debug, Parser)]
-#[command(name = "halfpower", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "halfpower", bin_name = "halfpower", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -116,6 +117,9 @@ enum Ending {
     Undecided,
 }
 
+/// The exit status of wrong usage.
+const WRONG_USAGE: u8 = 2;
+
 /// Wrong usage: exit status 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -141,16 +145,18 @@ pub(crate) fn main() -> ExitCode {
     halfpower_engine::Clock::begin_calibration();
     let typed = std::env::args_os().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
     let console = Console::new();
+    if let Err(error) = refuse_other_than_text() {
+        let message = error.to_string();
+        console.error(&error.into());
+        if failure::is_json_asked(std::env::args_os()) {
+            failure::print(&console, &message, WRONG_USAGE);
+        }
+        return ExitCode::from(WRONG_USAGE);
+    }
     let cli = match Cli::try_parse_from(number::with_negatives_bound(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version go to standard output with status 0, mistakes to standard error with status 2.
-            let _ = error.print();
-            let status = if error.use_stderr() { 2 } else { 0 };
-            if status != 0 && failure::is_json_asked(std::env::args_os()) {
-                failure::print(&console, &failure::not_understood(&error), status);
-            }
-            return ExitCode::from(status);
+            return not_understood(&console, &error);
         }
     };
     let json = cli.global.json;
@@ -162,13 +168,50 @@ pub(crate) fn main() -> ExitCode {
             if !error.is::<Reported>() {
                 console.error(&error);
             }
-            (if is_usage(&error) { 2 } else { 1 }, failure::why(&error))
+            (if is_usage(&error) { WRONG_USAGE } else { 1 }, failure::why(&error))
         }
     };
     if json && status != 0 {
         failure::print(&console, &why, status);
     }
     ExitCode::from(status)
+}
+
+/// Refuses names that are not UTF-8: they are kept as text, and what is not text would be taken for another name when it is
+/// read again.
+fn refuse_other_than_text() -> Result<(), UsageError> {
+    let directory = std::env::current_dir().ok().map(PathBuf::into_os_string);
+    let named = std::env::args_os().skip(1).map(|argument| ("the argument", argument));
+    for (what, name) in named.chain(directory.map(|name| ("the current directory", name))) {
+        if let Err(name) = name.into_string() {
+            let name = name.display();
+            return Err(UsageError(format!(
+                "{what} {name} is not UTF-8, as every name here has to be; rename it, or use a link to it"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Says what of the command line was not understood: help and version go to standard output with status 0, mistakes to
+/// standard error with status 2.
+fn not_understood(console: &Console, error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Nothing of it is from the command line. When standard output is closed, nobody is there to read it.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    // What it quotes of an argument is that of one which steers no terminal and is one line.
+    let arguments = std::env::args().map(|argument| harmless(&argument).into_owned().into());
+    let quoting = Cli::try_parse_from(number::with_negatives_bound(arguments)).err();
+    match &quoting {
+        Some(error) => drop(error.print()),
+        None => console.error(&UsageError("the command line has characters that steer a terminal".to_owned()).into()),
+    }
+    if failure::is_json_asked(std::env::args_os()) {
+        failure::print(console, &failure::not_understood(quoting.as_ref().unwrap_or(error)), WRONG_USAGE);
+    }
+    ExitCode::from(WRONG_USAGE)
 }
 
 impl Ending {

@@ -5,6 +5,7 @@ use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
 use super::targets::TargetArgument;
 use super::{Context, Ending, UsageError};
+use crate::harmless::harmless;
 use crate::plan::emit::{self, Emission, EmitError};
 use clap::{Args, ValueEnum};
 
@@ -64,7 +65,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Form::Shell => context.console.print(&emit::shell(&emission).map_err(refused)?)?,
         Form::Fio => context.console.print(&emit::fio(&emission).map_err(refused)?)?,
         Form::Table if context.global.json => context.console.print_json(plan)?,
-        Form::Table => context.console.print(&format!("{}\n\n{}", plan.describe(), plan.table()))?,
+        Form::Table => context.console.print(&format!("{}\n\n{}", harmless(&plan.describe()), plan.table()))?,
     }
     Ok(Ending::Done)
 }

@@ -108,11 +108,12 @@ fn table(runs: &[RunSummary]) -> String {
     lines.extend(runs.iter().map(|run| {
         let begun = run.started_at.strftime("%Y-%m-%d %H:%M").to_string();
         // An instrument of the machine itself has no target.
-        let on = if run.target.is_empty() { String::new() } else { format!(" on {}", harmless(&run.target)) };
-        let note = run.note.as_deref().map(|note| format!(" ({})", harmless(note))).unwrap_or_default();
+        let on = if run.target.is_empty() { String::new() } else { format!(" on {}", run.target) };
+        let note = run.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
         // The name of an import has its file's in it.
-        let name = harmless(&run.name);
-        format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {name}{on}{note}", run.id.0, run.status.word(), run.samples)
+        let what = format!("{}{on}{note}", run.name);
+        let what = harmless(&what);
+        format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {what}", run.id.0, run.status.word(), run.samples)
     }));
     lines.join("\n")
 }

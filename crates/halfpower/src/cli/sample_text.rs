@@ -14,7 +14,8 @@ pub(super) fn summary(sample: &Sample) -> String {
         (_, Some(what)) => what,
         _ => sample.workload.to_string(),
     };
-    let mut text = format!("{what}, {}, on {}\n", sample.environment.way(&sample.workload), places(sample));
+    let head = format!("{what}, {}, on {}", sample.environment.way(&sample.workload), places(sample));
+    let mut text = harmless(&head).into_owned() + "\n";
     let parts = [
         ("read", sample.read.as_ref()),
         ("write", sample.write.as_ref()),
@@ -110,7 +111,7 @@ fn left_unflushed(sample: &Sample) -> Option<String> {
 }
 
 fn line(text: &mut String, name: &str, figures: &str) {
-    let _ = writeln!(text, "  {name:<11} {figures}");
+    let _ = writeln!(text, "  {name:<11} {}", harmless(figures));
 }
 
 /// Where a limit in bytes came to no whole number of requests, and so to more.
@@ -218,7 +219,7 @@ fn places(sample: &Sample) -> String {
     for target in sample.environment.all_targets() {
         let below: Vec<&str> =
             [&target.filesystem, &target.device, &target.transport].into_iter().flatten().map(String::as_str).collect();
-        let (path, below) = (harmless(&target.path).into_owned(), below.join(", "));
+        let (path, below) = (target.path.clone(), below.join(", "));
         match places.iter_mut().find(|(_, other)| *other == below) {
             Some((paths, _)) => paths.push(path),
             None => places.push((vec![path], below)),

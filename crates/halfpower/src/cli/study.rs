@@ -133,7 +133,11 @@ fn study_files(name: &str) -> anyhow::Result<Vec<String>> {
     let folder = name.trim_end_matches('/');
     let mut files = Vec::new();
     for entry in std::fs::read_dir(name).with_context(|| format!("cannot read the folder {name}"))? {
-        files.push(format!("{folder}/{}", entry?.file_name().to_string_lossy()));
+        let file = entry?.file_name().into_string().map_err(|file| {
+            let file = file.display();
+            UsageError(format!("{file} in the folder {name} is not UTF-8, as every name here has to be; rename it"))
+        })?;
+        files.push(format!("{folder}/{file}"));
     }
     files.retain(|file| file.ends_with(".toml"));
     files.sort_by_cached_key(|file| natural(file));
@@ -178,7 +182,7 @@ fn list(context: &Context, folder: Option<&str>) -> anyhow::Result<Ending> {
     for (name, study) in &studies {
         let question = study.question.as_deref().unwrap_or_default();
         let line = format!("{name:<width$}  {:>4} workloads  {question}", workloads(study));
-        context.console.print(line.trim_end())?;
+        context.console.print_line(line.trim_end())?;
     }
     for (name, folder) in studies.iter().filter(|(name, _)| is_folder(name)) {
         let figures = folder.exhibits().len();
@@ -249,7 +253,7 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     for (name, result) in results {
         match result {
             Ok(_) if context.global.json => {}
-            Ok(study) => context.console.print(&format!("{name}: {} workloads", workloads(&study)))?,
+            Ok(study) => context.console.print_line(&format!("{name}: {} workloads", workloads(&study)))?,
             Err(errors) => {
                 errors.iter().for_each(|error| context.console.error(error));
                 wrong = true;
@@ -327,6 +331,13 @@ fn resume(
     }
     plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
     let targets = if plan.targets.is_empty() { std::slice::from_ref(&stored.target) } else { plan.targets.as_slice() };
+    if let Some(target) = targets.iter().find(|target| target.contains(char::REPLACEMENT_CHARACTER)) {
+        return Err(UsageError(format!(
+            "run {id} was begun in {target}, and what of that name was not UTF-8 is not known; start again with `{}`",
+            stored.command
+        ))
+        .into());
+    }
     let targets: Vec<PathBuf> = targets.iter().map(PathBuf::from).collect();
     let is_named = |path: &&PathBuf| path.as_os_str() != NULL_TARGET;
     let file = |path: &PathBuf| match SimulatedName::of(path) {

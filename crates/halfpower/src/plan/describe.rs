@@ -1,6 +1,7 @@
 //! A plan in words: a paragraph before it is run, a table for who asks.
 
 use super::{Plan, TestFileEnd};
+use crate::harmless::harmless;
 use crate::study::Order;
 use halfpower_model::workload::names;
 use halfpower_model::{Nanoseconds, Workload};
@@ -70,9 +71,9 @@ impl Plan {
             let _ = writeln!(
                 text,
                 "left out of {}: {}: {}",
-                skipped.label,
+                harmless(&skipped.label),
                 counted(skipped.cells, "workload"),
-                skipped.reason
+                harmless(&skipped.reason)
             );
         }
         text
@@ -159,7 +160,7 @@ fn columns(rows: &[[String; 7]]) -> String {
     }
     let line = |row: &[String; 7]| {
         let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        cells.join("  ").trim_end().to_owned() + "\n"
+        harmless(cells.join("  ").trim_end()).into_owned() + "\n"
     };
     rows.iter().map(line).collect()
 }

@@ -6,8 +6,8 @@ use super::view::View;
 use crate::harmless::harmless_lines;
 use anyhow::Result;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, Value};
-use minijinja::{Environment, UndefinedBehavior, escape_formatter};
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -38,13 +38,13 @@ pub(super) fn render(name: &str, view: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.set_formatter(|output, state, value| match value.as_str().map(harmless_lines) {
-        Some(Cow::Owned(text)) if !value.is_safe() => escape_formatter(output, state, &Value::from(text)),
-        _ => escape_formatter(output, state, value),
-    });
     environment.add_global("style", STYLE);
     for (name, template) in TEMPLATES {
         environment.add_template(name, template)?;
     }
-    Ok(environment.get_template(name)?.render(Serde(view))?)
+    let page = environment.get_template(name)?.render(Serde(view))?;
+    Ok(match harmless_lines(&page) {
+        Cow::Borrowed(_) => page,
+        Cow::Owned(page) => page,
+    })
 }

@@ -9,6 +9,12 @@ pub(crate) enum StoreError {
     /// Neither variable is set.
     #[error("no place for the store: neither XDG_DATA_HOME nor HOME is set; name a file with --store")]
     NoHome,
+    /// Its name is no text.
+    #[error("the store {path} is not UTF-8, as every name here has to be; name another file with --store")]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file cannot be opened or made.
     #[error("cannot open the store {path}; name another file with --store, or leave it out with --no-store")]
     Open {

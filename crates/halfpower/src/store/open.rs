@@ -43,6 +43,7 @@ impl Store {
                 let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
                 made.map_err(|error| failed(error.into()))?;
             }
+            refuse_no_text(path)?;
             // Another process may make it at this moment, and what lies beside it is that one's.
             refuse_beside_new(path).or_else(|refused| if path.exists() { Ok(()) } else { Err(refused) })?;
             create(path)?;
@@ -52,6 +53,7 @@ impl Store {
             io::ErrorKind::NotFound => StoreError::Foreign { path: path.into(), what: "a link that leads nowhere" },
             _ => failed(error.into()),
         })?;
+        refuse_no_text(&real)?;
         if !std::fs::metadata(&real).map_err(|error| failed(error.into()))?.is_file() {
             return Err(StoreError::Foreign { path: path.into(), what: "no regular file" });
         }
@@ -127,6 +129,15 @@ fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError>
     let found = version(connection).map_err(|error| StoreError::Open { path: path.into(), source: error.into() })?;
     let known = MIGRATIONS.len() as u32;
     if found > known { Err(StoreError::Newer { path: path.into(), found, known }) } else { Ok(()) }
+}
+
+/// Refuses a store under a name that is no text: what `--store` says is text, what is in the environment or behind a link
+/// may be none.
+fn refuse_no_text(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().map_err(|error| StoreError::Open { path: path.into(), source: error.into() })?;
+    let is_text = [folder.as_path(), path].iter().all(|path| path.to_str().is_some());
+    if is_text { Ok(()) } else { Err(StoreError::NotText { path: path.into() }) }
 }
 
 /// Turns the write-ahead log on. While another process turns it on, SQLite says busy at once instead of waiting.

@@ -193,10 +193,10 @@ impl fmt::Display for StudyErrors {
             }
             let Diagnostic { line, column, message, help, excerpt } = diagnostic;
             let gutter = " ".repeat(line.to_string().len());
-            writeln!(f, "{}:{line}:{column}: {message}", self.file)?;
+            writeln!(f, "{}:{line}:{column}: {}", harmless(&self.file), harmless(message))?;
             writeln!(f, " {line} | {}", excerpt[0])?;
             writeln!(f, " {gutter} | {}", excerpt[1])?;
-            write!(f, " {gutter} = {help}")?;
+            write!(f, " {gutter} = {}", harmless(help))?;
         }
         if self.left_out > 0 {
             write!(f, "\nand {} more mistakes", self.left_out)?;

@@ -2,7 +2,6 @@
 
 use crate::support::{Lab, PROGRAM, Running, names, outcome, wait_for};
 use rustix::process::Signal;
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 const STUDY: [&str; 8] =
@@ -441,22 +440,4 @@ fn a_run_whose_place_is_gone_is_not_resumed_elsewhere() {
     std::fs::rename(lab.path("moved"), lab.place()).unwrap();
     let resumed = lab.run(["study", "resume", "1", "--report", "r.html"]);
     assert_eq!(resumed.status, Some(0), "{}", resumed.stderr);
-}
-
-#[test]
-fn a_name_that_is_no_utf_8_works_but_for_resuming_which_says_so() {
-    use std::os::unix::ffi::OsStrExt;
-    let lab = Lab::new();
-    let place = lab.path(Path::new(std::ffi::OsStr::from_bytes(b"pl\xffce")));
-    std::fs::create_dir(&place).unwrap();
-    let mut arguments: Vec<_> = STUDY.iter().map(std::ffi::OsString::from).collect();
-    arguments[4] = place.clone().into_os_string();
-    let mut running = lab.start(arguments);
-    wait_for_samples(&lab, &mut running, 1, 1);
-    running.signal(Signal::KILL);
-    running.wait();
-    assert_eq!(names(&place).len(), 1);
-    lab.refuses(["study", "resume", "1"], 2, "is not there any more");
-    assert_eq!(lab.run(["runs", "clean"]).status, Some(0));
-    assert_eq!(names(&place), [""; 0], "what was left is found under its real name");
 }

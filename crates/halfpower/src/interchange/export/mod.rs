@@ -1,4 +1,7 @@
 //! A run's samples in other forms. What a form cannot hold is left out and said, never bent.
+//!
+//! What is text has no character that would steer the terminal on which somebody reads it: JSON has the escape of one, so
+//! that nothing is lost, and the other forms, which have none, a mark in its place.
 
 mod csv;
 mod fio;
@@ -11,8 +14,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::harmless::{harmless_json, harmless_lines};
 use crate::store::StoredSample;
 use clap::ValueEnum;
+use std::borrow::Cow;
 
 pub(crate) use fio::files as fio_files;
 
@@ -36,6 +41,19 @@ pub(crate) enum Format {
     Parquet,
 }
 
+impl Format {
+    fn is_text(self) -> bool {
+        #[cfg(feature = "parquet")]
+        return self != Format::Parquet;
+        #[cfg(not(feature = "parquet"))]
+        true
+    }
+
+    fn is_json(self) -> bool {
+        matches!(self, Format::Jsonl | Format::Fio)
+    }
+}
+
 /// What was written, and what could not be.
 #[derive(Debug, Default)]
 pub(crate) struct Exported {
@@ -49,7 +67,7 @@ pub(crate) struct Exported {
 /// # Errors
 /// When a record cannot be written.
 pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result<Exported> {
-    Ok(match format {
+    let mut exported = match format {
         Format::Sqlio => sqlio::write(samples),
         Format::Csv => Exported { content: csv::write(samples).into_bytes(), ..Exported::default() },
         Format::Jsonl => Exported { content: records(samples)?.into_bytes(), ..Exported::default() },
@@ -58,7 +76,15 @@ pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result
         Format::Openmetrics => openmetrics::write(samples),
         #[cfg(feature = "parquet")]
         Format::Parquet => Exported { content: parquet::write(samples)?, ..Exported::default() },
-    })
+    };
+    let text = std::str::from_utf8(&exported.content).ok().filter(|_| format.is_text());
+    if let Some(text) = text {
+        let harmless = if format.is_json() { harmless_json(text) } else { harmless_lines(text) };
+        if let Cow::Owned(harmless) = harmless {
+            exported.content = harmless.into_bytes();
+        }
+    }
+    Ok(exported)
 }
 
 fn records(samples: &[StoredSample]) -> serde_json::Result<String> {

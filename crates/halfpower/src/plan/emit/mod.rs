@@ -14,6 +14,7 @@ pub(crate) use shell::shell;
 
 use super::Plan;
 use crate::ground::{Making, Place, SimulatedName, Site};
+use crate::harmless::is_harmful;
 use halfpower_engine::NULL_TARGET;
 use halfpower_model::Workload;
 use std::ops::Range;
@@ -35,6 +36,9 @@ pub(crate) enum EmitError {
         "the machine's file {0} has a comma in its name, behind which a simulated target has its settings; move it"
     )]
     Comma(String),
+    /// A name that would steer the terminal of whoever reads the script.
+    #[error("{} has characters that steer a terminal, which no script should hold; rename what is called so", .0.escape_debug())]
+    Harmful(String),
     /// A file that a workload takes data from, and the script cannot give it back.
     #[error(
         "the study leaves holes in {0}, which a script cannot fill again; name a directory, whose test file it makes \
@@ -117,13 +121,8 @@ impl Emission<'_> {
 
 /// A line of a comment: what is in it cannot end it.
 fn comment(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() || is_separator(c) { ' ' } else { c }).collect();
+    let line: String = text.chars().map(|c| if is_harmful(c) { ' ' } else { c }).collect();
     format!("# {line}").trim_end().to_owned() + "\n"
-}
-
-/// Ends a line or turns its direction for those who show it.
-fn is_separator(c: char) -> bool {
-    matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The absolute name of a path, as text; of a simulated volume with the absolute name of its machine's file, where it has one.
@@ -139,7 +138,8 @@ fn name(path: &Path) -> Result<String, EmitError> {
         return if is_sayable { Ok(named.to_string()) } else { Err(EmitError::Comma(named.machine)) };
     }
     let absolute = std::path::absolute(path).map_err(|_| EmitError::Nowhere(path.display().to_string()))?;
-    absolute.into_os_string().into_string().map_err(|name| EmitError::NotText(name.to_string_lossy().into_owned()))
+    let name = absolute.into_os_string().into_string();
+    name.map_err(|name| EmitError::NotText(name.to_string_lossy().into_owned()))
 }
 
 /// Whether the file is made for this alone, and goes when it is over.

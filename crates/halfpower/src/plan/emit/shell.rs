@@ -8,6 +8,7 @@
 use super::{Emission, EmitError, Trial, comment, is_test_file, name, options};
 use crate::cli::quoted;
 use crate::ground::{Making, Place};
+use crate::harmless::is_harmful;
 use crate::plan::Plan;
 use halfpower_engine::Access;
 use halfpower_model::{Among, TargetKind, Workload};
@@ -98,7 +99,11 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, EmitError> {
         return Err(EmitError::NoCommand(SOME_TARGETS.to_owned()));
     }
     script.push_str(END);
-    Ok(script)
+    // Of an option, a plug-in's name say.
+    match script.lines().find(|line| line.contains(is_harmful)) {
+        Some(line) => Err(EmitError::Harmful(line.to_owned())),
+        None => Ok(script),
+    }
 }
 
 /// What it writes, in a sentence.

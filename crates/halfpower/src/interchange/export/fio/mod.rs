@@ -9,6 +9,7 @@ mod files;
 mod options;
 
 use super::Exported;
+use crate::harmless::harmless_json;
 use crate::store::StoredSample;
 use halfpower_model::histogram::{Histogram, bucket_middle};
 use halfpower_model::sample::{Latency, Totals};
@@ -37,7 +38,7 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
 }
 
 fn text(document: &Value) -> String {
-    format!("{document:#}\n")
+    harmless_json(&format!("{document:#}\n")).into_owned()
 }
 
 /// A sample as fio would have written it of a group of jobs.
