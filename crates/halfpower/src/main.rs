@@ -6,6 +6,7 @@ mod ground;
 mod harmless;
 mod input;
 mod interchange;
+mod output;
 mod plan;
 mod report;
 mod runner;

@@ -1,7 +1,8 @@
 //! `halfpower compare`: what changed between two runs, or two groups of runs.
 
 use super::{Context, Ending, UsageError, session};
-use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text, write_atomically};
+use crate::output::Output;
+use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
 use crate::store::{RunId, RunKind, Store, StoredSample};
 use clap::Args;
 use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, are_simulated, compare};
@@ -87,6 +88,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     if let Some(both) = arguments.before.0.iter().find(|run| arguments.after.0.contains(run)) {
         return Err(UsageError(format!("run {both} is on both sides; name it once")).into());
     }
+    if let Some(path) = &arguments.report {
+        Output::report(path).check()?;
+    }
     let store = session::open_store(context, true)?;
     let sides = (load(&store, &arguments.before)?, load(&store, &arguments.after)?);
     let ((before, after), warnings) = without_copies(sides);
@@ -111,7 +115,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             command: &format!("halfpower {}", context.typed),
             comparison: &comparison,
         };
-        write_atomically(path, &comparison_html(&input)?)?;
+        Output::report(path).write(&comparison_html(&input)?)?;
         context.console.message(&format!("Report: {}", path.display()));
     }
     Ok(match comparison.outcome {

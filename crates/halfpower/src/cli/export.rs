@@ -2,7 +2,7 @@
 
 use super::{Context, Ending, UsageError, session};
 use crate::interchange::export::{Format, export, fio_files};
-use crate::report::write_atomically;
+use crate::output::Output;
 use crate::store::{RunId, StoredSample};
 use anyhow::Context as _;
 use clap::Args;
@@ -31,6 +31,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    if let Some(path) = arguments.output.as_deref().filter(|path| !path.is_dir()) {
+        Output::new_file(path).check()?;
+    }
     let store = session::open_store(context, true)?;
     store.run(arguments.run)?;
     let samples = store.samples(arguments.run)?;
@@ -75,7 +78,7 @@ fn to_one_place(
         return Ok(exported.left_out);
     }
     match (output, std::str::from_utf8(&exported.content)) {
-        (Some(path), _) => write_atomically(path, &exported.content)?,
+        (Some(path), _) => Output::new_file(path).write(&exported.content)?,
         (None, Ok(text)) => context.console.print(text)?,
         (None, Err(_)) => {
             return Err(
@@ -93,12 +96,15 @@ fn to_folder(folder: &Path, samples: &[StoredSample], format: Format) -> anyhow:
         return Err(UsageError(message).into());
     }
     let (files, left_out) = fio_files(samples);
-    for (name, text) in files {
-        let path = folder.join(name);
+    let files: Vec<(PathBuf, String)> = files.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
+    for (path, _) in &files {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         }
-        write_atomically(&path, &text)?;
+        Output::new_file(path).check()?;
+    }
+    for (path, text) in &files {
+        Output::new_file(path).write(text)?;
     }
     Ok(left_out)
 }

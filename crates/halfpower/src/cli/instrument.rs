@@ -96,14 +96,18 @@ pub(super) fn conclude(
 ) -> anyhow::Result<()> {
     reading.note = keeping.note();
     context.console.end_bar();
-    // Shown even where it cannot be kept.
-    show(context, &reading)?;
-    if !keeping.no_store {
+    // Shown even where it cannot be kept, and kept where it cannot be shown.
+    let shown = show(context, &reading);
+    if !keeping.no_store || shown.is_err() {
         let mut store = session::open_store(context, true)?;
         let targets = session::stored_targets(targets)?.join(", ");
-        store.add_reading(&format!("halfpower {}", context.typed), &targets, &reading)?;
+        let run = store.add_reading(&format!("halfpower {}", context.typed), &targets, &reading)?;
+        if shown.is_err() {
+            let elsewhere = session::find_again(context, &store, run, |run| format!("runs show {run}"));
+            context.console.warning(&format!("the reading could not be printed; {elsewhere}"));
+        }
     }
-    Ok(())
+    shown
 }
 
 /// Shows a reading, for people or as JSON.

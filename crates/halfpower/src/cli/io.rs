@@ -135,27 +135,39 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let measured = measure(context, &mut store, run, &site, &spec, &mut test_files);
     context.console.end_bar();
     let removed = session::remove(test_files, &mut store);
-    let kept = measured.and_then(|mut sample| {
+    let measured = measured.map(|mut sample| {
         sample.note = arguments.note.text();
-        store.add_sample(run, 0, 0, &sample)?;
-        Ok(sample)
+        let kept = store.add_sample(run, 0, 0, &sample);
+        (sample, kept)
     });
-    let status = match &kept {
-        Ok(sample) => status_of(sample),
+    let status = match &measured {
+        Ok((sample, _)) => status_of(sample),
         Err(error) if session::is_interruption(error) || context.cancel.is_cancelled() => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
     };
     let finished = store.finish_run(run, status);
-    if kept.is_err() && status == RunStatus::Interrupted {
+    if measured.is_err() && status == RunStatus::Interrupted {
         removed?;
         context.console.message("Interrupted before anything was measured.");
         return Ok(Ending::Interrupted);
     }
-    // The first thing that went wrong says the most.
-    let sample = kept?;
+    // The first thing that went wrong says the most. What was measured is shown, whatever becomes of it.
+    let (sample, kept) = measured?;
+    let ending = show_or_keep(context, &sample, &store, run);
+    kept?;
     removed?;
     finished?;
-    show(context, &sample)
+    ending
+}
+
+/// Shows a sample; where that is not possible, says how it is found again.
+fn show_or_keep(context: &Context, sample: &Sample, store: &Store, run: RunId) -> anyhow::Result<Ending> {
+    let ending = show(context, sample);
+    if ending.is_err() {
+        let elsewhere = session::find_again(context, store, run, |run| format!("runs show {run}"));
+        context.console.warning(&format!("the result could not be printed; {elsewhere}"));
+    }
+    ending
 }
 
 /// Reads back and checks what a stored run wrote.
@@ -165,10 +177,11 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
             "--verify-run reads what that run wrote, its way; leave the other options out".to_owned()
         ));
     }
-    let mut store = session::open_store(context, true)?;
+    let stored = session::open_store(context, true)?;
     // A run that is not there says so itself.
-    let samples = store.run(written).and_then(|run| store.samples(run.id))?;
+    let samples = stored.run(written).and_then(|run| stored.samples(run.id))?;
     let stamped = |sample: &Sample| sample.verified.is_some() && sample.workload.operation.writes();
+    let mut store = if arguments.no_store { Store::in_memory()? } else { stored };
     let Some(stored) = samples.into_iter().rev().find(|stored| stamped(&stored.sample)) else {
         anyhow::bail!(UsageError(format!(
             "run {written} wrote nothing that was stamped; write with --verify stamp, and verify that run"
@@ -178,23 +191,29 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     let mut host = Host::on(targets)?;
     let mut sample = host.verify(&stored.sample, &context.cancel)?;
     sample.note = arguments.note.text();
-    if !arguments.no_store {
-        let run = store.begin_run(&NewRun {
-            kind: RunKind::Io,
-            name: &format!("verification of run {written}"),
-            question: None,
-            study_text: None,
-            plan: None,
-            command: &format!("halfpower {}", context.typed),
-            target: &session::stored_targets(&arguments.targets)?.join(", "),
-            seed: stored.sample.workload.seed,
-            note: arguments.note.text().as_deref(),
-            environment: host.describe(),
-        })?;
+    let run = store.begin_run(&NewRun {
+        kind: RunKind::Io,
+        name: &format!("verification of run {written}"),
+        question: None,
+        study_text: None,
+        plan: None,
+        command: &format!("halfpower {}", context.typed),
+        target: &session::stored_targets(&arguments.targets)?.join(", "),
+        seed: stored.sample.workload.seed,
+        note: arguments.note.text().as_deref(),
+        environment: host.describe(),
+    });
+    let kept = run.and_then(|run| {
         store.add_sample(run, 0, 0, &sample)?;
         store.finish_run(run, status_of(&sample))?;
-    }
-    show(context, &sample)
+        Ok(run)
+    });
+    let ending = match &kept {
+        Ok(run) => show_or_keep(context, &sample, &store, *run),
+        Err(_) => show(context, &sample),
+    };
+    kept?;
+    ending
 }
 
 /// Writing to what exists takes the user's word for it.

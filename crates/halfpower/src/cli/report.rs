@@ -3,7 +3,8 @@
 use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending};
-use crate::report::{Analysed, ReadingInput, reading_html, write_atomically};
+use crate::output::Output;
+use crate::report::{Analysed, ReadingInput, reading_html};
 use crate::store::{RunId, Store};
 use clap::Args;
 use halfpower_model::{Reading, TargetKind};
@@ -22,6 +23,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
+    Output::report(&arguments.output).check()?;
     let store = session::open_store(context, true)?;
     match store.reading(arguments.run)? {
         Some(reading) => write_page(&store, arguments, &reading)?,
@@ -46,5 +48,5 @@ fn write_page(store: &Store, arguments: &Arguments, reading: &Reading) -> anyhow
     let run = store.run(arguments.run)?;
     let target = if reading.environment.target.kind == TargetKind::Null { "" } else { run.target.as_str() };
     let input = ReadingInput { run: run.id.0, target, command: &run.command, reading };
-    write_atomically(&arguments.output, &reading_html(&input)?)
+    Output::report(&arguments.output).write(&reading_html(&input)?)
 }

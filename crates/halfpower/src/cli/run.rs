@@ -131,6 +131,10 @@ pub(super) fn carry_out_study(
         }
         return Ok(Ending::Done);
     };
+    let report = (!arguments.no_report).then_some(arguments.report.as_path());
+    if let Some(path) = report {
+        session::check_report(path)?;
+    }
     let target = session::stored_targets(targets)?.join(", ");
     let command = format!("halfpower {}", context.typed);
     let run = store.begin_run(&NewRun {
@@ -146,7 +150,6 @@ pub(super) fn carry_out_study(
         environment: &environment,
     })?;
     let end = session::carry_out(context, &mut store, run, &plan, &site)?;
-    let report = (!arguments.no_report).then_some(arguments.report.as_path());
     session::show_end(context, &store, run, end, report)
 }
 

@@ -2,13 +2,15 @@
 
 use super::{Context, Ending};
 use crate::ground::{Contents, KeptTestFile, Opened, Opening, Site, is_simulated};
+use crate::output::Output;
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
 use crate::store::{RunId, RunStatus, Store};
+use anyhow::Context as _;
 use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds};
+use halfpower_model::{Bytes, BytesPerSecond, Nanoseconds, Sample};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -140,6 +142,15 @@ impl Audience for Bar<'_> {
         self.context.console.move_bar(course.elapsed.0, whole, &format!("{} left", clock(left)), &figure);
     }
 
+    fn not_kept(&mut self, sample: &Sample) {
+        self.context.console.end_bar();
+        self.context
+            .console
+            .warning("the last sample could not be kept; its record is printed, for `halfpower import`");
+        // Standard output is closed as well: there is nowhere left.
+        let _ = self.context.console.print_json_line(sample);
+    }
+
     fn gave_up(&mut self, name: &str, reason: &str) {
         self.context.console.warning(&format!("{name} was given up: {reason}"));
     }
@@ -161,21 +172,29 @@ pub(super) fn show_end(
 ) -> anyhow::Result<Ending> {
     let console = &context.console;
     let analysed = Analysed::load(store, run)?;
-    if context.global.json {
-        console.print_json(&analysed.json())?;
+    let shown = if context.global.json {
+        console.print_json(&analysed.json())
     } else if analysed.has_samples() {
         let (colour, width) = (console.output_colour(), console.output_width());
-        console.print_styled(&analysed.with_input(|input| report::summary(input, colour, width)))?;
-    }
+        console.print_styled(&analysed.with_input(|input| report::summary(input, colour, width)))
+    } else {
+        Ok(())
+    };
+    let mut written = Ok(0);
     if let Some(path) = report_path.filter(|_| analysed.has_samples()) {
-        match write_report(&analysed, path) {
-            Ok(bytes) => console.message(&format!("Report: {} ({})", path.display(), kilobytes(bytes))),
-            // The figures are in the store: not being able to write here loses nothing.
-            Err(error) => console.warning(&format!(
-                "no report was written ({error:#}); `halfpower report {run} --output FILE` writes it elsewhere"
-            )),
+        written = write_report(&analysed, path);
+        if let Ok(bytes) = written {
+            console.message(&format!("Report: {} ({})", path.display(), kilobytes(bytes)));
         }
     }
+    if let Err(error) = &written {
+        let elsewhere = find_again(context, store, run, |run| format!("report {run} --output FILE"));
+        console.warning(&format!("no report was written ({error:#}); {elsewhere}"));
+    } else if shown.is_err() {
+        let elsewhere = find_again(context, store, run, |run| format!("runs show {run}"));
+        console.warning(&format!("the result could not be printed; {elsewhere}"));
+    }
+    shown?;
     Ok(match end {
         RunEnd::Complete => Ending::Done,
         RunEnd::Failed => {
@@ -192,15 +211,43 @@ pub(super) fn show_end(
     })
 }
 
+/// How the result of a run is had that could not be written or printed. Where it was to be kept in no store it is put into
+/// the usual one after all: nothing that was measured is lost.
+pub(super) fn find_again(context: &Context, store: &Store, run: RunId, arguments: impl Fn(RunId) -> String) -> String {
+    if let Some(command) = store.command(&arguments(run)) {
+        return format!("`{command}` does it elsewhere");
+    }
+    let kept = open_store(context, true).and_then(|mut usual| {
+        let run = usual.take_over(store, run)?;
+        usual.command(&arguments(run)).context("the store has no name")
+    });
+    match kept {
+        Ok(command) => {
+            format!("so that nothing is lost the run is in the store after all, and `{command}` does it elsewhere")
+        }
+        Err(error) => format!("and it could not be kept in the store either ({error:#})"),
+    }
+}
+
 /// Writes the report of a run; gives its bytes.
 pub(super) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<usize> {
     let html = analysed.with_input(report::html)?;
-    report::write_atomically(path, &html)?;
+    Output::report(path).write(&html)?;
     Ok(html.len())
 }
 
 fn kilobytes(bytes: usize) -> String {
     format!("{} kB", significant(bytes as f64 / 1e3))
+}
+
+/// Says now whether a report can be written, and not when everything is measured.
+///
+/// # Errors
+/// When it cannot, with the remedy.
+pub(super) fn check_report(path: &Path) -> anyhow::Result<()> {
+    Output::report(path)
+        .check()
+        .context("no report could be written; name another file with --report, or say --no-report")
 }
 
 /// Targets as the store keeps them: by their absolute names, so that they are found again from anywhere.

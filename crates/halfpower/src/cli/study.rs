@@ -319,6 +319,9 @@ fn resume(
     overwrite: &OverwriteArgument,
     plugins: &PluginArguments,
 ) -> anyhow::Result<Ending> {
+    if let Some(path) = report {
+        session::check_report(path)?;
+    }
     let mut store = session::open_store(context, true)?;
     let stored = store.run(id)?;
     let Some(plan) = &stored.plan else {

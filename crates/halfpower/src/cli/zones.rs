@@ -3,7 +3,7 @@
 use super::burst::unsuitable;
 use super::instrument::{self, Keeping, in_own_words};
 use super::number::{any, count};
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending, UsageError, session};
 use crate::store::{RunId, RunStatus, Store};
 use clap::Args;
 use halfpower_analysis::instrument::zones as analysis;
@@ -72,7 +72,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let finished = store.keep_reading(run, &reading).and_then(|()| store.finish_run(run, status));
     let is_whole = result?;
-    instrument::show(context, &reading)?;
+    let shown = instrument::show(context, &reading);
+    if shown.is_err() {
+        let elsewhere = session::find_again(context, &store, run, |run| format!("runs show {run}"));
+        context.console.warning(&format!("the reading could not be printed; {elsewhere}"));
+    }
+    shown?;
     finished?;
     if is_whole {
         return Ok(Ending::Done);

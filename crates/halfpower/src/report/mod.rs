@@ -6,7 +6,6 @@
 
 mod chart;
 mod comparison;
-mod file;
 mod html;
 mod noise;
 mod pyramid;
@@ -20,7 +19,6 @@ mod view;
 mod wrap;
 
 pub(crate) use comparison::{ComparisonInput, comparison_html, comparison_text};
-pub(crate) use file::write_atomically;
 pub(crate) use html::html;
 pub(crate) use reading::{ReadingInput, reading_html};
 pub(crate) use stored::Analysed;

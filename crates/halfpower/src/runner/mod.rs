@@ -26,6 +26,8 @@ pub(crate) trait Audience {
     fn moved(&mut self, course: &Course<'_>);
     /// A cell was given up.
     fn gave_up(&mut self, name: &str, reason: &str);
+    /// A sample was measured that the store does not take.
+    fn not_kept(&mut self, sample: &Sample);
 }
 
 /// How far a run is.
@@ -204,7 +206,10 @@ impl<'a> Runner<'a> {
         if sample.failure.as_ref().is_some_and(|failure| failure.code == "interrupted") {
             return Ok(());
         }
-        self.store.add_sample(self.run, cell, block, &sample)?;
+        if let Err(error) = self.store.add_sample(self.run, cell, block, &sample) {
+            audience.not_kept(&sample);
+            return Err(error.into());
+        }
         if let Some(failure) = &sample.failure {
             self.cells[cell].given_up = true;
             audience.gave_up(&self.names[cell], &failure.message);

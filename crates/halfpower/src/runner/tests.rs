@@ -133,9 +133,14 @@ fn begin(store: &mut Store, plan: &Plan) -> RunId {
 #[derive(Default)]
 struct Listener {
     given_up: Vec<(String, String)>,
+    not_kept: Vec<Sample>,
 }
 
 impl Audience for Listener {
+    fn not_kept(&mut self, sample: &Sample) {
+        self.not_kept.push(sample.clone());
+    }
+
     fn moved(&mut self, _: &Course<'_>) {}
 
     fn gave_up(&mut self, name: &str, reason: &str) {

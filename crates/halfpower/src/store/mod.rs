@@ -20,6 +20,7 @@ mod reading;
 mod run;
 mod sample;
 mod schema;
+mod take_over;
 mod test_file;
 #[cfg(test)]
 mod tests;

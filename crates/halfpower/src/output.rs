@@ -1,0 +1,236 @@
+//! Files that the program writes where the user says: reports and exports. Whole or not at all, and never over anything but,
+//! where a report is written, an earlier report.
+//!
+//! The text goes to a new file in the same directory (`O_EXCL`, so nothing that waits there is followed or shortened),
+//! which then takes the name. Refused: a name that is a symbolic link, a directory, a device, or a file that Halfpower
+//! did not write. All that is known before anything is measured, and [`Output::check`] says it then.
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Every report has this near its start.
+pub(crate) const MARK: &str = "<meta name=\"generator\" content=\"halfpower ";
+/// How far into a file the mark is looked for, in bytes.
+const MARK_WITHIN: u64 = 1024;
+/// Names that are tried for the temporary file.
+const ATTEMPTS: u32 = 100;
+
+/// What a new file may take the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replaces {
+    Nothing,
+    Report,
+}
+
+/// A file that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output<'p> {
+    path: &'p Path,
+    replaces: Replaces,
+}
+
+impl<'p> Output<'p> {
+    /// A report, which takes the place of an earlier one.
+    pub(crate) fn report(path: &'p Path) -> Self {
+        Output { path, replaces: Replaces::Report }
+    }
+
+    /// A file that is not there yet.
+    pub(crate) fn new_file(path: &'p Path) -> Self {
+        Output { path, replaces: Replaces::Nothing }
+    }
+
+    /// Says whether it can be written: tries it with an empty file beside it, which is gone again.
+    ///
+    /// # Errors
+    /// When the name belongs to something else, or no file can be made in the directory.
+    pub(crate) fn check(self) -> Result<()> {
+        self.look()?;
+        let (temporary, _) = create_beside(self.path)?;
+        fs::remove_file(&temporary).with_context(|| format!("cannot remove {}", temporary.display()))
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), and when there is no room.
+    pub(crate) fn write(self, content: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
+        self.look()?;
+        let (temporary, mut file) = create_beside(self.path)?;
+        let cannot = || format!("cannot write {}", self.path.display());
+        let written = file.write_all(content.as_ref()).and_then(|()| file.sync_all()).with_context(cannot);
+        let placed = written.and_then(|()| self.place(&temporary));
+        if placed.is_err() {
+            // The first error says more than a failure to tidy up would.
+            let _ = fs::remove_file(&temporary);
+        }
+        placed
+    }
+
+    /// Gives the temporary file its name. What somebody has put there meanwhile stays, where the file system can see to that.
+    fn place(self, temporary: &Path) -> Result<()> {
+        let is_there = self.look()?;
+        let flags = if is_there { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
+        let placed = match renameat_with(CWD, temporary, CWD, self.path, flags) {
+            // The file system does not know the flag.
+            Err(Errno::INVAL | Errno::NOSYS) => fs::rename(temporary, self.path),
+            Err(Errno::EXIST) => return Err(self.taken()),
+            placed => placed.map_err(Into::into),
+        };
+        placed.with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// Whether something is there that may be replaced; refuses what may not.
+    fn look(self) -> Result<bool> {
+        let shown = self.path.display();
+        let metadata = match fs::symlink_metadata(self.path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error).with_context(|| format!("cannot look at {shown}")),
+        };
+        if metadata.is_symlink() {
+            bail!("{shown} is a symbolic link, which nothing is written over; give the file's own name");
+        }
+        if !metadata.is_file() {
+            bail!("{shown} is not a regular file; give another name");
+        }
+        if self.replaces == Replaces::Nothing
+            || !is_report(self.path).with_context(|| format!("cannot read {shown}"))?
+        {
+            return Err(self.taken());
+        }
+        Ok(true)
+    }
+
+    fn taken(self) -> anyhow::Error {
+        let shown = self.path.display();
+        match self.replaces {
+            Replaces::Nothing => anyhow!("{shown} exists, and nothing is written over; give another name"),
+            Replaces::Report => anyhow!("{shown} exists and is no report of Halfpower; give another name"),
+        }
+    }
+}
+
+/// Whether a file begins like a report.
+fn is_report(path: &Path) -> std::io::Result<bool> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let mut start = Vec::new();
+    file.take(MARK_WITHIN).read_to_end(&mut start)?;
+    Ok(String::from_utf8_lossy(&start).contains(MARK))
+}
+
+/// A new file in the same directory, under a name nobody has.
+fn create_beside(path: &Path) -> Result<(PathBuf, File)> {
+    let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
+    for attempt in 0..ATTEMPTS {
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}-{attempt}", std::process::id()));
+        let temporary = path.with_file_name(hidden);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let directory = directory.unwrap_or(Path::new("."));
+                let directory = directory.display();
+                return Err(error).with_context(|| {
+                    format!(
+                        "cannot make {} in {directory}; name a file in a directory that can be written",
+                        name.display()
+                    )
+                });
+            }
+        }
+    }
+    bail!("every temporary name beside {} is taken; remove the files that start with a dot", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn report(text: &str) -> String {
+        format!("<!doctype html>\n{MARK}0\">\n{text}")
+    }
+
+    #[test]
+    fn a_report_replaces_a_report_and_leaves_nothing_beside_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.html");
+        Output::report(&path).write(&report("one")).unwrap();
+        Output::report(&path).write(&report("two")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), report("two"));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_report_stays_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let precious = directory.path().join("precious.html");
+        fs::write(&precious, "my thesis").unwrap();
+        let link = directory.path().join("report.html");
+        symlink(&precious, &link).unwrap();
+        let dangling = directory.path().join("dangling.html");
+        symlink(directory.path().join("nowhere"), &dangling).unwrap();
+        for path in [&precious, &link, &dangling, &directory.path().to_path_buf()] {
+            assert!(Output::report(path).write(&report("x")).is_err(), "{}", path.display());
+        }
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "my thesis");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(!directory.path().join("nowhere").exists());
+    }
+
+    #[test]
+    fn a_waiting_temporary_name_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let victim = directory.path().join("victim");
+        fs::write(&victim, "data").unwrap();
+        let path = directory.path().join("report.html");
+        symlink(&victim, directory.path().join(format!(".report.html.{}-0", std::process::id()))).unwrap();
+        Output::report(&path).write(&report("x")).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "data");
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = Output::report(&directory.path().join("none/report.html")).check().unwrap_err();
+        assert!(error.to_string().contains("none"), "{error}");
+    }
+
+    #[test]
+    fn a_new_file_takes_no_other_s_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.csv");
+        Output::new_file(&path).check().unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "a check leaves nothing");
+        Output::new_file(&path).write("a,b").unwrap();
+        for there in ["a,b", "", &report("x")] {
+            fs::write(&path, there).unwrap();
+            assert!(Output::new_file(&path).check().unwrap_err().to_string().contains("exists"));
+            assert!(Output::new_file(&path).write("c").is_err());
+            assert_eq!(fs::read_to_string(&path).unwrap(), there);
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_comes_between_look_and_name_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.csv");
+        let (temporary, _) = create_beside(&path).unwrap();
+        let output = Output::new_file(&path);
+        assert!(!output.look().unwrap());
+        fs::write(&path, "theirs").unwrap();
+        assert!(output.place(&temporary).unwrap_err().to_string().contains("exists"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+    }
+}
