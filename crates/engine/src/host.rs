@@ -215,12 +215,11 @@ impl Host {
             )));
         }
         let chosen = self.targets.of(&reading)?;
-        if let Err(path) = chosen.keep_from_writers() {
-            return Err(MeasureError::Unsupported(format!(
-                "another program holds an exclusive lock on {path} and may be writing it, and would be taken for damage; \
-                 verify again when it has ended"
-            )));
-        }
+        chosen.keep_from_writers().map_err(|writer| {
+            MeasureError::Unsupported(format!(
+                "{writer}, and its data would look like damage; verify again when that program has ended"
+            ))
+        })?;
         let targets = chosen.reopen(&reading)?;
         let verified = Some(Verified { block_bytes: workload.verify_block(), ..Verified::default() });
         let started_at = jiff::Timestamp::now();

@@ -56,7 +56,7 @@ pub struct Target {
 #[derive(Debug, Default)]
 struct UseByOthers {
     /// Devices below, kept from others as long as the target is open.
-    _claims: Claims,
+    claims: Claims,
     /// Of a target to be overwritten: what the kernel cannot tell.
     unknown: Option<String>,
 }
@@ -92,6 +92,12 @@ pub enum TargetError {
     #[error("{path} is on a read-only file system; use reads only, or mount it writable")]
     ReadOnly {
         /// The name.
+        path: String,
+    },
+    /// A block device that takes no writes.
+    #[error("{path} is a read-only device; use reads only, or make it writable (blockdev --setrw {path})")]
+    ReadOnlyDevice {
+        /// The device.
         path: String,
     },
     /// Mounted read-only, where a file was to be made.
@@ -285,10 +291,12 @@ impl Target {
         if kind == TargetKind::File {
             refuse_made_up(path)?;
         }
+        in_use::refuse_leased(path, &named, access == Access::Overwrite)?;
         let mut claims = Claims::default();
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::Overwrite);
         if access == Access::Overwrite {
+            refuse_read_only(path, &named)?;
             claims = in_use::claim(path, &named)?;
             // An exclusive open of a device fails while anything mounted or stacked claims it. A file that somebody has
             // a lease on is not waited for.
@@ -355,10 +363,13 @@ impl Target {
         file.is_some_and(|file| in_use::is_being_written(file, locks))
     }
 
-    /// Keeps runs that write from it as long as it is open; false where another program is writing.
-    pub(crate) fn keep_from_writers(&self) -> bool {
-        let locks = Locks::of(self.facts.filesystem.as_deref());
-        self.file.as_ref().is_none_or(|file| in_use::keep_from_writers(file, locks))
+    /// Keeps runs that write from it as long as it is open; the reason where another program is writing.
+    pub(crate) fn keep_from_writers(&self) -> Result<(), String> {
+        let Some(file) = &self.file else { return Ok(()) };
+        if !in_use::keep_from_writers(file, Locks::of(self.facts.filesystem.as_deref())) {
+            return Err(format!("another program holds an exclusive lock on {}", self.facts.path));
+        }
+        file.metadata().ok().and_then(|facts| in_use::writer(&facts)).map_or(Ok(()), Err)
     }
 
     /// The open target; none for `null:`.
@@ -425,9 +436,9 @@ impl UseByOthers {
     /// When it is to be overwritten and somebody uses it.
     fn of(path: &Path, file: &File, facts: &TargetFacts, access: Access, claims: Claims) -> Result<Self, TargetError> {
         let locks = Locks::of(facts.filesystem.as_deref());
-        let mut found = UseByOthers { _claims: claims, ..UseByOthers::default() };
+        let mut found = UseByOthers { claims, ..UseByOthers::default() };
         if access == Access::Overwrite {
-            found.unknown = in_use::check_open(path, file, locks)?;
+            found.unknown = in_use::check_open(path, file, locks, &found.claims)?;
         }
         Ok(found)
     }
@@ -480,6 +491,16 @@ pub(crate) fn facts_unopened(path: &Path) -> Result<TargetFacts, TargetError> {
     facts.allocated_bytes = metadata.is_file().then_some(Bytes(metadata.blocks() * 512));
     filesystem::describe(&mut facts, path, number);
     Ok(facts)
+}
+
+/// Refuses to write a block device that the kernel lets nobody write.
+fn refuse_read_only(path: &Path, facts: &std::fs::Metadata) -> Result<(), TargetError> {
+    let number = (rustix::fs::major(facts.rdev()), rustix::fs::minor(facts.rdev()));
+    let device = filesystem::sysfs_device(number).filter(|_| facts.file_type().is_block_device());
+    match device.and_then(|device| crate::system::number::<u8>(device.join("ro"))) {
+        Some(1) => Err(TargetError::ReadOnlyDevice { path: path.display().to_string() }),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what the kernel makes up as it is read.

@@ -68,12 +68,12 @@ impl Chosen<'_> {
         self.0.get(number).map_or("", |target| &target.facts.path)
     }
 
-    /// Keeps runs that write from all of them; the name of one that another program is writing, where one is.
-    pub(crate) fn keep_from_writers(&self) -> Result<(), &str> {
-        self.0.iter().try_for_each(|target| match target.keep_from_writers() {
-            true => Ok(()),
-            false => Err(target.facts.path.as_str()),
-        })
+    /// Keeps runs that write from all of them.
+    ///
+    /// # Errors
+    /// With the reason where another program is writing one.
+    pub(crate) fn keep_from_writers(&self) -> Result<(), String> {
+        self.0.iter().try_for_each(Target::keep_from_writers)
     }
 
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that

@@ -2,6 +2,7 @@
 
 use crate::support::{Lab, PROGRAM, Running, names, outcome, wait_for};
 use rustix::process::Signal;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 const STUDY: [&str; 8] =

@@ -27,6 +27,8 @@ impl Situation<'_> {
     fn refuses(&self, targets: &[&Path], guarded: &[&Path]) -> usize {
         let bystander = self.lab.path("bystander");
         let guarded: Vec<&Path> = guarded.iter().copied().chain([bystander.as_path()]).collect();
+        // What mkfs left in the page cache of one device is to be seen on all of them.
+        guarded.iter().for_each(|path| File::open(path).unwrap().sync_all().unwrap());
         let before: Vec<Vec<u8>> = guarded.iter().map(|path| std::fs::read(path).unwrap()).collect();
         let mut tried = 0;
         for target in targets {
@@ -36,7 +38,10 @@ impl Situation<'_> {
                 assert!(matches!(outcome.status, Some(1 | 2)), "{what}: {:?} {}", outcome.status, outcome.stderr);
                 assert!(outcome.stderr.contains(self.reason), "{what}: {}", outcome.stderr);
                 for (path, before) in guarded.iter().zip(&before) {
-                    assert!(std::fs::read(path).unwrap() == *before, "{what} changed {}", path.display());
+                    let now = std::fs::read(path).unwrap();
+                    let place = || now.iter().zip(before).position(|(now, before)| now != before);
+                    let lengths = (before.len(), now.len());
+                    assert!(now == *before, "{what} changed {} at {:?}: {lengths:?}", path.display(), place());
                 }
                 tried += 1;
             }
@@ -495,7 +500,80 @@ fn the_layers_of_an_overlay_are_in_use() {
     }
     let _mounted = Mounted(merged);
     let situation = Situation { lab: &lab, name: "layers", reason: "is a layer of the overlay on" };
-    count(situation.refuses(&[&low, &up], &[&low, &up]), 14);
+    let mut tried = situation.refuses(&[&low, &up], &[&low, &up]);
+    let Some(device) = Loop::on(&up) else { return };
+    tried += situation.refuses(&[&device.device], &[&up]);
+    // The file on the overlay is another one to the kernel than the one in the layer, which is in use.
+    let on_overlay = lab.path("merged/other");
+    let situation = Situation { lab: &lab, name: "a file on an overlay", reason: "is a loop device on the file" };
+    tried += situation.refuses(&[&on_overlay], &[&up]);
+    drop(device);
+    let _reader = File::open(&up).unwrap();
+    let situation = Situation { lab: &lab, name: "a file on an overlay", reason: "has it open" };
+    tried += situation.refuses(&[&on_overlay], &[&up]);
+    count(tried, 35);
+}
+
+#[test]
+fn what_lies_below_a_loop_device_is_asked_as_much() {
+    let lab = Lab::of_destruction();
+    let image = lab.data_file("image", 1024);
+    let Some(device) = Loop::on(&image) else { return };
+    let Some(upper) = Loop::on(&device.device) else { return };
+    let refuses = |name: &str, target: &Loop, reason: &str| {
+        Situation { lab: &lab, name, reason }.refuses(&[&target.device], &[&image])
+    };
+    let mut tried = 0;
+    {
+        let holder = File::open(&device.device).unwrap();
+        rustix::fs::flock(&holder, FlockOperation::LockExclusive).unwrap();
+        tried += refuses("a locked device", &upper, "holds a lock on loop");
+    }
+    {
+        let _writer = File::options().write(true).open(&device.device).unwrap();
+        tried += refuses("a device that is open", &upper, "open; stop that first");
+    }
+    drop(upper);
+    {
+        let _reader = File::open(&image).unwrap();
+        tried += refuses("a file that is open", &device, "has the file open");
+    }
+    drop(device);
+    std::fs::create_dir(lab.path("tree")).unwrap();
+    std::fs::write(lab.path("tree/file"), [7; 5000]).unwrap();
+    let point = lab.path("point");
+    std::fs::create_dir(&point).unwrap();
+    let made = tool("mkfs.erofs", &[image.as_os_str(), lab.path("tree").as_os_str()]);
+    // Without a loop device of mount(8)'s own.
+    let mounted =
+        made && rustix::mount::mount(&image, &point, "erofs", rustix::mount::MountFlags::RDONLY, None).is_ok();
+    if mounted {
+        let _mounted = Mounted(point);
+        let device = Loop::on(&image).unwrap();
+        tried += refuses("erofs from a file", &device, "is mounted on");
+    } else {
+        skip("no file can be mounted here");
+    }
+    let read_only = Command::new("losetup").args(["--find", "--show", "--read-only"]).arg(&image).output().unwrap();
+    let device = Loop { device: PathBuf::from(String::from_utf8(read_only.stdout).unwrap().trim()) };
+    tried += refuses("a read-only device", &device, "is a read-only device");
+    count(tried, 28);
+}
+
+#[test]
+fn who_holds_a_lease_is_not_disturbed() {
+    let lab = Lab::of_destruction();
+    let file = lab.data_file("file", 64);
+    // Whoever breaks the lease has the kernel end this process.
+    let lease = "import fcntl, sys, time\n\
+        f = open(sys.argv[1], 'r+b')\n\
+        fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK); print('ready', flush=True); time.sleep(600)";
+    let Some(mut keeper) = Keeper::of("python3", &["-c".as_ref(), lease.as_ref(), file.as_os_str()]) else { return };
+    let situation = Situation { lab: &lab, name: "a lease", reason: "(python3) holds a lease on it" };
+    situation.refuses(&[&file], &[]);
+    let read = lab.run(["io", "file", "--requests=4", "--no-store"]);
+    assert!(read.status == Some(1) && read.stderr.contains("holds a lease"), "{}", read.stderr);
+    assert!(keeper.0.try_wait().unwrap().is_none(), "the program that held the lease has ended");
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::system::{Root, entries, links_in, name_of, number, text};
 use crate::target::filesystem::{Mount, mounts_at, unescape};
 use rustix::fs::{major, makedev, minor};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -55,10 +55,21 @@ pub(crate) fn read() -> Tree {
             let device = Node::Device(makedev(mount.device.0, mount.device.1));
             tree.used(device, format!("is mounted on {point}{seen_by}; unmount it first"));
         }
-        for layer in layers(&process, &mount) {
-            let Ok(facts) = fs::metadata(&layer) else { continue };
-            tree.name(Node::of(&facts), layer.to_string_lossy());
-            tree.used(Node::of(&facts), format!("is a layer of the overlay on {point}{seen_by}; name the file there"));
+        for layer in layers(&mount) {
+            match located(&process, &layer) {
+                Some(node) => {
+                    tree.name(node, layer.to_string_lossy());
+                    tree.used(node, format!("is a layer of the overlay on {point}{seen_by}; name the file there"));
+                }
+                // As a layer it stands for a whole machine.
+                None if layer == Path::new("/") => {}
+                None => tree.lost_layer(format!("{point}{seen_by}")),
+            }
+        }
+        for image in images(&mount) {
+            if let Some(node) = located(&process, &image) {
+                tree.used(node, format!("is mounted on {point}{seen_by}; unmount it first"));
+            }
         }
     }
     for file_system in entries(&root.path("/sys/fs/btrfs")) {
@@ -120,22 +131,25 @@ fn overlapping(partition: &Path, disk: &Path) -> Vec<Node> {
 /// one that leads to a file is believed, any other may be of every file there is.
 fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
     let Node::Device(device) = node else { return };
+    let path = fs::read(directory.join("loop/backing_file")).unwrap_or_default();
+    let path = Path::new(OsStr::from_bytes(path.strip_suffix(b"\n").unwrap_or(&path)));
+    let found = fs::metadata(path).map(|facts| Node::of(&facts));
     let below = match open_device(device, &name_of(directory), libc::O_NONBLOCK) {
         Ok(file) => loop_status(&file),
         Err(_) => {
-            let path = fs::read(directory.join("loop/backing_file")).unwrap_or_default();
-            let path = Path::new(OsStr::from_bytes(path.strip_suffix(b"\n").unwrap_or(&path)));
-            let found = fs::metadata(path).map(|facts| Node::of(&facts));
             if found.is_err() {
                 tree.unidentified(format!(
                     "it may lie below {}, whose file cannot be identified without the right to open that device; run as root",
                     name_of(directory)
                 ));
             }
-            found.ok()
+            found.as_ref().ok().copied()
         }
     };
     if let Some(below) = below {
+        if found.is_ok_and(|found| found == below) {
+            tree.lies_at(below, path.to_owned());
+        }
         tree.rests(node, How::Loop, below);
     }
 }
@@ -198,21 +212,57 @@ fn mounts_everywhere() -> Vec<(PathBuf, Mount)> {
 }
 
 /// The directories that an overlay is made of, which must not be written while it is mounted (Documentation/filesystems/
-/// overlayfs.rst); what is open through it cannot be seen on them. A root directory as a layer stands for a whole machine
-/// and is passed over.
-fn layers(process: &Path, mount: &Mount) -> Vec<PathBuf> {
-    let root = process.join("root");
-    let named = |option: &str| {
-        let (key, paths) = option.split_once('=')?;
-        matches!(key, "lowerdir" | "upperdir" | "lowerdir+" | "datadir+").then(|| paths.to_owned())
-    };
-    let options = mount.options.split(',').filter(|_| mount.kind == "overlay").filter_map(named);
-    let paths = options.flat_map(|paths| paths.split(':').map(unescape).collect::<Vec<_>>());
-    paths
-        .filter_map(|path| Path::new(&path).strip_prefix("/").ok().map(|path| path.to_owned()))
-        .filter(|path| !path.as_os_str().is_empty())
-        .map(|path| root.join(path))
-        .collect()
+/// overlayfs.rst): what is open through it cannot be seen on them.
+fn layers(mount: &Mount) -> Vec<PathBuf> {
+    if mount.kind != "overlay" {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for option in mount.options.split(',') {
+        match option.split_once('=') {
+            Some(("lowerdir", layers)) => found.extend(split_layers(&unescape(layers))),
+            Some(("upperdir" | "lowerdir+" | "datadir+", layer)) => found.push(PathBuf::from(unescape(layer))),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The directory of an overlay that takes what is written; none where it takes nothing.
+pub(super) fn upper_layer(mount: &Mount) -> Option<PathBuf> {
+    let is_overlay = mount.kind == "overlay";
+    let upper = mount.options.split(',').find_map(|option| option.strip_prefix("upperdir=")).filter(|_| is_overlay)?;
+    Some(PathBuf::from(unescape(upper)))
+}
+
+/// Layers are parted by colons; one in a name follows a backslash.
+fn split_layers(text: &OsStr) -> Vec<PathBuf> {
+    let mut layers = vec![Vec::new()];
+    let mut bytes = text.as_bytes().iter();
+    while let Some(byte) = bytes.next() {
+        let last = layers.last_mut().expect("it begins with one");
+        match byte {
+            b'\\' => last.extend(bytes.next()),
+            b':' => layers.push(Vec::new()),
+            byte => last.push(*byte),
+        }
+    }
+    layers.into_iter().filter(|layer| !layer.is_empty()).map(|layer| PathBuf::from(OsString::from_vec(layer))).collect()
+}
+
+/// The files that an erofs is mounted from without a loop device.
+fn images(mount: &Mount) -> Vec<PathBuf> {
+    if mount.kind != "erofs" || mount.device.0 != 0 {
+        return Vec::new();
+    }
+    let more = mount.options.split(',').filter_map(|option| option.strip_prefix("device="));
+    std::iter::once(PathBuf::from(&mount.source)).chain(more.map(|path| PathBuf::from(unescape(path)))).collect()
+}
+
+/// What an absolute path leads to for a process; none for its root directory.
+fn located(process: &Path, path: &Path) -> Option<Node> {
+    let path = path.strip_prefix("/").ok().filter(|path| !path.as_os_str().is_empty())?;
+    fs::metadata(process.join("root").join(path)).map(|facts| Node::of(&facts)).ok()
 }
 
 /// A process as a message names it, by its directory.
@@ -240,6 +290,13 @@ fn swaps() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colons_part_layers_and_stand_in_names() {
+        let split = |text: &str| split_layers(OsStr::new(text));
+        assert_eq!(split("/a:/b\\:c:/d\\\\e"), ["/a", "/b:c", "/d\\e"].map(PathBuf::from));
+        assert_eq!(split("l/A::"), [PathBuf::from("l/A")]);
+    }
 
     #[test]
     fn the_root_file_system_is_in_use() {

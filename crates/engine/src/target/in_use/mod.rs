@@ -9,63 +9,150 @@ mod opened;
 mod tree;
 
 use super::TargetError;
-use super::filesystem::is_network;
+use super::filesystem::{is_network, mount_of};
 pub(crate) use host::read as tree_of_host;
 use opened::Others;
 use std::fs::{File, Metadata};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 pub(crate) use tree::Node;
+use tree::Tree;
 
-/// What keeps others from the storage below a target while it is open: block devices that its requests reach by way of
-/// loop devices, opened exclusively.
+/// What keeps others from the storage below a target while it is open: files and devices that its requests reach by way of
+/// loop devices and overlays, locked, the devices opened exclusively.
 #[derive(Debug, Default)]
-pub(super) struct Claims(#[expect(dead_code, reason = "open as long as the target")] Vec<File>);
+pub(super) struct Claims {
+    files: Vec<File>,
+    /// What cannot be known of other users.
+    unknown: Option<String>,
+    /// A loop device that may lie on the target, unless the target says that it is open nowhere.
+    loop_unknown: Option<String>,
+}
 
 /// Refuses a target to be overwritten that is in use, by what is known before it is opened, and claims what lies below.
 ///
 /// # Errors
-/// [`TargetError::InUse`] with the user and the remedy, or that it cannot be told.
+/// [`TargetError::InUse`] with the user and the remedy, or that it cannot be known.
 pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError> {
     let refuse = |reason: String| TargetError::InUse { path: path.display().to_string(), reason };
     if let Some(missing) = host::missing() {
-        let reason =
-            format!("{missing} is not mounted, and without it nobody can tell whether the target is in use; mount it");
-        return Err(refuse(reason));
+        return Err(refuse(format!(
+            "{missing} is not mounted, and without it nobody can tell whether the target is in use; mount it"
+        )));
     }
     let tree = host::read();
     let target = Node::of(facts);
-    let canonical = std::fs::canonicalize(path).unwrap_or_default();
-    let above =
-        canonical.ancestors().skip(1).filter_map(|directory| Some(Node::of(&std::fs::metadata(directory).ok()?)));
     let is_file = matches!(target, Node::File(..));
-    let layer = || tree.use_of_directory(above).filter(|_| is_file);
-    if let Some(user) = tree.user_of(target).or_else(layer) {
+    let mut claims = Claims { loop_unknown: tree.loop_unknown().map(str::to_owned), ..Claims::default() };
+    let unidentified = claims.loop_unknown.clone().filter(|_| !is_file);
+    if let Some(user) = tree.user_of(target).or(unidentified) {
         return Err(refuse(user));
     }
-    let mut claims = Vec::new();
     for node in tree.same_bytes(target) {
+        let place = if node == target { Some(path) } else { tree.path(node) };
+        if let (Node::File(..), Some(place)) = (node, place) {
+            claims.file(place, &tree).map_err(refuse)?;
+        }
         // Of a file that is opened itself, the kernel says more.
-        let is_opened_file = node == target && is_file;
-        if let Some(process) = opened::process_with(node, None).filter(|_| !is_opened_file) {
-            return Err(refuse(format!("{process} has {} open; stop that first", tree.text(node))));
+        if node != target || !is_file {
+            claims.processes(node, tree.text(node)).map_err(refuse)?;
         }
-        let Node::Device(device) = node else { continue };
-        if node == target {
-            continue;
-        }
-        let name = tree.text(node);
-        match host::open_device(device, name, libc::O_EXCL) {
-            Ok(file) => claims.push(file),
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => return Err(refuse(held(name))),
-            Err(error) => {
-                let reason =
-                    format!("{name}, which it rests on, cannot be opened to see whether it is in use ({error})");
-                return Err(refuse(format!("{reason}; run as a user who may")));
-            }
+        if let Node::Device(device) = node
+            && node != target
+        {
+            claims.device(device, tree.text(node)).map_err(refuse)?;
         }
     }
-    Ok(Claims(claims))
+    Ok(claims)
+}
+
+impl Claims {
+    /// Refuses a file in the layer of an overlay, and one on an overlay whose file in the upper layer is in use; claims that.
+    fn file(&mut self, path: &Path, tree: &Tree) -> Result<(), String> {
+        let path = std::fs::canonicalize(path).unwrap_or_default();
+        let facts = |path: &Path| std::fs::metadata(path).map(|facts| Node::of(&facts)).ok();
+        if let Some(layer) = tree.use_of_directory(path.ancestors().skip(1).filter_map(facts)) {
+            return Err(layer);
+        }
+        if let Some(point) = tree.overlay_unknown() {
+            self.unknown =
+                Some(format!("{} may be in a layer of the overlay on {point}, which cannot be found", path.display()));
+        }
+        let Some(mount) = mount_of(&path) else { return Ok(()) };
+        let Some(upper) = host::upper_layer(&mount) else { return Ok(()) };
+        if !upper.is_absolute() || !upper.is_dir() {
+            let unknown = format!(
+                "{} is on an overlay whose layers cannot be seen here: another program may use it there",
+                path.display()
+            );
+            self.unknown = Some(unknown);
+            return Ok(());
+        }
+        let within = mount.root.join(path.strip_prefix(&mount.point).unwrap_or(&path));
+        let real = upper.join(within.strip_prefix("/").unwrap_or(&within));
+        // One in a lower layer is copied before it is written.
+        let Ok(facts) = std::fs::metadata(&real) else { return Ok(()) };
+        let user = tree.user_of(Node::of(&facts)).or_else(|| opened::lease(&facts, true).map(holds_a_lease));
+        if let Some(user) = user {
+            return Err(user);
+        }
+        let options = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&real);
+        let file = options.map_err(|error| format!("{} below it cannot be opened ({error})", real.display()))?;
+        if let Some(user) = user_of_open(&file, Locks::OfHost)? {
+            self.unknown = Some(user);
+        }
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// Refuses what a process has open.
+    fn processes(&mut self, node: Node, name: &str) -> Result<(), String> {
+        let processes = opened::processes_with(node, None);
+        if processes.some_unseen {
+            self.unknown =
+                Some(format!("some processes cannot be examined here, and one of them may have {name} open"));
+        }
+        processes.first.map_or(Ok(()), |process| Err(format!("{process} has {name} open; stop that first")))
+    }
+
+    /// Claims a block device below a loop device.
+    fn device(&mut self, device: u64, name: &str) -> Result<(), String> {
+        let file = host::open_device(device, name, libc::O_EXCL).map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => held(name),
+            _ => {
+                let what = format!("{name}, which it rests on, cannot be opened to see whether it is in use ({error})");
+                format!("{what}; run as a user who may")
+            }
+        })?;
+        if !opened::lock(&file, true) {
+            return Err(format!("another program holds a lock on {name} (flock); stop that first"));
+        }
+        self.files.push(file);
+        Ok(())
+    }
+}
+
+/// Refuses to open a file that another program holds a lease on, for the kernel would take it from that.
+///
+/// # Errors
+/// [`TargetError::InUse`] with the program.
+pub(super) fn refuse_leased(path: &Path, facts: &Metadata, to_write: bool) -> Result<(), TargetError> {
+    let refuse = |holder| TargetError::InUse { path: path.display().to_string(), reason: holds_a_lease(holder) };
+    opened::lease(facts, to_write).map_or(Ok(()), |holder| Err(refuse(holder)))
+}
+
+fn holds_a_lease(holder: String) -> String {
+    format!("{holder} holds a lease on it; stop that first")
+}
+
+/// Whether another program is writing a target that is read here, by any of its names.
+pub(super) fn writer(facts: &Metadata) -> Option<String> {
+    let tree = host::read();
+    let nodes = tree.same_bytes(Node::of(facts)).into_iter().chain(tree.above(Node::of(facts)));
+    nodes.filter(|node| matches!(node, Node::Device(_))).find_map(|node| {
+        let process = opened::processes_with(node, None).first?;
+        Some(format!("{process} has {} open for writing", tree.text(node)))
+    })
 }
 
 /// Refuses a target that is open here for reading and writing and that somebody else has open, or a lock on. Keeps others
@@ -73,15 +160,30 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
 ///
 /// # Errors
 /// [`TargetError::InUse`] with the user and the remedy.
-pub(super) fn check_open(path: &Path, file: &File, locks: Locks) -> Result<Option<String>, TargetError> {
+pub(super) fn check_open(
+    path: &Path,
+    file: &File,
+    locks: Locks,
+    claims: &Claims,
+) -> Result<Option<String>, TargetError> {
     let refuse = |reason: String| TargetError::InUse { path: path.display().to_string(), reason };
-    let facts = file.metadata().map_err(|error| TargetError::from_io("examine", path, error))?;
+    match user_of_open(file, locks).map_err(refuse)? {
+        Some(_) if claims.loop_unknown.is_some() => Err(refuse(claims.loop_unknown.clone().unwrap_or_default())),
+        Some(unknown) => Ok(Some(format!("{}: {unknown}", path.display()))),
+        None => Ok(claims.unknown.clone()),
+    }
+}
+
+/// Who else uses what is open here for reading and writing, as an error with the remedy; else what cannot be known of that.
+/// Locks it.
+fn user_of_open(file: &File, locks: Locks) -> Result<Option<String>, String> {
+    let facts = file.metadata().map_err(|error| format!("it cannot be examined ({error})"))?;
     let is_device = facts.file_type().is_block_device();
     if !is_device && opened::is_swap(file) {
-        return Err(refuse("it is swap space; run swapoff first".to_owned()));
+        return Err("it is swap space; run swapoff first".to_owned());
     }
     if let Some(holder) = opened::record_lock(file) {
-        return Err(refuse(format!("{holder} holds a lock on it; stop that first")));
+        return Err(format!("{holder} holds a lock on it; stop that first"));
     }
     let others = match (is_device, locks) {
         (true, _) => Others::None,
@@ -90,18 +192,17 @@ pub(super) fn check_open(path: &Path, file: &File, locks: Locks) -> Result<Optio
         _ => opened::others(file),
     };
     if others == Others::Some {
-        let user = opened::process_with(Node::of(&facts), Some(file)).map_or_else(
+        return Err(opened::processes_with(Node::of(&facts), Some(file)).first.map_or_else(
             || "somebody has it open who is not seen from here: the kernel, for a file system that is mounted from it, or a \
-                process in another container; stop that first".to_owned(),
+                process in another container; stop that first"
+                .to_owned(),
             |process| format!("{process} has it open; stop that first"),
-        );
-        return Err(refuse(user));
+        ));
     }
     if !keep_from_runs(file, locks) {
-        return Err(refuse("another program holds a lock on it (flock); stop that first".to_owned()));
+        return Err("another program holds a lock on it (flock); stop that first".to_owned());
     }
-    let unknown = || format!("the kernel cannot say whether another program uses {}", path.display());
-    Ok((others == Others::Unknown).then(unknown))
+    Ok((others == Others::Unknown).then(|| "the kernel cannot say whether another program uses it".to_owned()))
 }
 
 /// Whether another program holds an exclusive lock on what is open here for reading: it is likely to write it.

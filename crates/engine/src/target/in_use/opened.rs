@@ -6,11 +6,12 @@
 use super::host::{processes, program};
 use super::tree::Node;
 use crate::system::{entries, name_of, text};
-use rustix::fs::FlockOperation;
-use std::fs::{self, File};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, StatxFlags, major, makedev, minor, statx};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Some programs look at a file or device for a moment only, as udev does whenever somebody has written a device, and a
@@ -123,23 +124,82 @@ pub(super) fn is_locked(file: &File) -> bool {
     !taken
 }
 
-/// A process that has a file open, or a device open for writing, in another way than by `own`; none that can be seen.
-pub(super) fn process_with(node: Node, own: Option<&File>) -> Option<String> {
+/// What processes there are that have a file or device open.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    /// One of them, as a message names it.
+    pub(super) first: Option<String>,
+    /// Whether some cannot be examined: other users', or those outside of this container.
+    pub(super) some_unseen: bool,
+}
+
+/// The processes that have a file open or mapped, or a device open for writing or mapped, in another way than by `own`.
+pub(super) fn processes_with(node: Node, own: Option<&File>) -> Processes {
+    /// The number of the host's own namespace of processes (linux/proc_ns.h, PROC_PID_INIT_INO).
+    const HOST: &str = "pid:[4026531836]";
+    let is_host = fs::read_link("/proc/self/ns/pid").is_ok_and(|namespace| namespace.as_os_str() == HOST);
+    let mut found = Processes { first: None, some_unseen: !is_host };
     let own = own
         .map(|file| Path::new("/proc").join(std::process::id().to_string()).join(format!("fd/{}", file.as_raw_fd())));
-    let has = |process: &Path| {
-        entries(&process.join("fd")).iter().any(|descriptor| {
-            let is_it = Some(descriptor) != own.as_ref()
-                && fs::metadata(descriptor).is_ok_and(|facts| Node::of(&facts) == node);
-            is_it && (matches!(node, Node::File(..)) || may_write(process, &name_of(descriptor)))
-        })
-    };
-    processes().iter().find(|process| has(process)).map(|found| program(found))
+    for process in processes() {
+        let has =
+            |path: &PathBuf, may_write: bool| Some(path) != own.as_ref() && may_write && node_at(path) == Some(node);
+        let is_file = matches!(node, Node::File(..));
+        let opens = |path: &PathBuf| has(path, is_file || may_write(path));
+        match fs::read_dir(process.join("fd")) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => found.some_unseen = true,
+            Err(_) => continue,
+            Ok(_) => {}
+        }
+        let mut descriptors = entries(&process.join("fd"));
+        if descriptors.is_empty() {
+            // Its first thread has ended, and others go on.
+            let threads = entries(&process.join("task"));
+            descriptors = threads.iter().flat_map(|thread| entries(&thread.join("fd"))).collect();
+        }
+        let maps = || entries(&process.join("map_files")).iter().any(|path| has(path, true));
+        if descriptors.iter().any(opens) || maps() {
+            found.first = Some(program(&process));
+            return found;
+        }
+    }
+    found
+}
+
+/// What a path of /proc stands for. A file system whose server does not answer is not waited for.
+fn node_at(path: &Path) -> Option<Node> {
+    let facts = statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
+    let is_device = FileType::from_raw_mode(u32::from(facts.stx_mode)) == FileType::BlockDevice;
+    Some(match is_device {
+        true => Node::Device(makedev(facts.stx_rdev_major, facts.stx_rdev_minor)),
+        false => Node::File(makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino),
+    })
+}
+
+/// The process that holds a lease on a file which opening it would break: any lease to write, a write lease to read. Known
+/// without opening it, which would have the kernel send the process a signal.
+pub(super) fn lease(facts: &Metadata, to_write: bool) -> Option<String> {
+    let (major, minor) = (major(facts.dev()), minor(facts.dev()));
+    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+    locks.lines().find_map(|line| {
+        // `1: LEASE  ACTIVE    WRITE 4711 fe:00:12345 0 EOF`
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "LEASE" | "DELEG", _, kind, process, file, ..] = words[..] else { return None };
+        let mut numbers = file.split(':');
+        let mut hexadecimal = || u32::from_str_radix(numbers.next()?, 16).ok();
+        let device = (hexadecimal()?, hexadecimal()?);
+        let inode: u64 = numbers.next()?.parse().ok()?;
+        // The number of a btrfs is another one here than in what stat(2) says.
+        let is_it = inode == facts.ino() && (device == (major, minor) || major == 0);
+        let breaks = to_write || kind == "WRITE";
+        (is_it && breaks).then(|| program(&Path::new("/proc").join(process)))
+    })
 }
 
 /// Whether a descriptor of a process is open for writing.
-fn may_write(process: &Path, descriptor: &str) -> bool {
-    let flags = text(process.join("fdinfo").join(descriptor)).and_then(|info| {
+fn may_write(descriptor: &Path) -> bool {
+    let process = descriptor.parent().and_then(Path::parent).unwrap_or(descriptor);
+    let flags = text(process.join("fdinfo").join(name_of(descriptor))).and_then(|info| {
         let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
         libc::c_int::from_str_radix(flags.trim(), 8).ok()
     });

@@ -5,6 +5,7 @@
 //! test below has a row for each way one thing can rest on another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// A block device, or a file or directory, by the numbers that the kernel knows it by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +46,10 @@ pub(crate) struct Tree {
     uses: Vec<(Node, String)>,
     /// Loop devices whose file could not be identified, and why.
     unidentified: Vec<String>,
+    /// Where files are that loop devices lie on.
+    paths: BTreeMap<Node, PathBuf>,
+    /// Where overlays are mounted of which a layer could not be found.
+    lost_layers: Vec<String>,
 }
 
 /// Where a thing stands as seen from the target.
@@ -106,11 +111,36 @@ impl Tree {
         self.unidentified.push(what);
     }
 
+    /// Where the file below a loop device is.
+    pub(crate) fn lies_at(&mut self, node: Node, path: PathBuf) {
+        self.paths.insert(node, path);
+    }
+
+    /// Where a file is, as far as it is known from a loop device on it.
+    pub(crate) fn path(&self, node: Node) -> Option<&Path> {
+        self.paths.get(&node).map(PathBuf::as_path)
+    }
+
+    /// An overlay is mounted there, and a layer of it could not be found.
+    pub(crate) fn lost_layer(&mut self, point: String) {
+        self.lost_layers.push(point);
+    }
+
+    /// Where an overlay is mounted of which a layer could not be found.
+    pub(crate) fn overlay_unknown(&self) -> Option<&str> {
+        self.lost_layers.first().map(String::as_str)
+    }
+
+    /// A loop device that may lie on anything, in words and with the remedy.
+    pub(crate) fn loop_unknown(&self) -> Option<&str> {
+        self.unidentified.first().map(String::as_str)
+    }
+
     /// Who else uses bytes of a target, in words and with the remedy; none where nobody does.
     pub(crate) fn user_of(&self, target: Node) -> Option<String> {
         // What is mounted says more than a loop device that nobody uses.
         let user = |idle| self.user_of_bytes(target, Place::Target, &mut Search { seen: BTreeSet::new(), idle });
-        user(false).or_else(|| user(true)).or_else(|| self.unidentified.first().cloned())
+        user(false).or_else(|| user(true))
     }
 
     /// What the first of these directories is used for, as layers of overlays are, with the remedy.
@@ -192,6 +222,19 @@ impl Tree {
         while let Some(upper) = found.get(next).copied() {
             let loops = self.edges.iter().filter(|edge| edge.upper == upper && edge.how == How::Loop);
             let new: Vec<Node> = loops.map(|edge| edge.lower).filter(|lower| !found.contains(lower)).collect();
+            found.extend(new);
+            next += 1;
+        }
+        found
+    }
+
+    /// A thing and all that rests on it, to any depth.
+    pub(crate) fn above(&self, node: Node) -> Vec<Node> {
+        let mut found = vec![node];
+        let mut next = 0;
+        while let Some(lower) = found.get(next).copied() {
+            let uppers = self.edges.iter().filter(|edge| edge.lower == lower && edge.how != How::Overlap);
+            let new: Vec<Node> = uppers.map(|edge| edge.upper).filter(|upper| !found.contains(upper)).collect();
             found.extend(new);
             next += 1;
         }
@@ -349,7 +392,7 @@ mod tests {
     fn a_loop_device_that_cannot_be_identified_may_lie_on_anything() {
         let mut tree = tree("loop0 > file");
         tree.unidentified("loop1 may lie on it".to_owned());
-        assert_eq!(tree.user_of(LINK_ELSEWHERE).unwrap(), "loop1 may lie on it");
+        assert_eq!((tree.user_of(LINK_ELSEWHERE), tree.loop_unknown()), (None, Some("loop1 may lie on it")));
     }
 
     #[test]
