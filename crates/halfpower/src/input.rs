@@ -3,12 +3,10 @@
 //!
 //! A file is opened without waiting (O_NONBLOCK) and looked at once it is open, so that a pipe, a device or a terminal
 //! holds nobody up, and what was looked at is what is read. Only a regular file is read, up to a bound. The exception is
-//! a stream that the program was started with, /dev/stdin or /dev/fd/N: it is read to its end, up to the same bound, and
-//! a signal ends the wait for it.
+//! a stream that the program was started with, /dev/stdin or /dev/fd/N: it is read to its end, up to the same bound.
 
-use crate::cli::is_interrupted;
 use halfpower_model::Bytes;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -17,8 +15,6 @@ use std::path::Path;
 
 /// Longest study or machine that is read; their parsers allow less.
 const MOST_TEXT: u64 = 16 << 20;
-/// How long a stream is waited for before somebody looks for a signal.
-const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// How often a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,12 +71,12 @@ impl Input {
 }
 
 impl Read for Input {
-    /// Of a stream that has nothing yet it waits until a signal comes, which is an error of the kind `WouldBlock`.
+    /// Of a stream that has nothing yet it waits.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.file.read(bytes) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock && self.is_stream && !is_interrupted() => {
-                    poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&PATIENCE))
+                Err(error) if error.kind() == ErrorKind::WouldBlock && self.is_stream => {
+                    poll(&mut [PollFd::new(&self.file, PollFlags::IN)], None)
                         .or_else(|error| if error == rustix::io::Errno::INTR { Ok(0) } else { Err(error) })?;
                 }
                 result => return result,

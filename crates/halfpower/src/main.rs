@@ -15,7 +15,15 @@ mod study;
 mod validate;
 
 use std::process::ExitCode;
+use std::thread;
+
+/// Of the thread that does the work, in bytes.
+const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    cli::main()
+    // The stack of the first thread is as large as `ulimit -s` says, which may be too little for anything.
+    match thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(cli::main) {
+        Ok(work) => work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        Err(_) => cli::main(),
+    }
 }

@@ -12,6 +12,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Every report has this near its start.
 pub(crate) const MARK: &str = "<meta name=\"generator\" content=\"halfpower ";
@@ -52,7 +53,9 @@ impl<'p> Output<'p> {
     pub(crate) fn check(self) -> Result<()> {
         self.look()?;
         let (temporary, _) = create_beside(self.path)?;
-        fs::remove_file(&temporary).with_context(|| format!("cannot remove {}", temporary.display()))
+        let removed = fs::remove_file(&temporary).with_context(|| format!("cannot remove {}", temporary.display()));
+        unfinished().take();
+        removed
     }
 
     /// Writes it.
@@ -69,6 +72,7 @@ impl<'p> Output<'p> {
             // The first error says more than a failure to tidy up would.
             let _ = fs::remove_file(&temporary);
         }
+        unfinished().take();
         placed
     }
 
@@ -125,6 +129,21 @@ fn is_report(path: &Path) -> std::io::Result<bool> {
     Ok(String::from_utf8_lossy(&start).contains(MARK))
 }
 
+/// The file that has not got its name yet.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes it away, as the program ends; waits for nobody.
+pub(crate) fn remove_unfinished() {
+    if let Some(path) = UNFINISHED.try_lock().ok().and_then(|mut unfinished| unfinished.take()) {
+        // It may just have got its name.
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// A new file in the same directory, under a name nobody has.
 fn create_beside(path: &Path) -> Result<(PathBuf, File)> {
     let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
@@ -133,8 +152,12 @@ fn create_beside(path: &Path) -> Result<(PathBuf, File)> {
         hidden.push(name);
         hidden.push(format!(".{}-{attempt}", std::process::id()));
         let temporary = path.with_file_name(hidden);
+        let mut unfinished = unfinished();
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => return Ok((temporary, file)),
+            Ok(file) => {
+                *unfinished = Some(temporary.clone());
+                return Ok((temporary, file));
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());

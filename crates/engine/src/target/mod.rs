@@ -18,6 +18,7 @@ use crate::system::device::size_of;
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use in_use::{Claims, Locks, Node};
 use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -468,7 +469,7 @@ fn describe_open(path: &Path, file: &File, access: Access) -> Result<(TargetFact
     facts.allocated_bytes = (kind == TargetKind::File).then_some(Bytes(metadata.blocks() * 512));
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
     let device = filesystem::describe(&mut facts, path, number);
-    facts.direct_alignment_bytes = direct_alignment(file, &facts);
+    facts.direct_alignment_bytes = direct_alignment(file, &facts).map_err(fail)?;
     Ok((facts, device))
 }
 
@@ -587,28 +588,31 @@ fn kind_of(path: &Path, metadata: &std::fs::Metadata) -> Result<TargetKind, Targ
 }
 
 /// The multiple direct I/O must keep to; none where it is refused. The kernel says (statx, Linux 6.1), else a device's
-/// logical block, else what a read of the file shows.
-fn direct_alignment(file: &File, facts: &TargetFacts) -> Option<Bytes> {
+/// logical block, else what a read of the file shows. Other errors are no refusal: a limit on open
+/// files, or a medium that is damaged.
+fn direct_alignment(file: &File, facts: &TargetFacts) -> io::Result<Option<Bytes>> {
     // They take O_DIRECT since Linux 6.6 and still read from memory.
     if facts.filesystem.as_deref().is_some_and(filesystem::is_memory) {
-        return None;
+        return Ok(None);
     }
-    let direct = open_again(file, flags_for(false, Buffering::Direct)).ok()?;
+    let direct = match open_again(file, flags_for(false, Buffering::Direct)) {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => return Ok(None),
+        opened => opened?,
+    };
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     if let Ok(told) = rustix::fs::statx(CWD, path.as_str(), AtFlags::empty(), StatxFlags::DIOALIGN)
         && told.stx_mask & StatxFlags::DIOALIGN.bits() != 0
     {
-        return (told.stx_dio_offset_align > 0).then_some(Bytes(u64::from(told.stx_dio_offset_align)));
+        return Ok((told.stx_dio_offset_align > 0).then_some(Bytes(u64::from(told.stx_dio_offset_align))));
     }
     if facts.kind == TargetKind::BlockDevice {
-        return facts.logical_block_bytes;
+        return Ok(facts.logical_block_bytes);
     }
     let mut memory = vec![0_u8; 8192];
     let aligned = memory.as_ptr().align_offset(4096);
-    [512, 4096]
-        .into_iter()
-        .find(|size| rustix::io::pread(&direct, &mut memory[aligned..aligned + size], 0).is_ok())
-        .map(|size| Bytes(size as u64))
+    let mut is_taken =
+        |size: &usize| rustix::io::pread(&direct, &mut memory[aligned..aligned + size], 0) != Err(Errno::INVAL);
+    Ok([512, 4096].into_iter().find(|size| is_taken(size)).map(|size| Bytes(size as u64)))
 }
 
 #[cfg(test)]

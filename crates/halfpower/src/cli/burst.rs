@@ -72,11 +72,12 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let mut settings = settings(arguments, &options)?;
     // The last has all of them, in order.
     let environment = settings.last().map(|setting| setting.environment().clone()).expect("there is a target");
+    let heeded = context.interrupts.heeded();
     context.console.start_bar(1);
     let mut bar = |done, total, rate: BytesPerSecond| {
         context.console.move_bar(done, total, "", &rate.to_string());
     };
-    let samples = match burst::measure(&mut settings, &options, &mut bar, &context.cancel) {
+    let samples = match burst::measure(&mut settings, &options, &mut bar, &heeded) {
         Err(MeasureError::Cancelled) => {
             context.console.end_bar();
             context.console.message("Interrupted before anything was measured.");
@@ -90,7 +91,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     reading.warnings = samples.warnings;
     reading.warnings.extend(same_device(&reading.environment));
     instrument::conclude(context, &arguments.keeping, &arguments.targets, reading)?;
-    Ok(if context.cancel.is_cancelled() { Ending::Interrupted } else { Ending::Done })
+    Ok(if heeded.is_cancelled() { Ending::Interrupted } else { Ending::Done })
 }
 
 /// Each target alone, in order, then so many together, all of them last.

@@ -4,13 +4,11 @@
 
 use crate::harmless::{harmless, harmless_json, harmless_lines};
 use anyhow::Context as _;
-use halfpower_model::Cancel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 const WARNING: &str = "warning: ";
@@ -50,25 +48,11 @@ impl Console {
         self.bar.is_some() && std::io::stdin().is_terminal()
     }
 
-    /// Asks a question that is answered with yes or no; anything but yes is no, and so is Ctrl-C.
-    pub(crate) fn ask(&self, question: &str, cancel: &Cancel) -> bool {
+    /// Asks a question that is answered with yes or no; anything but yes is no.
+    pub(crate) fn ask(&self, question: &str) -> bool {
         self.message(&format!("{question} [y/N]"));
-        // A signal does not end the reading of a line, so that is done aside.
-        let (sender, answer) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = std::io::stdin().read_line(&mut line).is_ok();
-            // Nobody waits any more after Ctrl-C.
-            let _ = sender.send(read && matches!(line.trim(), "y" | "Y" | "yes"));
-        });
-        while !cancel.is_cancelled() {
-            match answer.recv_timeout(Duration::from_millis(50)) {
-                Ok(yes) => return yes,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return false,
-            }
-        }
-        false
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
     }
 
     /// Says something on standard error, in one line: what it names may hold others.

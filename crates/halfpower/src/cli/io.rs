@@ -117,7 +117,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let mut store = session::open_store(context, !arguments.no_store)?;
     // Before the room is looked at: a test file that was left may be what takes it.
-    ground::offer_removal(&mut store, &targets, &context.console, &context.cancel)?;
+    ground::offer_removal(&mut store, &targets, &context.console)?;
     let site = ground::look(&wish)?;
     let workload = spec.resolve(&site.environment())?;
     check_may_write(&site, &workload)?;
@@ -130,6 +130,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
+    let heeded = context.interrupts.heeded();
     let run = begin(context, &mut store, &site, &workload, arguments)?;
     let mut test_files = Vec::new();
     let measured = measure(context, &mut store, run, &site, &spec, &mut test_files);
@@ -142,10 +143,11 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     });
     let status = match &measured {
         Ok((sample, _)) => status_of(sample),
-        Err(error) if session::is_interruption(error) || context.cancel.is_cancelled() => RunStatus::Interrupted,
+        Err(error) if session::is_interruption(error) || heeded.is_cancelled() => RunStatus::Interrupted,
         Err(_) => RunStatus::Failed,
     };
     let finished = store.finish_run(run, status);
+    drop(heeded);
     if measured.is_err() && status == RunStatus::Interrupted {
         removed?;
         context.console.message("Interrupted before anything was measured.");
@@ -189,7 +191,8 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
     };
     let targets = arguments.targets.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<_, _>>()?;
     let mut host = Host::on(targets)?;
-    let mut sample = host.verify(&stored.sample, &context.cancel)?;
+    let heeded = context.interrupts.heeded();
+    let mut sample = host.verify(&stored.sample, &heeded)?;
     sample.note = arguments.note.text();
     let run = store.begin_run(&NewRun {
         kind: RunKind::Io,
@@ -208,6 +211,7 @@ fn verify(context: &Context, arguments: &Arguments, spec: &WorkloadSpec, written
         store.finish_run(run, status_of(&sample))?;
         Ok(run)
     });
+    drop(heeded);
     let ending = match &kept {
         Ok(run) => show_or_keep(context, &sample, &store, *run),
         Err(_) => show(context, &sample),
@@ -257,14 +261,14 @@ fn measure(
     spec: &WorkloadSpec,
     test_files: &mut Vec<KeptTestFile>,
 ) -> anyhow::Result<Sample> {
-    let console = &context.console;
+    let (console, heeded) = (&context.console, context.interrupts.heeded());
     let opening = Opening {
         store,
         run,
         seed: spec.seed.unwrap_or(1),
         contents: Contents::for_state(spec.file_state.unwrap_or_default()),
         left: Vec::new(),
-        cancel: &context.cancel,
+        cancel: &heeded,
         progress: &mut |_| {},
     };
     let Opened { mut testbed, test_files: made, .. } = session::open(context, site, opening)?;
@@ -274,7 +278,7 @@ fn measure(
     let length = workload.limits.duration.map_or(1, |duration| duration.0 + workload.warmup.0);
     console.start_bar(length);
     let mut bar = Bar { context, workload: &workload, length };
-    let mut sample = testbed.measure(&workload, &mut bar, &context.cancel)?;
+    let mut sample = testbed.measure(&workload, &mut bar, &heeded)?;
     sample.warnings.extend(spec.missed_direct(testbed.describe(), &workload));
     Ok(sample)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use halfpower_engine::memory::{MemoryError, MemoryOptions, memory};
 use halfpower_engine::{NULL_TARGET, environment};
 use halfpower_model::reading::Figures;
-use halfpower_model::{Bytes, Reading, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, Cancel, Reading, TargetFacts, TargetKind};
 
 /// Measure how fast memory is: read, write and copy by working set and threads, and what a load takes
 ///
@@ -34,13 +34,10 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         MemoryOptions { quick: arguments.quick, threads: arguments.threads.clone(), sizes: arguments.sizes.clone() };
     context.console.start_bar(1);
     let mut progress = |done, of, what: &str| context.console.move_bar(done, of, "", what);
-    let measured = memory(&options, &context.cancel, &mut progress);
+    // Part of it is worth nothing, so that a signal ends the program.
+    let measured = memory(&options, &Cancel::default(), &mut progress);
     context.console.end_bar();
     let speed = match measured {
-        Err(MemoryError::Cancelled) => {
-            context.console.message("Interrupted; nothing was kept.");
-            return Ok(Ending::Interrupted);
-        }
         Err(error @ (MemoryError::Size(_) | MemoryError::Threads { .. })) => {
             return Err(UsageError(error.to_string()).into());
         }

@@ -1,6 +1,7 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
 mod burst;
+mod clock;
 mod compare;
 mod console;
 mod doctor;
@@ -36,8 +37,8 @@ mod zones;
 use crate::harmless::harmless;
 use clap::{Parser, Subcommand};
 pub(crate) use console::Console;
-use halfpower_model::{Cancel, ResolveError};
-pub(crate) use interrupts::is_interrupted;
+use halfpower_model::ResolveError;
+use interrupts::Interrupts;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -134,8 +135,8 @@ struct Reported;
 struct Context {
     global: Global,
     console: Console,
-    /// Set by Ctrl-C.
-    cancel: Cancel,
+    /// What Ctrl-C does.
+    interrupts: Interrupts,
     /// The command as it was typed, to reproduce it.
     typed: String,
 }
@@ -163,7 +164,6 @@ pub(crate) fn main() -> ExitCode {
     let (status, why) = match run(cli, console.clone(), typed) {
         Ok(ending) => (ending.status(), ending.why().to_owned()),
         Err(error) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
-        Err(error) if is_interruption(&error) => (Ending::Interrupted.status(), Ending::Interrupted.why().to_owned()),
         Err(error) => {
             if !error.is::<Reported>() {
                 console.error(&error);
@@ -235,11 +235,15 @@ impl Ending {
 }
 
 fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
+    clock::check(std::time::SystemTime::now())?;
     interrupts::outgrow_no_limit()?;
-    // Who waits for a pipe to be written leaves nothing behind, and sees no flag.
-    let waits = matches!(cli.command, Command::Import(_));
-    let cancel = if waits { Cancel::default() } else { interrupts::interrupts()? };
-    let context = Context { global: cli.global, console, cancel, typed };
+    let (ending, is_json) = (console.clone(), cli.global.json);
+    let interrupts = Interrupts::watch(move || {
+        if is_json {
+            failure::print(&ending, Ending::Interrupted.why(), Ending::Interrupted.status());
+        }
+    })?;
+    let context = Context { global: cli.global, console, interrupts, typed };
     match cli.command {
         Command::Run(arguments) => run::run(&context, &arguments),
         Command::Study(arguments) => study::run(&context, &arguments),
@@ -275,12 +279,6 @@ fn is_usage(error: &anyhow::Error) -> bool {
             || cause.is::<crate::study::StudyErrors>()
             || cause.is::<crate::plan::PlanError>()
     })
-}
-
-/// A signal ended the wait for a stream.
-fn is_interruption(error: &anyhow::Error) -> bool {
-    let ended = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::WouldBlock;
-    is_interrupted() && error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(ended))
 }
 
 /// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.

@@ -115,7 +115,7 @@ pub(super) fn carry_out_study(
     let mut store = if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.no_store)?) };
     if let Some(store) = &mut store {
         // Before the room is looked at: a test file that was left may be what takes it.
-        ground::offer_removal(store, targets, &context.console, &context.cancel)?;
+        ground::offer_removal(store, targets, &context.console)?;
     }
     let twice = arguments.aa.then(|| study.clone().twice());
     let (study, kind) = twice.as_ref().map_or((study, kind), |twice| (twice, RunKind::Aa));

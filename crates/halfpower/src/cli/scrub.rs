@@ -35,14 +35,15 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let instead =
         "each of its runs begins as its workload's `cache` says (`halfpower io sim:MACHINE:VOLUME --cache cold`)";
     instrument::refuse_simulated(&arguments.paths, "scrub", instead)?;
-    let scrubbed = scrub(&arguments.paths, &options, &context.cancel)?;
+    let heeded = context.interrupts.heeded();
+    let scrubbed = scrub(&arguments.paths, &options, &heeded)?;
     let facts = |path: &PathBuf| Ok(Target::open(path, Access::Read)?.facts().clone());
     let mut targets = arguments.paths.iter().map(facts).collect::<anyhow::Result<Vec<_>>>()?;
     let first = targets.remove(0);
     let cold = scrubbed.targets.iter().all(ScrubbedTarget::is_cold);
     let reading = Reading::new(Figures::Scrub(scrubbed), environment(first, targets), started_at);
     instrument::conclude(context, &arguments.keeping, &arguments.paths, reading)?;
-    if context.cancel.is_cancelled() {
+    if heeded.is_cancelled() {
         return Ok(Ending::Interrupted);
     }
     if !cold {

@@ -36,6 +36,7 @@ pub(super) fn carry_out(
     plan: &Plan,
     site: &Site,
 ) -> anyhow::Result<RunEnd> {
+    let heeded = context.interrupts.heeded();
     let mut test_files = Vec::new();
     let result = measure(context, store, run, plan, site, &mut test_files);
     context.console.end_bar();
@@ -46,6 +47,7 @@ pub(super) fn carry_out(
         Ok(RunEnd::Failed) | Err(_) => RunStatus::Failed,
     };
     let finished = store.finish_run(run, status);
+    drop(heeded);
     // The first thing that went wrong says the most.
     let end = result?;
     removed?;
@@ -83,7 +85,8 @@ fn measure(
         }
     }
     context.console.start_bar(1);
-    let runner = Runner::new(&plan, run, store, &mut *testbed, &context.cancel)?;
+    let heeded = context.interrupts.heeded();
+    let runner = Runner::new(&plan, run, store, &mut *testbed, &heeded)?;
     runner.carry_out(&mut Bar { context })
 }
 
@@ -99,7 +102,7 @@ fn open_target(context: &Context, store: &mut Store, run: RunId, plan: &Plan, si
             seed: plan.seed,
             contents: Contents::Data,
             left,
-            cancel: &context.cancel,
+            cancel: &context.interrupts.heeded(),
             progress: &mut |_| {},
         },
     )

@@ -6,7 +6,7 @@ use clap::Args;
 use halfpower_engine::{NULL_TARGET, environment, soak};
 use halfpower_model::reading::Figures;
 use halfpower_model::units::UnitError;
-use halfpower_model::{Bytes, MeasureError, Nanoseconds, Reading, TargetFacts, TargetKind};
+use halfpower_model::{Bytes, Cancel, Nanoseconds, Reading, TargetFacts, TargetKind};
 
 /// Show how idle the machine is, processor by processor
 ///
@@ -35,14 +35,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let length = arguments.length;
     context.console.start_bar(length.0);
     let mut progress = |at: Nanoseconds| context.console.move_bar(at.0, length.0, "", "");
-    let soaked = match soak(length, &context.cancel, &mut progress) {
-        Err(MeasureError::Cancelled) => {
-            context.console.end_bar();
-            context.console.message("Interrupted; nothing is kept.");
-            return Ok(Ending::Interrupted);
-        }
-        soaked => soaked?,
-    };
+    // Part of it is worth nothing, so that a signal ends the program.
+    let soaked = soak(length, &Cancel::default(), &mut progress)?;
     let nowhere = TargetFacts::bare(NULL_TARGET, TargetKind::Null, Bytes(0));
     let reading = Reading::new(Figures::Soak(soaked), environment(nowhere, Vec::new()), started_at);
     instrument::conclude(context, &arguments.keeping, &[], reading)?;

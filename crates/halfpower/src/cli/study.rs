@@ -238,9 +238,6 @@ fn summary(study: &Study) -> serde_json::Value {
 fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
     let shelf = Shelf { open: &open, fits: &fits };
     let results: Vec<_> = studies.iter().map(|name| (name, checked(name, shelf))).collect();
-    if context.cancel.is_cancelled() {
-        return Ok(Ending::Interrupted);
-    }
     if context.global.json {
         let of = |(name, result): &(&String, Result<Study, Vec<anyhow::Error>>)| {
             let error = |error: &anyhow::Error| format!("{error:#}");

@@ -16,7 +16,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let figures = chosen(published::figures(), &arguments.only)?;
-    let Some(checked) = check(&figures, &context.cancel) else { return Ok(Ending::Interrupted) };
+    let checked = check(&figures);
     let tally = Tally::of(&checked);
     if context.global.json {
         let document = serde_json::json!({ "figures": checked, "tally": tally, "enough": tally.is_enough() });
@@ -103,12 +103,11 @@ fn line(figure: &Checked, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_model::Cancel;
 
     #[test]
     fn a_figure_is_as_far_off_as_on_the_pages() {
         let figure = published::figures().into_iter().find(|figure| figure.id == "atlas.outer").unwrap();
-        let mut checked = check(&[figure], &Cancel::default()).unwrap().remove(0);
+        let mut checked = check(&[figure]).remove(0);
         for (error, told) in [(6.25, " +6.3 %"), (-6.25, " −6.3 %"), (-0.01, " +0.0 %")] {
             checked.error = Some(error);
             let line = line(&checked, 10);

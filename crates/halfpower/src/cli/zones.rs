@@ -52,6 +52,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let instead = "the file of its machine, `halfpower sim show MACHINE`, has the zones of its disks";
     instrument::refuse_simulated(arguments.target.as_slice(), "zones", instead)?;
     let mut store = arguments.keeping.open_store(context)?;
+    let heeded = context.interrupts.heeded();
     let (run, mut reading, mut host) = match (arguments.resume, &arguments.target) {
         (Some(run), _) => resume(&mut store, run)?,
         (None, Some(target)) => match begin(context, arguments, target, &mut store)? {
@@ -71,6 +72,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Err(_) => RunStatus::Failed,
     };
     let finished = store.keep_reading(run, &reading).and_then(|()| store.finish_run(run, status));
+    drop(heeded);
     let is_whole = result?;
     let shown = instrument::show(context, &reading);
     if shown.is_err() {
@@ -144,7 +146,7 @@ fn begin(
     let workload = reading_of(host.describe())?;
     let read = match arguments.read_size {
         Some(said) => said,
-        None => match engine::suitable_read(&mut host, &workload, arguments.places, &context.cancel) {
+        None => match engine::suitable_read(&mut host, &workload, arguments.places, &context.interrupts.heeded()) {
             Err(MeasureError::Cancelled) => return Ok(None),
             found => found?,
         },
@@ -205,7 +207,7 @@ fn carry_on(
     let elapsed_s = || before_s + started.elapsed().as_secs_f64();
     let mut kept = started;
     context.console.start_bar(count);
-    let measured = measure(testbed, &mut zones, &context.cancel, &mut |so_far, last| {
+    let measured = measure(testbed, &mut zones, &context.interrupts.heeded(), &mut |so_far, last| {
         context.console.move_bar(so_far.probes.len() as u64, count, "", &last.bytes_per_s.to_string());
         if kept.elapsed() >= KEEP_EVERY {
             kept = Instant::now();

@@ -4,7 +4,6 @@ use super::KeptTestFile;
 use super::test_file::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
 use crate::cli::Console;
 use crate::store::{RunStatus, Standing, Store, TestFile};
-use halfpower_model::Cancel;
 use std::path::{Path, PathBuf};
 
 /// Reports test files that were left, and asks whether to remove them where somebody can answer. Directories among the
@@ -12,16 +11,11 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// When the store cannot be read, or a file cannot be removed.
-pub(crate) fn offer_removal(
-    store: &mut Store,
-    targets: &[PathBuf],
-    console: &Console,
-    cancel: &Cancel,
-) -> anyhow::Result<()> {
+pub(crate) fn offer_removal(store: &mut Store, targets: &[PathBuf], console: &Console) -> anyhow::Result<()> {
     let known = store.test_file_paths()?;
     for (file, standing) in store.look_for_test_files()? {
         match standing {
-            Standing::Left => offer(store, &file, console, cancel)?,
+            Standing::Left => offer(store, &file, console)?,
             Standing::Unproven => console.warning(&unproven(&file)),
             Standing::OutOfSight => {}
         }
@@ -30,7 +24,7 @@ pub(crate) fn offer_removal(
     let directories = targets.iter().filter(|target| target.is_dir());
     for path in directories.flat_map(|directory| unknown_test_files(directory)).filter(|path| !is_known(path)) {
         match store.moved_test_file(&path)? {
-            Some(file) => offer(store, &file, console, cancel)?,
+            Some(file) => offer(store, &file, console)?,
             None => console.warning(&format!(
                 "{} looks like a test file of a run that this store does not know; remove it yourself if nobody is using it",
                 path.display()
@@ -40,12 +34,12 @@ pub(crate) fn offer_removal(
     Ok(())
 }
 
-fn offer(store: &mut Store, file: &TestFile, console: &Console, cancel: &Cancel) -> anyhow::Result<()> {
+fn offer(store: &mut Store, file: &TestFile, console: &Console) -> anyhow::Result<()> {
     console.warning(&describe(file, store));
     if !console.can_ask() {
         let clean = store.command("runs clean").unwrap_or_default();
         console.message(&format!("Remove it with `{clean}`."));
-    } else if console.ask("Remove it now?", cancel) {
+    } else if console.ask("Remove it now?") {
         KeptTestFile::adopt(store, file)?.remove(store)?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Why the store cannot do what was asked.
 
 use super::run::RunId;
+use halfpower_engine::TargetError;
 use std::path::PathBuf;
 
 /// Each message names the thing and, where there is one, the remedy.
@@ -106,6 +107,9 @@ pub(crate) enum StoreError {
         #[source]
         source: std::io::Error,
     },
+    /// Where a test file is to be.
+    #[error(transparent)]
+    Target(TargetError),
 }
 
 /// Says what was being done when SQLite refused.

@@ -7,6 +7,7 @@
 use super::Store;
 use super::error::{During, StoreError};
 use super::run::{RunId, json};
+use halfpower_engine::TargetError;
 use halfpower_engine::test_file::{FileId, Sameness, is_at};
 use halfpower_model::Bytes;
 use jiff::Timestamp;
@@ -66,7 +67,7 @@ impl Store {
     /// When it cannot be written, or the directory is not there.
     pub(crate) fn note_test_file(&mut self, new: &NewTestFile<'_>) -> Result<TestFileId, StoreError> {
         const ACTION: &str = "note a test file";
-        let failed = |source| StoreError::File { action: "find", path: new.path.into(), source };
+        let failed = |source| StoreError::Target(TargetError::from_io("find", new.path, source));
         let path = std::path::absolute(new.path).map_err(failed)?;
         let directory = FileId::at(directory_of(&path)).map_err(failed)?;
         let transaction = self.connection.transaction().during(ACTION)?;

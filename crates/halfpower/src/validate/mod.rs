@@ -94,8 +94,8 @@ impl Tally {
 /// One sample that figures need.
 type Run<'a> = (&'a str, &'a WorkloadSpec);
 
-/// Simulates the figures, on all processors; none when it was cancelled.
-pub(crate) fn check(figures: &[Figure], cancel: &Cancel) -> Option<Vec<Checked>> {
+/// Simulates the figures, on all processors.
+pub(crate) fn check(figures: &[Figure]) -> Vec<Checked> {
     let mut runs: Vec<Run<'_>> = Vec::new();
     let mut numbers: HashMap<Run<'_>, usize> = HashMap::new();
     for run in figures.iter().filter(|figure| figure.left_out.is_none()).flat_map(runs_of) {
@@ -104,15 +104,12 @@ pub(crate) fn check(figures: &[Figure], cancel: &Cancel) -> Option<Vec<Checked>>
             runs.len() - 1
         });
     }
-    let samples = simulate(&runs, cancel);
-    if cancel.is_cancelled() {
-        return None;
-    }
+    let samples = simulate(&runs);
     let value = |figure: &Figure| {
         let samples = runs_of(figure).map(|run| samples[numbers[&run]].as_ref().map_err(Clone::clone));
         derive::value(&figure.measure, &samples.collect::<Result<Vec<_>, _>>()?)
     };
-    Some(figures.iter().map(|figure| judge(figure, || value(figure))).collect())
+    figures.iter().map(|figure| judge(figure, || value(figure))).collect()
 }
 
 /// Works out what the samples of a run come to beside each figure that is printed of them: the mean over its repetitions.
@@ -138,15 +135,15 @@ fn runs_of(figure: &Figure) -> impl Iterator<Item = Run<'_>> {
     figure.targets.iter().flat_map(|target| figure.cells.iter().map(|cell| (target.as_str(), cell)))
 }
 
-fn simulate(runs: &[Run<'_>], cancel: &Cancel) -> Vec<Result<Sample, String>> {
+fn simulate(runs: &[Run<'_>]) -> Vec<Result<Sample, String>> {
     let machines = machines(runs);
     let next = AtomicUsize::new(0);
     let made: Mutex<Vec<(usize, Result<Sample, String>)>> = Mutex::new(Vec::new());
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some((target, spec)) = runs.get(number).filter(|_| !cancel.is_cancelled()) else { return };
-            let sample = machines[target].clone().and_then(|machine| measure(machine, spec, cancel));
+            let Some((target, spec)) = runs.get(number) else { return };
+            let sample = machines[target].clone().and_then(|machine| measure(machine, spec));
             made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, sample));
         }
     };
@@ -175,9 +172,9 @@ fn machines<'a>(runs: &[Run<'a>]) -> HashMap<&'a str, Result<Simulated, String>>
     machines
 }
 
-fn measure(mut machine: Simulated, spec: &WorkloadSpec, cancel: &Cancel) -> Result<Sample, String> {
+fn measure(mut machine: Simulated, spec: &WorkloadSpec) -> Result<Sample, String> {
     let workload = spec.resolve(machine.describe()).map_err(|error| error.to_string())?;
-    machine.measure(&workload, &mut (), cancel).map_err(|error| error.to_string())
+    machine.measure(&workload, &mut (), &Cancel::default()).map_err(|error| error.to_string())
 }
 
 fn judge(figure: &Figure, value: impl FnOnce() -> Result<f64, String>) -> Checked {

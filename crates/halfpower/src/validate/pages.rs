@@ -25,7 +25,7 @@ fn the_pages_have_what_the_machines_give() {
         let of_paper: Vec<Figure> = figures.iter().filter(|figure| figure.source == source).cloned().collect();
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies").join(page);
         let text = std::fs::read_to_string(&path).unwrap();
-        let fresh = filled(&text, &check(&of_paper, &Cancel::default()).unwrap());
+        let fresh = filled(&text, &check(&of_paper));
         if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
             std::fs::write(&path, fresh).unwrap();
         } else {
@@ -157,7 +157,7 @@ fn off(row: &[&Checked]) -> String {
 fn a_page_s_tables_are_made_anew_and_its_words_stay() {
     let figures = published::figures();
     let found: Vec<Figure> = figures.iter().filter(|figure| figure.id.starts_with("scsi-1.")).cloned().collect();
-    let checked = check(&found, &Cancel::default()).unwrap();
+    let checked = check(&found);
     let page = |table: &str| format!("# Words\n<!-- published: figure 27 -->\n{table}<!-- end -->\nMore.\n");
     let fresh = filled(&page("| old |\n"), &checked);
     let row = "| `scsi-1.read`: fixed, marginal | atlas-1 | µs a request, µs a KiB | 32, 0.25 | 32, 0.25 | +0.0 % | yes | yes |\n";

@@ -7,7 +7,7 @@ fn figures(ids: &[&str]) -> Vec<Figure> {
 }
 
 fn checked(figures: &[Figure]) -> Vec<Checked> {
-    check(figures, &Cancel::default()).unwrap()
+    check(figures)
 }
 
 #[test]

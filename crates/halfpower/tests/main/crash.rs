@@ -1,5 +1,6 @@
 //! Killed, interrupted, resumed: no finished sample is lost, and no test file stays unknown.
 
+use crate::interrupts::handles_interrupts;
 use crate::support::{Lab, PROGRAM, Running, names, outcome, wait_for};
 use rustix::process::Signal;
 use std::path::Path;
@@ -191,13 +192,6 @@ fn a_signal_while_a_file_is_filled_leaves_nothing() {
     }
 }
 
-/// Whether a process handles SIGINT by now.
-fn handles_interrupts(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or_default();
-    u64::from_str_radix(caught.trim(), 16).is_ok_and(|mask| mask & (1 << (Signal::INT.as_raw() - 1)) != 0)
-}
-
 #[test]
 fn what_is_offered_after_an_end_works() {
     // A single workload cannot be resumed, only begun anew.
@@ -241,25 +235,6 @@ fn a_sample_whose_program_was_stopped_meanwhile_says_so() {
     // One that was left alone does not.
     let alone = lab.json(["io", "null:", "--duration=1s", "--json"]);
     assert!(!alone["warnings"].to_string().contains("paused"), "{}", alone["warnings"]);
-}
-
-#[test]
-fn a_second_signal_ends_the_program_at_once() {
-    let lab = Lab::new();
-    assert_eq!(lab.run(["runs"]).status, Some(0), "the store is made");
-    // While somebody else writes to the store the program waits for ten seconds, and looks at no signal meanwhile.
-    let other = rusqlite::Connection::open(lab.store()).unwrap();
-    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let mut running = lab.start(["io", "null:", "--requests=10"]);
-    let pid = running.pid();
-    wait_for("the handlers", || handles_interrupts(pid));
-    running.signal(Signal::INT);
-    std::thread::sleep(BETWEEN_KEYS);
-    assert!(!running.has_ended(), "the first one waits for a clean end");
-    let before = SystemTime::now();
-    running.signal(Signal::INT);
-    assert_eq!(running.wait().status, Some(130));
-    assert!(before.elapsed().unwrap() < Duration::from_secs(5), "it did not wait for the store");
 }
 
 #[test]

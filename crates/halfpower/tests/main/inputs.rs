@@ -80,13 +80,13 @@ fn standard_input_is_read_to_its_end() {
 #[test]
 fn a_signal_ends_the_wait_for_standard_input() {
     let lab = Lab::new();
-    for (command, status) in [(&["study", "check", "/dev/stdin"][..], Some(130)), (&["import", "/dev/stdin"], None)] {
+    for command in [&["study", "check", "/dev/stdin"][..], &["import", "/dev/stdin"]] {
         let (reader, _writer) = std::io::pipe().unwrap();
         let mut piped = lab.command(command);
         piped.stdin(Stdio::from(reader)).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut waiting = Running::of(piped.spawn().unwrap());
         std::thread::sleep(std::time::Duration::from_millis(300));
         waiting.signal(Signal::TERM);
-        assert_eq!(waiting.wait().status, status, "{command:?}");
+        assert_eq!(waiting.wait().status, Some(130), "{command:?}");
     }
 }

@@ -6,6 +6,7 @@
 mod attribution;
 mod compare;
 mod crash;
+mod damaged;
 mod destructive;
 mod device;
 mod emit;
@@ -14,6 +15,7 @@ mod inputs;
 mod inspect;
 mod instruments;
 mod interchange;
+mod interrupts;
 mod json;
 mod memory;
 mod names;

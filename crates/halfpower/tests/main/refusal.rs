@@ -124,6 +124,8 @@ fn a_limit_on_open_files_is_told() {
         // Processes have files of their own.
         (8, "data --workers 64 --processes --request-size 4KiB", "or raise the limit of 8"),
         (40, "place --files 99 --size 64KiB", "name fewer targets, or raise the limit of 40"),
+        // The last that there is was taken to look at the file.
+        (6, "data --buffering direct", "name fewer targets, or raise the limit of 6"),
     ] {
         let mut command = std::process::Command::new("sh");
         let script = format!("ulimit -n {limit}; exec '{PROGRAM}' io {arguments} --requests 99 --no-store");
@@ -281,6 +283,18 @@ fn a_file_larger_than_allowed_is_told() {
     command.args(["-c", &script]).current_dir(lab.path("."));
     assert_refusal(&outcome(command), 1, "ulimit -f", "a limit of 1 MiB");
     assert_eq!(names(&lab.place()), [""; 0]);
+}
+
+#[test]
+fn a_small_stack_is_enough() {
+    let lab = Lab::new();
+    for arguments in ["io place --size=1MiB --requests=10", "doctor place", "runs", "plan survey --target=place"] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!("ulimit -s 64; exec '{PROGRAM}' {arguments}")]);
+        command.current_dir(lab.path(".")).env("XDG_DATA_HOME", lab.path("home"));
+        let outcome = outcome(command);
+        assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
+    }
 }
 
 #[test]

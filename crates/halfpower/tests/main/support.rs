@@ -249,8 +249,8 @@ impl Running {
     pub(crate) fn wait(mut self) -> Outcome {
         wait_for("the program's end", || self.has_ended());
         let output = self.child.take().unwrap().wait_with_output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        Outcome { status: output.status.code(), stdout: String::new(), stderr }
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Outcome { status: output.status.code(), stdout, stderr }
     }
 }
 

@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
 /// A loop device on a file, detached in the end.
-struct Loop(PathBuf);
+pub(crate) struct Loop(PathBuf);
 
 impl Loop {
-    fn on(file: &Path) -> Option<Loop> {
+    pub(crate) fn on(file: &Path) -> Option<Loop> {
         let attached = Command::new("losetup").args(["--find", "--show"]).arg(file).output();
         let output = attached.ok().filter(|output| output.status.success())?;
         Some(Loop(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())))
     }
 
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.0.to_str().unwrap()
     }
 }

@@ -1,0 +1,44 @@
+//! The system clock: every record has a time, so one that cannot be written down is refused before anything is done.
+
+use jiff::Timestamp;
+use std::time::{Duration, SystemTime};
+
+/// No run takes as long: a hundred years.
+const AHEAD: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+/// The clock is beyond what a record can have.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the system clock is in the year 9900 or later, or before -9999, which no record can hold; set it (`timedatectl set-time`, `date --set`)"
+)]
+pub(super) struct ClockError;
+
+/// Whether the time now, and those until a run from now on is over, can be written down.
+///
+/// # Errors
+/// When they cannot.
+pub(super) fn check(now: SystemTime) -> Result<(), ClockError> {
+    let end = now.checked_add(AHEAD).ok_or(ClockError)?;
+    [now, end].into_iter().try_for_each(|time| Timestamp::try_from(time).map(drop).map_err(|_| ClockError))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_no_record_can_hold_is_refused() {
+        let at = |second: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+        for (time, is_fine) in [
+            (SystemTime::now(), true),
+            (at(0), true),
+            // 2500, 9999-06-01, the last second of 9999, and one far beyond.
+            (at(16_725_225_600), true),
+            (at(253_384_070_400), false),
+            (at(253_402_300_799), false),
+            (at(99_999_999_999_999), false),
+        ] {
+            assert_eq!(check(time).is_ok(), is_fine, "{time:?}");
+        }
+    }
+}
