@@ -14,8 +14,17 @@ use std::sync::LazyLock;
 mod damage;
 #[path = "../../crates/halfpower/src/interchange/import/mod.rs"]
 mod import;
+#[path = "../../crates/halfpower/src/input.rs"]
+mod input;
 #[path = "../../crates/halfpower/src/interchange/import/judge.rs"]
 mod judge;
+
+/// What the module that opens files asks for.
+mod cli {
+    pub(crate) fn is_interrupted() -> bool {
+        false
+    }
+}
 
 static FORM: LazyLock<Format> = LazyLock::new(|| {
     let word = std::env::var("HALFPOWER_FUZZ_FORM").expect("HALFPOWER_FUZZ_FORM names a form of `import --format`");

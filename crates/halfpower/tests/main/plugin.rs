@@ -58,12 +58,14 @@ fn one_on_a_real_file_reads_what_is_there() {
 fn what_is_no_plug_in_is_refused_before_anything_is_made() {
     let lab = Lab::new();
     lab.write("text.so", b"not a shared object");
+    rustix::fs::mknodat(rustix::fs::CWD, lab.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     for (named, status, needle) in [
         ("plugin", 2, "plugin:FILE"),
         ("plugin:own.so", 2, "plugin:FILE"),
         ("plugin:./missing.so", 1, "cannot load the plug-in ./missing.so"),
         ("plugin:./text.so", 1, "cannot load the plug-in ./text.so"),
         ("plugin:./place,x=1", 1, "cannot load the plug-in ./place"),
+        ("plugin:./pipe", 1, "cannot load the plug-in ./pipe: it is no regular file"),
     ] {
         let arguments = ["io", "place", "--size=1MiB", "--personality", named];
         let outcome = lab.run(arguments);

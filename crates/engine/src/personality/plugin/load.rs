@@ -85,6 +85,10 @@ pub(super) struct Functions {
 /// Loads a shared object and asks for its functions. Its own code runs.
 pub(super) fn load(file: &str) -> Result<Functions, PluginError> {
     let failed = |reason: String| PluginError::Load { file: file.to_owned(), reason };
+    // The linker would wait for a pipe that nobody writes. What is not there it says itself.
+    if std::fs::metadata(file).is_ok_and(|facts| !facts.is_file()) {
+        return Err(failed("it is no regular file".to_owned()));
+    }
     let path = CString::new(file).map_err(|error| failed(error.to_string()))?;
     // SAFETY: a text with a zero at its end. It has a slash in it, so nothing is searched for; that its code runs is what
     // the user asked for.

@@ -2,7 +2,8 @@
 //!
 //! Files are not trusted: the places of all columns are held against the file before the library is asked for them, rows,
 //! fields and texts are counted, and a batch of rows is held at a time. Compressed columns are refused: the library is
-//! built without codecs, so that nothing can inflate. Columns in columns are passed over, as other unknown ones are.
+//! built without codecs, so that nothing can inflate. Columns in columns are passed over, as other unknown ones are. Where
+//! the library panics, as that of version 60.1 does on a text that is longer than its page, the file is damaged.
 
 use super::error::{Place, What, shortened};
 use super::table::{MAX_COLUMNS, Row};
@@ -16,6 +17,7 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::borrow::Cow;
+use std::panic::{self, AssertUnwindSafe};
 
 /// Most fields that are looked at.
 const MAX_FIELDS: usize = 20_000_000;
@@ -41,6 +43,16 @@ struct Column {
 /// # Errors
 /// At the first row that is none, or when the file is damaged.
 pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
+    // Its message says nothing to who has the file.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let read = panic::catch_unwind(AssertUnwindSafe(|| read_table(source)));
+    panic::set_hook(hook);
+    let broken = "a page of it is damaged; get the whole file again, or export the run with --format csv";
+    read.unwrap_or_else(|_| Err(What::whole(broken)))
+}
+
+fn read_table(source: Source<'_>) -> Result<Harvest, What> {
     let file = SerializedFileReader::new(Bytes::copy_from_slice(source.bytes)).map_err(damaged)?;
     let columns = columns(file.metadata())?;
     check(file.metadata(), source.bytes.len(), columns.len())?;
@@ -225,7 +237,7 @@ impl Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::interchange::import::import_bytes;
+    use crate::interchange::import::{Format, import_bytes};
     use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
     use parquet::errors::Result;
     use parquet::file::properties::WriterProperties;
@@ -308,6 +320,20 @@ mod tests {
             }
         }
         short(&whole[..whole.len() - 1], "get the whole file again");
+    }
+
+    #[test]
+    fn a_page_that_the_library_stumbles_over_is_refused() {
+        let whole = texts("optional binary note;", &[b"hello"]);
+        let footer = whole.len() - 8 - whole[whole.len() - 8] as usize - 256 * whole[whole.len() - 7] as usize;
+        // Every bit of the pages, whose headers say how many values and bytes they have.
+        for place in 0..footer * 8 {
+            let mut damaged = whole.clone();
+            damaged[place / 8] ^= 1 << (place % 8);
+            if let Err(error) = import_bytes("t.parquet", &damaged, Some(Format::Parquet)) {
+                assert!(error.to_string().contains("; "), "{error}");
+            }
+        }
     }
 
     #[test]

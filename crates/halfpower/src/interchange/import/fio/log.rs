@@ -21,6 +21,9 @@ use std::cmp::Reverse;
 /// Buckets of fio's histograms (FIO_IO_U_PLAT_NR); coarser logs have a half, a quarter and so on.
 const FIO_BUCKETS: usize = 1856;
 
+/// A week: longer ones do not survive as seconds in a record.
+const LONGEST_INTERVAL_MS: u64 = 7 * 24 * 3600 * 1000;
+
 /// What the values of a log are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -269,8 +272,8 @@ impl Windows {
         let alike = |from: usize| distances.partition_point(|ms| *ms <= distances[from] + distances[from] / 10) - from;
         let usual = (0..distances.len()).max_by_key(|from| (alike(*from), Reverse(*from)));
         let usual_ms = usual.map_or(0, |from| distances[from + alike(from) / 2]);
-        if usual_ms > 0 {
-            sample.workload.interval = Nanoseconds(usual_ms.saturating_mul(1_000_000));
+        if (1..=LONGEST_INTERVAL_MS).contains(&usual_ms) {
+            sample.workload.interval = Nanoseconds(usual_ms * 1_000_000);
             sample.workload.unknown.tell("interval_s");
         }
         Windows { usual_ms, before_ms: 0, idle_ms: 0 }

@@ -319,3 +319,16 @@ proptest! {
         let _ = import_bytes(name, text.as_bytes(), Some(Format::FioLog));
     }
 }
+
+#[test]
+fn a_distance_of_lines_that_a_record_cannot_hold_is_not_told() {
+    for (ms, is_told) in [("604800000", true), ("4407371616", false)] {
+        let lines = format!("{ms}, 5, 0, 0\n");
+        let imported = log("a_bw.1.log", &lines).unwrap();
+        let sample = &imported.samples[0];
+        assert_eq!(sample.workload.tells("interval_s"), is_told, "{ms}");
+        let record = serde_json::to_string(sample).unwrap();
+        let again: Sample = serde_json::from_str(&record).unwrap();
+        assert_eq!(serde_json::to_string(&again).unwrap(), record, "{ms}");
+    }
+}
