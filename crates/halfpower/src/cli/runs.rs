@@ -5,10 +5,10 @@ use super::{instrument, session};
 use crate::ground::{self, Cleaned};
 use crate::harmless::harmless;
 use crate::report::{self, Analysed};
-use crate::store::{RunId, RunSummary};
+use crate::store::{Repaired, RunId, RunSummary, Store, StoreError};
 use clap::{Args, Subcommand};
 
-/// Lists the stored runs; shows or removes some; removes test files that killed runs left.
+/// Lists the stored runs; shows or removes some; removes test files that killed runs left; repairs the store.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -32,10 +32,19 @@ enum Action {
     },
     /// Remove test files that killed runs left
     Clean,
+    /// Report what is damaged in the store, and save what can be read
+    ///
+    /// What can be read goes into a sound store, which takes the place of the damaged one. That one is kept beside it, as
+    /// FILE.damaged-1. A store that is sound is left as it is. No run may be under way.
+    Repair,
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let mut store = session::open_store(context, true)?;
+    let store = session::open_store(context, true);
+    if matches!(arguments.action, Some(Action::Repair)) {
+        return repair(context, store);
+    }
+    let mut store = store?;
     match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => {
             let runs = store.runs()?;
@@ -60,6 +69,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
                 context.console.print_styled(&analysed.with_input(|input| report::summary(input, colour, width)))?;
             }
         }
+        Action::Repair => {}
         Action::Rm { runs } => {
             for run in runs {
                 store.remove_run(*run)?;
@@ -86,6 +96,42 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         }
     }
     Ok(Ending::Done)
+}
+
+fn repair(context: &Context, store: anyhow::Result<Store>) -> anyhow::Result<Ending> {
+    let repaired = match store {
+        Ok(mut store) => {
+            // All of it at once, in the end.
+            store.report_damage(|_| {});
+            store.repair()?
+        }
+        Err(error) if error.downcast_ref().is_some_and(StoreError::is_of_content) => {
+            Store::salvage(&session::store_path(context)?)?.ok_or(error)?
+        }
+        Err(error) => return Err(error),
+    };
+    let Repaired { damaged, runs, samples, lost, kept } = repaired;
+    let counts = format!("{runs} run{} with {samples} sample{}", plural(runs), plural(samples));
+    damaged.iter().for_each(|damage| context.console.warning(damage));
+    match &kept {
+        None => context.console.message(&format!("The store is sound: {counts}.")),
+        Some(kept) => context.console.message(&format!(
+            "Saved {counts}; {lost} sample{} could not be read. The damaged store is kept as {}.",
+            plural(lost),
+            kept.display()
+        )),
+    }
+    if context.global.json {
+        let kept = kept.map(|kept| kept.to_string_lossy().into_owned());
+        context.console.print_json(&serde_json::json!({
+            "damaged": damaged, "runs": runs, "samples": samples, "lost": lost, "damaged_store": kept
+        }))?;
+    }
+    Ok(Ending::Done)
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 fn json(run: &RunSummary) -> serde_json::Value {

@@ -19,11 +19,15 @@ pub(super) const DEFAULT_REPORT: &str = "halfpower-report.html";
 
 /// The store the user named, the usual one, or one in memory.
 pub(super) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
-    Ok(match (&context.global.store, keep) {
-        (_, false) => Store::in_memory()?,
-        (Some(path), true) => Store::open(path)?,
-        (None, true) => Store::open(&Store::default_path()?)?,
-    })
+    let mut store = if keep { Store::open(&store_path(context)?)? } else { Store::in_memory()? };
+    let console = context.console.clone();
+    store.report_damage(move |damage| console.warning(damage));
+    Ok(store)
+}
+
+/// Where the store is.
+pub(super) fn store_path(context: &Context) -> anyhow::Result<PathBuf> {
+    Ok(context.global.store.clone().map_or_else(Store::default_path, Ok)?)
 }
 
 /// Carries a run out that the store knows of, on ground that was looked at.
@@ -73,7 +77,7 @@ fn measure(
     *test_files = opened.test_files;
     let mut plan = plan.clone();
     if let Some(written) = opened.filled
-        && store.samples(run)?.is_empty()
+        && store.count_samples(run)? == 0
     {
         let rate = BytesPerSecond(written.0 as f64 / started.elapsed().as_secs_f64());
         if let Some(limit) = plan.fit_to(rate.0) {

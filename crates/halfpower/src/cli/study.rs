@@ -321,6 +321,7 @@ fn resume(
     }
     let mut store = session::open_store(context, true)?;
     let stored = store.run(id)?;
+    stored.check_plan()?;
     let Some(plan) = &stored.plan else {
         return Err(
             UsageError(format!("run {id} is a single workload; start it again with `{}`", stored.command)).into()

@@ -19,6 +19,8 @@ pub(crate) struct Analysed {
     pub(super) analysis: Analysis,
     /// Of a run that measured the same twice.
     noise: Option<Noise>,
+    /// Samples that are damaged in the store and left out.
+    damaged: usize,
 }
 
 impl Analysed {
@@ -39,7 +41,8 @@ impl Analysed {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
-        Ok(Analysed::of(run, samples, &Beside { memory: memory.as_ref(), offer: offer.as_ref() }))
+        let analysed = Analysed::of(run, samples, &Beside { memory: memory.as_ref(), offer: offer.as_ref() });
+        Ok(Analysed { damaged: store.lost_samples(id), ..analysed })
     }
 
     fn of(run: Run, samples: Vec<StoredSample>, beside: &Beside<'_>) -> Self {
@@ -47,7 +50,7 @@ impl Analysed {
         let analysis = analyse_beside(&observed, beside);
         let is_twice = run.kind == RunKind::Aa;
         let noise = if is_twice { against_itself(&observed, run.seed) } else { None };
-        Analysed { run, samples, analysis, noise }
+        Analysed { run, samples, analysis, noise, damaged: 0 }
     }
 
     /// What the same differed by, where that was measured.
@@ -85,7 +88,11 @@ impl Analysed {
                 planned: plan.cells.len() * plan.repetitions.min as usize,
             },
         };
-        let paragraph = plan.map_or_else(|| self.imported().unwrap_or_default(), Plan::describe);
+        let mut paragraph = plan.map_or_else(|| self.imported().unwrap_or_default(), Plan::describe);
+        if self.damaged > 0 {
+            let (plural, are) = if self.damaged == 1 { ("", "is") } else { ("s", "are") };
+            paragraph += &format!(" {} sample{plural} {are} damaged in the store and left out.", self.damaged);
+        }
         let samples = observed(&self.samples);
         let cell_names = self.cell_names();
         let mut figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &self.run.target, &figures()));
@@ -148,6 +155,7 @@ impl Analysed {
             "program": self.run.program,
             "environment": self.run.environment,
             "samples": self.samples.len(),
+            "damaged_samples": self.damaged,
             "analysis": self.analysis,
             "noise": self.noise,
         })

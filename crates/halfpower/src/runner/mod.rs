@@ -74,6 +74,8 @@ pub(crate) struct Runner<'a> {
 struct CellState {
     /// Throughput of each repetition, by block.
     rates: Vec<(u32, f64)>,
+    /// Blocks that it has a sample in, those among them that are damaged: they count as measured.
+    stored: Vec<u32>,
     /// Whether it failed.
     given_up: bool,
 }
@@ -92,6 +94,12 @@ impl<'a> Runner<'a> {
     ) -> anyhow::Result<Self> {
         let mut cells = vec![CellState::default(); plan.cells.len()];
         let mut written = plan.test_file_bytes.unwrap_or_default();
+        for (cell, block) in store.slots(run)? {
+            let cell = usize::try_from(cell).ok().and_then(|cell| cells.get_mut(cell));
+            if let (Some(cell), Ok(block)) = (cell, u32::try_from(block)) {
+                cell.stored.push(block);
+            }
+        }
         for stored in store.samples(run)? {
             let Some(cell) = cells.get_mut(stored.cell) else { continue };
             cell.rates.push((stored.block, stored.sample.total.bytes_per_s.0));
@@ -147,7 +155,7 @@ impl<'a> Runner<'a> {
     /// Whether a repetition is still wanted.
     fn needs(&self, cell: usize, block: u32) -> bool {
         let state = &self.cells[cell];
-        if state.given_up || state.rates.iter().any(|(stored, _)| *stored == block) {
+        if state.given_up || state.stored.contains(&block) {
             return false;
         }
         if block < self.plan.repetitions.min {
@@ -215,6 +223,7 @@ impl<'a> Runner<'a> {
             audience.gave_up(&self.names[cell], &failure.message);
         }
         self.cells[cell].rates.push((block, sample.total.bytes_per_s.0));
+        self.cells[cell].stored.push(block);
         self.written.0 += bytes_written(&sample, self.plan);
         self.forecast.took(cell, Nanoseconds(self.elapsed().0 - before.0));
         Ok(())

@@ -1,42 +1,74 @@
-//! Reading the columns of a run's row, with the run and the column named where one is damaged.
+//! Reading the columns of a run, with stand-ins for those that are damaged.
 
-use super::error::StoreError;
+use super::damage::{Cause, Damage};
 use super::run::RunId;
-use rusqlite::Row;
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
+use std::cell::RefCell;
 use std::str::FromStr;
 
-/// The columns of a run; whatever cannot be read says which run and column it was.
-pub(super) struct Columns<'r, 's> {
-    pub run: RunId,
-    pub row: &'r Row<'s>,
+/// Where the columns of a run come from.
+pub(super) trait Source {
+    /// A column's value.
+    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T>;
 }
 
-impl Columns<'_, '_> {
-    fn damaged(&self, column: &str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
-        StoreError::Damaged { what: format!("`{column}` of run {}", self.run), run: self.run, source: source.into() }
+impl Source for Row<'_> {
+    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T> {
+        self.get(column)
+    }
+}
+
+/// Each column by itself: where a page is damaged, those before it can still be read.
+pub(super) struct OneByOne<'c> {
+    pub connection: &'c Connection,
+    pub run: RunId,
+}
+
+impl Source for OneByOne<'_> {
+    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T> {
+        self.connection.query_row(&format!("SELECT {column} FROM runs WHERE id = ?"), (self.run.0,), |row| row.get(0))
+    }
+}
+
+/// The columns of a run. What cannot be read is reported, and has its type's default.
+pub(super) struct Columns<'a, S> {
+    pub run: RunId,
+    pub source: &'a S,
+    pub damage: &'a Damage,
+    /// The columns that could not be read.
+    pub damaged: RefCell<Vec<&'static str>>,
+}
+
+impl<'a, S: Source> Columns<'a, S> {
+    pub(super) fn of(run: RunId, source: &'a S, damage: &'a Damage) -> Self {
+        Columns { run, source, damage, damaged: RefCell::default() }
     }
 
-    pub(super) fn get<T: rusqlite::types::FromSql>(&self, column: &str) -> Result<T, StoreError> {
-        self.row.get(column).map_err(|error| self.damaged(column, error))
+    fn or_none<T>(&self, column: &'static str, value: Result<T, Cause>) -> Option<T> {
+        value
+            .inspect_err(|cause| {
+                self.damage.note(format!("`{column}` of run {} is damaged ({cause})", self.run));
+                self.damaged.borrow_mut().push(column);
+            })
+            .ok()
     }
 
-    pub(super) fn json<T: DeserializeOwned>(&self, column: &str, text: &str) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|error| self.damaged(column, error))
+    pub(super) fn get<T: FromSql>(&self, column: &'static str) -> Option<T> {
+        self.or_none(column, self.source.value(column).map_err(Cause::from))
     }
 
-    pub(super) fn parsed<T: FromStr>(&self, column: &str) -> Result<T, StoreError>
+    pub(super) fn json<T: DeserializeOwned>(&self, column: &'static str) -> Option<T> {
+        let text = self.get::<Option<String>>(column)??;
+        self.or_none(column, serde_json::from_str(&text).map_err(Cause::from))
+    }
+
+    pub(super) fn parsed<T: FromStr>(&self, column: &'static str) -> Option<T>
     where
-        T::Err: Into<Box<dyn std::error::Error + Send + Sync>>,
+        T::Err: Into<Cause>,
     {
-        self.get::<String>(column)?.parse().map_err(|error: T::Err| self.damaged(column, error))
-    }
-
-    pub(super) fn parsed_if_there<T: FromStr>(&self, column: &str) -> Result<Option<T>, StoreError>
-    where
-        T::Err: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        let text = self.get::<Option<String>>(column)?;
-        text.map(|text| text.parse().map_err(|error: T::Err| self.damaged(column, error))).transpose()
+        let text = self.get::<Option<String>>(column)??;
+        self.or_none(column, text.parse().map_err(T::Err::into))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::run::RunId;
 use halfpower_engine::TargetError;
+use rusqlite::ErrorCode;
 use std::path::PathBuf;
 
 /// Each message names the thing and, where there is one, the remedy.
@@ -67,12 +68,10 @@ pub(crate) enum StoreError {
         source: rusqlite::Error,
     },
     /// What is stored cannot be read.
-    #[error("{what} in the store is damaged; `halfpower runs rm {run}` removes its run")]
+    #[error("{what} is damaged; `halfpower runs repair` makes the store sound and keeps what can be read")]
     Damaged {
         /// Which record.
         what: String,
-        /// The run it is of.
-        run: RunId,
         /// What is wrong with it.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -110,6 +109,22 @@ pub(crate) enum StoreError {
     /// Where a test file is to be.
     #[error(transparent)]
     Target(TargetError),
+}
+
+impl StoreError {
+    /// Whether it is what the file holds that keeps it from being opened as a store.
+    pub(crate) fn is_of_content(&self) -> bool {
+        let is_damage = |error: &rusqlite::Error| {
+            let codes = [ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase, ErrorCode::Unknown];
+            codes.map(Some).contains(&error.sqlite_error_code())
+        };
+        match self {
+            StoreError::Foreign { .. } => true,
+            StoreError::Open { source, .. } => source.downcast_ref().is_some_and(is_damage),
+            StoreError::Sql { source, .. } => is_damage(source),
+            _ => false,
+        }
+    }
 }
 
 /// Says what was being done when SQLite refused.

@@ -10,16 +10,21 @@
 
 mod alike;
 mod beside;
+mod carve;
 mod claims;
 mod columns;
 mod create;
+mod damage;
 mod error;
 mod import;
 mod open;
 mod reading;
+mod recall;
+mod repair;
 mod run;
 mod sample;
 mod schema;
+mod seek;
 mod take_over;
 mod test_file;
 #[cfg(test)]
@@ -27,20 +32,26 @@ mod tests;
 
 pub(crate) use error::StoreError;
 pub(crate) use import::Staged;
+pub(crate) use repair::Repaired;
 pub(crate) use run::{NewRun, Run, RunId, RunKind, RunStatus, RunSummary};
 pub(crate) use sample::StoredSample;
 pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};
 
 use claims::Claims;
+use damage::Damage;
 use rusqlite::Connection;
 use std::fs::File;
 use std::mem::ManuallyDrop;
+use std::path::PathBuf;
 
 /// An open store.
 #[derive(Debug)]
 pub(crate) struct Store {
     connection: Connection,
     claims: Claims,
+    damage: Damage,
+    /// Where it is, by its own name; none in memory.
+    path: Option<PathBuf>,
     /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).
     _file: Option<ManuallyDrop<File>>,
 }

@@ -7,6 +7,7 @@ use super::Store;
 use super::beside::{Journalling, refuse_beside, refuse_beside_new};
 use super::claims::Claims;
 use super::create::create;
+use super::damage::Damage;
 use super::error::{During, StoreError};
 use super::schema::{APPLICATION_ID, MIGRATIONS, migrate, version};
 use crate::cli::quoted;
@@ -66,7 +67,13 @@ impl Store {
         migrate(&mut connection, MIGRATIONS).map_err(|error| failed(error.into()))?;
         write_ahead(&connection).map_err(|error| failed(error.into()))?;
         configure(&connection)?;
-        Ok(Store { connection, claims: Claims::beside(Some(&real)), _file: Some(file) })
+        Ok(Store {
+            connection,
+            claims: Claims::beside(Some(&real)),
+            damage: Damage::default(),
+            path: Some(real),
+            _file: Some(file),
+        })
     }
 
     /// A store that is gone when it is dropped.
@@ -77,7 +84,7 @@ impl Store {
         let mut connection = Connection::open_in_memory().during("be made in memory")?;
         migrate(&mut connection, MIGRATIONS).during("be made in memory")?;
         configure(&connection)?;
-        Ok(Store { connection, claims: Claims::beside(None), _file: None })
+        Ok(Store { connection, claims: Claims::beside(None), damage: Damage::default(), path: None, _file: None })
     }
 
     /// A command that finds this store again, as it would be typed; none for one in memory, which nothing finds.

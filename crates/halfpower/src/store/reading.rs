@@ -1,6 +1,7 @@
 //! Readings of instruments: the record of each, as the JSON that `--json` prints.
 
 use super::Store;
+use super::damage::damaged;
 use super::error::{During, StoreError};
 use super::run::{NewRun, Run, RunId, RunKind, RunStatus, json};
 use halfpower_model::Reading;
@@ -60,15 +61,13 @@ impl Store {
     /// # Errors
     /// When there is no such run, or the record is damaged.
     pub(crate) fn reading(&self, run: RunId) -> Result<Option<Reading>, StoreError> {
-        self.run(run)?;
+        if self.run(run)?.kind != RunKind::Instrument {
+            return Ok(None);
+        }
         let sql = "SELECT record FROM readings WHERE run_id = ?";
         let text: Option<String> =
             self.connection.query_row(sql, (run.0,), |row| row.get(0)).optional().during("read a reading")?;
-        let damaged = |source: serde_json::Error| StoreError::Damaged {
-            what: format!("the reading of run {run}"),
-            run,
-            source: source.into(),
-        };
+        let damaged = |source: serde_json::Error| damaged(format!("the reading of run {run}"), source);
         text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
     }
 
@@ -82,8 +81,8 @@ impl Store {
                    ORDER BY runs.id > ?1, abs(runs.id - ?1)";
         let during = "look for a reading of the memory";
         let mut statement = self.connection.prepare(sql).during(during)?;
-        let records = statement.query_map((run.id.0,), |row| row.get(0)).during(during)?;
-        let records: Vec<String> = records.collect::<Result<_, _>>().during(during)?;
+        let Ok(records) = statement.query_map((run.id.0,), |row| row.get(0)) else { return Ok(None) };
+        let records: Vec<String> = records.flatten().collect();
         let of_this_machine = |record: &String| {
             let reading: Reading = serde_json::from_str(record).ok()?;
             let is_same = reading.environment.host == run.environment.host

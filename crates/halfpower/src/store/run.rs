@@ -1,13 +1,13 @@
 //! Runs: a plan carried out, or one workload; what it was, on what, and how it ended.
 
 use super::Store;
-use super::columns::Columns;
+use super::damage::damaged;
 use super::error::{During, StoreError};
 use crate::plan::Plan;
 use halfpower_model::Environment;
 use halfpower_model::sample::Program;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -107,6 +107,9 @@ pub(crate) struct Run {
     pub finished_at: Option<Timestamp>,
     /// How far it is.
     pub status: RunStatus,
+    /// Columns that could not be read and have a stand-in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<&'static str>,
 }
 
 /// Adds a run, one that has ended as one that ends now.
@@ -226,31 +229,6 @@ impl Store {
         if changed == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
     }
 
-    /// A run.
-    ///
-    /// # Errors
-    /// When there is none, or it is damaged.
-    pub(crate) fn run(&self, id: RunId) -> Result<Run, StoreError> {
-        let row = self
-            .connection
-            .query_row("SELECT * FROM runs WHERE id = ?", (id.0,), |row| Ok(self.run_of(id, row)))
-            .optional()
-            .during("read a run")?;
-        row.unwrap_or(Err(StoreError::NoRun(id)))
-    }
-
-    /// Every run, the oldest first.
-    ///
-    /// # Errors
-    /// When one cannot be read.
-    pub(crate) fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        const ACTION: &str = "list its runs";
-        let sql = "SELECT *, (SELECT count(*) FROM samples WHERE run_id = runs.id) AS samples FROM runs ORDER BY id";
-        let mut statement = self.connection.prepare(sql).during(ACTION)?;
-        let rows = statement.query_map((), |row| Ok(self.summary_of(row))).during(ACTION)?;
-        rows.map(|row| row.during(ACTION)?).collect()
-    }
-
     /// Removes a run with its samples. Its test file, where one is left, stays known.
     ///
     /// # Errors
@@ -272,7 +250,7 @@ impl Store {
     }
 
     /// What is stored says `running` until somebody says otherwise; a killed process cannot.
-    fn status_of(&self, id: RunId, stored: RunStatus) -> Result<RunStatus, StoreError> {
+    pub(super) fn status_of(&self, id: RunId, stored: RunStatus) -> Result<RunStatus, StoreError> {
         if stored != RunStatus::Running {
             return Ok(stored);
         }
@@ -280,46 +258,20 @@ impl Store {
         let taken = taken.map_err(|source| self.claims.error("look at", &id.claim(), source))?;
         Ok(if taken { RunStatus::Running } else { RunStatus::Interrupted })
     }
+}
 
-    fn run_of(&self, id: RunId, row: &Row<'_>) -> Result<Run, StoreError> {
-        let columns = Columns { run: id, row };
-        Ok(Run {
-            id,
-            kind: columns.parsed("kind")?,
-            name: columns.get("name")?,
-            question: columns.get("question")?,
-            study_text: columns.get("study_text")?,
-            plan: columns.get::<Option<String>>("plan")?.map(|text| columns.json("plan", &text)).transpose()?,
-            command: columns.get("command")?,
-            target: columns.get("target")?,
-            seed: columns.get::<i64>("seed")?.cast_unsigned(),
-            note: columns.get("note")?,
-            program: columns.json("program", &columns.get::<String>("program")?)?,
-            environment: columns.json("environment", &columns.get::<String>("environment")?)?,
-            started_at: columns.parsed("started_at")?,
-            finished_at: columns.parsed_if_there("finished_at")?,
-            status: self.status_of(id, columns.parsed("status")?)?,
-        })
-    }
-
-    fn summary_of(&self, row: &Row<'_>) -> Result<RunSummary, StoreError> {
-        let id = RunId(row.get("id").during("list its runs")?);
-        let columns = Columns { run: id, row };
-        let named: String = columns.get("target")?;
-        // A run is listed, whatever is wrong with its plan.
-        let plan = columns.get::<Option<String>>("plan")?.and_then(|text| serde_json::from_str::<Plan>(&text).ok());
-        let target = plan.map_or_else(|| named.clone(), |plan| plan.measured(&named).to_owned());
-        Ok(RunSummary {
-            id,
-            kind: columns.parsed("kind")?,
-            name: columns.get("name")?,
-            target,
-            note: columns.get("note")?,
-            started_at: columns.parsed("started_at")?,
-            finished_at: columns.parsed_if_there("finished_at")?,
-            status: self.status_of(id, columns.parsed("status")?)?,
-            samples: columns.get::<i64>("samples")?.cast_unsigned(),
-        })
+impl Run {
+    /// Refuses to go on with a run whose plan is damaged.
+    ///
+    /// # Errors
+    /// Where it is.
+    pub(crate) fn check_plan(&self) -> Result<(), StoreError> {
+        let reason = format!("nothing tells what is left to measure; start again with `{}`", self.command);
+        if self.damaged.contains(&"plan") {
+            Err(damaged(format!("the plan of run {}", self.id), reason))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -330,7 +282,7 @@ pub(super) fn json<T: Serialize>(record: &T) -> String {
 
 impl RunId {
     /// The name of the claim on it.
-    fn claim(self) -> String {
+    pub(super) fn claim(self) -> String {
         format!("run-{self}")
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Store;
 use super::alike::Parser;
+use super::damage::{Cause, Lost};
 use super::error::{During, StoreError};
 use super::run::{RunId, json};
 use halfpower_model::Sample;
@@ -49,11 +50,28 @@ impl Store {
         }
     }
 
-    /// The samples of a run in the order they were taken.
+    /// The samples of a run in the order they were taken. Those that are damaged are left out and reported.
     ///
     /// # Errors
-    /// When a record is damaged, or they cannot be read.
+    /// When they cannot be read.
     pub(crate) fn samples(&self, run: RunId) -> Result<Vec<StoredSample>, StoreError> {
+        let scanned = self.scan_samples(run).ok().filter(|found| self.is_all(run, found));
+        let (samples, lost) = scanned.map_or_else(|| self.seek_samples(run), Ok)?;
+        self.damage.note_lost(run, &lost);
+        Ok(samples)
+    }
+
+    /// Whether the index, by which the scan found its bounds, agrees with what it found: as many samples, and none of
+    /// the same run just outside.
+    fn is_all(&self, run: RunId, (samples, lost): &(Vec<StoredSample>, Vec<Lost>)) -> bool {
+        let numbers = || samples.iter().map(|sample| sample.id).chain(lost.iter().map(|lost| lost.id));
+        let outside = numbers().min().map(|least| least - 1).into_iter().chain(numbers().max().map(|most| most + 1));
+        self.count_samples(run).is_ok_and(|count| count == samples.len() + lost.len()) && { outside }
+            .all(|id| self.run_of_sample(id) != Some(run))
+    }
+
+    /// The samples of a run from one list, which is quick and ends at a page that is damaged.
+    fn scan_samples(&self, run: RunId) -> Result<(Vec<StoredSample>, Vec<Lost>), StoreError> {
         const ACTION: &str = "read the samples of a run";
         // By the numbers that the run's samples lie between: found by the index of runs, the records would be sorted
         // in a temporary file.
@@ -64,38 +82,53 @@ impl Store {
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let mut rows = statement.query((run.0,)).during(ACTION)?;
         let mut samples: Vec<StoredSample> = Vec::with_capacity(self.count_samples(run)?);
+        let mut lost = Vec::new();
         let mut read = || {
-            let mut batch = Vec::new();
+            let (mut batch, mut lost) = (Vec::new(), Vec::new());
             while batch.len() < BATCH
                 && let Some(row) = rows.next().during(ACTION)?
             {
-                batch.push(Record::of(run, row)?);
+                match Record::of(row) {
+                    Ok(record) => batch.push(record),
+                    Err(cause) => lost.push(cause),
+                }
             }
-            Ok(batch)
+            Ok((batch, lost))
         };
-        let mut batch = read()?;
+        let (mut batch, mut unread) = read()?;
         let mut parser = Parser::default();
         // The first one alone, so that all threads share what is like it.
         if !batch.is_empty() {
-            samples.push(batch.remove(0).parse(run, &mut parser)?);
+            match batch.remove(0).parse(&mut parser) {
+                Ok(sample) => samples.push(sample),
+                Err(cause) => lost.push(cause),
+            }
         }
-        while !batch.is_empty() {
+        loop {
+            lost.append(&mut unread);
+            if batch.is_empty() {
+                break;
+            }
             let (parsed, next) = thread::scope(|scope| {
-                let threads = parse(scope, run, &batch, &parser);
+                let threads = parse(scope, &batch, &parser);
                 let next = read();
                 (threads.into_iter().map(joined).collect::<Vec<_>>(), next)
             });
-            for part in parsed {
-                let (mut part, parser_after) = part?;
-                samples.append(&mut part);
-                parser = parser_after;
+            for mut part in parsed {
+                samples.append(&mut part.samples);
+                lost.append(&mut part.lost);
+                parser = part.parser;
             }
-            batch = next?;
+            (batch, unread) = next?;
         }
-        Ok(samples)
+        Ok((samples, lost))
     }
 
-    fn count_samples(&self, run: RunId) -> Result<usize, StoreError> {
+    /// How many samples a run has, those that are damaged among them.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    pub(crate) fn count_samples(&self, run: RunId) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM samples WHERE run_id = ?";
         let count = self.connection.query_row(sql, (run.0,), |row| row.get::<_, i64>(0));
         count.during("count the samples of a run").map(|count| usize::try_from(count).unwrap_or_default())
@@ -108,7 +141,8 @@ const BATCH: usize = 1024;
 const BATCH_OF_THREAD: usize = 64;
 
 /// A row before it is parsed.
-struct Record {
+#[derive(Debug)]
+pub(super) struct Record {
     id: i64,
     cell: usize,
     block: u32,
@@ -116,20 +150,21 @@ struct Record {
 }
 
 impl Record {
-    fn of(run: RunId, row: &Row<'_>) -> Result<Record, StoreError> {
-        let id: i64 = row.get(0).during("read the samples of a run")?;
-        let damaged = |error: Box<dyn std::error::Error + Send + Sync>| damaged(run, id, error);
-        let cell: i64 = row.get(1).map_err(|error| damaged(error.into()))?;
+    /// Of a row of number, cell, block and record.
+    pub(super) fn of(row: &Row<'_>) -> Result<Record, Lost> {
+        let id: i64 = row.get(0).map_err(|error| Lost { id: 0, cause: error.into() })?;
+        let lost = |cause: Cause| Lost { id, cause };
+        let cell: i64 = row.get(1).map_err(|error| lost(error.into()))?;
         Ok(Record {
             id,
-            cell: usize::try_from(cell).map_err(|error| damaged(error.into()))?,
-            block: row.get(2).map_err(|error| damaged(error.into()))?,
-            text: row.get(3).map_err(|error| damaged(error.into()))?,
+            cell: usize::try_from(cell).map_err(|error| lost(error.into()))?,
+            block: row.get(2).map_err(|error| lost(error.into()))?,
+            text: row.get(3).map_err(|error| lost(error.into()))?,
         })
     }
 
-    fn parse(&self, run: RunId, parser: &mut Parser) -> Result<StoredSample, StoreError> {
-        let mut sample = parser.parse(&self.text).map_err(|error| damaged(run, self.id, error.into()))?;
+    pub(super) fn parse(&self, parser: &mut Parser) -> Result<StoredSample, Lost> {
+        let mut sample = parser.parse(&self.text).map_err(|error| Lost { id: self.id, cause: error.into() })?;
         // Lists are parsed into room for more than they mostly have, which of many samples is a tenth of all memory.
         sample.intervals.shrink_to_fit();
         sample.workers.shrink_to_fit();
@@ -138,29 +173,30 @@ impl Record {
     }
 }
 
-fn damaged(run: RunId, id: i64, source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
-    StoreError::Damaged { what: format!("sample {id} of run {run}"), run, source }
-}
-
 /// What a thread makes of its part of the records, and what it knows after them.
-type Parsed = Result<(Vec<StoredSample>, Parser), StoreError>;
+struct Parsed {
+    samples: Vec<StoredSample>,
+    lost: Vec<Lost>,
+    parser: Parser,
+}
 
 /// Begins to parse the records on all processors, each thread a part of them.
 fn parse<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    run: RunId,
     records: &'scope [Record],
     parser: &'scope Parser,
 ) -> Vec<ScopedJoinHandle<'scope, Parsed>> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let part = records.len().div_ceil(threads).max(BATCH_OF_THREAD);
     let parse = move |part: &[Record]| {
-        let mut parser = parser.clone();
-        let mut samples = Vec::with_capacity(part.len());
+        let mut parsed = Parsed { samples: Vec::with_capacity(part.len()), lost: Vec::new(), parser: parser.clone() };
         for record in part {
-            samples.push(record.parse(run, &mut parser)?);
+            match record.parse(&mut parsed.parser) {
+                Ok(sample) => parsed.samples.push(sample),
+                Err(cause) => parsed.lost.push(cause),
+            }
         }
-        Ok((samples, parser))
+        parsed
     };
     records.chunks(part).map(|part| scope.spawn(move || parse(part))).collect()
 }

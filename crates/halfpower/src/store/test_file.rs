@@ -199,7 +199,9 @@ impl Store {
                 directory: id(row.get(5)?),
             })
         });
-        rows.during(ACTION)?.collect::<rusqlite::Result<_>>().during(ACTION)
+        let damaged =
+            |error: &rusqlite::Error| self.damage.note(format!("the list of test files is damaged ({error})"));
+        Ok(rows.during(ACTION)?.filter_map(|row| row.inspect_err(damaged).ok()).collect())
     }
 }
 

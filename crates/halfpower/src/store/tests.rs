@@ -214,22 +214,126 @@ fn several_connections_open_and_write_at_once() {
     assert_eq!(runs.iter().map(|run| run.samples).collect::<Vec<_>>(), [10; 4]);
 }
 
-#[test]
-fn damage_is_named() {
-    let mut store = Store::in_memory().unwrap();
-    let id = begin(&mut store);
-    let sample_id = store.add_sample(id, 0, 0, &sample()).unwrap();
-    for (sql, needle) in [
-        ("UPDATE samples SET record = '{\"schema\":'", format!("sample {sample_id} of run {id}")),
-        ("UPDATE samples SET block = -1", format!("sample {sample_id} of run {id}")),
-    ] {
-        store.connection.execute(sql, ()).unwrap();
-        let message = message(store.samples(id).unwrap_err());
-        assert!(message.contains(&needle) && message.contains("runs rm 1"), "{message}");
+/// A store with three runs of four samples each, written to the file alone.
+fn store_to_damage() -> (tempfile::TempDir, PathBuf, Vec<StoredSample>) {
+    let (directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    for _ in 0..3 {
+        let run = begin(&mut store);
+        for block in 0..4 {
+            store.add_sample(run, 1, block, &sample()).unwrap();
+        }
+        store.finish_run(run, RunStatus::Complete).unwrap();
     }
-    store.connection.execute("UPDATE runs SET environment = 'x'", ()).unwrap();
-    let message = message(store.run(id).unwrap_err());
-    assert!(message.contains("`environment` of run 1"), "{message}");
+    let samples = (1..=3).flat_map(|run| store.samples(RunId(run)).unwrap()).collect();
+    (directory, path, samples)
+}
+
+/// Opens a store; what is damaged is collected.
+fn open_collecting(path: &Path) -> (Store, std::rc::Rc<std::cell::RefCell<Vec<String>>>) {
+    let mut store = Store::open(path).unwrap();
+    let reported = std::rc::Rc::<std::cell::RefCell<Vec<String>>>::default();
+    let to = std::rc::Rc::clone(&reported);
+    store.report_damage(move |damage| to.borrow_mut().push(damage.to_owned()));
+    (store, reported)
+}
+
+#[test]
+fn a_damaged_record_costs_that_record() {
+    for (sql, needle, samples) in [
+        ("UPDATE samples SET record = substr(record, 1, 99) WHERE id = 6", "sample 6 of run 2 is damaged", 11),
+        ("UPDATE samples SET record = CAST(x'ff' || record AS TEXT) WHERE id = 6", "sample 6 of run 2 is damaged", 11),
+        ("UPDATE samples SET block = -1 WHERE id = 6", "sample 6 of run 2 is damaged", 11),
+        ("UPDATE runs SET environment = 'x' WHERE id = 2", "`environment` of run 2 is damaged", 12),
+        ("UPDATE runs SET plan = '{' WHERE id = 2", "`plan` of run 2 is damaged", 12),
+        ("UPDATE runs SET started_at = 'then' WHERE id = 2", "`started_at` of run 2 is damaged", 12),
+        ("UPDATE runs SET kind = 'x', status = 'y', name = CAST(x'ff' AS TEXT) WHERE id = 2", "`status` of run 2", 12),
+    ] {
+        let (_directory, path, before) = store_to_damage();
+        Store::open(&path).unwrap().connection.execute(sql, ()).unwrap();
+        let (store, reported) = open_collecting(&path);
+        assert_eq!(store.runs().unwrap().len(), 3, "{sql}");
+        let found: Vec<_> = (1..=3).flat_map(|run| store.samples(RunId(run)).unwrap()).collect();
+        let expected: Vec<_> = before.iter().filter(|sample| samples == 12 || sample.id != 6).cloned().collect();
+        assert_eq!(found, expected, "{sql}");
+        let run = store.run(RunId(2)).unwrap();
+        assert_eq!((&run.environment, run.id), (&environment(), RunId(2)), "a stand-in from the first sample");
+        let said = reported.borrow().join("\n");
+        assert!(said.contains(needle) && said.contains("runs repair"), "{said}");
+        assert_eq!(said.matches(needle).count(), 1, "once: {said}");
+        drop(store);
+
+        let mut store = Store::open(&path).unwrap();
+        // What is there counts as measured.
+        let resumed = store.resume_run(RunId(2)).map(|run| run.id);
+        assert_eq!(matches!(resumed, Err(StoreError::Complete(_))), !sql.contains("status"), "{resumed:?}");
+        if !sql.contains("block") {
+            assert!(store.slots(RunId(2)).unwrap().contains(&(1, 1)), "{sql}");
+        }
+    }
+}
+
+#[test]
+fn a_repair_keeps_everything_that_can_be_read() {
+    let (_directory, path, before) = store_to_damage();
+    let sound = Store::open(&path).unwrap().repair().unwrap();
+    assert_eq!((sound.kept, sound.damaged, sound.runs, sound.samples), (None, Vec::new(), 3, 12));
+    let mut busy = Store::open(&path).unwrap();
+    busy.connection.execute("UPDATE runs SET environment = 'x' WHERE id = 2", ()).unwrap();
+    busy.connection.execute("UPDATE samples SET record = '{' WHERE id = 6", ()).unwrap();
+    busy.connection.execute("UPDATE samples SET cell = -7 WHERE id = 7", ()).unwrap();
+    let run = begin(&mut busy);
+    assert!(matches!(Store::open(&path).unwrap().repair(), Err(StoreError::InUse(_))));
+    busy.remove_run(run).unwrap();
+    drop(busy);
+
+    let damaged = std::fs::read(&path).unwrap();
+    let repaired = Store::open(&path).unwrap().repair().unwrap();
+    assert_eq!((repaired.runs, repaired.samples, repaired.lost), (3, 11, 1));
+    let kept = repaired.kept.unwrap();
+    assert!(kept.to_str().unwrap().ends_with("results.db.damaged-1"));
+    assert_eq!(std::fs::read(kept).unwrap().len(), damaged.len(), "the damaged one stays");
+    let (mut store, reported) = open_collecting(&path);
+    let found: Vec<_> = (1..=3).flat_map(|run| store.samples(RunId(run)).unwrap()).collect();
+    assert_eq!(found.iter().map(|sample| sample.id).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12]);
+    assert!(found.iter().all(|sample| sample.sample == before[0].sample));
+    assert_eq!(store.run(RunId(2)).unwrap().environment, environment());
+    assert_eq!(*reported.borrow(), [""; 0]);
+    assert!(begin(&mut store) > RunId(4), "numbers are not used twice");
+}
+
+#[test]
+fn a_damaged_page_costs_what_is_on_it() {
+    let (directory, path, before) = store_to_damage();
+    // The log goes into the file as the last one closes it.
+    drop(Store::open(&path).unwrap());
+    let image = std::fs::read(&path).unwrap();
+    let mut least = before.len();
+    for page in 1..=image.len() / 4096 {
+        let path = directory.path().join(format!("page-{page}"));
+        let mut damaged = image.clone();
+        damaged[(page - 1) * 4096..page * 4096].fill(0xa5);
+        std::fs::write(&path, damaged).unwrap();
+        if page == 1 {
+            // Not even the header is left.
+            assert!(Store::open(&path).is_err());
+            let repaired = Store::salvage(&path).unwrap().unwrap();
+            assert_eq!((repaired.runs, repaired.samples, repaired.lost), (3, before.len(), 0));
+            continue;
+        }
+        let (store, _) = open_collecting(&path);
+        assert_eq!(store.runs().unwrap().len(), 3, "page {page}");
+        let found: Vec<_> = (1..=3).flat_map(|run| store.samples(RunId(run)).unwrap()).collect();
+        assert!(found.iter().all(|sample| before.contains(sample)), "page {page}");
+        let repaired = store.repair().unwrap();
+        assert!(repaired.samples >= found.len() && repaired.kept.is_some(), "page {page}: {repaired:?}");
+        least = least.min(repaired.samples);
+        let (store, reported) = open_collecting(&path);
+        let after: Vec<_> = (1..=3).flat_map(|run| store.samples(RunId(run)).unwrap()).collect();
+        assert!(after.len() == repaired.samples && after.iter().all(|sample| before.contains(sample)), "page {page}");
+        assert_eq!(*reported.borrow(), [""; 0], "page {page}");
+    }
+    assert_eq!(least, before.len() - 4, "a page has four of these records");
 }
 
 #[test]

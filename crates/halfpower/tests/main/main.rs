@@ -6,6 +6,7 @@
 mod attribution;
 mod compare;
 mod crash;
+mod damage;
 mod damaged;
 mod destructive;
 mod device;

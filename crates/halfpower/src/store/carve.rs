@@ -1,0 +1,182 @@
+//! Reading rows out of the pages of a damaged store: of its tables' leaves, whatever has become of the pages that lead to
+//! them. A row is known by its shape, so that not even the list of tables has to be whole.
+//!
+//! Form: <https://sqlite.org/fileformat2.html>. Pages in the write-ahead log count before those in the file.
+
+use super::Store;
+use super::beside::beside;
+use super::error::StoreError;
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A page of a table's b-tree that has rows in it.
+const LEAF: u8 = 0x0d;
+const LOG_HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+/// Where the header of the file says how large pages are.
+const PAGE_SIZE: std::ops::Range<usize> = 16..18;
+const FIRST_PAGE_HEADER: usize = 100;
+/// What a store has where the header cannot be read.
+const USUAL_PAGE_SIZE: usize = 4096;
+
+/// How the rows of a table are told: the columns, and which of them begin with what.
+const TABLES: [(&str, &str, usize, &str); 3] = [
+    (
+        "runs",
+        "id, kind, name, question, study_text, plan, command, target, seed, note, program, environment, started_at, \
+         finished_at, status",
+        10,
+        "{",
+    ),
+    ("samples", "id, run_id, cell, block, started_at, record", 5, r#"{"schema":"halfpower.sample"#),
+    ("readings", "run_id, record", 1, r#"{"schema":"halfpower.reading"#),
+];
+
+/// A store in memory with every row that is anywhere in the file.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(super) fn carve(path: &Path) -> Result<Store, StoreError> {
+    let read = |path: &Path| std::fs::read(path);
+    let failed = |source| StoreError::File { action: "read", path: path.into(), source };
+    let (file, log) = (read(path).map_err(failed)?, read(&beside(path, "-wal")).unwrap_or_default());
+    let carved = Store::in_memory()?;
+    // Rows without their run are rows all the same.
+    let open = carved.connection.pragma_update(None, "foreign_keys", false);
+    open.map_err(|source| StoreError::Sql { action: "be carved", source })?;
+    let pages = Pages::of(&file, &log);
+    for page in pages.pages.keys() {
+        for (number, values) in pages.rows(*page) {
+            for (table, columns, telling, start) in TABLES {
+                let is_one = values.len() == columns.split(',').count()
+                    && matches!(&values[telling], Value::Text(text) if text.starts_with(start));
+                if is_one {
+                    let sql = format!(
+                        "INSERT OR IGNORE INTO {table} ({columns}) VALUES (?{})",
+                        ", ?".repeat(values.len() - 1)
+                    );
+                    let row = std::iter::once(Value::Integer(number)).chain(values[1..].iter().cloned());
+                    // What the table does not take is no row of it.
+                    let _ = carved.connection.execute(&sql, params_from_iter(row));
+                }
+            }
+        }
+    }
+    Ok(carved)
+}
+
+/// The pages of a store by their numbers.
+struct Pages<'f> {
+    pages: BTreeMap<u32, &'f [u8]>,
+    /// Bytes of each that are used.
+    usable: usize,
+}
+
+impl<'f> Pages<'f> {
+    fn of(file: &'f [u8], log: &'f [u8]) -> Self {
+        let said = file.get(PAGE_SIZE).map_or(0, |size| usize::from(u16::from_be_bytes([size[0], size[1]])));
+        let size = if said >= 512 && said.is_power_of_two() { said } else { USUAL_PAGE_SIZE };
+        let mut pages: BTreeMap<u32, &[u8]> = (1..).zip(file.chunks_exact(size)).collect();
+        let salts = log.get(16..24);
+        for frame in log.get(LOG_HEADER..).unwrap_or_default().chunks_exact(FRAME_HEADER + size) {
+            // The rest is left over from before.
+            if frame.get(8..16) != salts {
+                break;
+            }
+            pages.insert(number(&frame[..4]), &frame[FRAME_HEADER..]);
+        }
+        Pages { pages, usable: size }
+    }
+
+    /// The rows on a page, each with its number.
+    fn rows(&self, number: u32) -> Vec<(i64, Vec<Value>)> {
+        let header = if number == 1 { FIRST_PAGE_HEADER } else { 0 };
+        let Some(page) = self.pages.get(&number).filter(|page| page[header] == LEAF) else { return Vec::new() };
+        let cells = usize::from(u16::from_be_bytes([page[header + 3], page[header + 4]]));
+        let pointers = page[header + 8..].chunks_exact(2).take(cells);
+        let at = |pointer: &[u8]| page.get(usize::from(u16::from_be_bytes([pointer[0], pointer[1]]))..);
+        pointers.filter_map(|pointer| self.row(at(pointer)?)).collect()
+    }
+
+    fn row(&self, mut cell: &[u8]) -> Option<(i64, Vec<Value>)> {
+        let length = usize::try_from(varint(&mut cell)?).ok()?;
+        let length = Some(length).filter(|length| *length <= self.pages.len() * self.usable)?;
+        let number = varint(&mut cell)?;
+        let most = self.usable - 35;
+        let least = (self.usable - 12) * 32 / 255 - 23;
+        let here = if length <= most {
+            length
+        } else {
+            Some(least + (length - least) % (self.usable - 4)).filter(|here| *here <= most).unwrap_or(least)
+        };
+        let mut payload = cell.get(..here)?.to_vec();
+        let mut next = cell.get(here..here + 4).filter(|_| here < length).map(self::number);
+        while payload.len() < length {
+            let page = self.pages.get(&next?)?;
+            let part = (length - payload.len()).min(self.usable - 4);
+            payload.extend_from_slice(page.get(4..4 + part)?);
+            next = Some(self::number(&page[..4]));
+        }
+        Some((number, values(&payload)?))
+    }
+}
+
+/// The values of a record; none where it is none.
+fn values(payload: &[u8]) -> Option<Vec<Value>> {
+    let mut rest = payload;
+    let header = usize::try_from(varint(&mut rest)?).ok()?;
+    let mut kinds = payload.get(payload.len() - rest.len()..header)?;
+    let mut body = payload.get(header..)?;
+    let mut values = Vec::new();
+    while !kinds.is_empty() {
+        let kind = usize::try_from(varint(&mut kinds)?).ok()?;
+        let length = match kind {
+            0 | 8 | 9 => 0,
+            1..=4 => kind,
+            5 => 6,
+            6 | 7 => 8,
+            10 | 11 => return None,
+            _ => (kind - 12) / 2,
+        };
+        let bytes = body.get(..length)?;
+        body = &body[length..];
+        values.push(match kind {
+            0 => Value::Null,
+            8 => Value::Integer(0),
+            9 => Value::Integer(1),
+            7 => Value::Real(f64::from_be_bytes(bytes.try_into().ok()?)),
+            1..=6 => Value::Integer(signed(bytes)),
+            _ if kind % 2 == 1 => Value::Text(String::from_utf8(bytes.to_vec()).ok()?),
+            _ => Value::Blob(bytes.to_vec()),
+        });
+    }
+    Some(values)
+}
+
+fn signed(bytes: &[u8]) -> i64 {
+    let start = if bytes.first().is_some_and(|byte| byte & 0x80 != 0) { -1 } else { 0 };
+    bytes.iter().fold(start, |value, byte| value << 8 | i64::from(*byte))
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |value, byte| value << 8 | u32::from(*byte))
+}
+
+/// Takes a number of variable length off the front.
+fn varint(bytes: &mut &[u8]) -> Option<i64> {
+    let mut value = 0_i64;
+    for place in 0..9 {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        if place == 8 {
+            return Some(value << 8 | i64::from(*byte));
+        }
+        value = value << 7 | i64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}

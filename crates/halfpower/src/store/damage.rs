@@ -1,0 +1,82 @@
+//! What is damaged in a store: a record costs itself and nothing else. It is left out, and reported once.
+
+use super::error::StoreError;
+use super::{RunId, Store};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Why something cannot be read.
+pub(super) type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// What was found damaged so far, and who is told.
+#[derive(Default)]
+pub(super) struct Damage {
+    found: RefCell<BTreeSet<String>>,
+    lost: RefCell<BTreeMap<RunId, BTreeSet<i64>>>,
+    report: Option<Report>,
+}
+
+/// Is told of what is damaged.
+type Report = Box<dyn Fn(&str)>;
+
+/// A sample that cannot be read.
+#[derive(Debug)]
+pub(super) struct Lost {
+    /// Its number.
+    pub id: i64,
+    /// Why.
+    pub cause: Cause,
+}
+
+impl Damage {
+    /// Reports something that is damaged, the first time that it is found.
+    pub(super) fn note(&self, what: String) {
+        if self.found.borrow_mut().insert(what.clone())
+            && let Some(report) = &self.report
+        {
+            report(&format!("{what}; `halfpower runs repair` makes the store sound and keeps what can be read"));
+        }
+    }
+
+    /// Everything that was found.
+    pub(super) fn found(&self) -> Vec<String> {
+        self.found.borrow().iter().cloned().collect()
+    }
+
+    /// Reports samples of a run that are left out.
+    pub(super) fn note_lost(&self, run: RunId, lost: &[Lost]) {
+        let Some(first) = lost.first() else { return };
+        self.lost.borrow_mut().entry(run).or_default().extend(lost.iter().map(|lost| lost.id));
+        let numbers: Vec<String> = lost.iter().take(5).map(|lost| lost.id.to_string()).collect();
+        let more = lost.len() - numbers.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let (plural, are) = if lost.len() == 1 { ("", "is") } else { ("s", "are") };
+        let numbers = numbers.join(", ");
+        let cause = &first.cause;
+        self.note(format!("sample{plural} {numbers}{more} of run {run} {are} damaged and left out ({cause})"));
+    }
+}
+
+impl fmt::Debug for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.found.fmt(f)
+    }
+}
+
+impl Store {
+    /// Has `report` told of everything that turns out to be damaged, each once.
+    pub(crate) fn report_damage(&mut self, report: impl Fn(&str) + 'static) {
+        self.damage.report = Some(Box::new(report));
+    }
+
+    /// How many samples of a run were left out, when it was read, because they are damaged.
+    pub(crate) fn lost_samples(&self, run: RunId) -> usize {
+        self.damage.lost.borrow().get(&run).map_or(0, BTreeSet::len)
+    }
+}
+
+/// Of a record that was asked for and cannot be read.
+pub(super) fn damaged(what: impl Into<String>, source: impl Into<Cause>) -> StoreError {
+    StoreError::Damaged { what: what.into(), source: source.into() }
+}

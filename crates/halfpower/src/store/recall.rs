@@ -1,0 +1,108 @@
+//! Reading runs. A column that is damaged has a stand-in, from the run's first sample where that has the same.
+
+use super::Store;
+use super::columns::{Columns, OneByOne, Source};
+use super::damage::damaged;
+use super::error::{During, StoreError};
+use super::run::{Run, RunId, RunKind, RunStatus, RunSummary};
+use crate::plan::Plan;
+use halfpower_model::sample::Program;
+use halfpower_model::{Environment, Sample};
+use rusqlite::OptionalExtension;
+
+/// What stands for a text that is damaged.
+const DAMAGED: &str = "(damaged)";
+
+impl Store {
+    /// A run.
+    ///
+    /// # Errors
+    /// When there is none, or nothing of it can be read.
+    pub(crate) fn run(&self, id: RunId) -> Result<Run, StoreError> {
+        let row = self.connection.query_row("SELECT * FROM runs WHERE id = ?", (id.0,), |row| Ok(self.run_of(id, row)));
+        match row.optional() {
+            Ok(Some(run)) => run,
+            Ok(None) if self.count_samples(id)? == 0 => Err(StoreError::NoRun(id)),
+            // Samples of a run that is not in its table: that was damaged.
+            Ok(None) => self.run_of(id, &OneByOne { connection: &self.connection, run: id }),
+            Err(_) if self.is_known(id) => self.run_of(id, &OneByOne { connection: &self.connection, run: id }),
+            Err(error) => Err(damaged(format!("run {id}"), error)),
+        }
+    }
+
+    /// Every run, the oldest first. What cannot be read of one is reported.
+    ///
+    /// # Errors
+    /// When nothing can be read.
+    pub(crate) fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        self.list().or_else(|_| {
+            let known = self.known_runs()?;
+            let one_by_one = |(id, samples): (RunId, u64)| {
+                let source = OneByOne { connection: &self.connection, run: id };
+                self.summary_of(id, samples, &source)
+            };
+            known.into_iter().map(one_by_one).collect()
+        })
+    }
+
+    fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
+        const ACTION: &str = "list its runs";
+        let sql = "SELECT *, (SELECT count(*) FROM samples WHERE run_id = runs.id) AS samples FROM runs ORDER BY id";
+        let mut statement = self.connection.prepare(sql).during(ACTION)?;
+        let rows = statement.query_map((), |row| {
+            let samples = row.get::<_, i64>("samples")?.cast_unsigned();
+            Ok(self.summary_of(RunId(row.get("id")?), samples, row))
+        });
+        rows.during(ACTION)?.map(|row| row.during(ACTION)?).collect()
+    }
+
+    fn run_of<S: Source>(&self, id: RunId, source: &S) -> Result<Run, StoreError> {
+        let columns = Columns::of(id, source, &self.damage);
+        let text = |column| columns.get(column).unwrap_or_else(|| DAMAGED.to_owned());
+        let target = text("target");
+        let (program, environment) = (columns.json::<Program>("program"), columns.json::<Environment>("environment"));
+        let started_at = columns.parsed("started_at");
+        let is_whole = program.is_some() && environment.is_some() && started_at.is_some();
+        let first = if is_whole { None } else { self.first_sample(id) };
+        let of_first = |of: fn(&Sample) -> Program| first.as_ref().map(of);
+        let unknown = || Program { version: "unknown".to_owned(), commit: None, features: Vec::new() };
+        Ok(Run {
+            id,
+            kind: columns.parsed("kind").unwrap_or(RunKind::Io),
+            name: text("name"),
+            question: columns.get("question").flatten(),
+            study_text: columns.get("study_text").flatten(),
+            plan: columns.json("plan"),
+            command: text("command"),
+            seed: columns.get::<i64>("seed").unwrap_or_default().cast_unsigned(),
+            note: columns.get("note").flatten(),
+            program: program.or_else(|| of_first(|sample| (*sample.program).clone())).unwrap_or_else(unknown),
+            environment: environment
+                .or_else(|| first.as_ref().map(|sample| (*sample.environment).clone()))
+                .unwrap_or_else(|| Environment::unknown(target.as_str(), None)),
+            started_at: started_at.or_else(|| first.as_ref().map(|sample| sample.started_at)).unwrap_or_default(),
+            finished_at: columns.parsed("finished_at"),
+            status: self.status_of(id, columns.parsed("status").unwrap_or(RunStatus::Interrupted))?,
+            target,
+            damaged: columns.damaged.take(),
+        })
+    }
+
+    fn summary_of<S: Source>(&self, id: RunId, samples: u64, source: &S) -> Result<RunSummary, StoreError> {
+        let columns = Columns::of(id, source, &self.damage);
+        let text = |column| columns.get(column).unwrap_or_else(|| DAMAGED.to_owned());
+        let named = text("target");
+        let plan: Option<Plan> = columns.json("plan");
+        Ok(RunSummary {
+            id,
+            kind: columns.parsed("kind").unwrap_or(RunKind::Io),
+            name: text("name"),
+            target: plan.map_or_else(|| named.clone(), |plan| plan.measured(&named).to_owned()),
+            note: columns.get("note").flatten(),
+            started_at: columns.parsed("started_at").unwrap_or_default(),
+            finished_at: columns.parsed("finished_at"),
+            status: self.status_of(id, columns.parsed("status").unwrap_or(RunStatus::Interrupted))?,
+            samples,
+        })
+    }
+}
