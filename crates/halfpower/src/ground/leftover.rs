@@ -1,7 +1,6 @@
 //! Test files that killed runs left behind: found at the next start, offered for removal, never removed unasked.
 
 use super::KeptTestFile;
-use super::test_file::{TEST_FILE_PREFIX, TEST_FILE_SUFFIX};
 use crate::cli::Console;
 use crate::store::{RunStatus, Standing, Store, TestFile};
 use std::path::{Path, PathBuf};
@@ -107,9 +106,5 @@ fn same_file(one: &Path, other: &Path) -> bool {
 /// Files in a directory that bear a test file's name. A name proves nothing, so they are only spoken of.
 fn unknown_test_files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let named = |name: &str| {
-        let middle = name.strip_prefix(TEST_FILE_PREFIX).and_then(|rest| rest.strip_suffix(TEST_FILE_SUFFIX));
-        middle.is_some_and(|middle| middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit()))
-    };
-    entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(named)).map(|entry| entry.path()).collect()
+    entries.flatten().map(|entry| entry.path()).filter(|path| TestFile::is_called_one(path)).collect()
 }

@@ -5,10 +5,6 @@ use halfpower_engine::test_file::{Nameless, TestFile};
 use halfpower_model::{Bytes, random};
 use std::path::Path;
 
-/// How a test file's name begins and ends, for people who find one.
-pub(super) const TEST_FILE_PREFIX: &str = "halfpower-";
-pub(super) const TEST_FILE_SUFFIX: &str = ".test";
-
 /// A test file in the store's list.
 pub(crate) struct KeptTestFile {
     pub(super) file: TestFile,
@@ -19,7 +15,7 @@ impl KeptTestFile {
     /// Makes an empty one under a new name. The store knows of it before it is there.
     pub(super) fn make(directory: &Path, size: Bytes, store: &mut Store, run: RunId) -> anyhow::Result<Self> {
         let mut salt = u64::from(std::process::id()) ^ (jiff::Timestamp::now().as_nanosecond() as u64);
-        let name = format!("{TEST_FILE_PREFIX}{:016x}{TEST_FILE_SUFFIX}", random::split_mix(&mut salt));
+        let name = store::TestFile::name_of(random::split_mix(&mut salt));
         let path = directory.join(&name);
         let nameless = Nameless::create(directory)?;
         let known = nameless.as_ref().map(Nameless::id).transpose()?;

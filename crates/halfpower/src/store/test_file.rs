@@ -15,6 +15,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+/// How a test file's name begins and ends, for people who find one.
+const PREFIX: &str = "halfpower-";
+const SUFFIX: &str = ".test";
+
 /// The number of a test file in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TestFileId(i64);
@@ -206,11 +210,24 @@ impl Store {
 }
 
 impl TestFile {
+    /// The name of one, by a number of its own.
+    pub(crate) fn name_of(number: u64) -> String {
+        format!("{PREFIX}{number:016x}{SUFFIX}")
+    }
+
+    /// Whether a file is called as test files are.
+    pub(crate) fn is_called_one(path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+        number.is_some_and(|number| number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    }
+
     /// What has become of it; none when it is gone for good.
     fn standing(&self) -> Option<Standing> {
         match is_at(&self.path, self.file.as_ref()) {
-            Ok(Sameness::Same) => Some(Standing::Left),
-            Ok(Sameness::Unproven) => Some(Standing::Unproven),
+            Ok(Sameness::Same) if TestFile::is_called_one(&self.path) => Some(Standing::Left),
+            // A store that somebody else wrote may list any file.
+            Ok(Sameness::Same | Sameness::Unproven) => Some(Standing::Unproven),
             Ok(Sameness::Other) if self.is_directory_there() => None,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.is_directory_there() => None,
             _ => Some(Standing::OutOfSight),

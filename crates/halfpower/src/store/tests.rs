@@ -431,6 +431,25 @@ fn version_1_stays_readable() {
     assert_eq!((samples[0].cell, samples[0].sample.total.requests), (1, 1000));
 }
 
+const TEST_FILE: &str = "halfpower-0123456789abcdef.test";
+
+#[test]
+fn a_store_cannot_have_any_file_removed() {
+    let (directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let run = begin(&mut store);
+    for name in ["precious.dat", "halfpower-test", "halfpower-0123456789abcdeg.test", "halfpower-01.test"] {
+        let file = directory.path().join(name);
+        std::fs::write(&file, "0123456789").unwrap();
+        note(&mut store, &file, run);
+    }
+    drop(store);
+    let mut store = Store::open(&path).unwrap();
+    assert_eq!(store.test_files_left().unwrap(), []);
+    let found = store.look_for_test_files().unwrap();
+    assert!(found.len() == 4 && found.iter().all(|(_, standing)| *standing == Standing::Unproven));
+}
+
 /// Notes a test file that is there, by which file it is.
 fn note(store: &mut Store, path: &Path, run: RunId) -> TestFileId {
     let file = FileId::at(path).ok();
@@ -440,7 +459,7 @@ fn note(store: &mut Store, path: &Path, run: RunId) -> TestFileId {
 #[test]
 fn a_test_file_left_behind_is_found_and_only_that_one() {
     let (directory, path) = place();
-    let file = directory.path().join("halfpower-test");
+    let file = directory.path().join(TEST_FILE);
     let mut store = Store::open(&path).unwrap();
     let run = begin(&mut store);
     std::fs::write(&file, "0123456789").unwrap();
@@ -466,7 +485,7 @@ fn a_test_file_is_struck_off_only_when_it_is_gone_from_its_own_directory() {
     let (directory, path) = place();
     let [home, moved] = ["home", "moved"].map(|name| directory.path().join(name));
     std::fs::create_dir(&home).unwrap();
-    let file = home.join("halfpower-test");
+    let file = home.join(TEST_FILE);
     std::fs::write(&file, "0123456789").unwrap();
     let mut store = Store::open(&path).unwrap();
     let run = begin(&mut store);
@@ -495,7 +514,7 @@ fn a_test_file_is_struck_off_only_when_it_is_gone_from_its_own_directory() {
 #[test]
 fn a_test_file_killed_at_birth_is_found() {
     let (directory, path) = place();
-    let file = directory.path().join("halfpower-test");
+    let file = directory.path().join(TEST_FILE);
     let mut store = Store::open(&path).unwrap();
     let run = begin(&mut store);
     // On a file system without files that have no name: noted, made, and killed before it was noted which file it is.
@@ -515,7 +534,7 @@ fn a_test_file_killed_at_birth_is_found() {
 #[test]
 fn a_test_file_that_is_taken_over_is_left_to_nobody_else() {
     let (directory, path) = place();
-    let file = directory.path().join("halfpower-test");
+    let file = directory.path().join(TEST_FILE);
     let mut killed = Store::open(&path).unwrap();
     std::fs::write(&file, "0123456789").unwrap();
     let run = begin(&mut killed);
