@@ -83,6 +83,11 @@ impl Claims {
         }
     }
 
+    /// The names of those that this process has.
+    pub(super) fn held(&self) -> Vec<String> {
+        self.held.keys().cloned().collect()
+    }
+
     /// What to say when a claim's file cannot be used.
     pub(super) fn error(&self, action: &'static str, name: &str, source: io::Error) -> StoreError {
         StoreError::File { action, path: self.path(name).unwrap_or_else(|| name.into()), source }

@@ -13,6 +13,7 @@ pub(super) type Cause = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Default)]
 pub(super) struct Damage {
     found: RefCell<BTreeSet<String>>,
+    warned: RefCell<BTreeSet<String>>,
     lost: RefCell<BTreeMap<RunId, BTreeSet<i64>>>,
     report: Option<Report>,
 }
@@ -36,6 +37,15 @@ impl Damage {
             && let Some(report) = &self.report
         {
             report(&format!("{what}; `halfpower runs repair` makes the store sound and keeps what can be read"));
+        }
+    }
+
+    /// Reports anything else that happens to the store, once.
+    pub(super) fn warn(&self, what: String) {
+        if self.warned.borrow_mut().insert(what.clone())
+            && let Some(report) = &self.report
+        {
+            report(&what);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Why the store cannot do what was asked.
 
+use super::reserve::is_full;
 use super::run::RunId;
 use halfpower_engine::TargetError;
 use rusqlite::ErrorCode;
@@ -64,6 +65,18 @@ pub(crate) enum StoreError {
         /// What was tried.
         action: &'static str,
         /// What it said.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// There is no room for it.
+    #[error(
+        "the store cannot {action}, because its file system is full; `halfpower runs clean` removes test files that were \
+         left, `halfpower runs rm RUN` removes runs and gives their room back"
+    )]
+    Full {
+        /// What was tried.
+        action: &'static str,
+        /// What SQLite said.
         #[source]
         source: rusqlite::Error,
     },
@@ -135,6 +148,9 @@ pub(super) trait During<T> {
 
 impl<T> During<T> for rusqlite::Result<T> {
     fn during(self, action: &'static str) -> Result<T, StoreError> {
-        self.map_err(|source| StoreError::Sql { action, source })
+        self.map_err(|source| match is_full(&source) {
+            true => StoreError::Full { action, source },
+            false => StoreError::Sql { action, source },
+        })
     }
 }

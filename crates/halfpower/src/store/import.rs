@@ -92,7 +92,7 @@ impl Staged<'_> {
         let transaction = self.store.connection.transaction_with_behavior(behavior).during(ACTION)?;
         let mut kept = Vec::new();
         for (file, run) in runs.iter().enumerate() {
-            let id = insert_run(&transaction, run, RunStatus::Complete)?;
+            let id = insert_run(&transaction, run, RunStatus::Complete).during(ACTION)?;
             let sql = "INSERT INTO samples (run_id, cell, block, started_at, record)
                 SELECT ?, cell, block, started_at, record FROM staged WHERE file = ? ORDER BY id";
             transaction.execute(sql, (id.0, file as i64)).during(ACTION)?;

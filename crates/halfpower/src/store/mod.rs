@@ -21,6 +21,7 @@ mod open;
 mod reading;
 mod recall;
 mod repair;
+mod reserve;
 mod run;
 mod sample;
 mod schema;
@@ -29,6 +30,7 @@ mod take_over;
 mod test_file;
 #[cfg(test)]
 mod tests;
+mod whereabouts;
 
 pub(crate) use error::StoreError;
 pub(crate) use import::Staged;
@@ -53,5 +55,5 @@ pub(crate) struct Store {
     /// Where it is, by its own name; none in memory.
     path: Option<PathBuf>,
     /// The file itself, never closed: that would drop the locks which SQLite holds on it for this process (fcntl(2)).
-    _file: Option<ManuallyDrop<File>>,
+    file: Option<ManuallyDrop<File>>,
 }

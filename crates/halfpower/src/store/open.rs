@@ -9,6 +9,7 @@ use super::claims::Claims;
 use super::create::create;
 use super::damage::Damage;
 use super::error::{During, StoreError};
+use super::reserve::{is_full, keep_reserve};
 use super::schema::{APPLICATION_ID, MIGRATIONS, migrate, version};
 use crate::cli::quoted;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -60,19 +61,21 @@ impl Store {
         }
         let file = ManuallyDrop::new(File::open(&real).map_err(|error| failed(error.into()))?);
         refuse_beside(&real, check_header(&file, path)?)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&real, flags).map_err(|error| failed(error.into()))?;
-        connection.busy_timeout(PATIENCE).map_err(|error| failed(error.into()))?;
+        let mut connection = connect(&real, Sharing::Shared).map_err(|error| failed(error.into()))?;
+        if version(&connection).as_ref().is_err_and(is_full) {
+            connection = connect(&real, Sharing::Alone).map_err(|error| failed(error.into()))?;
+        }
         check_version(&connection, path)?;
         migrate(&mut connection, MIGRATIONS).map_err(|error| failed(error.into()))?;
         write_ahead(&connection).map_err(|error| failed(error.into()))?;
         configure(&connection)?;
+        keep_reserve(&real);
         Ok(Store {
             connection,
             claims: Claims::beside(Some(&real)),
             damage: Damage::default(),
             path: Some(real),
-            _file: Some(file),
+            file: Some(file),
         })
     }
 
@@ -84,7 +87,7 @@ impl Store {
         let mut connection = Connection::open_in_memory().during("be made in memory")?;
         migrate(&mut connection, MIGRATIONS).during("be made in memory")?;
         configure(&connection)?;
-        Ok(Store { connection, claims: Claims::beside(None), damage: Damage::default(), path: None, _file: None })
+        Ok(Store { connection, claims: Claims::beside(None), damage: Damage::default(), path: None, file: None })
     }
 
     /// A command that finds this store again, as it would be typed; none for one in memory, which nothing finds.
@@ -145,6 +148,25 @@ fn refuse_no_text(path: &Path) -> Result<(), StoreError> {
     let folder = folder.canonicalize().map_err(|error| StoreError::Open { path: path.into(), source: error.into() })?;
     let is_text = [folder.as_path(), path].iter().all(|path| path.to_str().is_some());
     if is_text { Ok(()) } else { Err(StoreError::NotText { path: path.into() }) }
+}
+
+/// Whether other processes may be at the store at the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    Shared,
+    /// The index of the log is in memory: there is no room for its file.
+    Alone,
+}
+
+fn connect(path: &Path, sharing: Sharing) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    if sharing == Sharing::Alone {
+        // Before SQLite looks for the log.
+        connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
+    }
+    Ok(connection)
 }
 
 /// Turns the write-ahead log on. While another process turns it on, SQLite says busy at once instead of waiting.

@@ -53,7 +53,8 @@ impl Store {
     pub(crate) fn keep_reading(&mut self, run: RunId, reading: &Reading) -> Result<(), StoreError> {
         let sql = "INSERT INTO readings (run_id, record) VALUES (?, ?)
                    ON CONFLICT (run_id) DO UPDATE SET record = excluded.record";
-        self.connection.execute(sql, (run.0, json(reading))).during("keep a reading").map(|_| ())
+        self.connection.execute(sql, (run.0, json(reading))).during("keep a reading")?;
+        self.stay_findable()
     }
 
     /// The reading of a run; none where it has samples.

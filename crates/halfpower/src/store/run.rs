@@ -112,34 +112,6 @@ pub(crate) struct Run {
     pub damaged: Vec<&'static str>,
 }
 
-/// Adds a run, one that has ended as one that ends now.
-pub(super) fn insert_run(connection: &Connection, run: &NewRun<'_>, status: RunStatus) -> Result<RunId, StoreError> {
-    let now = Timestamp::now().to_string();
-    connection
-        .execute(
-            "INSERT INTO runs (kind, name, question, study_text, plan, command, target, seed, note, program,
-                environment, started_at, finished_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            params![
-                run.kind.word(),
-                run.name,
-                run.question,
-                run.study_text,
-                run.plan.map(json),
-                run.command,
-                run.target,
-                run.seed.cast_signed(),
-                run.note,
-                json(&Program::this()),
-                json(run.environment),
-                now,
-                (status != RunStatus::Running).then_some(&now),
-                status.word(),
-            ],
-        )
-        .during("begin a run")?;
-    Ok(RunId(connection.last_insert_rowid()))
-}
-
 /// A line of the list of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RunSummary {
@@ -171,12 +143,15 @@ impl Store {
     pub(crate) fn begin_run(&mut self, run: &NewRun<'_>) -> Result<RunId, StoreError> {
         const ACTION: &str = "begin a run";
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).during(ACTION)?;
-        let id = insert_run(&transaction, run, RunStatus::Running)?;
+        let id = insert_run(&transaction, run, RunStatus::Running).during(ACTION)?;
         // Claimed before anybody else can see it: it never looks abandoned.
         let claimed = self.claims.take(&id.claim());
         claimed.map_err(|source| self.claims.error("claim", &id.claim(), source))?;
-        transaction.commit().during(ACTION)?;
-        Ok(id)
+        let committed = transaction.commit().during(ACTION);
+        if committed.is_err() {
+            self.claims.release(&id.claim());
+        }
+        committed.map(|()| id)
     }
 
     /// Keeps a run's plan anew, before its first sample.
@@ -225,6 +200,7 @@ impl Store {
                 (status.word(), Timestamp::now().to_string(), id.0),
             )
             .during("finish a run")?;
+        self.stay_findable()?;
         self.claims.release(&id.claim());
         if changed == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
     }
@@ -235,9 +211,26 @@ impl Store {
     /// When there is none, or another process is at it.
     pub(crate) fn remove_run(&mut self, id: RunId) -> Result<(), StoreError> {
         self.claim_run(id)?;
-        let removed = self.connection.execute("DELETE FROM runs WHERE id = ?", (id.0,)).during("remove a run");
+        let removed = self.delete_run(id);
         self.claims.release(&id.claim());
-        if removed? == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
+        match removed {
+            Ok(0) => Err(StoreError::NoRun(id)),
+            removed => removed.and_then(|_| self.with_reserve(Store::give_room_back)),
+        }
+    }
+
+    fn delete_run(&mut self, id: RunId) -> Result<usize, StoreError> {
+        const ACTION: &str = "remove a run";
+        const RUN: &str = "DELETE FROM runs WHERE id = ?";
+        match self.connection.execute(RUN, (id.0,)).during(ACTION) {
+            Err(StoreError::Full { .. }) => {}
+            result => return result,
+        }
+        let samples = "DELETE FROM samples WHERE id IN (SELECT id FROM samples WHERE run_id = ? LIMIT ?)";
+        self.with_reserve(|store| {
+            store.remove_in_parts(samples, id.0)?;
+            store.connection.execute(RUN, (id.0,)).during(ACTION)
+        })
     }
 
     fn claim_run(&mut self, id: RunId) -> Result<(), StoreError> {
@@ -258,6 +251,32 @@ impl Store {
         let taken = taken.map_err(|source| self.claims.error("look at", &id.claim(), source))?;
         Ok(if taken { RunStatus::Running } else { RunStatus::Interrupted })
     }
+}
+
+/// Writes a run down, in whatever transaction there is.
+pub(super) fn insert_run(connection: &Connection, run: &NewRun<'_>, status: RunStatus) -> rusqlite::Result<RunId> {
+    let now = Timestamp::now().to_string();
+    connection.execute(
+        "INSERT INTO runs (kind, name, question, study_text, plan, command, target, seed, note, program, environment,
+            started_at, finished_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            run.kind.word(),
+            run.name,
+            run.question,
+            run.study_text,
+            run.plan.map(json),
+            run.command,
+            run.target,
+            run.seed.cast_signed(),
+            run.note,
+            json(&Program::this()),
+            json(run.environment),
+            now,
+            (status != RunStatus::Running).then_some(&now),
+            status.word(),
+        ],
+    )?;
+    Ok(RunId(connection.last_insert_rowid()))
 }
 
 impl Run {

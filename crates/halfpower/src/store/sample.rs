@@ -41,12 +41,15 @@ impl Store {
             (run.0, cell as i64, block, sample.started_at.to_string(), json(sample)),
         );
         match added {
-            Ok(_) => Ok(self.connection.last_insert_rowid()),
+            Ok(_) => {
+                let id = self.connection.last_insert_rowid();
+                self.stay_findable().map(|()| id)
+            }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
                 let foreign = error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY);
                 Err(if foreign { StoreError::NoRun(run) } else { StoreError::SampleExists { run, cell, block } })
             }
-            Err(source) => Err(StoreError::Sql { action: "keep a sample", source }),
+            Err(error) => Err(error).during("keep a sample"),
         }
     }
 

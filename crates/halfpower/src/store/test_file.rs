@@ -118,9 +118,11 @@ impl Store {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn test_file_removed(&mut self, id: TestFileId) -> Result<(), StoreError> {
-        self.connection
-            .execute("UPDATE test_files SET removed_at = ? WHERE id = ?", (Timestamp::now().to_string(), id.0))
-            .during("strike off a test file")?;
+        let sql = "UPDATE test_files SET removed_at = ? WHERE id = ?";
+        self.with_reserve(|store| {
+            let removed = store.connection.execute(sql, (Timestamp::now().to_string(), id.0));
+            removed.during("strike off a test file")
+        })?;
         self.claims.release(&id.claim());
         Ok(())
     }

@@ -174,6 +174,38 @@ fn a_sample_is_never_replaced_and_needs_its_run() {
 }
 
 #[test]
+fn an_import_is_kept_whole_or_not_at_all() {
+    let (_directory, path) = place();
+    let (mut store, environment) = (Store::open(&path).unwrap(), environment());
+    let new = NewRun {
+        kind: RunKind::Import,
+        name: "fio: results.json",
+        question: None,
+        study_text: None,
+        plan: None,
+        command: "halfpower import results.json",
+        target: "/data/file",
+        seed: 0,
+        note: None,
+        environment: &environment,
+    };
+    let import = |store: &mut Store, blocks: [u32; 2]| {
+        let staged = store.stage()?;
+        staged.add(0, 0, 0, &sample())?;
+        blocks.into_iter().try_for_each(|block| staged.add(1, 0, block, &sample()))?;
+        assert_eq!(Store::open(&path).unwrap().runs().unwrap(), [], "nobody sees a part of it");
+        staged.keep(&[new, new])
+    };
+    // The second file of the two has a place twice.
+    import(&mut store, [0, 0]).unwrap_err();
+    assert_eq!(store.runs().unwrap(), []);
+    let run = import(&mut store, [0, 1]).unwrap()[1];
+    let runs = Store::open(&path).unwrap().runs().unwrap();
+    assert_eq!((runs[1].id, runs[1].samples, runs[1].status), (run, 2, RunStatus::Complete));
+    assert!(runs.len() == 2 && runs[1].finished_at.is_some());
+}
+
+#[test]
 fn runs_that_were_measured_at_once_keep_their_samples_apart() {
     let (_directory, path) = place();
     let mut store = Store::open(&path).unwrap();

@@ -1,6 +1,7 @@
-//! A damaged store: a record costs itself, and `runs repair` saves the rest.
+//! What may happen to a store: a damaged record costs itself, and `runs repair` saves the rest; a store that is moved or
+//! deleted during a run keeps what is measured; on a full disk runs can be removed.
 
-use crate::support::{Lab, Outcome, names};
+use crate::support::{Lab, Outcome, names, wait_for};
 
 /// Damages the store behind the program's back.
 fn damage(lab: &Lab, sql: &str) {
@@ -75,7 +76,7 @@ fn a_repair_reports_what_is_damaged_and_saves_the_rest() {
     let again = done(lab.run(["runs", "repair"]));
     assert!(again.stderr.contains("The store is sound: 2 runs with 7 samples."), "{}", again.stderr);
     let beside = names(lab.store().parent().unwrap());
-    assert_eq!(beside, ["results.db", "results.db.damaged-1"], "nothing else is left");
+    assert_eq!(beside, ["results.db", "results.db.damaged-1", "results.db.reserve"], "nothing else is left");
     assert_eq!(lab.samples(1).len() + lab.samples(2).len(), 7);
 }
 
@@ -101,4 +102,106 @@ fn a_store_whose_beginning_is_gone_is_saved_from_its_pages() {
     let outcome = lab.run(["runs", "repair", "--store", path.to_str().unwrap()]);
     assert!(outcome.status == Some(1) && outcome.stderr.contains("is not a store"), "{}", outcome.stderr);
     assert_eq!(std::fs::read(&path).unwrap(), b"my notes");
+}
+
+/// A run during which something is done to the store, once it has samples.
+fn run_during_which(lab: &Lab, happens: impl FnOnce()) -> Outcome {
+    let study = ["study", "run", "longer.toml", "--target", "place", "--size=1MiB", "--no-report"];
+    let mut running = lab.start(study);
+    wait_for("samples", || running.has_ended() || lab.samples(1).len() >= 3);
+    assert!(!running.has_ended());
+    happens();
+    done(running.wait())
+}
+
+/// Samples of the study.
+const SAMPLES: usize = 30;
+
+#[test]
+fn a_store_that_is_deleted_during_a_run_is_written_again() {
+    let lab = Lab::new();
+    let beside = || names(lab.store().parent().unwrap());
+    let outcome = run_during_which(&lab, || {
+        for name in beside() {
+            std::fs::remove_file(lab.store().with_file_name(name)).unwrap();
+        }
+    });
+    assert!(outcome.stderr.contains("was deleted while it was in use"), "{}", outcome.stderr);
+    assert_eq!(lab.runs(), [(1, "complete".to_owned())]);
+    assert_eq!(lab.samples(1).len(), SAMPLES, "those too that were there before");
+    // A directory that is gone is made again.
+    let lab = Lab::new();
+    let outcome = run_during_which(&lab, || std::fs::remove_dir_all(lab.path("home")).unwrap());
+    assert!(outcome.stderr.contains("was deleted while it was in use"), "{}", outcome.stderr);
+    assert_eq!((lab.runs().len(), lab.samples(1).len()), (1, SAMPLES));
+}
+
+#[test]
+fn a_store_that_is_moved_during_a_run_has_everything_where_it_is() {
+    let lab = Lab::new();
+    let moved = lab.path("moved.db");
+    let outcome = run_during_which(&lab, || std::fs::rename(lab.store(), &moved).unwrap());
+    assert!(outcome.stderr.contains(&format!("kept in {}", moved.display())), "{}", outcome.stderr);
+    let runs = lab.json(["runs", "--json", "--store", "moved.db"]);
+    assert_eq!((&runs[0]["samples"], &runs[0]["status"]), (&SAMPLES.into(), &"complete".into()));
+    // Nothing is in the way of the next one.
+    assert_eq!(lab.runs(), []);
+}
+
+#[test]
+fn another_store_that_took_the_name_is_left_alone() {
+    let lab = Lab::new();
+    let other = Lab::new();
+    done(other.run(["io", "null:", "--requests=10"]));
+    let outcome = run_during_which(&lab, || std::fs::rename(other.store(), lab.store()).unwrap());
+    assert!(outcome.stderr.contains("results.db.again-1"), "{}", outcome.stderr);
+    let again = lab.store().with_file_name("results.db.again-1");
+    let runs = lab.json(["runs", "--json", "--store", again.to_str().unwrap()]);
+    assert_eq!(runs[0]["samples"], SAMPLES);
+}
+
+#[test]
+fn on_a_full_disk_runs_are_shown_and_removed() {
+    let lab = Lab::new();
+    let (image, full) = (lab.path("image"), lab.path("full"));
+    std::fs::create_dir(&full).unwrap();
+    std::fs::File::create(&image).unwrap().set_len(24 << 20).unwrap();
+    let is_done = |program: &str, arguments: &[&std::ffi::OsStr]| {
+        std::process::Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    };
+    if !is_done("mkfs.ext4", &["-q".as_ref(), "-m0".as_ref(), image.as_ref()])
+        || !is_done("mount", &["-oloop".as_ref(), image.as_ref(), full.as_ref()])
+    {
+        eprintln!("skipped: no file system can be made and mounted here");
+        return;
+    }
+    let study = ["study", "run", "tiny.toml", "--target", "null:", "--no-report", "--store", "full/s.db"];
+    let before = [lab.run(study), lab.run(study)];
+    // Until not a byte is left.
+    let fill = |name: &str| {
+        let mut file = std::fs::File::create(full.join(name)).unwrap();
+        while std::io::Write::write_all(&mut file, &[1; 512]).is_ok() {}
+    };
+    fill("ballast");
+    fill("more");
+    let [run, list, export, removed] = [
+        &study[..],
+        &["runs", "--store", "full/s.db"],
+        &["export", "2", "--store", "full/s.db"],
+        &["runs", "rm", "1", "--store", "full/s.db"],
+    ]
+    .map(|arguments| lab.run(arguments));
+    // Nothing has become free but what the run had, and that is filled as well.
+    fill("even more");
+    let again = lab.run(["runs", "rm", "2", "--store", "full/s.db"]);
+    wait_for("the end of the mount", || is_done("umount", &[full.as_ref()]));
+    for outcome in before {
+        done(outcome);
+    }
+    assert!(run.status == Some(1) && run.stderr.contains("file system is full"), "{}", run.stderr);
+    assert!(run.stderr.contains("runs rm") && run.stderr.contains("runs clean"), "what to free: {}", run.stderr);
+    assert_eq!(done(list).stdout.matches("complete").count(), 2);
+    assert_eq!(done(export).stdout.lines().count(), 4);
+    done(removed);
+    done(again);
 }

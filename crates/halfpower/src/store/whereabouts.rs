@@ -1,0 +1,114 @@
+//! Where the store is while it is open. One that is moved away is written where it is now; one that is deleted is written
+//! again, with all that is in it.
+//!
+//! SQLite has the file open and writes on, whatever becomes of its name; as it closes a file that was moved, it leaves the
+//! log where it was, which nobody would find again.
+
+use super::Store;
+use super::beside::beside;
+use super::error::{During, StoreError};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What became of the file.
+#[derive(Debug, PartialEq, Eq)]
+enum Whereabouts {
+    /// It is where it was.
+    Here,
+    /// It has another name.
+    Moved(PathBuf),
+    /// It has none any more.
+    Deleted,
+}
+
+impl Store {
+    /// Sees to it that what was just written is found again.
+    ///
+    /// # Errors
+    /// When the store was deleted and cannot be written again.
+    pub(super) fn stay_findable(&mut self) -> Result<(), StoreError> {
+        let (Some(path), Some(file)) = (&self.path, &self.file) else { return Ok(()) };
+        let path = path.clone();
+        match whereabouts(file, &path) {
+            Ok(Whereabouts::Here) => Ok(()),
+            Ok(Whereabouts::Moved(now)) => {
+                let (path, now) = (path.display(), now.display());
+                self.damage
+                    .warn(format!("the store {path} was moved while it was in use; what is measured is kept in {now}"));
+                self.empty_log()
+            }
+            Ok(Whereabouts::Deleted) => self.write_again(&path),
+            Err(source) => Err(StoreError::File { action: "look at", path, source }),
+        }
+    }
+
+    fn write_again(&mut self, path: &Path) -> Result<(), StoreError> {
+        const ACTION: &str = "be written again after it was deleted";
+        let failed = |source| StoreError::File { action: "write again the deleted store", path: path.into(), source };
+        if let Some(parent) = path.parent() {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
+        }
+        let temporary = beside(path, format!(".again-{}", std::process::id()));
+        // A name need not be UTF-8.
+        let name = ToSqlOutput::Borrowed(ValueRef::Text(temporary.as_os_str().as_bytes()));
+        self.connection.execute("VACUUM INTO ?", (name,)).during(ACTION)?;
+        File::open(&temporary).and_then(|file| file.sync_all()).map_err(failed)?;
+        // The log is of the file that is gone.
+        if path.symlink_metadata().is_err() {
+            remove_log(path);
+        }
+        let mut again = path.to_owned();
+        let mut number = 0;
+        while let Err(error) = renameat_with(CWD, &temporary, CWD, &again, RenameFlags::NOREPLACE) {
+            if error != rustix::io::Errno::EXIST {
+                return Err(failed(error.into()));
+            }
+            number += 1;
+            again = beside(path, format!(".again-{number}"));
+        }
+        let mut store = Store::open(&again)?;
+        for claim in self.claims.held() {
+            let taken = store.claims.take(&claim);
+            taken.map_err(|source| store.claims.error("claim", &claim, source))?;
+        }
+        std::mem::swap(&mut store.damage, &mut self.damage);
+        *self = store;
+        let (path, again) = (path.display(), again.display());
+        self.damage.warn(format!(
+            "the store {path} was deleted while it was in use; everything in it was written again, to {again}"
+        ));
+        Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let (Some(path), Some(file)) = (&self.path, &self.file) else { return };
+        // It would be in the way of the next store of that name.
+        let is_moved = matches!(whereabouts(file, path), Ok(Whereabouts::Moved(_)));
+        if is_moved && path.symlink_metadata().is_err() && self.empty_log().is_ok() {
+            remove_log(path);
+        }
+    }
+}
+
+fn remove_log(path: &Path) {
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(beside(path, suffix));
+    }
+}
+
+fn whereabouts(file: &File, path: &Path) -> io::Result<Whereabouts> {
+    let open = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(there) if (there.dev(), there.ino()) == (open.dev(), open.ino()) => Ok(Whereabouts::Here),
+        _ if open.nlink() == 0 => Ok(Whereabouts::Deleted),
+        _ => Ok(Whereabouts::Moved(std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?)),
+    }
+}
