@@ -102,9 +102,8 @@ pub(super) fn conclude(
         let mut store = session::open_store(context, true)?;
         let targets = session::stored_targets(targets)?.join(", ");
         let run = store.add_reading(&format!("halfpower {}", context.typed), &targets, &reading)?;
-        if shown.is_err() {
-            let elsewhere = session::find_again(context, &store, run, |run| format!("runs show {run}"));
-            context.console.warning(&format!("the reading could not be printed; {elsewhere}"));
+        if let Err(error) = &shown {
+            session::not_printed(context, &store, run, error);
         }
     }
     shown

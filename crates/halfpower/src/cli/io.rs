@@ -165,9 +165,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 /// Shows a sample; where that is not possible, says how it is found again.
 fn show_or_keep(context: &Context, sample: &Sample, store: &Store, run: RunId) -> anyhow::Result<Ending> {
     let ending = show(context, sample);
-    if ending.is_err() {
-        let elsewhere = session::find_again(context, store, run, |run| format!("runs show {run}"));
-        context.console.warning(&format!("the result could not be printed; {elsewhere}"));
+    if let Err(error) = &ending {
+        session::not_printed(context, store, run, error);
     }
     ending
 }

@@ -195,11 +195,10 @@ pub(super) fn show_end(
         }
     }
     if let Err(error) = &written {
-        let elsewhere = find_again(context, store, run, |run| format!("report {run} --output FILE"));
-        console.warning(&format!("no report was written ({error:#}); {elsewhere}"));
-    } else if shown.is_err() {
-        let elsewhere = find_again(context, store, run, |run| format!("runs show {run}"));
-        console.warning(&format!("the result could not be printed; {elsewhere}"));
+        let remedy = find_again(context, store, run, |run| format!("report {run} --output FILE"));
+        console.warning(&format!("no report was written ({error:#}); {remedy}"));
+    } else if let Err(error) = &shown {
+        not_printed(context, store, run, error);
     }
     shown?;
     Ok(match end {
@@ -222,17 +221,24 @@ pub(super) fn show_end(
 /// the usual one after all: nothing that was measured is lost.
 pub(super) fn find_again(context: &Context, store: &Store, run: RunId, arguments: impl Fn(RunId) -> String) -> String {
     if let Some(command) = store.command(&arguments(run)) {
-        return format!("`{command}` does it elsewhere");
+        return format!("use `{command}`");
     }
     let kept = open_store(context, true).and_then(|mut usual| {
         let run = usual.take_over(store, run)?;
         usual.command(&arguments(run)).context("the store has no name")
     });
     match kept {
-        Ok(command) => {
-            format!("so that nothing is lost the run is in the store after all, and `{command}` does it elsewhere")
-        }
+        Ok(command) => format!("so that nothing is lost the run is in the store after all: use `{command}`"),
         Err(error) => format!("and it could not be kept in the store either ({error:#})"),
+    }
+}
+
+/// Says how a result is had that could not be printed.
+pub(super) fn not_printed(context: &Context, store: &Store, run: RunId, error: &anyhow::Error) {
+    // Who went away has seen enough, and the rest is where he expects it.
+    if !super::is_closed_pipe(error) || store.command("").is_none() {
+        let remedy = find_again(context, store, run, |run| format!("runs show {run}"));
+        context.console.warning(&format!("the result could not be printed; {remedy}"));
     }
 }
 

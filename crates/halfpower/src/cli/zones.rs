@@ -75,9 +75,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     drop(heeded);
     let is_whole = result?;
     let shown = instrument::show(context, &reading);
-    if shown.is_err() {
-        let elsewhere = session::find_again(context, &store, run, |run| format!("runs show {run}"));
-        context.console.warning(&format!("the reading could not be printed; {elsewhere}"));
+    if let Err(error) = &shown {
+        session::not_printed(context, &store, run, error);
     }
     shown?;
     finished?;
