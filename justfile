@@ -65,7 +65,7 @@ coverage:
 hidden:
     cargo test --release --locked -p halfpower-sim --test hidden -- --include-ignored --nocapture
 
-# Damaged files against every importer, or those of the FORMS named, for SECONDS each; needs nightly Rust and cargo-fuzz
+# Damaged files against every reader of files, or those of the FORMS named, for SECONDS each; needs nightly Rust and cargo-fuzz
 fuzz SECONDS *FORMS:
     fuzz/run {{ SECONDS }} {{ FORMS }}
 

@@ -1,0 +1,194 @@
+//! A reader of our own files against damaged ones: `HALFPOWER_FUZZ_FORM` says of which, study, machine or store.
+//!
+//! The program is included whole, since it is no library. Half of the inputs are damaged as libFuzzer does it, byte by byte;
+//! half as a whole: lines, figures, brackets. The first byte of an input for a store says what it is: the seed of damage to
+//! the file of a store, or, the second byte saying which, the text of one of its columns. With `HALFPOWER_FUZZ_SEEDS` a
+//! folder gets the inputs to begin with.
+#![no_main]
+#![allow(dead_code, reason = "the program is included whole, and not all of it is called here")]
+
+use halfpower_model::random::Random;
+use halfpower_model::{Bytes, Environment, Sample, Settings, Workload};
+use halfpower_sim::Simulated;
+use halfpower_sim::file::MachineFile;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use rusqlite::Connection;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use store::{NewRun, RunKind, RunStatus, Store};
+use study::{Shelf, Study};
+
+#[path = "../../crates/halfpower/src/cli/mod.rs"]
+mod cli;
+#[path = "../../crates/halfpower/src/interchange/import/damage.rs"]
+mod damage;
+#[path = "../../crates/halfpower/src/ground/mod.rs"]
+mod ground;
+#[path = "../../crates/halfpower/src/harmless.rs"]
+mod harmless;
+#[path = "../../crates/halfpower/src/input.rs"]
+mod input;
+#[path = "../../crates/halfpower/src/interchange/mod.rs"]
+mod interchange;
+#[path = "../../crates/halfpower/src/output.rs"]
+mod output;
+#[path = "../../crates/halfpower/src/plan/mod.rs"]
+mod plan;
+#[path = "../../crates/halfpower/src/report/mod.rs"]
+mod report;
+#[path = "../../crates/halfpower/src/runner/mod.rs"]
+mod runner;
+#[path = "../../crates/halfpower/src/store/mod.rs"]
+mod store;
+#[path = "../../crates/halfpower/src/study/mod.rs"]
+mod study;
+#[path = "../../crates/halfpower/src/validate/mod.rs"]
+mod validate;
+
+/// Longest message about a file.
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
+
+/// What of a store an input may be the text of.
+const COLUMNS: [&str; 9] = [
+    "UPDATE samples SET record = ?",
+    "UPDATE runs SET plan = ?",
+    "UPDATE runs SET environment = ?",
+    "UPDATE runs SET program = ?",
+    "UPDATE runs SET started_at = ?",
+    "UPDATE runs SET status = ?",
+    "UPDATE runs SET target = ?",
+    "UPDATE test_files SET path = CAST(? AS BLOB)",
+    "INSERT OR REPLACE INTO readings (run_id, record) VALUES (1, ?)",
+];
+
+static FORM: LazyLock<String> =
+    LazyLock::new(|| std::env::var("HALFPOWER_FUZZ_FORM").expect("HALFPOWER_FUZZ_FORM is study, machine or store"));
+
+/// Where stores are written.
+static FOLDER: LazyLock<PathBuf> =
+    LazyLock::new(|| std::env::var_os("HALFPOWER_FUZZ_FOLDER").expect("HALFPOWER_FUZZ_FOLDER is a folder").into());
+
+/// A store with a run, a sample and a test file, as a file.
+static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let path = FOLDER.join("template.db");
+    let mut store = Store::open(&path).expect("a store");
+    let environment = Environment::unknown("/data", None);
+    let run = store
+        .begin_run(&NewRun {
+            kind: RunKind::Io,
+            name: "a run",
+            question: Some("?"),
+            study_text: None,
+            plan: None,
+            command: "halfpower io data",
+            target: "/data",
+            seed: 1,
+            note: None,
+            environment: &environment,
+        })
+        .expect("a run");
+    store.add_sample(run, 0, 0, &Sample::empty(Workload::default(), environment)).expect("a sample");
+    store.note_test_file(&FOLDER.join("t"), Bytes(1)).expect("a test file");
+    store.finish_run(run, RunStatus::Complete).expect("its end");
+    drop(store);
+    let connection = Connection::open(&path).expect("the store's file");
+    connection.query_row("PRAGMA journal_mode = delete", (), |_| Ok(())).expect("one file");
+    drop(connection);
+    std::fs::read(&path).expect("the store's file")
+});
+
+fuzz_target!(|input: &[u8]| {
+    if let Some(folder) = std::env::var_os("HALFPOWER_FUZZ_SEEDS") {
+        seeds(&PathBuf::from(folder));
+    }
+    match FORM.as_str() {
+        "study" => study(&String::from_utf8_lossy(input)),
+        "machine" => machine(&String::from_utf8_lossy(input)),
+        _ => store(input),
+    }
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let mut random = Random::new(u64::from(seed));
+    if random.below(2) == 0 {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    let new = damage::damaged(&data[..size], &mut random);
+    let length = new.len().min(max_size);
+    data[..length].copy_from_slice(&new[..length]);
+    length
+});
+
+/// A study that may include itself, and a folder of it.
+fn study(text: &str) {
+    let open = |file: &str| if file.ends_with("nowhere") { Err("it is not there".to_owned()) } else { Ok(text.to_owned()) };
+    let fits = |path: &str, _: &Settings| if path.is_empty() { Ok(()) } else { Err(format!("no {path}")) };
+    let shelf = Shelf { open: &open, fits: &fits };
+    match Study::parse_with("folder/a.toml", text, shelf) {
+        Ok(study) => assert!(study.cells() <= 10_000, "{} cells", study.cells()),
+        Err(errors) => clear(&errors.to_string()),
+    }
+    if let Err(errors) = Study::of_folder("folder", &["folder/a.toml".to_owned()], shelf) {
+        clear(&errors.to_string());
+    }
+}
+
+/// A machine with its volumes, and the first of them as a testbed.
+fn machine(text: &str) {
+    let file = match MachineFile::parse("own.toml", text) {
+        Ok(file) => file,
+        Err(error) => return clear(&cli::causes(&error)),
+    };
+    if let Err(error) = file.check_volumes() {
+        clear(&cli::causes(&error));
+    }
+    let Some((volume, _)) = file.volumes().next() else { return };
+    if let Err(error) = Simulated::of_file("own.toml", text, volume, &Settings::default()) {
+        clear(&cli::causes(&error));
+    }
+}
+
+/// What is said of a file is printed: it is short.
+fn clear(message: &str) {
+    assert!(message.len() <= MAX_MESSAGE_BYTES && !message.is_empty(), "a message of {} bytes", message.len());
+}
+
+/// A damaged store, or one with a column that is: everything that reads one.
+fn store(input: &[u8]) {
+    let [kind, which, rest @ ..] = input else { return };
+    let path = FOLDER.join("store.db");
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let _ = std::fs::remove_file(FOLDER.join(format!("store.db{end}")));
+    }
+    if kind % 2 == 0 {
+        let seed = rest.iter().fold(u64::from(*which), |seed, byte| seed.wrapping_mul(257) ^ u64::from(*byte));
+        let damaged = damage::damaged(&STORE, &mut Random::new(seed));
+        std::fs::write(&path, damaged).expect("room for a store");
+    } else {
+        std::fs::write(&path, &*STORE).expect("room for a store");
+        let connection = Connection::open(&path).expect("the store's file");
+        let text = String::from_utf8_lossy(rest);
+        // Some of the columns must not be some of the texts.
+        let _ = connection.execute(COLUMNS[usize::from(*which) % COLUMNS.len()], [text]);
+    }
+    let Ok(mut store) = Store::open(&path) else { return };
+    let _ = (store.test_files_left(), store.test_file_paths(), store.runs());
+    let run = store::RunId(1);
+    let _ = (store.run(run), store.samples(run), store.reading(run));
+    if let Ok(analysed) = report::Analysed::load(&store, run) {
+        let _ = analysed.json();
+        let _ = analysed.with_input(|input| report::summary(input, false, 100));
+    }
+}
+
+/// The inputs to begin with that are not files of the project.
+fn seeds(folder: &std::path::Path) {
+    let sample = serde_json::to_string(&Sample::empty(Workload::default(), Environment::unknown("/data", None)));
+    let environment = serde_json::to_string(&Environment::unknown("/data", None));
+    let texts = [(0, sample), (2, environment), (4, Ok("2026-01-01T00:00:00Z".to_owned())), (5, Ok("running".to_owned()))];
+    for (column, text) in texts {
+        let text = text.expect("records are JSON");
+        std::fs::write(folder.join(format!("column-{column}")), [&[1, column], text.as_bytes()].concat()).expect("room");
+    }
+    std::fs::write(folder.join("file"), [0, 0, 0]).expect("room");
+}
