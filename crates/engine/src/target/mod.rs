@@ -1,5 +1,6 @@
 //! Targets: what the requests go to. Opens them, finds out what they are, and guards devices that are in use.
 
+mod error;
 mod file_id;
 pub mod filesystem;
 pub(crate) mod ground;
@@ -10,6 +11,7 @@ mod several;
 mod state;
 pub mod test_file;
 
+pub use error::TargetError;
 pub use identity::refuse_same;
 pub(crate) use several::Targets;
 
@@ -17,7 +19,7 @@ use crate::errno;
 use crate::system::device::size_of;
 use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, Workload};
 use in_use::{Claims, Locks, Node};
-use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -60,187 +62,6 @@ struct UseByOthers {
     claims: Claims,
     /// Of a target to be overwritten: what the kernel cannot tell.
     unknown: Option<String>,
-}
-
-/// Why a target cannot be used. Each message ends with the remedy.
-#[derive(Debug, thiserror::Error)]
-pub enum TargetError {
-    /// Nothing of that name.
-    #[error("{path} does not exist; name an existing file, device or directory")]
-    Missing {
-        /// The name.
-        path: String,
-    },
-    /// Not for this user.
-    #[error("no permission to {action} {path}; run as a user who may, or name another target")]
-    Permission {
-        /// `read` or `write`.
-        action: &'static str,
-        /// The name.
-        path: String,
-    },
-    /// Protected by an attribute of the file system.
-    #[error("{path} is {attribute} (chattr +{flag}); run `chattr -{flag}` on it, or name another target")]
-    Protected {
-        /// The file or directory.
-        path: String,
-        /// `immutable` or `append-only`.
-        attribute: &'static str,
-        /// The letter that chattr(1) takes.
-        flag: char,
-    },
-    /// Mounted read-only, and there to be read.
-    #[error("{path} is on a read-only file system; use reads only, or mount it writable")]
-    ReadOnly {
-        /// The name.
-        path: String,
-    },
-    /// A block device that takes no writes.
-    #[error("{path} is a read-only device; use reads only, or make it writable (blockdev --setrw {path})")]
-    ReadOnlyDevice {
-        /// The device.
-        path: String,
-    },
-    /// Mounted read-only, where a file was to be made.
-    #[error(
-        "{path} is on a read-only file system, where no test file can be made; name a path on one that can be written, \
-         or a file that is there, to read it"
-    )]
-    NothingMade {
-        /// The directory.
-        path: String,
-    },
-    /// What the kernel shows as files.
-    #[error("{path} is no storage: the kernel makes up what is in {filesystem}; name a path on a disk")]
-    NotStorage {
-        /// The name.
-        path: String,
-        /// The type of the file system.
-        filesystem: String,
-    },
-    /// Where the kernel keeps the names of devices, and a file was to be made.
-    #[error(
-        "{path} is where devices have their names (devtmpfs), and a file made there would be in memory; \
-         look whether the device's name is right, or name a directory on a disk"
-    )]
-    AmongDevices {
-        /// The directory.
-        path: String,
-    },
-    /// A link that leads nowhere, where a file was to be made.
-    #[error("{path} is a link to {leads}, which does not exist; name that file itself, or remove the link")]
-    LinkToNothing {
-        /// The link.
-        path: String,
-        /// Where it leads.
-        leads: String,
-    },
-    /// The process may not have more files open.
-    #[error("cannot open {path} beside all the others; {remedy}")]
-    TooManyOpen {
-        /// The name.
-        path: String,
-        /// What to do, with the limit.
-        remedy: String,
-    },
-    /// No room left.
-    #[error("the file system of {path} is full; free some space, name another directory, or give a smaller --size")]
-    Full {
-        /// The name.
-        path: String,
-    },
-    /// Larger than a file may be.
-    #[error("{path} would grow past the largest file allowed here; give a smaller --size, or raise ulimit -f")]
-    TooLarge {
-        /// The name.
-        path: String,
-    },
-    /// Somebody said stop while it was being made.
-    #[error("interrupted while {path} was being written")]
-    Interrupted {
-        /// The name.
-        path: String,
-    },
-    /// A directory where a file was wanted.
-    #[error(
-        "{path} is a directory; name a file or device (`halfpower run` and `halfpower io` take directories, and make test files there)"
-    )]
-    Directory {
-        /// The name.
-        path: String,
-    },
-    /// A socket, a pipe, a terminal.
-    #[error("{path} is {kind}; name a regular file or a block device")]
-    Kind {
-        /// The name.
-        path: String,
-        /// What it is.
-        kind: &'static str,
-    },
-    /// A block device that somebody uses.
-    #[error("{path} is not written: {reason}")]
-    InUse {
-        /// The name.
-        path: String,
-        /// By whom, and the remedy.
-        reason: String,
-    },
-    /// Two targets that are one.
-    #[error("{path} and {other} {relation}; name each target once")]
-    Same {
-        /// The one.
-        path: String,
-        /// The other.
-        other: String,
-        /// What they are to each other.
-        relation: &'static str,
-    },
-    /// `null:` and others, or no target at all.
-    #[error("a workload goes to one or more files and devices, or to null: alone; name those")]
-    NotAlone,
-    /// Descriptors cannot be opened anew.
-    #[error("/proc is not mounted, and targets are opened through it; mount it (mount -t proc proc /proc)")]
-    NoProc,
-    /// Anything else the system said.
-    #[error("cannot {action} {path}")]
-    System {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: String,
-        /// What it said.
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl TargetError {
-    /// What the system said about opening or examining a path, as one of the cases people meet.
-    pub fn from_io(action: &'static str, path: &Path, source: io::Error) -> Self {
-        let is_directory = path.is_dir();
-        let attribute = attribute_of(path).filter(|_| source.raw_os_error() == Some(libc::EPERM));
-        let path = path.display().to_string();
-        if let Some((attribute, flag)) = attribute {
-            return TargetError::Protected { path, attribute, flag };
-        }
-        if let Some(remedy) = errno::limit_remedy(&source) {
-            return TargetError::TooManyOpen { path, remedy: format!("name fewer targets, or {remedy}") };
-        }
-        match source.raw_os_error() {
-            Some(libc::ENOENT) => TargetError::Missing { path },
-            Some(libc::EACCES | libc::EPERM) => TargetError::Permission { action, path },
-            Some(libc::EROFS) if is_directory => TargetError::NothingMade { path },
-            Some(libc::EROFS) => TargetError::ReadOnly { path },
-            Some(libc::EISDIR) => TargetError::Directory { path },
-            Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Full { path },
-            Some(libc::EFBIG) => TargetError::TooLarge { path },
-            Some(libc::EBUSY) => TargetError::InUse { reason: in_use::held("it"), path },
-            Some(libc::ETXTBSY) => {
-                TargetError::InUse { path, reason: "it is a program that is running; stop that first".to_owned() }
-            }
-            _ => TargetError::System { action, path, source },
-        }
-    }
 }
 
 /// A target opened once more for a workload, as its buffering asks.
@@ -443,14 +264,6 @@ impl UseByOthers {
         }
         Ok(found)
     }
-}
-
-/// The attribute that lets nobody write a file, or make files in a directory, and its letter for chattr(1).
-fn attribute_of(path: &Path) -> Option<(&'static str, char)> {
-    let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS).ok()?.stx_attributes;
-    let attributes = [(StatxAttributes::IMMUTABLE, "immutable", 'i'), (StatxAttributes::APPEND, "append-only", 'a')];
-    let set = attributes.into_iter().find(|(attribute, ..)| found.contains(*attribute));
-    set.map(|(_, name, flag)| (name, flag))
 }
 
 /// Facts of an open file or device, and the number of the device whose counters tell of it. `path` is what it is

@@ -29,6 +29,8 @@ mod seek;
 mod take_over;
 mod test_file;
 #[cfg(test)]
+mod test_file_tests;
+#[cfg(test)]
 mod tests;
 mod whereabouts;
 

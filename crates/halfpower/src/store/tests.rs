@@ -2,7 +2,6 @@ use super::error::StoreError;
 use super::*;
 use crate::plan::{Overrides, Plan};
 use crate::study::Study;
-use halfpower_engine::test_file::FileId;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::reading::{Bandwidth, Figures, Kernel, MemorySpeed, Rounds, Vectors};
 use halfpower_model::sample::{DepthMean, Histograms, Latency, Program, Totals};
@@ -57,7 +56,7 @@ fn sample() -> Sample {
     }
 }
 
-fn begin(store: &mut Store) -> RunId {
+pub(super) fn begin(store: &mut Store) -> RunId {
     try_to_begin(store).unwrap()
 }
 
@@ -78,7 +77,7 @@ fn try_to_begin(store: &mut Store) -> Result<RunId, StoreError> {
     store.begin_run(&new)
 }
 
-fn place() -> (tempfile::TempDir, PathBuf) {
+pub(super) fn place() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("deep/results.db");
     (directory, path)
@@ -461,124 +460,6 @@ fn version_1_stays_readable() {
     );
     let samples = store.samples(RunId(1)).unwrap();
     assert_eq!((samples[0].cell, samples[0].sample.total.requests), (1, 1000));
-}
-
-const TEST_FILE: &str = "halfpower-0123456789abcdef.test";
-
-#[test]
-fn a_store_cannot_have_any_file_removed() {
-    let (directory, path) = place();
-    let mut store = Store::open(&path).unwrap();
-    let run = begin(&mut store);
-    for name in ["precious.dat", "halfpower-test", "halfpower-0123456789abcdeg.test", "halfpower-01.test"] {
-        let file = directory.path().join(name);
-        std::fs::write(&file, "0123456789").unwrap();
-        note(&mut store, &file, run);
-    }
-    drop(store);
-    let mut store = Store::open(&path).unwrap();
-    assert_eq!(store.test_files_left().unwrap(), []);
-    let found = store.look_for_test_files().unwrap();
-    assert!(found.len() == 4 && found.iter().all(|(_, standing)| *standing == Standing::Unproven));
-}
-
-/// Notes a test file that is there, by which file it is.
-fn note(store: &mut Store, path: &Path, run: RunId) -> TestFileId {
-    let file = FileId::at(path).ok();
-    store.note_test_file(&NewTestFile { path, bytes: Bytes(10), run, file: file.as_ref() }).unwrap()
-}
-
-#[test]
-fn a_test_file_left_behind_is_found_and_only_that_one() {
-    let (directory, path) = place();
-    let file = directory.path().join(TEST_FILE);
-    let mut store = Store::open(&path).unwrap();
-    let run = begin(&mut store);
-    std::fs::write(&file, "0123456789").unwrap();
-    note(&mut store, &file, run);
-    let mut other = Store::open(&path).unwrap();
-    assert_eq!(other.test_files_left().unwrap(), []);
-    drop(store);
-    let left = other.test_files_left().unwrap();
-    assert_eq!(
-        (left[0].path.as_path(), left[0].run, left[0].bytes, left.len()),
-        (file.as_path(), Some(run), Bytes(10), 1)
-    );
-    // Somebody else's file at that path is not ours.
-    let elsewhere = directory.path().join("elsewhere");
-    std::fs::write(&elsewhere, "theirs").unwrap();
-    std::fs::rename(&elsewhere, &file).unwrap();
-    assert_eq!(other.look_for_test_files().unwrap(), []);
-    assert!(file.exists());
-}
-
-#[test]
-fn a_test_file_is_struck_off_only_when_it_is_gone_from_its_own_directory() {
-    let (directory, path) = place();
-    let [home, moved] = ["home", "moved"].map(|name| directory.path().join(name));
-    std::fs::create_dir(&home).unwrap();
-    let file = home.join(TEST_FILE);
-    std::fs::write(&file, "0123456789").unwrap();
-    let mut store = Store::open(&path).unwrap();
-    let run = begin(&mut store);
-    note(&mut store, &file, run);
-    drop(store);
-    let mut store = Store::open(&path).unwrap();
-    let mut standing = || {
-        let found = store.look_for_test_files().unwrap();
-        found.first().map(|(_, standing)| *standing)
-    };
-    std::fs::rename(&home, &moved).unwrap();
-    assert_eq!(standing(), Some(Standing::OutOfSight));
-    std::fs::create_dir(&home).unwrap();
-    assert_eq!(standing(), Some(Standing::OutOfSight), "another directory");
-    std::fs::write(&file, "theirs").unwrap();
-    assert_eq!(standing(), Some(Standing::OutOfSight), "another file in another directory");
-    std::fs::remove_dir_all(&home).unwrap();
-    std::fs::rename(&moved, &home).unwrap();
-    assert_eq!(standing(), Some(Standing::Left));
-    std::fs::remove_file(&file).unwrap();
-    assert_eq!(standing(), None);
-    std::fs::write(&file, "theirs").unwrap();
-    assert_eq!(standing(), None, "struck off");
-}
-
-#[test]
-fn a_test_file_killed_at_birth_is_found() {
-    let (directory, path) = place();
-    let file = directory.path().join(TEST_FILE);
-    let mut store = Store::open(&path).unwrap();
-    let run = begin(&mut store);
-    // On a file system without files that have no name: noted, made, and killed before it was noted which file it is.
-    note(&mut store, &file, run);
-    std::fs::write(&file, "").unwrap();
-    drop(store);
-    let mut store = Store::open(&path).unwrap();
-    let left = store.test_files_left().unwrap();
-    assert_eq!(left.len(), 1);
-    std::fs::write(&file, "theirs").unwrap();
-    assert_eq!(store.look_for_test_files().unwrap()[0].1, Standing::Unproven);
-    std::fs::remove_file(&file).unwrap();
-    store.test_file_removed(left[0].id).unwrap();
-    assert_eq!(store.test_files_left().unwrap(), []);
-}
-
-#[test]
-fn a_test_file_that_is_taken_over_is_left_to_nobody_else() {
-    let (directory, path) = place();
-    let file = directory.path().join(TEST_FILE);
-    let mut killed = Store::open(&path).unwrap();
-    std::fs::write(&file, "0123456789").unwrap();
-    let run = begin(&mut killed);
-    let id = note(&mut killed, &file, run);
-    drop(killed);
-    let mut resumed = Store::open(&path).unwrap();
-    assert!(resumed.take_test_file(id).unwrap());
-    let mut other = Store::open(&path).unwrap();
-    assert_eq!(other.test_files_left().unwrap(), [], "a run is using it again");
-    assert!(!other.take_test_file(id).unwrap());
-    drop(resumed);
-    assert_eq!(other.test_files_left().unwrap().len(), 1);
 }
 
 fn memory_reading(host: &str, gigabytes: f64) -> Reading {
