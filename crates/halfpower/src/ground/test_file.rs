@@ -1,7 +1,8 @@
 //! A test file that the store knows of, so that it is found again whatever happens.
 
 use crate::store::{self, NewTestFile, RunId, Store, TestFileId};
-use halfpower_engine::test_file::{Nameless, TestFile};
+use halfpower_engine::TargetError;
+use halfpower_engine::test_file::{FileId, Nameless, TestFile};
 use halfpower_model::{Bytes, random};
 use std::path::Path;
 
@@ -17,9 +18,16 @@ impl KeptTestFile {
         let mut salt = u64::from(std::process::id()) ^ (jiff::Timestamp::now().as_nanosecond() as u64);
         let name = store::TestFile::name_of(random::split_mix(&mut salt));
         let path = directory.join(&name);
+        let home = FileId::at(directory).map_err(|error| TargetError::from_io("examine", directory, error))?;
         let nameless = Nameless::create(directory)?;
         let known = nameless.as_ref().map(Nameless::id).transpose()?;
-        let id = store.note_test_file(&NewTestFile { path: &path, bytes: size, run, file: known.as_ref() })?;
+        let id = store.note_test_file(&NewTestFile {
+            path: &path,
+            bytes: size,
+            run,
+            file: known.as_ref(),
+            directory: &home,
+        })?;
         let made = match nameless {
             Some(file) => file.name(&name),
             None => TestFile::create_at(&path),

@@ -4,7 +4,7 @@
 //! database, and rolls back, checkpoints and deletes what lies beside a file while it only looks at it.
 
 use super::Store;
-use super::beside::{Journalling, refuse_beside, refuse_beside_new};
+use super::beside::{Journalling, beside, refuse_beside, refuse_beside_new};
 use super::claims::Claims;
 use super::create::create;
 use super::damage::Damage;
@@ -13,6 +13,7 @@ use super::reserve::{is_full, keep_reserve};
 use super::schema::{APPLICATION_ID, MIGRATIONS, migrate, version};
 use crate::cli::quoted;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::FallocateFlags;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -62,7 +63,8 @@ impl Store {
         let file = ManuallyDrop::new(File::open(&real).map_err(|error| failed(error.into()))?);
         refuse_beside(&real, check_header(&file, path)?)?;
         let mut connection = connect(&real, Sharing::Shared).map_err(|error| failed(error.into()))?;
-        if version(&connection).as_ref().is_err_and(is_full) {
+        let is_shared = version(&connection).map(|_| hold_log_index(&real));
+        if matches!(is_shared, Ok(false)) || is_shared.as_ref().is_err_and(is_full) {
             connection = connect(&real, Sharing::Alone).map_err(|error| failed(error.into()))?;
         }
         check_version(&connection, path)?;
@@ -156,6 +158,22 @@ enum Sharing {
     Shared,
     /// The index of the log is in memory: there is no room for its file.
     Alone,
+}
+
+/// Takes all the blocks of the log's index, as far as SQLite has not; false where there is no room for them. It writes
+/// a byte every 4 KiB; where blocks are smaller, a full disk would end the process with SIGBUS at one of the others.
+fn hold_log_index(store: &Path) -> bool {
+    const PAGE: u64 = 4096;
+    if rustix::fs::statvfs(store).is_ok_and(|space| space.f_frsize >= PAGE) {
+        return true;
+    }
+    let index = beside(store, "-shm");
+    let Ok(file) = File::options().read(true).write(true).open(index) else { return true };
+    // As the store itself, never closed.
+    let file = ManuallyDrop::new(file);
+    let length = file.metadata().map_or(0, |facts| facts.len());
+    let held = rustix::fs::fallocate(&*file, FallocateFlags::empty(), 0, length.max(1));
+    held != Err(rustix::io::Errno::NOSPC)
 }
 
 fn connect(path: &Path, sharing: Sharing) -> rusqlite::Result<Connection> {

@@ -11,12 +11,13 @@ use std::io::Read;
 use std::path::Path;
 
 const RESERVE: &str = ".reserve";
-/// What a thousand pages of the log take at most is far more; a batch of what is removed takes less.
+/// What is kept where there is room, and the least that is worth keeping: a batch of what is removed takes some 100 KiB.
 const RESERVE_BYTES: usize = 1 << 20;
+const LEAST_BYTES: usize = 128 << 10;
 /// How the file begins, so that nobody else's is given up.
 const MARK: &str = "Room that Halfpower needs to remove runs from the store beside this file when the disk is full.\n";
-/// Samples that are removed at a time when there is hardly any room.
-const BATCH: i64 = 100;
+/// Samples that are removed, and pages that are given back, at a time when there is hardly any room.
+const BATCH: i64 = 16;
 
 impl Store {
     /// Does something that takes up no room in the end; where there is none for the meantime, with what is kept for that.
@@ -26,15 +27,11 @@ impl Store {
     ) -> Result<T, StoreError> {
         match work(self) {
             Err(full @ StoreError::Full { .. }) => {
-                if self
-                    .path
-                    .as_deref()
-                    .is_some_and(|path| is_reserve(path) && std::fs::remove_file(beside(path, RESERVE)).is_ok())
-                {
-                    work(self)
-                } else {
-                    Err(full)
-                }
+                let Some(path) = self.path.clone().filter(|path| is_reserve(path)) else { return Err(full) };
+                std::fs::remove_file(beside(&path, RESERVE)).map_err(|_| full)?;
+                let done = work(self);
+                keep_reserve(&path);
+                done
             }
             result => result,
         }
@@ -84,15 +81,31 @@ impl Store {
     }
 }
 
-/// Keeps some room, where there is some; a file of that name that is somebody's stays.
+/// Keeps some room, as much as there is; a file of that name that is somebody's stays.
 pub(super) fn keep_reserve(store: &Path) {
     let path = beside(store, RESERVE);
-    if path.symlink_metadata().is_err() {
-        let mut content = MARK.as_bytes().to_vec();
-        content.resize(RESERVE_BYTES, b'.');
-        // Nothing of what is being done needs it.
-        let _ = put(&path, &content);
+    let is_small =
+        |facts: &std::fs::Metadata| facts.len() < RESERVE_BYTES as u64 && has_room(store) && is_reserve(store);
+    match path.symlink_metadata() {
+        Ok(facts) if is_small(&facts) && std::fs::remove_file(&path).is_ok() => {}
+        Ok(_) => return,
+        Err(_) => {}
     }
+    let sizes =
+        std::iter::successors(Some(RESERVE_BYTES), |size| Some(size / 2)).take_while(|size| *size >= LEAST_BYTES);
+    let keep = |size: usize| {
+        let mut content = MARK.as_bytes().to_vec();
+        content.resize(size, b'.');
+        put(&path, &content).is_ok()
+    };
+    // Nothing of what is being done needs it.
+    let _ = { sizes }.any(keep);
+}
+
+/// Whether there is room for more than the whole of it.
+fn has_room(store: &Path) -> bool {
+    rustix::fs::statvfs(store)
+        .is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) > 4 * RESERVE_BYTES as u64)
 }
 
 /// Whether the file that would be given up is one.

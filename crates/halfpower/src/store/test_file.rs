@@ -34,6 +34,8 @@ pub(crate) struct NewTestFile<'a> {
     pub run: RunId,
     /// Which file it is, where that is known by now.
     pub file: Option<&'a FileId>,
+    /// The directory that it is in.
+    pub directory: &'a FileId,
 }
 
 /// A test file that was not removed, whose process is gone.
@@ -68,12 +70,11 @@ impl Store {
     /// Notes a test file that is about to be made, and claims it for this process.
     ///
     /// # Errors
-    /// When it cannot be written, or the directory is not there.
+    /// When it cannot be written.
     pub(crate) fn note_test_file(&mut self, new: &NewTestFile<'_>) -> Result<TestFileId, StoreError> {
         const ACTION: &str = "note a test file";
         let failed = |source| StoreError::Target(TargetError::from_io("find", new.path, source));
         let path = std::path::absolute(new.path).map_err(failed)?;
-        let directory = FileId::at(directory_of(&path)).map_err(failed)?;
         let transaction = self.connection.transaction().during(ACTION)?;
         transaction
             .execute(
@@ -84,7 +85,7 @@ impl Store {
                     new.bytes.0.cast_signed(),
                     Timestamp::now().to_string(),
                     new.file.map(json),
-                    json(&directory),
+                    json(new.directory),
                 ),
             )
             .during(ACTION)?;
