@@ -11,11 +11,12 @@ use crate::unsimulated::refuse;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::sample::{
     Block, Cpu, CpuTime, DepthMean, Direction, Failure, Histograms, Instrument, Interval, Latency, OpenLoop, Part,
-    PartKind, SystemAccount, Totals, in_write_cache, left_in_buffer, memory_speed, rate_not_reached, stalled_at_end,
+    PartKind, SystemAccount, Totals, Warning, in_write_cache, left_in_buffer, memory_speed, rate_not_reached,
+    stalled_at_end,
 };
 use halfpower_model::{
-    Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Observer, Personality, Progress, RequestKind,
-    Sample, Settings, TargetFacts, TargetKind, Testbed, Workload,
+    Bytes, Cancel, Environment, GivenPeak, Histogram, MeasureError, Nanoseconds, Observer, Personality, Progress,
+    RequestKind, Sample, Settings, TargetFacts, TargetKind, Testbed, Workload,
 };
 use std::sync::Arc;
 
@@ -232,7 +233,7 @@ impl Testbed for Simulated {
         if !workload.set.is_empty() {
             let plain = Workload { set: Settings::default(), ..workload.clone() };
             let mut sample = self.set(workload)?.measure(&plain, observer, cancel)?;
-            sample.workload = workload.clone();
+            sample.workload = Workload { interval: sample.workload.interval, ..workload.clone() };
             return Ok(sample);
         }
         refuse(&self.machine, workload)?;
@@ -291,9 +292,9 @@ fn record(workload: &Workload, machine: &Machine, environment: Environment, outc
     let latency = |of: &Option<(Totals, Histogram)>| of.as_ref().map(|(_, latency)| latency.clone());
     let outstanding = outcome.outstanding_ns as f64 / outcome.elapsed_ns.max(1) as f64;
     let mean_s = all.mean().unwrap_or(0.0) / 1e9;
-    let interval_s = workload.interval.seconds();
+    let spacing = Nanoseconds(outcome.interval_ns);
     let interval = |(index, (requests, bytes)): (usize, &(u64, u64))| Interval {
-        at_s: ((index + 1) as f64 * interval_s).min(elapsed_s),
+        at_s: ((index + 1) as f64 * spacing.seconds()).min(elapsed_s),
         requests: *requests,
         bytes: *bytes,
         latency_p50_ns: None,
@@ -327,8 +328,12 @@ fn record(workload: &Workload, machine: &Machine, environment: Environment, outc
             message: "interrupted; the figures are of what was simulated until then".to_owned(),
         }),
         total,
-        ..Sample::empty(workload.clone(), environment)
+        ..Sample::empty(Workload { interval: spacing, ..workload.clone() }, environment)
     };
+    if spacing > workload.interval {
+        let message = format!("the run was long: its intervals are {spacing} instead of {}", workload.interval);
+        sample.warnings.push(Warning::new("intervals_widened", message, "give a longer interval"));
+    }
     sample.warnings.extend(stalled_at_end(&sample, &outcome.cut_off));
     sample.warnings.extend(rate_not_reached(&sample));
     sample

@@ -149,12 +149,7 @@ impl System<'_> {
                 open.response.record(self.now_ns - arrived_ns);
             }
             self.outcome.bytes[kind] += u64::from(asked.length);
-            let interval = ((self.now_ns - self.workload.warmup.0) / self.workload.interval.0.max(1)) as usize;
-            if self.outcome.intervals.len() <= interval {
-                self.outcome.intervals.resize(interval + 1, (0, 0));
-            }
-            let (requests, bytes) = &mut self.outcome.intervals[interval];
-            (*requests, *bytes) = (*requests + 1, *bytes + u64::from(asked.length));
+            self.outcome.add_to_course(self.now_ns - self.workload.warmup.0, u64::from(asked.length));
         } else {
             self.may_begin();
         }

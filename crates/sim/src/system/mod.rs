@@ -301,6 +301,7 @@ impl<'a> System<'a> {
                 latency: std::array::from_fn(|_| Histogram::default()),
                 bytes: [0; 4],
                 intervals: Vec::new(),
+                interval_ns: workload.interval.0.max(1),
                 flush: Histogram::default(),
                 flush_ns: None,
                 outstanding_ns: 0,

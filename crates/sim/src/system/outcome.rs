@@ -24,6 +24,8 @@ pub struct Outcome {
     pub bytes: [u64; 4],
     /// The course: requests and bytes done in each interval.
     pub intervals: Vec<(u64, u64)>,
+    /// How long each is: what the workload asks for, doubled until their number is within its bound.
+    pub interval_ns: u64,
     /// How long flushes between writes took.
     pub flush: Histogram,
     /// How long the flush at the end took, as part of the measured time.
@@ -86,6 +88,27 @@ pub(super) struct Marks {
     threads_ns: u64,
     /// Whether its ends are completions; nobody has asked yet.
     is_of_few: Option<bool>,
+}
+
+impl Outcome {
+    /// Most intervals of a run: their memory is bounded however long it is.
+    const MAX_INTERVALS: usize = 100_000;
+
+    /// Adds a request to the course, so long after the warm-up.
+    pub(super) fn add_to_course(&mut self, after_ns: u64, bytes: u64) {
+        let mut index = (after_ns / self.interval_ns) as usize;
+        while index >= Self::MAX_INTERVALS {
+            let pair = |pair: &[(u64, u64)]| pair.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+            self.intervals = self.intervals.chunks(2).map(pair).collect();
+            self.interval_ns *= 2;
+            index /= 2;
+        }
+        if self.intervals.len() <= index {
+            self.intervals.resize(index + 1, (0, 0));
+        }
+        let (requests, done) = &mut self.intervals[index];
+        (*requests, *done) = (*requests + 1, *done + bytes);
+    }
 }
 
 impl System<'_> {

@@ -276,3 +276,15 @@ fn a_limit_behind_a_warm_up_is_used_up_exactly() {
         assert!(most < 100 || (rate(&outcome) / free - 1.0).abs() < 0.3, "{} and {free}", rate(&outcome));
     }
 }
+
+#[test]
+fn the_course_of_a_long_run_has_wider_intervals_instead_of_more() {
+    let machine = machine(atlas(Scheduler::CLook), 1, Volume::Each);
+    let asked = Workload { interval: Nanoseconds(1_000), ..workload(Pattern::Random, 8 << 10, 1, &machine) };
+    let outcome = run(&machine, &asked, &Cancel::default());
+    assert_eq!(outcome.interval_ns, 256_000, "20 s in at most 100 000 intervals");
+    assert!((50_000..=100_000).contains(&outcome.intervals.len()), "{}", outcome.intervals.len());
+    assert_eq!(outcome.intervals.iter().map(|(requests, _)| requests).sum::<u64>(), outcome.latency[0].count());
+    let plain = run(&machine, &Workload { interval: Nanoseconds(256_000), ..asked }, &Cancel::default());
+    assert_eq!(outcome.intervals, plain.intervals);
+}
