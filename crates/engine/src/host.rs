@@ -215,7 +215,7 @@ impl Host {
             )));
         }
         let chosen = self.targets.of(&reading)?;
-        chosen.keep_from_writers().map_err(|writer| {
+        let _locked = chosen.keep_from_writers().map_err(|writer| {
             MeasureError::Unsupported(format!(
                 "{writer}, and its data would look like damage; verify again when that program has ended"
             ))

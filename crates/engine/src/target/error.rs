@@ -129,6 +129,14 @@ pub enum TargetError {
         /// By whom, and the remedy.
         reason: String,
     },
+    /// A file that opening would take from another program.
+    #[error("{path} is not read: {reason}")]
+    NotRead {
+        /// The name.
+        path: String,
+        /// By whom, and the remedy.
+        reason: String,
+    },
     /// Two targets that are one.
     #[error("{path} and {other} {relation}; name each target once")]
     Same {

@@ -65,9 +65,9 @@ fn parse_mount(line: &str) -> Option<Mount> {
 }
 
 /// Undoes mountinfo's `\040` for a space and the like.
-pub(crate) fn unescape(text: &str) -> OsString {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
+pub(crate) fn unescape(text: impl AsRef<[u8]>) -> OsString {
+    let mut rest = text.as_ref();
+    let mut bytes = Vec::with_capacity(rest.len());
     while let Some((first, after)) = rest.split_first() {
         let octal = after.get(..3).filter(|_| *first == b'\\');
         let code = octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
@@ -134,6 +134,12 @@ pub(crate) fn is_network(filesystem: &str) -> bool {
     const NETWORK: [&str; 10] =
         ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "fuse.glusterfs", "lustre", "fuse.sshfs"];
     NETWORK.contains(&filesystem)
+}
+
+/// Whether the files of such a file system may be other files elsewhere, or on a disk that hosts share.
+pub(crate) fn is_passed_on(filesystem: &str) -> bool {
+    let is_fuse = filesystem == "fuse" || filesystem.starts_with("fuse.");
+    is_fuse || matches!(filesystem, "virtiofs" | "vboxsf" | "ocfs2" | "gfs2")
 }
 
 /// Whether the files of such a file system are the kernel's own answers, made as they are read.

@@ -185,13 +185,18 @@ impl Target {
         file.is_some_and(|file| in_use::is_being_written(file, locks))
     }
 
-    /// Keeps runs that write from it as long as it is open; the reason where another program is writing.
-    pub(crate) fn keep_from_writers(&self) -> Result<(), String> {
-        let Some(file) = &self.file else { return Ok(()) };
+    /// Locks it against runs that write, as long as it is open, and the devices that share storage with it, until the result
+    /// is dropped.
+    ///
+    /// # Errors
+    /// With the program that writes one of them.
+    pub(crate) fn keep_from_writers(&self) -> Result<Vec<File>, String> {
+        let Some(file) = &self.file else { return Ok(Vec::new()) };
         if !in_use::keep_from_writers(file, Locks::of(self.facts.filesystem.as_deref())) {
             return Err(format!("another program holds an exclusive lock on {}", self.facts.path));
         }
-        file.metadata().ok().and_then(|facts| in_use::writer(&facts)).map_or(Ok(()), Err)
+        let facts = file.metadata().map_err(|error| format!("{} cannot be examined ({error})", self.facts.path))?;
+        in_use::keep_others_from_writers(&facts)
     }
 
     /// The open target; none for `null:`.
@@ -234,7 +239,7 @@ impl Target {
         let path = &self.facts.path;
         Err(MeasureError::Unsupported(format!(
             "{path} is sparse: nothing is stored for {:.0} % of what would be read, so it would measure memory; \
-             make a copy that is stored (`cp --sparse=never {path} {path}.stored`) and name that, or name another file",
+             make a copy that is stored (`cp --sparse=never FILE COPY`) and name that, or name another file",
             hole_share * 100.0,
         )))
     }

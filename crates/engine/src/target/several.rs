@@ -5,6 +5,7 @@ use crate::instrument::cache;
 use crate::instrument::disk::DiskCounters;
 use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, TargetKind, Workload};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -68,12 +69,13 @@ impl Chosen<'_> {
         self.0.get(number).map_or("", |target| &target.facts.path)
     }
 
-    /// Keeps runs that write from all of them.
+    /// Locks all of them against runs that write, as [`Target::keep_from_writers`].
     ///
     /// # Errors
-    /// With the reason where another program is writing one.
-    pub(crate) fn keep_from_writers(&self) -> Result<(), String> {
-        self.0.iter().try_for_each(Target::keep_from_writers)
+    /// With the program that writes one of them.
+    pub(crate) fn keep_from_writers(&self) -> Result<Vec<File>, String> {
+        let locked: Result<Vec<_>, String> = self.0.iter().map(Target::keep_from_writers).collect();
+        Ok(locked?.into_iter().flatten().collect())
     }
 
     /// Refuses what would destroy data, or measure memory for storage. Gives the share of what the requests go to that

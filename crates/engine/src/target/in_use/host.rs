@@ -32,21 +32,36 @@ impl Node {
 
 /// Which of the two file systems that a [`Tree`] is read from is missing; none when both are there.
 pub(super) fn missing() -> Option<&'static str> {
-    let is = |path: &str, magic: u64| rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 == magic);
-    let proc = is("/proc", rustix::fs::PROC_SUPER_MAGIC as u64) && Path::new("/proc/self/mountinfo").exists();
-    match (proc, is("/sys", SYSFS_MAGIC)) {
+    let proc = is_of("/proc", rustix::fs::PROC_SUPER_MAGIC as u64) && Path::new("/proc/self/mountinfo").exists();
+    match (proc, is_of("/sys", SYSFS_MAGIC)) {
         (false, _) => Some("/proc"),
         (_, false) => Some("/sys"),
         _ => None,
     }
 }
 
+/// Whether a path is on a file system of this type.
+fn is_of(path: impl AsRef<Path>, magic: u64) -> bool {
+    rustix::fs::statfs(path.as_ref()).is_ok_and(|found| found.f_type as u64 == magic)
+}
+
 /// Everything that the kernel says now.
 pub(crate) fn read() -> Tree {
+    read_whole().0
+}
+
+/// The same, with a device of which sysfs does not show anything, if there is one: parts of it may be hidden.
+pub(super) fn read_whole() -> (Tree, Option<String>) {
     let root = Root::host();
     let mut tree = Tree::default();
-    for directory in links_in(&root.path("/sys/class/block")) {
-        add_device(&mut tree, &directory);
+    let devices = root.path("/sys/class/block");
+    let mut hidden = (!is_of(&devices, SYSFS_MAGIC)).then(|| "any device".to_owned());
+    for link in entries(&devices) {
+        let is_shown = fs::canonicalize(&link).is_ok_and(|directory| add_device(&mut tree, &directory));
+        // One that is gone was removed just now.
+        if !is_shown && link.symlink_metadata().is_ok() {
+            hidden.get_or_insert_with(|| name_of(&link));
+        }
     }
     for (process, mount) in mounts_everywhere() {
         let point = mount.point.display();
@@ -84,7 +99,7 @@ pub(crate) fn read() -> Tree {
             tree.used(Node::of(&facts), "is swap space; run swapoff first");
         }
     }
-    tree
+    (tree, hidden)
 }
 
 /// The node of a device by its directory in sysfs.
@@ -94,8 +109,10 @@ fn node_of(directory: &Path) -> Option<Node> {
     Some(Node::Device(makedev(major.parse().ok()?, minor.parse().ok()?)))
 }
 
-fn add_device(tree: &mut Tree, directory: &Path) {
-    let Some(node) = node_of(directory) else { return };
+/// Adds a device by its directory in sysfs; false where that says nothing.
+fn add_device(tree: &mut Tree, directory: &Path) -> bool {
+    // A path of NVMe multipath has neither a number nor a node, so that nobody can open it.
+    let Some(node) = node_of(directory) else { return number::<u8>(directory.join("hidden")) == Some(1) };
     // The kernel writes `!` for a slash.
     tree.name(node, name_of(directory).replace('!', "/"));
     let parent = directory.parent().filter(|_| directory.join("partition").exists());
@@ -113,6 +130,7 @@ fn add_device(tree: &mut Tree, directory: &Path) {
     if directory.join("loop").is_dir() && parent.is_none() {
         add_loop(tree, node, directory);
     }
+    true
 }
 
 /// Partitions of a disk that have sectors in common with one of them.
@@ -139,7 +157,8 @@ fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
         Err(_) => {
             if found.is_err() {
                 tree.unidentified(format!(
-                    "it may lie below {}, whose file cannot be identified without the right to open that device; run as root",
+                    "it may lie below {}, whose file cannot be identified, since that device cannot be opened here; run as root, \
+                     with the devices in /dev",
                     name_of(directory)
                 ));
             }
@@ -282,8 +301,9 @@ pub(super) fn processes() -> Vec<PathBuf> {
 }
 
 fn swaps() -> Vec<PathBuf> {
-    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    let text = fs::read("/proc/swaps").unwrap_or_default();
+    let lines = text.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split(u8::is_ascii_whitespace).next());
     names.map(|name| PathBuf::from(unescape(name))).collect()
 }
 

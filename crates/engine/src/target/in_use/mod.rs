@@ -9,14 +9,14 @@ mod opened;
 mod tree;
 
 use super::TargetError;
-use super::filesystem::{is_network, mount_of};
+use super::filesystem::{Mount, is_network, is_passed_on, mount_of, mounts};
 pub(crate) use host::read as tree_of_host;
 use opened::Others;
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 pub(crate) use tree::Node;
-use tree::Tree;
+use tree::{How, Tree};
 
 /// What keeps others from the storage below a target while it is open: files and devices that its requests reach by way of
 /// loop devices and overlays, locked, the devices opened exclusively.
@@ -40,15 +40,22 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
             "{missing} is not mounted, and without it nobody can tell whether the target is in use; mount it"
         )));
     }
-    let tree = host::read();
+    let (tree, unlisted) = host::read_whole();
     let target = Node::of(facts);
+    let unlisted = unlisted.or_else(|| (!tree.knows(target)).then(|| "this device".to_owned()));
+    if let Some(device) = unlisted {
+        return Err(refuse(format!(
+            "/sys/class/block does not show {device}, and without that nobody can tell whether the target is in use; run \
+             where all of /sys is seen"
+        )));
+    }
     let is_file = matches!(target, Node::File(..));
     let mut claims = Claims { loop_unknown: tree.loop_unknown().map(str::to_owned), ..Claims::default() };
     let unidentified = claims.loop_unknown.clone().filter(|_| !is_file);
     if let Some(user) = tree.user_of(target).or(unidentified) {
         return Err(refuse(user));
     }
-    for node in tree.same_bytes(target) {
+    for (node, how) in tree.reached(target) {
         let place = if node == target { Some(path) } else { tree.path(node) };
         if let (Node::File(..), Some(place)) = (node, place) {
             claims.file(place, &tree).map_err(refuse)?;
@@ -57,9 +64,8 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
         if node != target || !is_file {
             claims.processes(node, tree.text(node)).map_err(refuse)?;
         }
-        if let Node::Device(device) = node
-            && node != target
-        {
+        // The disk of a partition and the members of a stacked device are claimed by the kernel as the target is opened.
+        if let (Node::Device(device), Some(How::Loop)) = (node, how) {
             claims.device(device, tree.text(node)).map_err(refuse)?;
         }
     }
@@ -71,8 +77,10 @@ impl Claims {
     fn file(&mut self, path: &Path, tree: &Tree) -> Result<(), String> {
         let path = std::fs::canonicalize(path).unwrap_or_default();
         let facts = |path: &Path| std::fs::metadata(path).map(|facts| Node::of(&facts)).ok();
-        if let Some(layer) = tree.use_of_directory(path.ancestors().skip(1).filter_map(facts)) {
-            return Err(layer);
+        for place in std::iter::once(path.clone()).chain(elsewhere(&path)) {
+            if let Some(layer) = tree.use_of_directory(place.ancestors().skip(1).filter_map(facts)) {
+                return Err(layer);
+            }
         }
         if let Some(point) = tree.overlay_unknown() {
             self.unknown =
@@ -132,12 +140,26 @@ impl Claims {
     }
 }
 
+/// The same file as other mounts of its file system show it: below a bind mount the directories above it are others.
+fn elsewhere(path: &Path) -> Vec<PathBuf> {
+    let Some(own) = mount_of(path) else { return Vec::new() };
+    let within = own.root.join(path.strip_prefix(&own.point).unwrap_or(path));
+    let others = mounts().into_iter().filter(|mount| mount.device == own.device && mount.point != own.point);
+    let there = |mount: Mount| Some(mount.point.join(within.strip_prefix(&mount.root).ok()?));
+    let node = |path: &Path| std::fs::metadata(path).map(|facts| Node::of(&facts)).ok();
+    let file = node(path);
+    others.filter_map(there).filter(|place| file.is_some() && node(place) == file).collect()
+}
+
 /// Refuses to open a file that another program holds a lease on, for the kernel would take it from that.
 ///
 /// # Errors
 /// [`TargetError::InUse`] with the program.
 pub(super) fn refuse_leased(path: &Path, facts: &Metadata, to_write: bool) -> Result<(), TargetError> {
-    let refuse = |holder| TargetError::InUse { path: path.display().to_string(), reason: holds_a_lease(holder) };
+    let refuse = |holder| {
+        let (path, reason) = (path.display().to_string(), holds_a_lease(holder));
+        if to_write { TargetError::InUse { path, reason } } else { TargetError::NotRead { path, reason } }
+    };
     opened::lease(facts, to_write).map_or(Ok(()), |holder| Err(refuse(holder)))
 }
 
@@ -145,14 +167,30 @@ fn holds_a_lease(holder: String) -> String {
     format!("{holder} holds a lease on it; stop that first")
 }
 
-/// Whether another program is writing a target that is read here, by any of its names.
-pub(super) fn writer(facts: &Metadata) -> Option<String> {
+/// Locks the devices that share storage with a target against runs that write, until the result is dropped.
+///
+/// # Errors
+/// With the program that writes one of them.
+pub(super) fn keep_others_from_writers(facts: &Metadata) -> Result<Vec<File>, String> {
     let tree = host::read();
-    let nodes = tree.same_bytes(Node::of(facts)).into_iter().chain(tree.above(Node::of(facts)));
-    nodes.filter(|node| matches!(node, Node::Device(_))).find_map(|node| {
-        let process = opened::processes_with(node, None).first?;
-        Some(format!("{process} has {} open for writing", tree.text(node)))
-    })
+    let target = Node::of(facts);
+    let mut locked = Vec::new();
+    for node in tree.sharing(target) {
+        let Node::Device(device) = node else { continue };
+        // The target itself is locked already. For a device that cannot be opened here, /proc has to do.
+        if node != target
+            && let Ok(file) = host::open_device(device, tree.text(node), libc::O_NONBLOCK)
+        {
+            if !opened::lock(&file, false) {
+                return Err(format!("another program holds an exclusive lock on {}", tree.text(node)));
+            }
+            locked.push(file);
+        }
+        if let Some(process) = opened::processes_with(node, None).first {
+            return Err(format!("{process} has {} open for writing", tree.text(node)));
+        }
+    }
+    Ok(locked)
 }
 
 /// Refuses a target that is open here for reading and writing and that somebody else has open, or a lock on. Keeps others
@@ -202,7 +240,8 @@ fn user_of_open(file: &File, locks: Locks) -> Result<Option<String>, String> {
     if !keep_from_runs(file, locks) {
         return Err("another program holds a lock on it (flock); stop that first".to_owned());
     }
-    Ok((others == Others::Unknown).then(|| "the kernel cannot say whether another program uses it".to_owned()))
+    Ok((others == Others::Unknown || locks == Locks::PassedOn)
+        .then(|| "the kernel cannot say whether another program uses it".to_owned()))
 }
 
 /// Whether another program holds an exclusive lock on what is open here for reading: it is likely to write it.
@@ -227,6 +266,9 @@ pub(super) enum Locks {
     OfHost,
     /// Locks are the server's, and leases say nothing of other hosts.
     OfNetwork,
+    /// As fcntl(2) and flock(2) have it on this host. Somebody may use the same contents elsewhere: FUSE and virtiofs pass
+    /// requests on to other files, and cluster file systems share their disk.
+    PassedOn,
     /// A lock keeps out every other open of the file, the workers' among them: CIFS.
     Mandatory,
 }
@@ -237,6 +279,7 @@ impl Locks {
         match filesystem {
             Some("cifs" | "smb3") => Locks::Mandatory,
             Some(kind) if is_network(kind) => Locks::OfNetwork,
+            Some(kind) if is_passed_on(kind) => Locks::PassedOn,
             _ => Locks::OfHost,
         }
     }

@@ -96,6 +96,11 @@ impl Tree {
         self.names.insert(node, name.into());
     }
 
+    /// Whether a target is one that the kernel lists; of a file nobody expects that.
+    pub(crate) fn knows(&self, target: Node) -> bool {
+        matches!(target, Node::File(..)) || self.names.contains_key(&target)
+    }
+
     /// `upper` rests on `lower`.
     pub(crate) fn rests(&mut self, upper: Node, how: How, lower: Node) {
         self.edges.push(Edge { upper, lower, how });
@@ -215,21 +220,39 @@ impl Tree {
         self.names.get(&node).map_or("the file", String::as_str)
     }
 
-    /// The files and devices that requests to `node` reach by way of loop devices, itself first.
-    pub(crate) fn same_bytes(&self, node: Node) -> Vec<Node> {
-        let mut found = vec![node];
+    /// The files and devices that requests to `node` may reach, each with the last step to it; first `node`, without one. A
+    /// node with several ways to it has `Loop` if one of them ends with a loop device.
+    pub(crate) fn reached(&self, node: Node) -> Vec<(Node, Option<How>)> {
+        let mut found = vec![(node, None)];
         let mut next = 0;
-        while let Some(upper) = found.get(next).copied() {
-            let loops = self.edges.iter().filter(|edge| edge.upper == upper && edge.how == How::Loop);
-            let new: Vec<Node> = loops.map(|edge| edge.lower).filter(|lower| !found.contains(lower)).collect();
-            found.extend(new);
+        while let Some((upper, _)) = found.get(next).copied() {
+            for edge in self.edges.iter().filter(|edge| edge.upper == upper && edge.how != How::Overlap) {
+                match found.iter_mut().find(|(known, _)| *known == edge.lower) {
+                    None => found.push((edge.lower, Some(edge.how))),
+                    Some((_, how)) if edge.how == How::Loop => *how = how.map(|_| How::Loop),
+                    Some(_) => {}
+                }
+            }
             next += 1;
         }
         found
     }
 
+    /// The nodes that share bytes with `node`: all below it, all that rests on it, and the loop devices on those below it.
+    pub(crate) fn sharing(&self, node: Node) -> Vec<Node> {
+        let mut found = self.above(node);
+        for (lower, _) in self.reached(node).into_iter().skip(1) {
+            found.push(lower);
+            let loops = self.edges.iter().filter(|edge| edge.lower == lower && edge.how == How::Loop);
+            found.extend(loops.flat_map(|edge| self.above(edge.upper)));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// A thing and all that rests on it, to any depth.
-    pub(crate) fn above(&self, node: Node) -> Vec<Node> {
+    fn above(&self, node: Node) -> Vec<Node> {
         let mut found = vec![node];
         let mut next = 0;
         while let Some(lower) = found.get(next).copied() {
@@ -255,14 +278,34 @@ impl Tree {
             Some((How::Loop, Node::File(..))) => return Some("are a loop device and the file it lies on"),
             _ => {}
         }
-        let shares = |upper: Node, lower: Node| self.beneath(upper).contains(&lower);
-        let end = |node: Node| self.same_bytes(node).last().copied();
-        (shares(one, other) || shares(other, one) || end(one) == end(other)).then_some("share storage")
+        let (one_reaches, other_reaches) = (self.cone(one), self.cone(other));
+        let meet = |node: &Node| *node == one || *node == other || self.meets_at(*node, &one_reaches, &other_reaches);
+        one_reaches.intersection(&other_reaches).any(meet).then_some("share storage")
     }
 
-    /// Everything that a thing rests on, to any depth.
-    fn beneath(&self, node: Node) -> BTreeSet<Node> {
-        let mut found = BTreeSet::new();
+    /// Whether two targets share bytes at `node`, which both rest on; `one` and `other` are their cones. Partitions of a disk
+    /// share none unless they overlap, and devices on one member share none.
+    fn meets_at(&self, node: Node, one: &BTreeSet<Node>, other: &BTreeSet<Node>) -> bool {
+        let ways = |cone: &BTreeSet<Node>| -> Vec<Edge> {
+            let into = self.edges.iter().filter(|edge| edge.lower == node && cone.contains(&edge.upper));
+            into.copied().collect()
+        };
+        let overlap = |one: Node, other: Node| {
+            self.edges.iter().any(|edge| (edge.how, edge.upper, edge.lower) == (How::Overlap, one, other))
+        };
+        let (its, ours) = (ways(other), ways(one));
+        ours.iter().any(|way| {
+            its.iter().filter(|its| its.upper != way.upper).any(|its| match (way.how, its.how) {
+                (How::Member, How::Member) => false,
+                (How::Partition, How::Partition) => overlap(way.upper, its.upper),
+                _ => true,
+            })
+        })
+    }
+
+    /// A thing and everything that it rests on, to any depth.
+    fn cone(&self, node: Node) -> BTreeSet<Node> {
+        let mut found = BTreeSet::from([node]);
         let mut next = vec![node];
         while let Some(upper) = next.pop() {
             let lower = self.edges.iter().filter(|edge| edge.upper == upper && edge.how != How::Overlap);
@@ -408,6 +451,13 @@ mod tests {
             ("loop0 > file, loop1 > file", "loop0", "loop1", "share storage"),
             ("dm0 + sda, dm1 + sda", "dm0", "dm1", ""),
             ("dm0 + sda1, sda1 / sda", "dm0", "sda", "share storage"),
+            ("dm0 + sda1, sda1 / sda, sda2 / sda", "dm0", "sda2", ""),
+            ("sda1 / sda, sda2 / sda, sda1 % sda2", "sda1", "sda2", "share storage"),
+            ("sda1 / sda, loop0 > sda", "sda1", "loop0", "share storage"),
+            ("loop0p1 / loop0, loop0 > file, loop1p1 / loop1, loop1 > file", "loop0p1", "loop1p1", "share storage"),
+            ("loop0p1 / loop0, loop0 > file, loop1 > file", "loop0p1", "loop1", "share storage"),
+            ("loop0p1 / loop0, loop0 > file", "loop0p1", "file", "share storage"),
+            ("loop0p1 / loop0, loop0p2 / loop0, loop0 > file", "loop0p1", "loop0p2", ""),
         ] {
             let [one, other] = [one, other].map(|name| if name == "file" { FILE } else { device(name) });
             for (one, other) in [(one, other), (other, one)] {
@@ -417,9 +467,43 @@ mod tests {
     }
 
     #[test]
-    fn requests_to_a_loop_device_reach_what_lies_below() {
-        let tree = tree("loop1 > loop0, loop0 > file, loop0p1 / loop0");
-        assert_eq!(tree.same_bytes(device("loop1")), [device("loop1"), device("loop0"), FILE]);
-        assert_eq!(tree.same_bytes(device("loop0p1")), [device("loop0p1")]);
+    fn requests_reach_what_lies_below_to_any_depth() {
+        for (text, target, wanted) in [
+            ("sda1 / sda", "sda", &[][..]),
+            ("sda1 / sda, sda2 / sda", "sda1", &[("sda", How::Partition)]),
+            ("loop1 > loop0, loop0 > file", "loop1", &[("loop0", How::Loop), ("file", How::Loop)]),
+            ("loop0p1 / loop0, loop0 > file", "loop0p1", &[("loop0", How::Partition), ("file", How::Loop)]),
+            ("loop0p1 / loop0, loop0 > sdb", "loop0p1", &[("loop0", How::Partition), ("sdb", How::Loop)]),
+            (
+                "dm0 + loop0, loop0 > sda1, sda1 / sda",
+                "dm0",
+                &[("loop0", How::Member), ("sda1", How::Loop), ("sda", How::Partition)],
+            ),
+        ] {
+            let node = |name: &str| if name == "file" { FILE } else { device(name) };
+            let mut found = tree(text).reached(node(target));
+            assert_eq!(found.remove(0), (node(target), None));
+            let wanted: Vec<_> = wanted.iter().map(|(name, how)| (node(name), Some(*how))).collect();
+            assert_eq!(found, wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_shares_bytes_with_a_target_is_not_its_neighbour() {
+        for (text, target, wanted) in [
+            ("sda1 / sda, sda2 / sda", "sda1", &["sda", "sda1"][..]),
+            ("sda1 / sda, sda2 / sda", "sda", &["sda", "sda1", "sda2"]),
+            (
+                "loop0p1 / loop0, loop0p2 / loop0, loop0 > sdb, loop1 > sdb",
+                "loop0p1",
+                &["loop0", "loop0p1", "loop1", "sdb"],
+            ),
+            ("loop0 > sda, sda1 / sda", "sda1", &["loop0", "sda", "sda1"]),
+        ] {
+            let found = tree(text).sharing(device(target));
+            let missing = wanted.iter().find(|name| !found.contains(&device(name)));
+            assert_eq!(missing, None, "{text}");
+            assert!(!found.contains(&device("sda2")) || wanted.contains(&"sda2"), "{text}");
+        }
     }
 }

@@ -228,6 +228,60 @@ fn partitions_hide_nothing_that_is_mounted() {
 }
 
 #[test]
+fn what_lies_below_a_partition_is_asked_as_much() {
+    let lab = Lab::of_destruction();
+    let image = lab.write("image", &partition_table());
+    File::options().write(true).open(&image).unwrap().set_len(16 << 20).unwrap();
+    let Some(below) = Loop::on(&image) else { return };
+    let Some(disk) = Loop::on(&below.device) else { return };
+    tool("partx", &["--add".as_ref(), disk.device.as_os_str()]);
+    let part = PathBuf::from(format!("{}p1", disk.name()));
+    if !part.exists() {
+        return skip("loop devices have no partitions here");
+    }
+    let mut tried = 0;
+    let mut refuses = |name: &str, reason: &str| {
+        tried += Situation { lab: &lab, name, reason }.refuses(&[&part], &[&image]);
+    };
+    {
+        // As the journal of a file system is, or a mount that is not seen from here.
+        let exclusive = OFlags::EXCL.bits() as i32;
+        let _holder = File::options().read(true).custom_flags(exclusive).open(&below.device).unwrap();
+        refuses("a device held below", "is held exclusively");
+    }
+    {
+        let holder = File::open(&below.device).unwrap();
+        rustix::fs::flock(&holder, FlockOperation::LockExclusive).unwrap();
+        refuses("a locked device below", "holds a lock on loop");
+    }
+    {
+        let _reader = File::open(&image).unwrap();
+        refuses("an open file below", "has the file open");
+    }
+    {
+        let _writer = File::options().write(true).open(&disk.device).unwrap();
+        refuses("an open disk", "open; stop that first");
+    }
+    let other = Loop::on(&below.device).unwrap();
+    for twice in [&disk.device, &other.device] {
+        let both = [part.to_str().unwrap(), twice.to_str().unwrap()];
+        lab.refuses(["io", both[0], both[1], "--requests=4", "--no-store"], 2, "name each target once");
+    }
+    drop(other);
+    // What is verified must not be written meanwhile.
+    let part = part.to_str().unwrap();
+    let stamped = lab.run(["io", part, "--op=write", "--verify=stamp", "--requests=40", "--overwrite"]);
+    assert_eq!(stamped.status, Some(0), "{}", stamped.stderr);
+    let _writer = lab.start(["io", disk.name(), "--op=write", "--duration=50s", "--overwrite", "--no-store"]);
+    wait_for("the disk to be written", || {
+        let outcome = lab.run(["io", part, "--verify-run=1"]);
+        assert!(outcome.status == Some(1) || outcome.stdout.contains(" 0 wrong"), "{}", outcome.stdout);
+        outcome.stderr.contains("exclusive lock on loop") || outcome.stderr.contains("open for writing")
+    });
+    count(tried, 28);
+}
+
+#[test]
 fn what_another_container_uses_is_in_use() {
     let lab = Lab::of_destruction();
     let Some(image) = lab.ext4("image") else { return };
@@ -436,9 +490,10 @@ fn the_layers_of_an_overlay_are_in_use() {
     if !is_root() {
         return;
     }
-    for name in ["lower", "upper", "work", "merged"] {
+    for name in ["lower", "lower/deep", "upper", "work", "merged", "bound"] {
         std::fs::create_dir(lab.path(name)).unwrap();
     }
+    let deep = lab.data_file("lower/deep/file", 64);
     let [low, up] = ["lower/file", "upper/other"].map(|name| lab.data_file(name, 64));
     let options = ["lower", "upper", "work"].map(|name| format!("{name}dir={}", lab.path(name).display())).join(",");
     let merged = lab.path("merged");
@@ -449,6 +504,10 @@ fn the_layers_of_an_overlay_are_in_use() {
     let _mounted = Mounted(merged);
     let situation = Situation { lab: &lab, name: "layers", reason: "is a layer of the overlay on" };
     let mut tried = situation.refuses(&[&low, &up], &[&low, &up]);
+    if tool("mount", &["--bind".as_ref(), lab.path("lower/deep").as_os_str(), lab.path("bound").as_os_str()]) {
+        let _bound = Mounted(lab.path("bound"));
+        tried += situation.refuses(&[&lab.path("bound/file")], &[&deep]);
+    }
     let Some(device) = Loop::on(&up) else { return };
     tried += situation.refuses(&[&device.device], &[&up]);
     // The file on the overlay is another one to the kernel than the one in the layer, which is in use.

@@ -85,16 +85,21 @@ fn without_the_kernel_s_word_nothing_is_overwritten() {
         return;
     }
     let before = std::fs::read(&file).unwrap();
-    for gone in ["/sys", "/proc"] {
+    for (hide, reason) in [
+        ("umount -l /sys", "/sys is not mounted"),
+        ("umount -l /proc", "/proc is not mounted"),
+        ("mount -t tmpfs none /sys/class", "/sys/class/block does not show any device"),
+        ("mount -t tmpfs none /sys/devices", "/sys/class/block does not show "),
+    ] {
         for attempt in attempts(&file) {
             let program = crate::support::PROGRAM;
-            let hide = format!("umount -l {gone}; exec \"$0\" \"$@\"");
+            let hide = format!("{hide}; exec \"$0\" \"$@\"");
             let mut command = Command::new("unshare");
             command.args(["--mount", "sh", "-c", &hide, program]).args(&attempt).current_dir(lab.path(""));
             let outcome = crate::support::outcome(command);
-            assert_eq!(outcome.status, Some(1), "{gone}: {attempt:?}: {}", outcome.stderr);
-            assert!(outcome.stderr.contains(&format!("{gone} is not mounted")), "{gone}: {}", outcome.stderr);
-            assert!(std::fs::read(&file).unwrap() == before, "{gone}: {attempt:?} changed it");
+            assert_eq!(outcome.status, Some(1), "{hide}: {attempt:?}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(reason), "{hide}: {}", outcome.stderr);
+            assert!(std::fs::read(&file).unwrap() == before, "{hide}: {attempt:?} changed it");
         }
     }
 }
