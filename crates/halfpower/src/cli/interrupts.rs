@@ -28,6 +28,9 @@ const ENDING: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGXCPU];
 const FROM_KEYS: [i32; 2] = [SIGINT, SIGQUIT];
 /// Nobody presses again within this time of the first.
 const BETWEEN_KEYS: Duration = Duration::from_millis(200);
+/// A command that ends sooner says nothing of what it waits for.
+const BEFORE_NOTICE: Duration = Duration::from_millis(500);
+const NOTICE: &str = "\nStopping once the requests in flight are done; Ctrl-C again stops at once.\n";
 const INTERRUPTED: i32 = 130;
 
 /// What signals do.
@@ -116,6 +119,7 @@ fn watch_aside(signals: &[i32], unheeded: Arc<AtomicBool>, last: impl Fn() + Sen
     let watch = move || {
         let mut first: Option<Instant> = None;
         for signal in signals.forever() {
+            let is_first = first.is_none();
             let since = first.get_or_insert_with(Instant::now).elapsed();
             if unheeded.load(Ordering::SeqCst) || FROM_KEYS.contains(&signal) && since >= BETWEEN_KEYS {
                 remove_unfinished();
@@ -123,6 +127,13 @@ fn watch_aside(signals: &[i32], unheeded: Arc<AtomicBool>, last: impl Fn() + Sen
                 let _ = rustix::io::write(io::stderr(), farewell().as_bytes());
                 last();
                 signal_hook::low_level::exit(INTERRUPTED);
+            }
+            if is_first {
+                // Without a thread nothing is said.
+                let _ = std::thread::Builder::new().name("notice".to_owned()).spawn(|| {
+                    std::thread::sleep(BEFORE_NOTICE);
+                    let _ = rustix::io::write(io::stderr(), NOTICE.as_bytes());
+                });
             }
         }
     };

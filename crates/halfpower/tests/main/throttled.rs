@@ -1,6 +1,8 @@
 //! Devices of known rates: the kernel holds reads of a loop device back (cgroup v1, blkio), and what is measured is that.
 
-use crate::support::{Lab, PROGRAM, is_root, skip, tool, wait_for};
+use crate::support::{Lab, PROGRAM, Running, is_root, skip, tool, wait_for};
+use rustix::fs::OFlags;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -66,13 +68,17 @@ impl Throttle {
 
     /// The same; gives what it says.
     fn said(&self, lab: &Lab, arguments: &[&str]) -> String {
+        let output = self.command(lab, arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn command(&self, lab: &Lab, arguments: &[&str]) -> Command {
         let enter = format!("echo $$ > '{}' && exec \"$0\" \"$@\"", self.0.join("cgroup.procs").display());
         let mut command = Command::new("sh");
         command.args(["-c", &enter, PROGRAM]).args(arguments).arg("--no-store");
         command.current_dir(lab.path("")).env("XDG_DATA_HOME", lab.path("home")).stdin(Stdio::null());
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        command
     }
 }
 
@@ -126,6 +132,48 @@ fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
     let message = reading["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("reads to 24 MB/s, by control group blkio:/halfpower-test-"), "{message}");
     assert_eq!(codes(&lab.json([&zones[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
+}
+
+/// Whether a process has a device open with O_DIRECT.
+fn has_open_direct(pid: u32, device: &Loop) -> bool {
+    let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let mut of_device = descriptors.filter(|entry| std::fs::read_link(entry.path()).is_ok_and(|path| path == device.0));
+    of_device.any(|entry| {
+        let info = format!("/proc/{pid}/fdinfo/{}", entry.file_name().display());
+        let info = std::fs::read_to_string(info).unwrap_or_default();
+        let flags = info.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+        flags.is_some_and(|flags| flags & OFlags::DIRECT.bits() != 0)
+    })
+}
+
+#[test]
+fn an_interrupt_on_a_throttled_device_is_answered_before_its_requests_are_done() {
+    let Some(throttle) = Throttle::new() else { return };
+    let lab = Lab::new();
+    let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
+        return skip("no loop device is to be had");
+    };
+    // Four requests take 16 s.
+    throttle.limit(&device, 256 << 10);
+    let io = ["io", device.name(), "--request-size=1MiB", "--depth=4", "--buffering=direct", "--warmup=0s"];
+    let mut command = throttle.command(&lab, &io);
+    let said = || std::fs::read_to_string(lab.path("said")).unwrap();
+    command.stdout(Stdio::null()).stderr(std::fs::File::create(lab.path("said")).unwrap());
+    let mut running = Running::of(command.spawn().unwrap());
+    let pid = running.pid();
+    // The program looks at the device with O_DIRECT for a moment, too, before it measures.
+    let mut polls = 0;
+    wait_for("a worker to have the device open", || {
+        polls = if has_open_direct(pid, &device) { polls + 1 } else { 0 };
+        running.has_ended() || polls > 50
+    });
+    running.signal(Signal::INT);
+    wait_for("the answer", || running.has_ended() || said().contains("Ctrl-C again stops at once."));
+    assert!(!running.has_ended(), "requests are in flight: {}", said());
+    running.signal(Signal::INT);
+    assert_eq!(running.wait().status, Some(130), "{}", said());
+    let both = "Stopping once the requests in flight are done; Ctrl-C again stops at once.\n\nStopped at once.";
+    assert!(said().contains(both), "{}", said());
 }
 
 #[test]
