@@ -130,8 +130,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
-    let heeded = context.interrupts.heeded();
+    // A store that another process is writing is waited for, and a signal ends that at once.
     let run = begin(context, &mut store, &site, &workload, arguments)?;
+    let heeded = context.interrupts.heeded();
     let mut test_files = Vec::new();
     let measured = measure(context, &mut store, run, &site, &spec, &mut test_files);
     context.console.end_bar();

@@ -181,12 +181,12 @@ pub(crate) fn main() -> ExitCode {
 /// read again.
 fn refuse_other_than_text() -> Result<(), UsageError> {
     let directory = std::env::current_dir().ok().map(PathBuf::into_os_string);
-    let named = std::env::args_os().skip(1).map(|argument| ("the argument", argument));
-    for (what, name) in named.chain(directory.map(|name| ("the current directory", name))) {
+    let named = std::env::args_os().skip(1).map(|argument| ("the argument", argument, "use a link to it"));
+    for (what, name, or) in named.chain(directory.map(|name| ("the current directory", name, "start in another"))) {
         if let Err(name) = name.into_string() {
             let name = name.display();
             return Err(UsageError(format!(
-                "{what} {name} is not UTF-8, as every name here has to be; rename it, or use a link to it"
+                "{what} {name} is not UTF-8, as every name here has to be; rename it, or {or}"
             )));
         }
     }

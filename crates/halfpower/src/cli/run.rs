@@ -144,7 +144,7 @@ pub(super) fn carry_out_study(
         study_text: Some(&study.text),
         plan: Some(&plan),
         command: &command,
-        target: &target,
+        target: plan.measured(&target),
         seed: plan.seed,
         note: arguments.note.text().as_deref(),
         environment: &environment,

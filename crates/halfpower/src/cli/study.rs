@@ -331,15 +331,14 @@ fn resume(
         return Err(StoreError::Complete(id).into());
     }
     plugins.check(plan.cells.iter().filter_map(|cell| cell.workload.plugin.as_ref()))?;
-    let targets = if plan.targets.is_empty() { std::slice::from_ref(&stored.target) } else { plan.targets.as_slice() };
-    if let Some(target) = targets.iter().find(|target| target.contains(char::REPLACEMENT_CHARACTER)) {
+    if let Some(target) = plan.targets.iter().find(|target| target.contains(char::REPLACEMENT_CHARACTER)) {
         return Err(UsageError(format!(
             "run {id} was begun in {target}, and what of that name was not UTF-8 is not known; start again with `{}`",
             stored.command
         ))
         .into());
     }
-    let targets: Vec<PathBuf> = targets.iter().map(PathBuf::from).collect();
+    let targets: Vec<PathBuf> = plan.targets.iter().map(PathBuf::from).collect();
     let is_named = |path: &&PathBuf| path.as_os_str() != NULL_TARGET;
     let file = |path: &PathBuf| match SimulatedName::of(path) {
         None => Some(path.clone()),

@@ -49,7 +49,7 @@ pub(crate) struct Plan {
     /// The targets as the testbed names them.
     pub target: String,
     /// What was named, absolute; empty in plans from before there could be several.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub targets: Vec<String>,
     /// How many test files are made in each directory; none for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

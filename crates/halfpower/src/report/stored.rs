@@ -64,12 +64,6 @@ impl Analysed {
         Analysed::of(self.run, self.samples, &Beside::default())
     }
 
-    /// What was measured.
-    fn target(&self) -> &str {
-        let named = self.run.target.as_str();
-        self.run.plan.as_ref().map_or(named, |plan| plan.measured(named))
-    }
-
     /// Whether anything was measured.
     pub(crate) fn has_samples(&self) -> bool {
         !self.samples.is_empty()
@@ -95,13 +89,13 @@ impl Analysed {
         }
         let samples = observed(&self.samples);
         let cell_names = self.cell_names();
-        let mut figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &self.run.target, &figures()));
+        let mut figures = plan.map_or_else(Vec::new, |plan| paper_figures(plan, &plan.targets.join(", "), &figures()));
         crate::validate::beside(&mut figures, &samples);
         show(&ReportInput {
             title: &self.run.name,
             question: self.run.question.as_deref(),
             run: self.run.id.0,
-            target: self.target(),
+            target: &self.run.target,
             command: &self.run.command,
             started_at: self.run.started_at,
             status,
@@ -149,7 +143,7 @@ impl Analysed {
             "name": self.run.name,
             "status": self.run.status.word(),
             "started_at": self.run.started_at,
-            "target": self.target(),
+            "target": self.run.target,
             "command": self.run.command,
             "note": self.run.note,
             "program": self.run.program,

@@ -5,7 +5,6 @@ use super::columns::{Columns, OneByOne, Source};
 use super::damage::damaged;
 use super::error::{During, StoreError};
 use super::run::{Run, RunId, RunKind, RunStatus, RunSummary};
-use crate::plan::Plan;
 use halfpower_model::sample::Program;
 use halfpower_model::{Environment, Sample};
 use rusqlite::OptionalExtension;
@@ -47,7 +46,9 @@ impl Store {
 
     fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
         const ACTION: &str = "list its runs";
-        let sql = "SELECT *, (SELECT count(*) FROM samples WHERE run_id = runs.id) AS samples FROM runs ORDER BY id";
+        let sql = "SELECT id, kind, name, target, note, started_at, finished_at, status,
+            (SELECT count(*) FROM samples WHERE run_id = runs.id) AS samples
+            FROM runs INDEXED BY runs_list ORDER BY id";
         let mut statement = self.connection.prepare(sql).during(ACTION)?;
         let rows = statement.query_map((), |row| {
             let samples = row.get::<_, i64>("samples")?.cast_unsigned();
@@ -91,13 +92,11 @@ impl Store {
     fn summary_of<S: Source>(&self, id: RunId, samples: u64, source: &S) -> Result<RunSummary, StoreError> {
         let columns = Columns::of(id, source, &self.damage);
         let text = |column| columns.get(column).unwrap_or_else(|| DAMAGED.to_owned());
-        let named = text("target");
-        let plan: Option<Plan> = columns.json("plan");
         Ok(RunSummary {
             id,
             kind: columns.parsed("kind").unwrap_or(RunKind::Io),
             name: text("name"),
-            target: plan.map_or_else(|| named.clone(), |plan| plan.measured(&named).to_owned()),
+            target: text("target"),
             note: columns.get("note").flatten(),
             started_at: columns.parsed("started_at").unwrap_or_default(),
             finished_at: columns.parsed("finished_at"),

@@ -64,7 +64,7 @@ pub(crate) struct NewRun<'a> {
     pub plan: Option<&'a Plan>,
     /// The command that reproduces it.
     pub command: &'a str,
-    /// The target as it was named.
+    /// What it measures.
     pub target: &'a str,
     /// The seed of everything drawn.
     pub seed: u64,
@@ -91,7 +91,7 @@ pub(crate) struct Run {
     pub plan: Option<Plan>,
     /// The command that reproduces it.
     pub command: String,
-    /// The target as it was named.
+    /// What it measured.
     pub target: String,
     /// The seed of everything drawn.
     pub seed: u64,
@@ -286,7 +286,8 @@ impl Run {
     /// Where it is.
     pub(crate) fn check_plan(&self) -> Result<(), StoreError> {
         let reason = format!("nothing tells what is left to measure; start again with `{}`", self.command);
-        if self.damaged.contains(&"plan") {
+        let names_nothing = self.plan.as_ref().is_some_and(|plan| plan.targets.is_empty());
+        if names_nothing || self.damaged.contains(&"plan") {
             Err(damaged(format!("the plan of run {}", self.id), reason))
         } else {
             Ok(())

@@ -59,6 +59,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ALTER TABLE test_files DROP COLUMN device;
     ALTER TABLE test_files DROP COLUMN inode;
     ALTER TABLE test_files DROP COLUMN made_at;",
+    // 4: the list of runs, without the pages that plans and environments fill.
+    "CREATE INDEX runs_list ON runs (id, kind, name, target, note, started_at, finished_at, status);",
 ];
 
 /// The version a connection's store has; 0 when it is new.

@@ -63,6 +63,14 @@ fn a_run_that_is_damaged_is_listed_and_its_samples_are_exported() {
 }
 
 #[test]
+fn a_plan_that_names_no_target_is_damaged() {
+    let lab = two_runs();
+    damage(&lab, "UPDATE runs SET plan = json_set(plan, '$.targets', json('[]')), status = 'interrupted' WHERE id = 1");
+    lab.refuses(["study", "resume", "1"], 1, "the plan of run 1 is damaged");
+    done(lab.run(["runs", "show", "1"]));
+}
+
+#[test]
 fn a_repair_reports_what_is_damaged_and_saves_the_rest() {
     let lab = two_runs();
     let sound = done(lab.run(["runs", "repair"]));

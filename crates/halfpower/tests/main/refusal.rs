@@ -14,11 +14,7 @@ fn a_file_without_data_is_not_read() {
     sparse.set_len(8 << 20).unwrap();
     lab.write("empty", b"");
     lab.refuses(["io", "sparse"], 1, "sparse is sparse");
-    lab.refuses(
-        ["run", "sparse", "--no-report"],
-        1,
-        "make a copy that is stored (`cp --sparse=never sparse sparse.stored`)",
-    );
+    lab.refuses(["run", "sparse", "--no-report"], 1, "make a copy that is stored (`cp --sparse=never FILE COPY`)");
     lab.refuses(["study", "run", "tiny.toml", "--target=sparse"], 1, "sparse is sparse");
     lab.refuses(["io", "empty"], 2, "empty is empty");
     lab.refuses(["run", "empty"], 2, "write it first (`halfpower io empty");
