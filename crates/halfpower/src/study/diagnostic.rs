@@ -12,6 +12,8 @@ use std::ops::Range;
 const MOST_KEPT: usize = 100;
 /// Longest part of a source line that is shown.
 const EXCERPT_CHARACTERS: usize = 100;
+/// Longest message, or help, that is shown: either may quote what is as long as the file.
+const MOST_CHARACTERS: usize = 600;
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,11 +138,22 @@ impl<'t> Diagnostics<'t> {
         Diagnostic {
             line,
             column: first + 1,
-            message: problem.message,
-            help: problem.help,
+            message: shortened(problem.message),
+            help: shortened(problem.help),
             excerpt: excerpt(source, first, marked.max(1)),
         }
     }
+}
+
+/// A text as it is, or its beginning and its end.
+fn shortened(text: String) -> String {
+    let count = text.chars().count();
+    if count <= MOST_CHARACTERS {
+        return text;
+    }
+    let half = MOST_CHARACTERS / 2;
+    let (begin, end) = (text.chars().take(half), text.chars().skip(count - half));
+    begin.chain("…".chars()).chain(end).collect()
 }
 
 /// The nearest place at or before `at` where a character starts.

@@ -88,7 +88,15 @@ fn included(
 ) -> Result<Option<Draft>, StudyErrors> {
     let Some(word) = found.read(diagnostics, value::text) else { return Ok(None) };
     match shelf.beside(file, &word) {
-        Ok((name, _)) if outer.contains(&name.as_str()) || outer.len() > MOST_INCLUDED => {
+        Ok(_) if outer.len() > MOST_INCLUDED => {
+            let problem = Problem::new(
+                format!("{word} would be the {}th file that includes another", outer.len() + 1),
+                format!("include it elsewhere: they nest {MOST_INCLUDED} deep at most"),
+            );
+            diagnostics.wrong(found.span.clone(), problem);
+            Ok(None)
+        }
+        Ok((name, _)) if outer.contains(&name.as_str()) => {
             let problem = Problem::new(format!("{word} includes this file"), "leave one of the two out");
             diagnostics.wrong(found.span.clone(), problem);
             Ok(None)

@@ -193,6 +193,8 @@ fn hostile_texts_end_in_messages() {
         "name = \"\\u{D800}\"".to_owned(),
         "=".repeat(10_000),
         "\"".repeat(9_999),
+        format!("name = \"x\"\ninclude = \"{}\"", "x".repeat(100_000)),
+        format!("name = \"x\"\n[[sweep]]\n{}", "include = \"y\"\n".repeat(90)).replace('y', &"x".repeat(10_000)),
     ] {
         let shown = errors(&text).to_string();
         assert!(shown.len() < 100_000 && !shown.contains('\u{1b}'), "{} bytes", shown.len());
