@@ -1,7 +1,7 @@
 //! Test files that killed runs left behind: found at the next start, offered for removal, never removed unasked.
 
 use super::KeptTestFile;
-use crate::cli::Console;
+use crate::cli::{Console, causes};
 use crate::store::{RunStatus, Standing, Store, TestFile};
 use std::path::{Path, PathBuf};
 
@@ -62,8 +62,11 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
     for (file, standing) in store.look_for_test_files()? {
         match standing {
             Standing::Left => {
-                KeptTestFile::adopt(store, &file)?.remove(store)?;
-                cleaned.removed.push(file);
+                match KeptTestFile::adopt(store, &file).and_then(|kept| kept.remove(store)) {
+                    Ok(_) => cleaned.removed.push(file),
+                    // One that cannot be removed keeps none of the others.
+                    Err(error) => cleaned.kept.push((file.path.clone(), not_removed(&file, &error))),
+                }
             }
             Standing::Unproven => cleaned.kept.push((file.path.clone(), unproven(&file))),
             Standing::OutOfSight => cleaned.kept.push((file.path.clone(), out_of_sight(&file))),
@@ -77,6 +80,10 @@ fn unproven(file: &TestFile) -> String {
     format!(
         "{path} may be the test file of a run that was killed, but nothing proves it; look at it, and remove it yourself"
     )
+}
+
+fn not_removed(file: &TestFile, error: &anyhow::Error) -> String {
+    format!("{} is left: {}", file.path.display(), causes(error.as_ref()))
 }
 
 fn out_of_sight(file: &TestFile) -> String {
