@@ -7,15 +7,17 @@
 #![no_main]
 #![allow(dead_code, reason = "the program is included whole, and not all of it is called here")]
 
+use halfpower_engine::test_file::FileId;
 use halfpower_model::random::Random;
 use halfpower_model::{Bytes, Environment, Sample, Settings, Workload};
 use halfpower_sim::Simulated;
 use halfpower_sim::file::MachineFile;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rusqlite::Connection;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use store::{NewRun, RunKind, RunStatus, Store};
+use store::{NewRun, NewTestFile, RunKind, RunStatus, Store};
 use study::{Shelf, Study};
 
 #[path = "../../crates/halfpower/src/cli/mod.rs"]
@@ -88,7 +90,9 @@ static STORE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         })
         .expect("a run");
     store.add_sample(run, 0, 0, &Sample::empty(Workload::default(), environment)).expect("a sample");
-    store.note_test_file(&FOLDER.join("t"), Bytes(1)).expect("a test file");
+    let (test_file, directory) = (FOLDER.join("t"), FileId::at(&FOLDER).expect("the folder"));
+    let noted = NewTestFile { path: &test_file, bytes: Bytes(1), run, file: None, directory: &directory };
+    store.note_test_file(&noted).expect("a test file");
     store.finish_run(run, RunStatus::Complete).expect("its end");
     drop(store);
     let connection = Connection::open(&path).expect("the store's file");
@@ -121,7 +125,11 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 
 /// A study that may include itself, and a folder of it.
 fn study(text: &str) {
-    let open = |file: &str| if file.ends_with("nowhere") { Err("it is not there".to_owned()) } else { Ok(text.to_owned()) };
+    let open = |file: &str| match file.len() {
+        256.. => Err("its name is too long".to_owned()),
+        _ if file.ends_with("nowhere") => Err("it is not there".to_owned()),
+        _ => Ok(text.to_owned()),
+    };
     let fits = |path: &str, _: &Settings| if path.is_empty() { Ok(()) } else { Err(format!("no {path}")) };
     let shelf = Shelf { open: &open, fits: &fits };
     match Study::parse_with("folder/a.toml", text, shelf) {
@@ -155,9 +163,21 @@ fn clear(message: &str) {
 
 /// A damaged store, or one with a column that is: everything that reads one.
 fn store(input: &[u8]) {
+    read_store(input);
+    // A program opens one store and never closes its file; here there are thousands.
+    for entry in std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten() {
+        let is_in_folder = std::fs::read_link(entry.path()).is_ok_and(|file| file.starts_with(&*FOLDER));
+        if let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()).filter(|_| is_in_folder) {
+            // SAFETY: nobody uses it any more.
+            drop(unsafe { OwnedFd::from_raw_fd(number) });
+        }
+    }
+}
+
+fn read_store(input: &[u8]) {
     let [kind, which, rest @ ..] = input else { return };
     let path = FOLDER.join("store.db");
-    for end in ["", "-wal", "-shm", "-journal"] {
+    for end in ["", "-wal", "-shm", "-journal", ".damaged-1", ".damaged-1-wal", ".damaged-1-shm"] {
         let _ = std::fs::remove_file(FOLDER.join(format!("store.db{end}")));
     }
     if kind % 2 == 0 {
@@ -171,7 +191,10 @@ fn store(input: &[u8]) {
         // Some of the columns must not be some of the texts.
         let _ = connection.execute(COLUMNS[usize::from(*which) % COLUMNS.len()], [text]);
     }
-    let Ok(mut store) = Store::open(&path) else { return };
+    let Ok(mut store) = Store::open(&path) else {
+        let _ = Store::salvage(&path);
+        return;
+    };
     let _ = (store.test_files_left(), store.test_file_paths(), store.runs());
     let run = store::RunId(1);
     let _ = (store.run(run), store.samples(run), store.reading(run));
@@ -179,16 +202,19 @@ fn store(input: &[u8]) {
         let _ = analysed.json();
         let _ = analysed.with_input(|input| report::summary(input, false, 100));
     }
+    let _ = store.repair();
 }
 
 /// The inputs to begin with that are not files of the project.
 fn seeds(folder: &std::path::Path) {
     let sample = serde_json::to_string(&Sample::empty(Workload::default(), Environment::unknown("/data", None)));
     let environment = serde_json::to_string(&Environment::unknown("/data", None));
-    let texts = [(0, sample), (2, environment), (4, Ok("2026-01-01T00:00:00Z".to_owned())), (5, Ok("running".to_owned()))];
+    let texts =
+        [(0, sample), (2, environment), (4, Ok("2026-01-01T00:00:00Z".to_owned())), (5, Ok("running".to_owned()))];
     for (column, text) in texts {
         let text = text.expect("records are JSON");
-        std::fs::write(folder.join(format!("column-{column}")), [&[1, column], text.as_bytes()].concat()).expect("room");
+        std::fs::write(folder.join(format!("column-{column}")), [&[1, column], text.as_bytes()].concat())
+            .expect("room");
     }
     std::fs::write(folder.join("file"), [0, 0, 0]).expect("room");
 }

@@ -54,6 +54,28 @@ fn what_the_kernel_makes_up_is_not_waited_for() {
 }
 
 #[test]
+fn figures_that_no_storage_has_are_refused_with_their_line() {
+    let lab = Lab::new();
+    for (figure, instead, why) in [
+        ("0.52,", "1e18,", "column 1, MB/s, is `1e18`, which it cannot be"),
+        ("66.97,", "1e15,", "no storage does 1e15 IOPS"),
+        ("120.01,", "1e12,", "no run time is 1e12 s"),
+    ] {
+        lab.write("trace.csv", TRACE.replacen(figure, instead, 1).as_bytes());
+        let outcome = lab.run(["import", "trace.csv"]);
+        assert_refusal(&outcome, 1, "trace.csv:2: ", instead);
+        assert!(outcome.stderr.contains(why), "{instead}: {}", outcome.stderr);
+    }
+    assert_eq!(lab.run(["io", "null:", "--requests=10", "--warmup=0s"]).status, Some(0));
+    let record = lab.run(["export", "1"]).stdout;
+    let at = record.find("\"elapsed_s\":").unwrap() + "\"elapsed_s\":".len();
+    let end = at + record[at..].find(',').unwrap();
+    lab.write("records.jsonl", format!("{record}{}1e12{}", &record[..at], &record[end..]).as_bytes());
+    let outcome = lab.run(["import", "records.jsonl"]);
+    assert_refusal(&outcome, 1, "records.jsonl:2: `elapsed_s` is 1e12; the maximum is 1e9", "records of our own");
+}
+
+#[test]
 fn standard_input_is_read_to_its_end() {
     let lab = Lab::new();
     for (command, text) in [(&["import", "/dev/stdin"][..], TRACE), (&["study", "check", "/dev/fd/0"], TINY)] {

@@ -20,10 +20,9 @@ pub(super) fn write(samples: &[StoredSample]) -> String {
     text
 }
 
-/// In quotes where it needs them. A spreadsheet would compute a text that begins like a formula: a blank goes before it,
-/// and before one that begins like that with blanks, so that taking one away gives the text back.
+/// In quotes where it needs them. A spreadsheet would compute a text that begins like a formula: a blank goes before it.
 fn quoted(text: &str) -> String {
-    let formula = text.trim_start_matches(' ').starts_with(['=', '+', '-', '@']);
+    let formula = text.starts_with(['=', '+', '-', '@']);
     let text = if formula { format!(" {text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

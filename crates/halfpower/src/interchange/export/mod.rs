@@ -5,6 +5,7 @@
 
 mod csv;
 mod fio;
+mod gauges;
 mod hdr;
 mod openmetrics;
 #[cfg(feature = "parquet")]

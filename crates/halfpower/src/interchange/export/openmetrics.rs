@@ -5,7 +5,7 @@
 //! escaped; times of day are those of the sample's end.
 
 use super::Exported;
-use crate::interchange::import::gauges::{GAUGES, Gauge, LATENCY, PREFIX};
+use super::gauges::{GAUGES, Gauge, LATENCY, PREFIX};
 use crate::store::StoredSample;
 use halfpower_model::Sample;
 use halfpower_model::histogram::{Histogram, bucket_low};

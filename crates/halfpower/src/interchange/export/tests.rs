@@ -7,7 +7,7 @@ use halfpower_model::sample::{CpuTime, Failure, Latency, Totals};
 use halfpower_model::workload::Mix;
 use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, Environment, Histogram, Operation, Origin, Pattern, Personality, RequestKind,
-    Sample, Settings, Workload,
+    Sample, Workload,
 };
 use proptest::prelude::*;
 
@@ -129,7 +129,7 @@ fn what_is_set_of_a_simulated_machine_is_in_every_form() {
     };
     let plain = made.sample();
     let set = Workload { set: "disks=8,pci.rate=533MB/s".parse().unwrap(), ..plain.workload.clone() };
-    let samples = vec![plain.clone(), Sample { workload: set.clone(), ..plain }];
+    let samples = [plain.clone(), Sample { workload: set, ..plain }];
     for (format, said) in [
         (Format::Csv, ",\"disks=8,pci.rate=533MB/s\","),
         (Format::Jsonl, "\"set\":\"disks=8,pci.rate=533MB/s\""),
@@ -141,10 +141,6 @@ fn what_is_set_of_a_simulated_machine_is_in_every_form() {
         let [without, with] = [&samples[..1], &samples[1..]].map(|samples| written(samples.to_vec(), format));
         assert!(with.contains(said) && !without.contains("disks=8"), "{format:?}: {with}");
         assert!(!without.contains("set=") && !without.contains(", set"), "{format:?}: {without}");
-    }
-    for &(format, from) in TABLES.iter().chain(&[(Format::Openmetrics, From::Openmetrics)]) {
-        let back = again(samples.clone(), format, from).samples;
-        assert_eq!([&back[0].workload.set, &back[1].workload.set], [&Settings::default(), &set.set], "{format:?}");
     }
 }
 
@@ -258,29 +254,7 @@ fn alike(one: &Totals, other: &Totals) -> bool {
         && near(mean(one), mean(other))
 }
 
-/// The forms of the one table.
-const TABLES: &[(Format, From)] = &[
-    (Format::Csv, From::Csv),
-    #[cfg(feature = "parquet")]
-    (Format::Parquet, From::Parquet),
-];
-
 proptest! {
-    #[test]
-    fn a_table_comes_back_as_the_same_table(made in made(), known in any::<bool>()) {
-        let mut sample = made.sample();
-        if !known {
-            let origin = Origin { unknown: ["elapsed_s", "cpu.lower", "depth_mean"].into_iter().collect(), ..Origin::default() };
-            sample.origin = Some(origin.into());
-        }
-        for &(format, from) in TABLES {
-            let samples = again(vec![sample.clone(), sample.clone()], format, from).samples;
-            prop_assert_eq!(samples[0].tells("elapsed_s"), known);
-            prop_assert_eq!(&samples[0].note, &sample.note.clone().filter(|note| !note.is_empty()));
-            prop_assert_eq!(written(samples, Format::Csv), written(vec![sample.clone(), sample.clone()], Format::Csv));
-        }
-    }
-
     #[test]
     fn fio_s_form_keeps_rates_counts_and_percentiles(made in made()) {
         let sample = made.sample();
@@ -303,45 +277,6 @@ proptest! {
         let (cpu, own) = (back.cpu.lower, sample.cpu.lower);
         prop_assert!((cpu.user_s - own.user_s).abs() + (cpu.system_s - own.system_s).abs() < 1e-9 * (1.0 + own.user_s));
         prop_assert_eq!(&back.environment.target.path, &sample.environment.target.path);
-    }
-
-    #[test]
-    fn open_metrics_keep_rates_and_percentiles(mades in prop::collection::vec(made(), 1..4), known in any::<bool>()) {
-        let samples: Vec<Sample> = mades.iter().map(|made| made.timed(known)).collect();
-        let text = written(samples.clone(), Format::Openmetrics);
-        let back = again(samples.clone(), Format::Openmetrics, From::Openmetrics).samples;
-        prop_assert_eq!(back.len(), samples.len());
-        let near = |one: f64, other: f64| (one - other).abs() <= 1e-12 * one.abs();
-        for (back, sample) in back.iter().zip(&samples) {
-            let named = |of: &Workload| {
-                (of.operation, of.pattern, of.request_size, of.depth, of.workers, of.buffering, of.personality)
-            };
-            prop_assert_eq!(named(&back.workload), named(&sample.workload));
-            prop_assert_eq!(back.environment.target.path.clone(), sample.environment.target.path.clone());
-            prop_assert_eq!((back.elapsed_s, &back.cpu.lower), (sample.elapsed_s, &sample.cpu.lower));
-            prop_assert_eq!(back.tells("started_at"), known);
-            prop_assert!(!known || (back.started_at - sample.started_at).total(jiff::Unit::Second)?.abs() <= 1.1e-3);
-            let percentiles = |of: &Sample| {
-                let latency = of.total.latency_ns;
-                [latency.p50, latency.p90, latency.p95, latency.p99, latency.p99_9, latency.p99_99]
-            };
-            prop_assert_eq!(percentiles(back), percentiles(sample));
-            prop_assert!(near(back.total.latency_ns.mean.unwrap(), sample.total.latency_ns.mean.unwrap()));
-            let rates = |of: &Sample| {
-                [Some(&of.total), of.read.as_ref(), of.write.as_ref(), of.trim.as_deref()]
-                    .map(|totals| totals.map(|totals| (totals.requests_per_s, totals.bytes_per_s.0)))
-            };
-            prop_assert_eq!(rates(back), rates(sample));
-            // What the form has not is not there.
-            prop_assert!(!back.tells("total.requests") && !back.tells("total.bytes") && !back.tells("generator_bound"));
-            prop_assert_eq!((back.total.latency_ns.min, back.latency_histogram.total().count()), (None, 0));
-        }
-        // All but histograms is there once more.
-        let head = |text: &str| text.split("# TYPE halfpower_latency_seconds histogram").next().unwrap().to_owned();
-        if mades.iter().all(|made| made.values.len() > 1) {
-            let twice = written(back, Format::Openmetrics);
-            prop_assert_eq!(head(&twice).lines().count(), head(&text).lines().count());
-        }
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub(crate) enum ImportError {
     Unreadable { file: String, source: std::io::Error },
     /// Of no form that is known.
     #[error(
-        "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`)"
+        "{file} has none of the forms that are known; name one with --format if it has (`halfpower import --help`); \
+         of our own exports only jsonl comes back"
     )]
     Unknown { file: String },
     /// Of its form, and without a result.
@@ -36,9 +37,6 @@ pub(crate) struct What {
 pub(super) enum Place {
     /// On a line, from 1.
     Line(u64),
-    /// In a row of a file that has no lines, from 1.
-    #[cfg(feature = "parquet")]
-    Row(u64),
     /// With the whole.
     Whole,
 }
@@ -47,11 +45,6 @@ impl Place {
     /// What is wrong there.
     pub(super) fn wrong(self, message: impl AsRef<str>) -> What {
         What { place: self, message: shortened(message.as_ref()) }
-    }
-
-    /// The line, where it is on one.
-    pub(super) fn line(self) -> Option<u64> {
-        if let Place::Line(line) = self { Some(line) } else { None }
     }
 }
 
@@ -67,9 +60,9 @@ impl What {
     }
 
     /// The same in a file of which only a piece was read, so many lines behind its begin.
-    pub(super) fn behind(mut self, lines: i64) -> Self {
+    pub(super) fn behind(mut self, lines: u64) -> Self {
         if let Place::Line(line) = &mut self.place {
-            *line = line.saturating_add_signed(lines);
+            *line += lines;
         }
         self
     }
@@ -77,8 +70,6 @@ impl What {
     fn remedy(&self) -> &'static str {
         match self.place {
             Place::Line(_) => "; mend it there, or name the form with --format if it is another",
-            #[cfg(feature = "parquet")]
-            Place::Row(_) => "; mend it there, or export the run with --format csv",
             Place::Whole => "",
         }
     }
@@ -93,8 +84,6 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Place::Line(line) => write!(f, ":{line}: {}", self.message),
-            #[cfg(feature = "parquet")]
-            Place::Row(row) => write!(f, ": row {row}: {}", self.message),
             Place::Whole => write!(f, ": {}", self.message),
         }
     }

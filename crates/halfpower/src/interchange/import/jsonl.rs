@@ -1,5 +1,6 @@
 //! Our own records: what `halfpower export --format jsonl` and `halfpower io --json` print. They are taken as they are.
 
+use super::absurd::absurd_record;
 use super::error::What;
 use super::json::each;
 use super::{Harvest, Source};
@@ -22,6 +23,9 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         let schema = document.value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
         if schema != SCHEMA {
             return Err(wrong(format!("the document is no sample: its `schema` is not `{SCHEMA}`")));
+        }
+        if let Some(absurd) = absurd_record(&document.value) {
+            return Err(wrong(absurd));
         }
         let sample: Sample = serde_json::from_value(document.value).map_err(|error| wrong(error.to_string()))?;
         harvest.take(sample)

@@ -85,11 +85,6 @@ mod tests {
             for path in entries(&folder) {
                 let whole = std::fs::read(&path).unwrap();
                 let name = path.to_string_lossy();
-                if cfg!(not(feature = "parquet")) && form == Format::Parquet {
-                    let refused = import_bytes(&name, &whole, None).unwrap_err().to_string();
-                    assert!(refused.contains("--features parquet"), "{refused}");
-                    continue;
-                }
                 let imported = import_bytes(&name, &whole, None).unwrap();
                 assert_eq!(imported.format, form, "{name}");
                 for seed in 0..TRIES {

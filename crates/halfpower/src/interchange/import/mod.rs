@@ -1,19 +1,18 @@
 //! Results of other programs as samples: one file a format, each record a sample, nothing invented.
 //!
 //! Files are not trusted: their depth and the memory that comes of them are limited, so that an import stays under 200 MiB
-//! whatever the file holds. Records and tables of our own are read piece by piece and may be of any length; other forms
-//! are read as a whole, up to a bound. Numbers must be finite, and what does not fit ends the import with the line it
+//! whatever the file holds. Records of our own are read piece by piece and may be of any length; other forms are read as
+//! a whole, up to a bound. Numbers must be finite, and what does not fit ends the import with the line it
 //! is on. What a format does not tell is null in the sample
 //! (`docs/FORMAT.md`, "Import"); what had to be worked out or decided is said in a warning.
 
-mod csv;
+mod absurd;
 #[cfg(test)]
 mod damage;
 mod diskspd;
 mod elbencho;
 mod error;
 mod fio;
-pub(crate) mod gauges;
 pub(crate) mod hdr;
 mod ior;
 mod iozone;
@@ -21,24 +20,19 @@ mod json;
 mod jsonl;
 #[cfg(test)]
 mod judge;
-mod openmetrics;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod pieces;
 mod record;
 mod sqlio;
-mod table;
 mod text;
 
 pub(crate) use error::ImportError;
 
 use crate::input::{Input, Times};
 use clap::ValueEnum;
-use error::What;
+use error::{Place, What};
 use halfpower_model::sample::{Interval, Warning};
 use halfpower_model::{Sample, TargetFacts};
-use pieces::{Cut, Pieces};
-use std::borrow::Cow;
+use pieces::Pieces;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -56,12 +50,6 @@ const MAX_MEMORY: usize = 40 << 20;
 const BESIDE: usize = 600;
 /// Most notes on a file: a thousand say enough.
 const MAX_NOTES: usize = 1_000;
-
-/// How a file of Parquet begins.
-const PARQUET: &[u8] = b"PAR1";
-#[cfg(not(feature = "parquet"))]
-const WITHOUT_PARQUET: &str = "this program was built without the feature `parquet`; build it with \
-                               `cargo build --release --features parquet`, or export the run with --format csv";
 
 /// What can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,12 +70,6 @@ pub(crate) enum Format {
     Ior,
     /// Our own sample records
     Halfpower,
-    /// The table that our own `export --format csv` writes
-    Csv,
-    /// The same table as Parquet; only in a program built with `--features parquet`
-    Parquet,
-    /// OpenMetrics text of our own export
-    Openmetrics,
     /// An interval log of HdrHistogram, of any program: latencies alone
     Hdr,
 }
@@ -108,9 +90,7 @@ pub(crate) struct Imported {
 struct Source<'a> {
     /// Its name.
     name: &'a str,
-    /// Nothing for a form that is none.
     text: &'a str,
-    bytes: &'a [u8],
 }
 
 /// What is taken from a file while it is read.
@@ -138,24 +118,17 @@ impl Format {
             Format::Elbencho => "elbencho",
             Format::Ior => "ior",
             Format::Halfpower => "halfpower",
-            Format::Csv => "csv",
-            Format::Parquet => "parquet",
-            Format::Openmetrics => "openmetrics",
             Format::Hdr => "hdr",
         }
     }
 
     /// Which it is; none where it looks like none of them.
     fn recognise(source: Source<'_>) -> Option<Format> {
-        if source.bytes.starts_with(PARQUET) {
-            return Some(Format::Parquet);
-        }
         if fio::is_log(source) {
             return Some(Format::FioLog);
         }
         type Test = fn(&str) -> bool;
-        let forms: [(Format, Test); 10] = [
-            (Format::Csv, csv::is_one),
+        let forms: [(Format, Test); 8] = [
             (Format::Sqlio, sqlio::is_one),
             (Format::Iozone, iozone::is_one),
             (Format::Fio, fio::is_one),
@@ -163,7 +136,6 @@ impl Format {
             (Format::Elbencho, elbencho::is_one),
             (Format::Ior, ior::is_one),
             (Format::Halfpower, jsonl::is_one),
-            (Format::Openmetrics, openmetrics::is_one),
             (Format::Hdr, hdr::is_one),
         ];
         let found = forms.into_iter().find_map(|(format, is_one)| is_one(source.text).then_some(format));
@@ -173,8 +145,6 @@ impl Format {
     /// Which it is by its name, where what is in it says nothing.
     fn named(name: &str) -> Option<Format> {
         match Path::new(name).extension()?.to_str()? {
-            "parquet" => Some(Format::Parquet),
-            "openmetrics" | "prom" => Some(Format::Openmetrics),
             "hlog" | "hdr" => Some(Format::Hdr),
             _ => None,
         }
@@ -190,13 +160,7 @@ impl Format {
             Format::Elbencho => elbencho::read(source),
             Format::Ior => ior::read(source),
             Format::Halfpower => jsonl::read(source),
-            Format::Csv => csv::read(source),
-            Format::Openmetrics => openmetrics::read(source),
             Format::Hdr => hdr::read(source),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => parquet::read(source),
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet => Err(What::whole(WITHOUT_PARQUET)),
         }
     }
 }
@@ -226,15 +190,16 @@ pub(crate) fn import(
     let mut input = Input::open(path, Times::Once).map_err(unreadable)?;
     let mut begin = Vec::new();
     input.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin).map_err(unreadable)?;
-    let Some((format, cut)) = cut_of(&name, &begin, format) else {
+    if !is_cut(&name, &begin, format) {
         let bytes = input.read_up_to(MAX_FILE_BYTES, begin).map_err(unreadable)?;
         let Imported { format, samples, warnings } = import_bytes(&name, &bytes, format)?;
         let count = samples.len();
         samples.into_iter().try_for_each(keep)?;
         return Ok(Read { format, samples: count, warnings });
-    };
+    }
+    let format = Format::Halfpower;
     let mut read = Read { format, samples: 0, warnings: Vec::new() };
-    let mut pieces = Pieces::new(begin, input, cut);
+    let mut pieces = Pieces::new(begin, input);
     while let Some(piece) = pieces.next().map_err(unreadable)? {
         let imported = match import_bytes(&name, &piece.bytes, Some(format)) {
             Err(ImportError::Empty { .. }) => continue,
@@ -243,11 +208,7 @@ pub(crate) fn import(
             }
             imported => imported?,
         };
-        for mut sample in imported.samples {
-            // A record of ours has its own origin, or none.
-            if let Some(origin) = sample.origin.as_mut().filter(|_| format == Format::Csv) {
-                origin.line = origin.line.map(|line| line.saturating_add_signed(piece.lines_before));
-            }
+        for sample in imported.samples {
             keep(sample)?;
             read.samples += 1;
         }
@@ -261,24 +222,17 @@ pub(crate) fn import(
     Ok(read)
 }
 
-/// Where a file may be cut, by how it begins; nowhere where it has to be read as a whole.
-fn cut_of(name: &str, begin: &[u8], format: Option<Format>) -> Option<(Format, Cut)> {
+/// Whether a file is read piece by piece, by how it begins: records of our own stand by themselves.
+fn is_cut(name: &str, begin: &[u8], format: Option<Format>) -> bool {
     let is_wide = begin.starts_with(&[0xff, 0xfe]) || begin.starts_with(&[0xfe, 0xff]);
-    if is_wide || begin.starts_with(PARQUET) {
-        return None;
-    }
-    let text = text::decoded(begin);
-    match format.or_else(|| Format::recognise(Source { name, text: &text, bytes: begin }))? {
-        Format::Halfpower => Some((Format::Halfpower, Cut::BeforeBrace)),
-        Format::Csv => Some((Format::Csv, Cut::AfterRow)),
-        _ => None,
-    }
+    let recognised = || Format::recognise(Source { name, text: &text::decoded(begin) });
+    !is_wide && format.or_else(recognised) == Some(Format::Halfpower)
 }
 
 /// The same of what was in a file.
 pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> Result<Imported, ImportError> {
-    let text = if bytes.starts_with(PARQUET) { Cow::Borrowed("") } else { text::decoded(bytes) };
-    let source = Source { name, text: &text, bytes };
+    let text = text::decoded(bytes);
+    let source = Source { name, text: &text };
     let format = match format.or_else(|| Format::recognise(source)) {
         Some(format) => format,
         None => return Err(ImportError::Unknown { file: name.to_owned() }),
@@ -286,7 +240,7 @@ pub(super) fn import_bytes(name: &str, bytes: &[u8], format: Option<Format>) -> 
     let broken = |what| ImportError::Broken { file: name.to_owned(), format: format.word(), what };
     let mut harvest = format.read(source).map_err(broken)?;
     // Of rows the last field may be a part of what it was, and nothing else shows it.
-    let has_rows = matches!(format, Format::Sqlio | Format::FioLog | Format::Csv);
+    let has_rows = matches!(format, Format::Sqlio | Format::FioLog);
     if has_rows && !text.ends_with(['\n', '\r']) {
         let message = "the last line has no end: the file may be cut short within its last field";
         harvest.note("no_line_end", message, "compare it with the file it was copied from");
@@ -302,6 +256,10 @@ impl Harvest {
     fn take(&mut self, mut sample: Sample) -> Result<(), What> {
         if self.samples.len() == MAX_SAMPLES {
             return Err(What::whole(format!("it has more than {MAX_SAMPLES} records; split it")));
+        }
+        if let Some(absurd) = absurd::absurd(&sample) {
+            let line = sample.origin.as_ref().and_then(|origin| origin.line);
+            return Err(line.map_or(Place::Whole, Place::Line).wrong(absurd));
         }
         self.intervals += sample.intervals.len();
         if self.intervals > MAX_INTERVALS {

@@ -1,7 +1,5 @@
-//! A file of rows or documents in pieces of whole records, so that a file of any length is read in bounded memory.
-//!
-//! Only forms whose records stand by themselves are cut: our own records, where a brace first on its line begins one, and
-//! our own table, where a row ends with a line that no quote spans. Each piece of a table begins with the line of names.
+//! A file of our own records in pieces of whole ones, so that a file of any length is read in bounded memory. A brace that
+//! is first on its line begins a record.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -12,52 +10,29 @@ const PIECE_RECORDS: usize = 500;
 /// Longest record.
 const RECORD_BYTES: usize = 32 << 20;
 
-/// Where a file may be cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
-    /// Before a line that begins with a brace.
-    BeforeBrace,
-    /// After a line that ends outside quotes; the first has the names of the columns.
-    AfterRow,
-}
-
 /// Whole records, and where they are in the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) bytes: Vec<u8>,
-    /// What is to be added to a line's number in the piece, to be its number in the file. Below zero by no more than the
-    /// lines that a piece repeats.
-    pub(super) lines_before: i64,
+    /// Lines of the file before it.
+    pub(super) lines_before: u64,
 }
 
 /// A file, piece by piece.
 pub(super) struct Pieces<R> {
     reader: R,
-    cut: Cut,
     /// Read and not given yet.
     buffer: Vec<u8>,
     /// How much of it was looked at.
     looked_at: usize,
-    is_quoted: bool,
-    /// The line of names; empty before the first piece of a table, and in files that have none.
-    names: Vec<u8>,
     lines: u64,
     has_ended: bool,
 }
 
 impl<R: Read> Pieces<R> {
     /// A file of which `begin` was read already.
-    pub(super) fn new(begin: Vec<u8>, reader: R, cut: Cut) -> Self {
-        Pieces {
-            reader,
-            cut,
-            buffer: begin,
-            looked_at: 0,
-            is_quoted: false,
-            names: Vec::new(),
-            lines: 0,
-            has_ended: false,
-        }
+    pub(super) fn new(begin: Vec<u8>, reader: R) -> Self {
+        Pieces { reader, buffer: begin, looked_at: 0, lines: 0, has_ended: false }
     }
 
     /// The next piece; none at the end.
@@ -91,40 +66,27 @@ impl<R: Read> Pieces<R> {
 
     /// The next place after what was looked at where a record ends; none before more is read.
     fn next_place(&mut self) -> Option<usize> {
-        while let Some(byte) = self.buffer.get(self.looked_at) {
-            let behind = self.looked_at + 1;
-            if *byte == b'"' && self.cut == Cut::AfterRow {
-                self.is_quoted = !self.is_quoted;
+        let rest = &self.buffer[self.looked_at..];
+        match rest.windows(2).position(|pair| pair == b"\n{") {
+            Some(at) => {
+                self.looked_at += at + 1;
+                Some(self.looked_at)
             }
-            let ends_record = *byte == b'\n'
-                && match self.cut {
-                    Cut::AfterRow => !self.is_quoted,
-                    // The next byte is looked at as well.
-                    Cut::BeforeBrace if behind == self.buffer.len() => return None,
-                    Cut::BeforeBrace => self.buffer[behind] == b'{',
-                };
-            self.looked_at = behind;
-            if ends_record {
-                return Some(behind);
+            None => {
+                // The last byte is looked at again, with the next.
+                self.looked_at += rest.len().saturating_sub(1);
+                None
             }
         }
-        None
     }
 
     fn give(&mut self, end: usize) -> Piece {
         let rest = self.buffer.split_off(end);
-        let own = std::mem::replace(&mut self.buffer, rest);
-        // What was looked at behind the end is looked at again, from a place outside quotes.
-        (self.looked_at, self.is_quoted) = (0, false);
-        let count = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        let before = self.lines as i64 - count(&self.names) as i64;
-        self.lines += count(&own);
-        let bytes = [&self.names[..], &own].concat();
-        if self.cut == Cut::AfterRow && self.names.is_empty() {
-            let names = own.iter().position(|byte| *byte == b'\n').map_or(own.len(), |end| end + 1);
-            self.names = own[..names].to_vec();
-        }
-        Piece { bytes, lines_before: before }
+        let bytes = std::mem::replace(&mut self.buffer, rest);
+        self.looked_at = 0;
+        let lines_before = self.lines;
+        self.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        Piece { bytes, lines_before }
     }
 }
 
@@ -132,31 +94,31 @@ impl<R: Read> Pieces<R> {
 mod tests {
     use super::*;
 
-    fn pieces(text: &str, begin: usize, cut: Cut) -> Vec<Piece> {
+    fn pieces(text: &str, begin: usize) -> Vec<Piece> {
         let (begin, rest) = text.as_bytes().split_at(begin);
-        let mut pieces = Pieces::new(begin.to_vec(), rest, cut);
+        let mut pieces = Pieces::new(begin.to_vec(), rest);
         std::iter::from_fn(|| pieces.next().unwrap()).collect()
     }
 
     #[test]
     fn a_short_file_is_one_piece() {
         for begin in 0..3 {
-            let found = pieces("{}\n", begin, Cut::BeforeBrace);
+            let found = pieces("{}\n", begin);
             assert_eq!(found.len(), 1);
             assert_eq!((found[0].bytes.as_slice(), found[0].lines_before), (&b"{}\n"[..], 0));
         }
-        assert_eq!(pieces("", 0, Cut::AfterRow), []);
+        assert_eq!(pieces("", 0), []);
     }
 
     #[test]
     fn documents_of_one_line_and_of_several_stay_whole() {
         for document in ["{\"a\": \"{\"}\n", "{\n  \"a\": [\n    {}\n  ]\n}\n"] {
-            let lines = document.matches('\n').count() as i64;
+            let lines = document.matches('\n').count() as u64;
             let count = 2 * PIECE_RECORDS + 1;
             let text = document.repeat(count);
-            let found = pieces(&text, 7, Cut::BeforeBrace);
-            let begins: Vec<i64> = found.iter().map(|piece| piece.lines_before).collect();
-            let records = PIECE_RECORDS as i64;
+            let found = pieces(&text, 7);
+            let begins: Vec<u64> = found.iter().map(|piece| piece.lines_before).collect();
+            let records = PIECE_RECORDS as u64;
             assert_eq!(begins, [0, records * lines, 2 * records * lines]);
             assert!(found.iter().all(|piece| piece.bytes.starts_with(b"{") && piece.bytes.ends_with(b"}\n")));
             assert_eq!(found.iter().flat_map(|piece| piece.bytes.clone()).collect::<Vec<u8>>(), text.as_bytes());
@@ -164,21 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_stay_whole_and_have_their_names() {
-        let row = format!("1,\"{}\ntwo \"\"lines\"\"\"\n", "x".repeat(10_000));
-        let text = format!("a,b\n{}", row.repeat(500));
-        let found = pieces(&text, 2, Cut::AfterRow);
-        assert!(found.len() > 2 && found.iter().all(|piece| piece.bytes.starts_with(b"a,b\n1,\"")));
-        let rows = |piece: &Piece| (piece.bytes.len() - 4) / row.len();
-        assert_eq!(found.iter().map(rows).sum::<usize>(), 500);
-        // The line of the second row of the second piece.
-        assert_eq!(found[1].lines_before + 2, 2 + 2 * rows(&found[0]) as i64);
-    }
-
-    #[test]
     fn a_record_without_an_end_is_refused() {
         let endless = io::repeat(b'"');
-        let error = Pieces::new(Vec::new(), endless, Cut::AfterRow).next().unwrap_err().to_string();
+        let error = Pieces::new(Vec::new(), endless).next().unwrap_err().to_string();
         assert!(error.contains("a record of more than 32 MiB"), "{error}");
     }
 }

@@ -5,6 +5,7 @@
 //! ([`size_unit`]). Rows that calibrate (no time, no depth, "Calibration" in the comment) measured nothing and are left
 //! out. The time stamp is of the end of a test, in local time of a place nobody names.
 
+use super::absurd::is_throughput;
 use super::error::What;
 use super::record::{Told, began, fill_only, lasted, origin, used};
 use super::text::{c_time, lines, number, whole};
@@ -122,7 +123,8 @@ impl<'a> Row<'a> {
         let small = |column: usize| count(column)?.try_into().map_err(|_| wrong(column));
         Ok(Row {
             line,
-            mib_per_s: figure(0)?,
+            mib_per_s: figure(0)
+                .and_then(|mib| if is_throughput(mib * MIB as f64) { Ok(mib) } else { Err(wrong(0)) })?,
             requests_per_s: figure(1)?,
             operation: match fields[2].to_ascii_lowercase().as_str() {
                 "read" => Operation::Read,

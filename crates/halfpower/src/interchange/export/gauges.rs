@@ -1,27 +1,27 @@
-//! The figures of a sample that OpenMetrics text has: for the export and the import.
+//! The figures of a sample that OpenMetrics text has: for the export.
 
 /// What every name begins with.
-pub(crate) const PREFIX: &str = "halfpower_";
+pub(super) const PREFIX: &str = "halfpower_";
 /// The histogram of service times.
-pub(crate) const LATENCY: &str = "latency_seconds";
+pub(super) const LATENCY: &str = "latency_seconds";
 
 /// Figures of one meaning.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gauge {
-    pub(crate) name: &'static str,
+pub(super) struct Gauge {
+    pub(super) name: &'static str,
     /// The end of the name; empty where it has none.
-    pub(crate) unit: &'static str,
-    pub(crate) help: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) help: &'static str,
     /// The label that tells several apart.
-    pub(crate) label: Option<&'static str>,
+    pub(super) label: Option<&'static str>,
     /// The word of the label, and where the figure is in the record.
-    pub(crate) figures: &'static [(&'static str, &'static str)],
+    pub(super) figures: &'static [(&'static str, &'static str)],
     /// What the record's figure is times.
-    pub(crate) scale: f64,
+    pub(super) scale: f64,
 }
 
 /// All of them.
-pub(crate) const GAUGES: [Gauge; 9] = [
+pub(super) const GAUGES: [Gauge; 9] = [
     Gauge {
         label: Some("kind"),
         ..alone("requests_per_second", "", "Requests completed a second.", &OPERATIONS_REQUESTS)
