@@ -93,13 +93,6 @@ def imports():
         ("latencies", "fio-log", "a_lat.1.log", lambda: b"1,0,0,1\n" * 2_000_000),
         ("windows", "fio-log", "a_bw.1.log", lambda: b"".join(b"%d,5,0,0\n" % (i * 10) for i in range(100_000))),
         ("bins", "fio-log", "a_hist.1.log", lambda: b"".join(b"%d,0,1%s\n" % (i, b",1" * 1856) for i in range(8000))),
-        ("rows", "csv", "t.csv", lambda: fill(b"sample,cell,block,depth\n", b"1,0,0,1\n")),
-        ("hosts", "csv", "t.csv", lambda: b"sample,cell,block,depth,host\n"
-         + b"".join(b"%d,0,0,%d,h%d\n" % (i, i + 1, i) for i in range(8000))),
-        ("notes", "csv", "t.csv", lambda: b"sample,cell,block,note\n"
-         + b"".join(b"%d,0,0,%s\n" % (i, b"n" * 4000) for i in range(8000))),
-        ("utf-16", "csv", "t.csv", lambda: b"\xff\xfe" + "sample,cell,block\n".encode("utf-16-le")
-         + "\u4e00\n".encode("utf-16-le") * (8 * MIB - 20)),
         ("trace", "sqlio", "t.csv", lambda: rows(trace, lambda i: row % (i % 64 + 1))),
         ("tables", "iozone", "t.txt", lambda: fill(b"", seed("iozone"))),
         ("long-line", "iozone", "t.txt", lambda: b"x" * (32 * MIB)),
@@ -108,8 +101,6 @@ def imports():
         ("phases", "elbencho", "t.csv", lambda: fill(seed("elbencho"), b"\n")),
         ("results", "ior", "t.json", lambda: fill(b'{"tests":[{"Results":[[{"bwMiB":1}', b",{}", b"]]}]}", 400 << 10)),
         ("records", "halfpower", "t.jsonl", lambda: fill(b"", seed("halfpower"))),
-        ("figures", "openmetrics", "t.prom", lambda: b"".join(
-            b'halfpower_elapsed_seconds{sample="%d",host="%d"} 1\n' % (i, i) for i in range(9000)) + b"# EOF\n"),
         ("tags", "hdr", "t.hdr", lambda: log + b"".join(b"Tag=t%d,%d.0,1.0,1.0,%s\n" % (i, i, small) for i in range(9000))),
         ("histograms", "hdr", "t.hdr", lambda: own + b"".join(
             b"Tag=sample-%d-read,%d.0,1.0,1.0,%s\n" % (i, i, big) for i in range(4500))),
