@@ -34,8 +34,9 @@ impl Store {
     /// # Errors
     /// When nothing can be read.
     pub(crate) fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        self.list().or_else(|_| {
+        self.list().or_else(|error| {
             let known = self.known_runs()?;
+            self.damage.note(format!("the list of runs is damaged, and it may count too few samples ({error})"));
             let one_by_one = |(id, samples): (RunId, u64)| {
                 let source = OneByOne { connection: &self.connection, run: id };
                 self.summary_of(id, samples, &source)

@@ -71,6 +71,26 @@ fn a_plan_that_names_no_target_is_damaged() {
 }
 
 #[test]
+fn a_list_whose_index_is_damaged_says_so() {
+    let lab = two_runs();
+    let store = rusqlite::Connection::open(lab.store()).unwrap();
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_samples_1'";
+    let page: i64 = store.query_row(root, (), |row| row.get(0)).unwrap();
+    let bytes: i64 = store.query_row("PRAGMA page_size", (), |row| row.get(0)).unwrap();
+    drop(store);
+    let file = std::fs::File::options().write(true).open(lab.store()).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0xff; 64], ((page - 1) * bytes).cast_unsigned()).unwrap();
+    let listed = done(lab.run(["runs"]));
+    assert!(
+        listed.stderr.contains("may count too few samples") && listed.stderr.contains("runs repair"),
+        "{}",
+        listed.stderr
+    );
+    let repaired = lab.json(["runs", "repair", "--json"]);
+    assert_eq!((&repaired["runs"], &repaired["samples"]), (&2.into(), &8.into()), "{repaired}");
+}
+
+#[test]
 fn a_repair_reports_what_is_damaged_and_saves_the_rest() {
     let lab = two_runs();
     let sound = done(lab.run(["runs", "repair"]));
