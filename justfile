@@ -34,6 +34,10 @@ fmt:
 format-check:
     cargo fmt --all --check
 
+# How large the project is, and how tangled; compare before and after a change of structure
+size *arguments:
+    .ci/size.py {{ arguments }}
+
 # Short files, short functions, nothing left to do
 tidy:
     git ls-files '*.rs' | xargs awk -f .ci/tidy.awk
