@@ -2,6 +2,7 @@
 //! costs, and what holds it back.
 
 mod cli;
+mod console;
 mod ground;
 mod harmless;
 mod input;
@@ -12,6 +13,7 @@ mod report;
 mod runner;
 mod store;
 mod study;
+mod text;
 mod validate;
 
 use std::process::ExitCode;

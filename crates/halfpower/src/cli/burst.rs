@@ -2,7 +2,8 @@
 
 use super::instrument::{self, Keeping, in_own_words};
 use super::number::{any, count};
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending};
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_analysis::instrument::burst as analysis;
 use halfpower_engine::burst::{self, BurstOptions, BurstSamples, BurstSetting};

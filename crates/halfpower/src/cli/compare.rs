@@ -1,9 +1,10 @@
 //! `halfpower compare`: what changed between two runs, or two groups of runs.
 
-use super::{Context, Ending, UsageError, session};
+use super::{Context, Ending, session};
 use crate::output::Output;
 use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
 use crate::store::{RunId, RunKind, Store, StoredSample};
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_analysis::comparison::{Margins, Noise, Outcome, are_copies, are_simulated, compare};
 use halfpower_analysis::statistics::Margin;

@@ -1,9 +1,10 @@
 //! `halfpower export`: a stored run's samples in other forms.
 
-use super::{Context, Ending, UsageError, session};
+use super::{Context, Ending, session};
 use crate::interchange::export::{Format, export, fio_files};
 use crate::output::Output;
 use crate::store::{RunId, StoredSample};
+use crate::text::UsageError;
 use anyhow::Context as _;
 use clap::Args;
 use std::path::{Path, PathBuf};

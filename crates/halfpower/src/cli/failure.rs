@@ -1,7 +1,10 @@
 //! What `--json` prints where a command has no result: one document that says why. Nothing is added to a result that is
 //! out already: standard output has one document.
 
-use super::{Console, Reported};
+use super::Reported;
+use crate::console::Console;
+use crate::study::StudyErrors;
+use crate::text::causes;
 use std::ffi::OsString;
 
 /// The name of the form.
@@ -17,9 +20,18 @@ pub(super) fn print(console: &Console, why: &str, status: u8) {
     let _ = console.print_json(&document);
 }
 
+/// Prints an error: in one line, or the mistakes in a study with their lines.
+pub(super) fn report(console: &Console, error: &anyhow::Error) {
+    if error.chain().any(|cause| cause.is::<StudyErrors>()) {
+        console.error_lines(&causes(error.as_ref()));
+    } else {
+        console.error(error);
+    }
+}
+
 /// Why, of an error that a command ended with.
 pub(super) fn why(error: &anyhow::Error) -> String {
-    if error.is::<Reported>() { "standard error says what is wrong".to_owned() } else { super::causes(error.as_ref()) }
+    if error.is::<Reported>() { "standard error says what is wrong".to_owned() } else { causes(error.as_ref()) }
 }
 
 /// Why the command line was not understood, in one line, without the usage that follows.

@@ -1,8 +1,8 @@
 //! fio's names for a few options, where a hand is used to them. Those whose meaning differs (fio's rates are of one job)
 //! are left out rather than bent.
 
-use super::UsageError;
 use super::number::{any, count};
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::workload::Mix;
 use halfpower_model::{Buffering, Durability, Operation, Pattern, Personality, WorkloadSpec};

@@ -1,9 +1,10 @@
 //! What the commands of all instruments have in common: keeping a reading, and showing it.
 
 use super::note::NoteArgument;
-use super::{Context, UsageError, reading_text, session};
+use super::{Context, reading_text, session};
 use crate::ground::SimulatedName;
 use crate::store::Store;
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::inspect::inspect;
 use halfpower_model::reading::inspect::Device;

@@ -10,9 +10,9 @@
 //! Only a person's second signal counts. `timeout` sends each signal twice, to the program and to its group; a shell that
 //! exits and a terminal that closes both send SIGHUP; SIGXCPU comes every second.
 
-use super::quoted;
 use crate::harmless::harmless;
 use crate::output::remove_unfinished;
+use crate::text::quoted;
 use halfpower_engine::test_file;
 use halfpower_model::Cancel;
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};

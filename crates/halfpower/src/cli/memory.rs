@@ -1,7 +1,8 @@
 //! `halfpower memory`: how fast memory is.
 
 use super::instrument::{self, Keeping};
-use super::{Context, Ending, UsageError, number};
+use super::{Context, Ending, number};
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::memory::{MemoryError, MemoryOptions, memory};
 use halfpower_engine::{NULL_TARGET, environment};

@@ -3,7 +3,6 @@
 mod burst;
 mod clock;
 mod compare;
-mod console;
 mod doctor;
 mod export;
 mod failure;
@@ -34,12 +33,12 @@ mod validate;
 mod workload;
 mod zones;
 
+use crate::console::Console;
 use crate::harmless::harmless;
+use crate::text::{UsageError, quoted};
 use clap::{Parser, Subcommand};
-pub(crate) use console::Console;
 use halfpower_model::ResolveError;
 use interrupts::Interrupts;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -121,11 +120,6 @@ enum Ending {
 /// The exit status of wrong usage.
 const WRONG_USAGE: u8 = 2;
 
-/// Wrong usage: exit status 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct UsageError(pub(crate) String);
-
 /// Wrong usage whose messages are out.
 #[derive(Debug, thiserror::Error)]
 #[error("see above")]
@@ -166,7 +160,7 @@ pub(crate) fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
         Err(error) => {
             if !error.is::<Reported>() {
-                console.error(&error);
+                failure::report(&console, &error);
             }
             (if is_usage(&error) { WRONG_USAGE } else { 1 }, failure::why(&error))
         }
@@ -265,12 +259,6 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
     }
 }
 
-/// An error with its causes, in one line.
-pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let chain = std::iter::successors(Some(error), |error| error.source());
-    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
 fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.is::<UsageError>()
@@ -285,13 +273,6 @@ fn is_usage(error: &anyhow::Error) -> bool {
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
-}
-
-/// An argument as a shell would need it.
-pub(crate) fn quoted(argument: OsString) -> String {
-    let text = argument.to_string_lossy().into_owned();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
@@ -317,13 +298,5 @@ mod tests {
             arguments.check().unwrap_or_else(|error| panic!("{command}: {error}"));
         }
         assert!(io::EXAMPLES.lines().all(|line| line.chars().count() <= 80));
-    }
-
-    #[test]
-    fn arguments_are_quoted_for_a_shell() {
-        assert_eq!(quoted("--op=read".into()), "--op=read");
-        assert_eq!(quoted("a b".into()), "'a b'");
-        assert_eq!(quoted("it's".into()), r"'it'\''s'");
-        assert_eq!(quoted("".into()), "''");
     }
 }

@@ -4,9 +4,10 @@ use super::note;
 use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
 use super::targets::TargetArgument;
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending};
 use crate::harmless::harmless;
 use crate::plan::emit::{self, Emission, EmitError};
+use crate::text::UsageError;
 use clap::{Args, ValueEnum};
 
 /// Shows every workload a study comes to on a target, with its limits; measures nothing and writes nothing.

@@ -3,7 +3,7 @@
 //! A study may come from anywhere, and a plug-in is code that runs with the rights of the user. So a study's word is not
 //! enough: the command line has to name the same file.
 
-use super::UsageError;
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::Plugin;
 use std::collections::BTreeMap;

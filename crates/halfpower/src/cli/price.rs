@@ -1,6 +1,6 @@
 //! What the storage costs, as it is said on the command line.
 
-use super::UsageError;
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{Bytes, Offer, Price};
 

@@ -1,8 +1,9 @@
 //! `halfpower sim`: the simulated machines.
 
 use super::targets::SetArgument;
-use super::{Context, Ending, UsageError, validate};
+use super::{Context, Ending, validate};
 use crate::ground::{self, SimulatedName};
+use crate::text::UsageError;
 use clap::{Args, Subcommand};
 use halfpower_sim::Simulated;
 use halfpower_sim::file::MachineFile;
@@ -104,7 +105,7 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     }
     let text = ground::machine_text(machine)?;
     let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
-    checked.map_err(|error| UsageError(super::causes(&error)))?;
+    checked.map_err(|error| UsageError(crate::text::causes(&error)))?;
     if context.global.json {
         context.console.print_json(&serde_json::json!({ "machine": machine, "text": text }))?;
     } else {
@@ -128,7 +129,7 @@ fn show_way(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     // As io makes it, so that all that can be set there can be set here.
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
     let made = made.and_then(|made| Simulated::refuse_beside([&made]).map(|()| made));
-    let made = made.map_err(|error| UsageError(super::causes(&error)))?;
+    let made = made.map_err(|error| UsageError(crate::text::causes(&error)))?;
     let shown = |Stop { names, does, makes }: Stop| ShownStop { parts: names, does, makes };
     let way: Vec<ShownStop> = way(made.machine()).into_iter().map(shown).collect();
     let target = target.display().to_string();

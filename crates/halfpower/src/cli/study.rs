@@ -4,12 +4,13 @@ use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, TargetArgument};
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending};
 use crate::ground::{self, SimulatedName, Wish};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
+use crate::text::UsageError;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use halfpower_engine::NULL_TARGET;
@@ -252,7 +253,7 @@ fn check(context: &Context, studies: &[String]) -> anyhow::Result<Ending> {
             Ok(_) if context.global.json => {}
             Ok(study) => context.console.print_line(&format!("{name}: {} workloads", workloads(&study)))?,
             Err(errors) => {
-                errors.iter().for_each(|error| context.console.error(error));
+                errors.iter().for_each(|error| super::failure::report(&context.console, error));
                 wrong = true;
             }
         }

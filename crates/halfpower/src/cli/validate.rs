@@ -1,7 +1,8 @@
 //! `halfpower sim validate`: the machines against what was published.
 
-use super::{Context, Ending, UsageError};
+use super::{Context, Ending};
 use crate::study::published::{self, Basis, Figure};
+use crate::text::UsageError;
 use crate::validate::{Checked, ENOUGH, Tally, check};
 use clap::Args;
 use halfpower_model::units::significant;

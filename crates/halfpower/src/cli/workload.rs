@@ -1,9 +1,9 @@
 //! The options that describe a workload, in the order a person thinks: what the requests do, where they go, how many,
 //! how they are done, when it ends. The first paragraph of each is `-h`, all of it `--help`.
 
-use super::UsageError;
 use super::fio_names::FioArguments;
 use super::number::{any, count};
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::content::Data;
 use halfpower_model::{

@@ -3,8 +3,9 @@
 use super::burst::unsuitable;
 use super::instrument::{self, Keeping, in_own_words};
 use super::number::{any, count};
-use super::{Context, Ending, UsageError, session};
+use super::{Context, Ending, session};
 use crate::store::{RunId, RunStatus, Store};
+use crate::text::UsageError;
 use clap::Args;
 use halfpower_analysis::instrument::zones as analysis;
 use halfpower_engine::zones::{self as engine, Places};

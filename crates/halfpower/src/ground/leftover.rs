@@ -1,8 +1,9 @@
 //! Test files that killed runs left behind: found at the next start, offered for removal, never removed unasked.
 
 use super::KeptTestFile;
-use crate::cli::{Console, causes};
+use crate::console::Console;
 use crate::store::{RunStatus, Standing, Store, TestFile};
+use crate::text::causes;
 use std::path::{Path, PathBuf};
 
 /// Reports test files that were left, and asks whether to remove them where somebody can answer. Directories among the

@@ -16,9 +16,9 @@ pub(crate) use place::{Making, Place};
 pub(crate) use site::{Contents, Opened, Opening, Site};
 pub(crate) use test_file::KeptTestFile;
 
-use crate::cli::UsageError;
 use crate::input::{self, Times};
 use crate::store::TestFile;
+use crate::text::UsageError;
 use anyhow::Context as _;
 use halfpower_engine::{Access, NULL_TARGET, Target, refuse_same};
 use halfpower_model::reading::inspect::Limit;
@@ -138,7 +138,7 @@ pub(crate) fn machine_text(machine: &str) -> anyhow::Result<String> {
 fn simulated_site(name: &SimulatedName, peaks: Vec<GivenPeak>) -> anyhow::Result<Site> {
     let SimulatedName { machine, volume, settings } = name;
     let made = Simulated::of_file(machine, &machine_text(machine)?, volume, settings);
-    Ok(Site::simulated(made.map_err(|error| UsageError(crate::cli::causes(&error)))?, peaks))
+    Ok(Site::simulated(made.map_err(|error| UsageError(crate::text::causes(&error)))?, peaks))
 }
 
 /// Looks at what the user named.

@@ -1,6 +1,6 @@
 //! What the user allows to be lost: nothing, every target, or those that were named, one by one.
 
-use crate::cli::UsageError;
+use crate::text::UsageError;
 use halfpower_engine::Access;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! One target before it is opened: what lies under its name, and what has to be made there.
 
 use super::{SIMULATED, Wish, no_room};
-use crate::cli::UsageError;
+use crate::text::UsageError;
 use halfpower_engine::{Access, Ground, Target, TargetError};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};
 use std::os::unix::fs::MetadataExt;

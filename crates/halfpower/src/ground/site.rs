@@ -2,10 +2,10 @@
 
 use super::place::{Making, Place};
 use super::test_file::KeptTestFile;
-use crate::cli::UsageError;
 use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store};
 use crate::study::{Study, VOLUME};
+use crate::text::UsageError;
 use halfpower_engine::test_file::{TestFile, fill};
 use halfpower_engine::{Access, Host, Target, TargetError};
 use halfpower_model::sample::Warning;
@@ -130,7 +130,7 @@ impl Site {
         let Some(machine) = &self.simulated else { return Ok(HashMap::new()) };
         let of = |name: &String| match machine.at(name) {
             Ok(volume) => Ok((name.clone(), volume.describe().clone())),
-            Err(error) => Err(UsageError(crate::cli::causes(&error))),
+            Err(error) => Err(UsageError(crate::text::causes(&error))),
         };
         names.iter().map(of).collect()
     }
@@ -146,7 +146,7 @@ impl Site {
             if made.contains_key(&set) {
                 continue;
             }
-            match machine.with(&set).map_err(|error| crate::cli::causes(&error)) {
+            match machine.with(&set).map_err(|error| crate::text::causes(&error)) {
                 Ok(machine) => drop(made.insert(set, machine)),
                 Err(error) if wrong.contains(&error) => {}
                 Err(error) => wrong.push(error),
@@ -163,7 +163,7 @@ impl Site {
         let settings = study.settings();
         let made = self.machines(&settings)?;
         let machines = settings.iter().filter_map(|set| made.get(set));
-        Simulated::refuse_beside(machines).map_err(|error| UsageError(crate::cli::causes(&error)))?;
+        Simulated::refuse_beside(machines).map_err(|error| UsageError(crate::text::causes(&error)))?;
         Ok(made)
     }
 
@@ -223,8 +223,8 @@ impl Site {
     /// With what it is, and what to say instead.
     pub(crate) fn refuse_unsimulated(&self, workload: &Workload) -> Result<(), UsageError> {
         let Some(machine) = &self.simulated else { return Ok(()) };
-        let beside = Simulated::refuse_beside([machine]).map_err(|error| UsageError(crate::cli::causes(&error)));
-        beside.and(machine.refuse(workload).map_err(|error| UsageError(crate::cli::causes(&error))))
+        let beside = Simulated::refuse_beside([machine]).map_err(|error| UsageError(crate::text::causes(&error)));
+        beside.and(machine.refuse(workload).map_err(|error| UsageError(crate::text::causes(&error))))
     }
 
     /// Refuses targets that are there but would be read where nothing is stored.

@@ -205,7 +205,7 @@ impl<'a> Runner<'a> {
             Err(MeasureError::Cancelled) => return Ok(()),
             // Kept like any other failure: it says why there is no figure.
             Err(error) => {
-                let failure = Failure { code: "refused".to_owned(), message: crate::cli::causes(&error) };
+                let failure = Failure { code: "refused".to_owned(), message: crate::text::causes(&error) };
                 let environment = self.testbed.describe().clone();
                 Sample { failure: Some(failure), ..Sample::empty(workload, environment) }
             }

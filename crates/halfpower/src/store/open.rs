@@ -11,7 +11,7 @@ use super::damage::Damage;
 use super::error::{During, StoreError};
 use super::reserve::{is_full, keep_reserve};
 use super::schema::{APPLICATION_ID, MIGRATIONS, migrate, version};
-use crate::cli::quoted;
+use crate::text::quoted;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::FallocateFlags;
 use std::ffi::OsString;

@@ -123,7 +123,7 @@ impl Store {
             runs.push(self.run(id)?);
             self.samples(id)?;
             if let Err(error) = self.reading(id) {
-                self.damage.note(crate::cli::causes(&error));
+                self.damage.note(crate::text::causes(&error));
             }
         }
         self.test_file_paths()?;

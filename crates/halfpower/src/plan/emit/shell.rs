@@ -6,10 +6,10 @@
 //! and each only by trials that write.
 
 use super::{Emission, EmitError, Trial, comment, is_test_file, name, options};
-use crate::cli::quoted;
 use crate::ground::{Making, Place};
 use crate::harmless::is_harmful;
 use crate::plan::Plan;
+use crate::text::quoted;
 use halfpower_engine::Access;
 use halfpower_model::{Among, TargetKind, Workload};
 use std::fmt::Write;

@@ -3,6 +3,7 @@
 //! today is on a terminal tomorrow.
 
 use crate::harmless::{harmless, harmless_json, harmless_lines};
+use crate::text::causes;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -81,11 +82,14 @@ impl Console {
         self.say(WARNING, &harmless(text));
     }
 
-    /// An error with its causes, in one line but where a study's mistakes are shown.
+    /// An error with its causes, in one line.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let text = super::causes(error.as_ref());
-        let is_study = error.chain().any(|cause| cause.is::<crate::study::StudyErrors>());
-        self.say(ERROR, &if is_study { text.into() } else { harmless(&text) });
+        self.say(ERROR, &harmless(&causes(error.as_ref())));
+    }
+
+    /// An error of several lines, as the mistakes in a study are.
+    pub(crate) fn error_lines(&self, text: &str) {
+        self.say(ERROR, text);
     }
 
     fn label(&self, label: &str) -> String {
