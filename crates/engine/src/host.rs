@@ -270,7 +270,7 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
         targets: 1,
         arrivals: Arrivals::Closed,
         rate: None,
-        processors: None,
+        cpu_count: None,
         verify: Verify::Off,
         cpu_accounting: CpuAccounting::Account,
         ..workload.clone()

@@ -10,6 +10,7 @@ pub mod distribution;
 pub mod environment;
 pub mod finding;
 pub mod histogram;
+pub mod key;
 pub mod levels;
 pub mod origin;
 pub mod permutation;
@@ -28,18 +29,19 @@ pub use content::Data;
 pub use environment::{Environment, TargetFacts, TargetKind};
 pub use finding::{Estimate, Finding, FindingCode, Quantity, Reach};
 pub use histogram::Histogram;
+pub use key::{KEYS, Key, WorkloadSpec};
 pub use levels::{Channel, GivenPeak, Level, LevelName};
 pub use origin::{Origin, Unknown};
 pub use price::{Currency, Offer, Price};
 pub use reading::Reading;
 pub use sample::Sample;
 pub use shared::Shared;
-pub use spec::{ResolveError, WorkloadSpec};
+pub use spec::ResolveError;
 pub use stream::{Request, RequestKind, RequestStream};
 pub use testbed::{Cancel, MeasureError, Observer, Progress, Testbed};
 pub use units::{Bytes, BytesPerSecond, Nanoseconds};
 pub use workload::{
-    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
-    Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag, RwFlags,
-    Settings, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
+    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
+    Layout, Limits, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlag,
+    RwFlags, Settings, Sharing, Sizes, Verify, Wish, WorkerKind, Workload,
 };

@@ -127,7 +127,7 @@ mod tests {
         let workload = read();
         let record = serde_json::to_value(&workload).unwrap();
         assert_eq!((&record["operation"], &record["request_size"]), (&json!("read"), &json!(8192)));
-        for key in ["pattern", "depth", "workers", "personality", "buffering", "span", "seed", "warmup_s", "limits"] {
+        for key in ["pattern", "depth", "workers", "personality", "buffering", "size", "seed", "warmup_s", "limits"] {
             assert_eq!(record[key], Value::Null, "{key}");
             assert!(!workload.tells(key), "{key}");
         }

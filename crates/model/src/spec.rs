@@ -7,139 +7,20 @@
 mod told;
 mod way;
 
-use crate::content::{Data, MIN_BLOCK_BYTES};
+use crate::content::MIN_BLOCK_BYTES;
 use crate::environment::{Environment, TargetKind};
-use crate::origin::Unknown;
+use crate::key::KEYS;
+pub use crate::key::WorkloadSpec;
 use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
 use crate::workload::{
-    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout,
-    Limits, Operation, Pattern, Personality, Plugin, Rate, RingOption, RingOptions, RwFlags, Settings, Sharing, Sizes,
-    Verify, Wish, WorkerKind, Workload,
+    Among, Arrivals, CachePolicy, Durability, FileState, Layout, Operation, Pattern, Personality, Rate, RingOption,
+    Sharing, Verify, Wish, Workload,
 };
-use std::fmt;
-
-/// A struct of options, and how one is laid over another.
-macro_rules! spec {
-    ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
-        /// What was said of a workload.
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-        pub struct WorkloadSpec {
-            $($(#[$doc])* pub $field: Option<$type>,)+
-        }
-
-        impl WorkloadSpec {
-            /// What this spec says, and where it says nothing, what `below` says.
-            #[must_use]
-            pub fn or(self, below: &WorkloadSpec) -> WorkloadSpec {
-                WorkloadSpec { $($field: self.$field.or_else(|| below.$field.clone()),)+ }
-            }
-
-            /// The settings nothing is said of.
-            fn unsaid(&self) -> impl Iterator<Item = &'static str> {
-                [$((stringify!($field), self.$field.is_none()),)+]
-                    .into_iter()
-                    .filter_map(|(setting, unsaid)| unsaid.then_some(setting))
-            }
-        }
-    };
-}
-
-spec! {
-    /// Default: read.
-    operation: Operation,
-    /// Default: sequential.
-    pattern: Pattern,
-    /// Default: parts.
-    sharing: Sharing,
-    /// Default: 64 KiB for patterns with an order, else 4 KiB.
-    request_size: Bytes,
-    /// Default: all of the one size.
-    sizes: Sizes,
-    /// Default: the request size.
-    align: Bytes,
-    /// Default: 0.
-    offset: Bytes,
-    /// Default: 1.
-    depth: u32,
-    /// Default: 1.
-    submit_batch: u32,
-    /// Default: 1.
-    wait_batch: u32,
-    /// Default: 1, or one for each target.
-    workers: u32,
-    /// Default: threads.
-    worker_kind: WorkerKind,
-    /// Default: direct where the target takes it, else buffered.
-    buffering: Buffering,
-    /// Default: vectored when there are flags for it, else io_uring when direct or deeper than one and it works here,
-    /// else sync.
-    personality: Personality,
-    /// Default: none; counts where the personality is a plug-in.
-    plugin: Plugin,
-    /// Default: what is fastest in general.
-    ring: RingOptions,
-    /// Default: none.
-    rw_flags: RwFlags,
-    /// Default: all.
-    among: Among,
-    /// Default: each.
-    layout: Layout,
-    /// Default: the whole target.
-    span: Bytes,
-    /// Default: 5 s, unless there is another limit.
-    duration: Nanoseconds,
-    /// Default: none.
-    requests: u64,
-    /// Default: none.
-    bytes: Bytes,
-    /// Default: closed.
-    arrivals: Arrivals,
-    /// Default: none.
-    rate: Rate,
-    /// Default: none.
-    warmup: Nanoseconds,
-    /// Default: 1 s.
-    interval: Nanoseconds,
-    /// Default: keep.
-    cache: CachePolicy,
-    /// Default: written.
-    file_state: FileState,
-    /// Default: none.
-    durability: Durability,
-    /// Default: untimed.
-    closing: Closing,
-    /// Default: incompressible.
-    data: Data,
-    /// Default: off.
-    verify: Verify,
-    /// Default: 1.
-    seed: u64,
-    /// Default: off.
-    block_phases: BlockPhases,
-    /// Default: not pinned.
-    cpus: Vec<u32>,
-    /// Default: all.
-    processors: u32,
-    /// Default: account.
-    cpu_accounting: CpuAccounting,
-    /// Default: none.
-    set: Settings,
-}
 
 /// Why what was said cannot be run here. Each message ends with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// A number outside its range.
-    #[error("{key} is {value}; it must be {range}")]
-    Range {
-        /// Which setting.
-        key: &'static str,
-        /// What it was.
-        value: String,
-        /// What it may be.
-        range: String,
-    },
     /// Nothing there to read or write.
     #[error(
         "{path} is empty; write it first (`halfpower io {path} --op write --size 1GiB --overwrite`) or name another target"
@@ -244,60 +125,27 @@ impl WorkloadSpec {
         let targets = environment.targets();
         let layout = self.layout.unwrap_or_default();
         let workers = self.workers.unwrap_or(if layout == Layout::Each { targets } else { 1 });
-        check_range("request size", request_size, Bytes(1), Some(MAX_REQUEST))?;
-        check_range("depth", depth, 1, Some(MAX_DEPTH))?;
-        check_range("workers", workers, 1, Some(MAX_WORKERS))?;
+        for key in KEYS {
+            key.check(self).map_err(ResolveError::Contradiction)?;
+        }
         let buffering = self.resolve_buffering(environment, request_size)?;
         let personality = self.resolve_personality(environment, depth, buffering)?;
-        let mut workload = Workload {
-            operation: self.operation.unwrap_or_default(),
-            pattern,
-            sharing: self.sharing.unwrap_or_default(),
-            request_size,
-            sizes,
-            align: self.align,
-            offset: self.offset.unwrap_or_default(),
-            depth,
-            submit_batch: self.submit_batch.unwrap_or(1),
-            wait_batch: self.wait_batch.unwrap_or(1),
-            workers,
-            worker_kind: self.worker_kind.unwrap_or_default(),
-            buffering,
-            personality,
-            plugin: self.plugin.clone().filter(|_| personality == Personality::Plugin),
-            ring: self.ring.unwrap_or_default(),
-            rw_flags: self.rw_flags.unwrap_or_default(),
-            layout,
-            among,
-            targets,
-            span: self.span.unwrap_or(environment.volume_size(layout)),
-            limits: self.resolve_limits()?,
-            arrivals: self.arrivals.unwrap_or_default(),
-            rate: self.rate,
-            warmup: self.warmup.unwrap_or_default(),
-            interval: self.interval.unwrap_or(Nanoseconds(1_000_000_000)),
-            cache: self.cache.unwrap_or_default(),
-            file_state: self.file_state.unwrap_or_default(),
-            durability: self.durability.unwrap_or_default(),
-            closing: self.closing.unwrap_or_default(),
-            data: self.data.clone().unwrap_or_default(),
-            verify: self.verify.unwrap_or_default(),
-            seed: self.seed.unwrap_or(1),
-            block_phases: self.block_phases.unwrap_or_default(),
-            cpus: self.cpus.clone().unwrap_or_default(),
-            processors: self.processors,
-            cpu_accounting: self.cpu_accounting.unwrap_or_default(),
-            set: self.set.clone().unwrap_or_default(),
-            unknown: Unknown::default(),
-        };
+        let mut workload =
+            Workload { sizes, among, targets, workers, span: environment.volume_size(layout), ..Workload::default() };
+        KEYS.iter().filter(|key| key.name != "among").for_each(|key| key.fill(self, &mut workload));
+        (workload.request_size, workload.buffering, workload.personality) = (request_size, buffering, personality);
+        workload.plugin = self.plugin.clone().filter(|_| personality == Personality::Plugin);
+        if self.duration.is_none() && (self.requests.is_some() || self.bytes.is_some()) {
+            workload.limits.duration = None;
+        }
         workload.span = self.resolve_span(environment, &workload)?;
         check_batch("submit-batch", workload.submit_batch, depth)?;
         check_batch("wait-batch", workload.wait_batch, depth)?;
-        check_range("interval", workload.interval, MIN_INTERVAL, None)?;
-        if let Some(Rate::Requests(rate)) = workload.rate {
-            check_range("rate", rate, 1, Some(MAX_RATE))?;
+        if let Some(Rate::Requests(rate)) = workload.rate
+            && rate > MAX_RATE
+        {
+            contradiction(format!("rate is {rate}/s; it must be at most {MAX_RATE}/s"))?;
         }
-        check_range("processors", workload.processors.unwrap_or(1), 1, None)?;
         check_processors(&workload, environment)?;
         check_places(&workload, environment)?;
         check_together(&workload, environment)?;
@@ -338,7 +186,6 @@ impl WorkloadSpec {
     fn resolve_span(&self, environment: &Environment, workload: &Workload) -> Result<Bytes, ResolveError> {
         let target = environment.smallest_target();
         let (path, size) = (target.path.clone(), environment.volume_size(workload.layout));
-        check_range("size", self.span.unwrap_or(Bytes(1)), Bytes(1), None)?;
         if let Layout::Stripe { chunk } = workload.layout
             && (1..chunk.0).contains(&target.size_bytes.0)
         {
@@ -381,15 +228,6 @@ impl WorkloadSpec {
         let is_whole = workload.align.is_none() && workload.offset.0 == 0 && workload.sizes.is_empty();
         Ok(if is_whole { Bytes(span.0 - span.0 % workload.request_size.0) } else { span })
     }
-
-    fn resolve_limits(&self) -> Result<Limits, ResolveError> {
-        check_range("duration", self.duration.unwrap_or(Nanoseconds(1)), Nanoseconds(1), None)?;
-        check_range("requests", self.requests.unwrap_or(1), 1, None)?;
-        check_range("bytes", self.bytes.unwrap_or(Bytes(1)), Bytes(1), None)?;
-        let only_default = self.requests.is_none() && self.bytes.is_none();
-        let duration = self.duration.or(only_default.then_some(Nanoseconds(5_000_000_000)));
-        Ok(Limits { duration, requests: self.requests, bytes: self.bytes })
-    }
 }
 
 /// Only a simulated machine can be another one for a while.
@@ -420,13 +258,13 @@ fn check_processors(workload: &Workload, environment: &Environment) -> Result<()
         return Ok(());
     }
     let (count, numbers) = (environment.cpus, &environment.cpu_numbers);
-    if let Some(asked) = workload.processors.filter(|asked| *asked > count) {
-        return contradiction(format!("--processors is {asked}, and {count} can be used here; use no more"));
+    if let Some(asked) = workload.cpu_count.filter(|asked| *asked > count) {
+        return contradiction(format!("--cpu-count is {asked}, and {count} can be used here; use no more"));
     }
     match workload.cpus.iter().find(|cpu| !numbers.is_empty() && !numbers.contains(cpu)) {
         None => Ok(()),
         Some(cpu) => contradiction(format!(
-            "--cpus names processor {cpu}, and {count} can be used here: {}; name those",
+            "--cpus names CPU {cpu}, and {count} can be used here: {}; name those",
             environment.cpu_list()
         )),
     }
@@ -434,7 +272,6 @@ fn check_processors(workload: &Workload, environment: &Environment) -> Result<()
 
 /// Offset, alignment and sizes together, and with what direct I/O wants.
 fn check_places(workload: &Workload, environment: &Environment) -> Result<(), ResolveError> {
-    check_range("align", workload.align.unwrap_or(Bytes(1)), Bytes(1), Some(MAX_REQUEST))?;
     if let Pattern::Strided { stride } = workload.pattern
         && (stride < workload.step() || !stride.0.is_multiple_of(workload.step().0))
     {
@@ -574,19 +411,6 @@ fn first_broken(rules: &[(bool, &str)]) -> Result<(), ResolveError> {
 
 fn contradiction(message: String) -> Result<(), ResolveError> {
     Err(ResolveError::Contradiction(message))
-}
-
-fn check_range<T: fmt::Display + PartialOrd>(
-    key: &'static str,
-    value: T,
-    low: T,
-    high: Option<T>,
-) -> Result<(), ResolveError> {
-    if value >= low && high.as_ref().is_none_or(|high| value <= *high) {
-        return Ok(());
-    }
-    let range = high.map_or_else(|| format!("at least {low}"), |high| format!("from {low} to {high}"));
-    Err(ResolveError::Range { key, value: value.to_string(), range })
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn differing(
     keys.dedup();
     let differs = |key: &&String| match key.as_str() {
         // Of a span the part that a request size does not divide is none of its nature.
-        "span" => one.tells("span") != other.tells("span") || !same_span(one, other),
+        "size" => one.tells("size") != other.tells("size") || !same_span(one, other),
         key => one_fields.get(key) != other_fields.get(key),
     };
     keys.into_iter().filter(differs).cloned().partition(|key| one.tells(key) && other.tells(key))

@@ -216,7 +216,7 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
         change(&mut other);
         compared(&run(&[(read(4), &[1e8])]), &run(&[(deep(9, write(8)), &[1e8]), (other, &[1e8])])).sentence
     };
-    let untold = |workload: &mut Workload| workload.unknown = ["ring", "worker_kind"].into_iter().collect();
+    let untold = |workload: &mut Workload| workload.unknown = ["ring", "processes"].into_iter().collect();
     assert_eq!(
         apart(untold),
         "Undecided: no workload is in both. The nearest two are apart in ring and worker kind, which one side does not tell."

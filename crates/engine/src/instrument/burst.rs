@@ -103,7 +103,7 @@ impl BurstSetting {
             request_size: Some(options.request_size),
             depth: Some(options.depth),
             buffering: Some(Buffering::Direct),
-            span: Some(options.region),
+            size: Some(options.region),
             duration: Some(options.duration),
             warmup: Some(WARMUP),
             seed: Some(options.seed),

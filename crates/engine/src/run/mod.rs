@@ -193,7 +193,7 @@ pub(crate) fn run<P: Personality>(
 ) -> Result<RawRun, MeasureError> {
     // Before this run has threads, and on all processors.
     let mut accounts = Accounts::prepare(workload, clock).map_err(setup_failed)?;
-    let _limited = Limited::to(workload.processors).map_err(setup_failed)?;
+    let _limited = Limited::to(workload.cpu_count).map_err(setup_failed)?;
     let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;
     let processes = match workload.worker_kind {
         WorkerKind::Thread => None,

@@ -51,7 +51,7 @@ fn by(way: &NamedPersonality) -> WorkloadSpec {
 /// A run of the plug-in that fails on demand, on storage of its own; none where it cannot be built.
 fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>> {
     let way = plugin(examples::ram()?, options);
-    let spec = spec.or(&WorkloadSpec { span: Some(Bytes(1 << 20)), ..by(&way) });
+    let spec = spec.or(&WorkloadSpec { size: Some(Bytes(1 << 20)), ..by(&way) });
     let mut host = host(Path::new(NULL_TARGET), Access::Overwrite);
     let workload = spec.resolve(host.describe()).unwrap();
     Some(host.measure(&workload, &mut (), &Cancel::default()))
@@ -90,7 +90,7 @@ fn what_is_written_verifies_in_every_way_workers_can_be() {
                 operation: Some("mix=40".parse::<Operation>().unwrap()),
                 depth: way.personality.is_deep().then_some(8),
                 workers: Some(3),
-                worker_kind: Some(worker_kind),
+                processes: Some(worker_kind),
                 verify: Some(Verify::ReadBack),
                 requests: Some(2000),
                 ..by(&way)

@@ -23,10 +23,10 @@ fn processes_do_what_threads_do() {
             request_size: Some(Bytes(64 << 10)),
             personality: Some(personality),
             workers: Some(3),
-            worker_kind: Some(WorkerKind::Process),
+            processes: Some(WorkerKind::Process),
             buffering: Some(Buffering::Buffered),
             durability: Some(Durability::FlushAtEnd),
-            closing: Some(Closing::Timed),
+            time_close: Some(Closing::Timed),
             requests: Some(63),
             ..Default::default()
         };
@@ -56,7 +56,7 @@ fn a_shared_cursor_takes_every_block_once() {
             sharing: Some(Sharing::Cursor),
             request_size: Some(Bytes(4096)),
             workers: Some(4),
-            worker_kind: Some(worker_kind),
+            processes: Some(worker_kind),
             buffering: Some(Buffering::Buffered),
             requests: Some(1024),
             ..Default::default()
@@ -108,7 +108,7 @@ fn with_signal(name: &str, signal: Signal, seconds: u64, cancels: bool) -> Sampl
 
 /// The same of any workload, and the host it was on.
 fn signal_one(mut host: Host, name: &str, signal: Signal, spec: &WorkloadSpec, cancels: bool) -> (Host, Sample) {
-    let spec = WorkloadSpec { workers: Some(2), worker_kind: Some(WorkerKind::Process), ..spec.clone() };
+    let spec = WorkloadSpec { workers: Some(2), processes: Some(WorkerKind::Process), ..spec.clone() };
     let workload = spec.resolve(host.describe()).unwrap();
     let cancel = Cancel::default();
     let mut observer = SignalOne { signal, cancel: cancels.then(|| cancel.clone()) };
@@ -196,7 +196,7 @@ fn hundreds_of_processes_are_all_there_and_are_all_gone_afterwards() {
     let spec = WorkloadSpec {
         pattern: Some(Pattern::Random),
         workers: Some(200),
-        worker_kind: Some(WorkerKind::Process),
+        processes: Some(WorkerKind::Process),
         buffering: Some(Buffering::Buffered),
         requests: Some(400),
         ..Default::default()

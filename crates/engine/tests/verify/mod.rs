@@ -44,7 +44,7 @@ fn ten_clean_runs_of_overlapping_requests_report_nothing() {
             personality: Some(personality),
             depth: Some(32),
             workers: Some(4),
-            worker_kind: Some(if seed % 2 == 0 { WorkerKind::Thread } else { WorkerKind::Process }),
+            processes: Some(if seed % 2 == 0 { WorkerKind::Thread } else { WorkerKind::Process }),
             buffering: Some(if seed % 3 == 0 { Buffering::Direct } else { Buffering::Buffered }),
             seed: Some(seed),
             ..spec(Verify::ReadBack)

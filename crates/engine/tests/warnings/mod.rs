@@ -89,7 +89,7 @@ fn changed(state: FileState, meddle: fn(&Path)) -> Option<String> {
     let (_directory, path) = file(4 << 20);
     let mut host = host(&path, Access::Overwrite);
     let writes = WorkloadSpec {
-        span: Some(Bytes(2 << 20)),
+        size: Some(Bytes(2 << 20)),
         file_state: Some(state),
         duration: Some(Nanoseconds(60_000_000_000)),
         rate: Some(Rate::Requests(20)),

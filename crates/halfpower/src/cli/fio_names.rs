@@ -12,7 +12,7 @@ use halfpower_model::{Buffering, Durability, Operation, Pattern, Personality, Wo
 #[command(next_help_heading = "fio's names, also --bs, --iodepth, --numjobs, --runtime and --ramp_time")]
 pub(super) struct FioArguments {
     /// For --op and --pattern: read, write, trim, randread, randwrite, randtrim, rw, randrw
-    #[arg(long, value_name = "RW", conflicts_with_all = ["op", "pattern"])]
+    #[arg(long, value_name = "RW", conflicts_with_all = ["operation", "pattern"])]
     rw: Option<Direction>,
     /// For --op mix: percent of the requests of rw and randrw that read [default: 50]
     #[arg(long, value_name = "PERCENT", requires = "rw", value_parser = count::<u8>)]

@@ -178,7 +178,7 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
     let site = ground::look(&wish)?;
     let environment = site.environment();
     let overrides = Overrides {
-        workload: WorkloadSpec { span: arguments.size, ..WorkloadSpec::default() },
+        workload: WorkloadSpec { size: arguments.size, ..WorkloadSpec::default() },
         seed: arguments.seed,
         write_budget: arguments.write_budget,
         no_writes: no_writes(&site, arguments.no_writes),

@@ -3,7 +3,7 @@
 use super::{Plan, TestFileEnd};
 use crate::harmless::harmless;
 use crate::study::Order;
-use halfpower_model::workload::names;
+use halfpower_model::key::names;
 use halfpower_model::{Nanoseconds, Workload};
 use std::fmt::Write;
 

@@ -312,7 +312,7 @@ fn rows_of_a_plan_are_told_apart_by_whatever_differs() {
     let plan = Plan::make(&study, &Overrides::default(), &environment(Bytes(1 << 30))).unwrap();
     let names: std::collections::HashSet<String> = plan.names(&[]).into_iter().collect();
     assert_eq!((plan.cells.len(), names.len()), (16, 16), "{names:?}");
-    assert!(plan.table().contains("sharing whole, align 128 KiB, submit_batch 4, interval 10 ms"), "{}", plan.table());
+    assert!(plan.table().contains("sharing whole, submit_batch 4, align 128 KiB, interval 10 ms"), "{}", plan.table());
 }
 
 #[test]

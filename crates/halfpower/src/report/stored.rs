@@ -9,7 +9,7 @@ use crate::study::published::figures;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
 use halfpower_model::Offer;
-use halfpower_model::workload::names;
+use halfpower_model::key::names;
 
 /// A stored run, analysed.
 #[derive(Debug)]

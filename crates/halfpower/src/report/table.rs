@@ -5,9 +5,9 @@ use crate::study::published::{self, beside::PaperFigure};
 use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;
+use halfpower_model::key::names;
 use halfpower_model::sample::Program;
 use halfpower_model::units::significant;
-use halfpower_model::workload::names;
 use halfpower_model::{
     Bytes, BytesPerSecond, Durability, Environment, Estimate, Quantity, TargetFacts, TargetKind, Workload,
 };

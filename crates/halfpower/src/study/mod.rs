@@ -221,7 +221,7 @@ impl Study {
                 cell.set = Some(set).filter(|set| !is_host && !set.is_empty());
                 if cell.pattern.is_some_and(|pattern| !pattern.is_ordered()) {
                     // As large as a disk of that machine: here it is as large as the target.
-                    cell.span = None;
+                    cell.size = None;
                 }
                 if is_host {
                     // A minute of virtual time is over at once.

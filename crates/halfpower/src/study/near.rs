@@ -3,27 +3,12 @@
 //! The distance is that of Damerau in its restricted form (optimal string alignment): insertions, deletions,
 //! substitutions and swaps of neighbours. Words longer than any key are not compared.
 
-/// What fio calls some of the keys.
-const FIO_WORDS: &[(&str, &str)] = &[
-    ("bs", "request_size"),
-    ("rw", "operation"),
-    ("op", "operation"),
-    ("iodepth", "depth"),
-    ("numjobs", "workers"),
-    ("ioengine", "personality"),
-    ("direct", "buffering"),
-    ("runtime", "duration"),
-    ("ramp_time", "warmup"),
-    ("bssplit", "sizes"),
-    ("rate_iops", "rate"),
-    ("fsync", "durability"),
-    ("fdatasync", "durability"),
-    ("processes", "worker_kind"),
-];
+use halfpower_model::{KEYS, Key};
 
 /// The candidate that was probably meant: another program's word for it, or within a third of its letters.
 pub(super) fn nearest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
-    let fio = FIO_WORDS.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
+    let is_fio = |key: &&Key| key.about.aliases.contains(&word) || key.about.fio.split(", ").any(|fio| fio == word);
+    let fio = KEYS.iter().find(is_fio).map(|key| key.name);
     if let Some(known) = candidates.iter().find(|candidate| Some(**candidate) == fio) {
         return Some(known);
     }

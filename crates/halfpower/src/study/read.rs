@@ -4,7 +4,7 @@
 //! follow the other's. Its name, its figure and its question are its own.
 
 use super::diagnostic::{Diagnostics, Problem, StudyErrors};
-use super::setting::KEYS;
+use super::setting;
 use super::source::Shelf;
 use super::sweep::{self, Axis, MOST_CELLS};
 use super::table::{Found, Keys, keys_of, sort_out};
@@ -152,7 +152,7 @@ fn laid_over(
     let offer = offer(&target, diagnostics);
     let trial_keys = table_at(keys, "trial", TRIAL, diagnostics).unwrap_or_default();
     let (trial, timing) = trial(&trial_keys, &below, diagnostics);
-    let settings: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
+    let settings: Vec<&'static str> = setting::names().collect();
     let common = table_at(keys, "workload", &settings, diagnostics).unwrap_or_default();
     let common = over(sweep::axes(&common, &fits, diagnostics), &below.common);
     let mut sweeps = below.study.sweeps;
@@ -218,7 +218,7 @@ impl Default for Draft {
             sweeps: Vec::new(),
             text: String::new(),
         };
-        Draft { study, common: vec![None; KEYS.len()], timing: WorkloadSpec::default() }
+        Draft { study, common: vec![None; setting::keys().count()], timing: WorkloadSpec::default() }
     }
 }
 
@@ -279,8 +279,8 @@ fn table_of<'d, 't>(
 /// How cells are measured, and the part of it that is said of every workload.
 fn trial(keys: &Keys<'_, '_>, below: &Draft, diagnostics: &mut Diagnostics<'_>) -> (Trial, WorkloadSpec) {
     let mut timing = below.timing.clone();
-    for key in KEYS.iter().filter(|key| ["warmup", "duration"].contains(&key.name)) {
-        if let Some(spec) = keys.get(key.name).and_then(|found| found.read(diagnostics, |v| key.read(v))) {
+    for key in setting::keys().filter(|key| ["warmup", "duration"].contains(&key.name)) {
+        if let Some(spec) = keys.get(key.name).and_then(|found| found.read(diagnostics, |v| setting::read(key, v))) {
             timing = spec.or(&timing);
         }
     }
@@ -364,7 +364,7 @@ fn own_sweeps(
         return Vec::new();
     };
     let mut known = vec!["name"];
-    known.extend(KEYS.iter().map(|key| key.name));
+    known.extend(setting::names());
     let mut cells_left = MOST_CELLS.saturating_sub(included);
     let mut sweeps = Vec::new();
     for (number, item) in list.into_iter().enumerate() {

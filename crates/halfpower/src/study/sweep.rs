@@ -3,10 +3,10 @@
 //! The number of cells is known before any is made, so that no range, however long, costs memory or time.
 
 use super::diagnostic::{Diagnostics, Problem};
-use super::setting::{KEYS, Key};
+use super::setting;
 use super::table::{Found, Keys, sort_out};
 use super::value;
-use halfpower_model::{Settings, WorkloadSpec};
+use halfpower_model::{Key, Settings, WorkloadSpec};
 use std::collections::HashSet;
 use toml::de::DeValue;
 
@@ -18,14 +18,14 @@ const MOST_VALUES: usize = 1_000;
 /// The values of one key; one spec each.
 pub(super) type Axis = Vec<WorkloadSpec>;
 
-/// The axes that a table says: one for each key of [`KEYS`], none where the table does not have it.
+/// The axes that a table says: one for each of [`setting::keys`], none where the table does not have it.
 /// `fits` says what of a setting there is not on the target.
 pub(super) fn axes(
     keys: &Keys<'_, '_>,
     fits: &dyn Fn(&Settings) -> Result<(), Problem>,
     diagnostics: &mut Diagnostics<'_>,
 ) -> Vec<Option<Axis>> {
-    KEYS.iter().map(|key| keys.get(key.name).map(|found| axis(key, found, fits, diagnostics))).collect()
+    setting::keys().map(|key| keys.get(key.name).map(|found| axis(key, found, fits, diagnostics))).collect()
 }
 
 /// The values of a key: one, a list, or a range.
@@ -36,7 +36,7 @@ fn axis(
     diagnostics: &mut Diagnostics<'_>,
 ) -> Axis {
     let read = |value: &DeValue<'_>| {
-        let spec = key.read(value)?;
+        let spec = setting::read(key, value)?;
         spec.set.as_ref().map_or(Ok(()), fits).map(|()| spec)
     };
     match found.value {
@@ -69,14 +69,16 @@ fn axis(
 
 /// `{ from, to, factor }`: from, from × factor, and so on up to `to`.
 fn range(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) -> Axis {
-    let (Some(table), Some(numeric)) = (found.value.as_table(), key.numeric()) else {
+    let is_number = setting::number(key, &DeValue::Boolean(false)).is_some();
+    let Some(table) = found.value.as_table().filter(|_| is_number) else {
         let problem = Problem::new(format!("`{}` has no ranges", key.name), "give one value or a list");
         diagnostics.wrong(found.span.clone(), problem);
         return Axis::new();
     };
     let keys = sort_out(table, "a range", &["from", "to", "factor"], diagnostics);
-    let [from, to] = ["from", "to"]
-        .map(|name| keys.get(name).and_then(|end| end.read(diagnostics, |value| (numeric.read)(value, numeric.most))));
+    let [from, to] = ["from", "to"].map(|name| {
+        keys.get(name).and_then(|end| end.read(diagnostics, |value| setting::number(key, value).unwrap_or(Ok(0))))
+    });
     let factor = keys.get("factor").and_then(|factor| factor.read(diagnostics, |v| value::count(v, 2, 1 << 20)));
     if let Some(missing) = ["from", "to", "factor"].iter().find(|name| !keys.contains_key(*name)) {
         let problem = Problem::new(
@@ -93,7 +95,7 @@ fn range(key: &Key, found: &Found<'_, '_>, diagnostics: &mut Diagnostics<'_>) ->
     let Some(factor) = factor else { return Axis::new() };
     std::iter::successors(Some(from), |number| number.checked_mul(factor))
         .take_while(|number| *number <= to)
-        .map(numeric.say)
+        .filter_map(|number| key.read(&number.to_string()).ok())
         .collect()
 }
 

@@ -121,35 +121,32 @@ fn single_mistakes_say_what_was_expected() {
 
 #[test]
 fn every_key_reads_the_values_it_shows() {
-    use super::setting::{Form, KEYS};
-    for key in KEYS {
-        let Form::Word(choices, _) = &key.form else { continue };
-        // A form with a name to fill in is no value.
-        let values: Vec<String> =
-            choices().iter().filter(|choice| !choice.contains("FILE")).map(|choice| format!("\"{choice}\"")).collect();
+    for key in super::setting::keys() {
+        let halfpower_model::key::Kind::Word(choices) = key.about.kind else { continue };
+        let values: Vec<String> = choices.iter().map(|choice| format!("\"{choice}\"")).collect();
         let text = format!("name = \"x\"\n[[sweep]]\n{} = [{}]\n", key.name, values.join(", "));
         let study = Study::parse("x.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
         assert_eq!(study.cells(), values.len(), "{}", key.name);
         let wrong = format!("name = \"x\"\n[[sweep]]\n{} = \"nonsense\"\n", key.name);
         let error = errors(&wrong).to_string();
-        assert!(choices().iter().all(|choice| error.contains(choice)), "{}: {error}", key.name);
+        assert!(choices.iter().all(|choice| error.contains(choice)), "{}: {error}", key.name);
     }
 }
 
 #[test]
 fn keys_say_what_the_command_line_says() {
     let lines = "layout = \"stripe=64KiB\"\nrate = \"100MB/s\"\narrivals = \"poisson\"\nsizes = \"4KiB:70/64KiB:30\"\n\
-                 file_state = \"last_first\"\ndurability = \"fsync=10\"\nclosing = \"timed\"\nprocessors = 1\n\
-                 worker_kind = \"process\"\nsharing = \"cursor\"\nalign = \"4KiB\"\noffset = \"12KiB\"\nwait_batch = 4\n";
+                 file_state = \"last_first\"\ndurability = \"fsync=10\"\ntime_close = true\ncpu_count = 1\n\
+                 processes = \"on\"\nsharing = \"cursor\"\nalign = \"4KiB\"\noffset = \"12KiB\"\nwait_batch = 4\n";
     let study = Study::parse("x.toml", &format!("name = \"x\"\n[[sweep]]\n{lines}")).unwrap();
     let cell = &study.sweeps[0].cells[0];
     assert_eq!(cell.layout.unwrap().to_string(), "stripe=64KiB");
     assert_eq!(cell.rate.unwrap().to_string(), "100MB/s");
     assert_eq!(cell.sizes.as_ref().unwrap().to_string(), "4KiB:70/64KiB:30");
     assert_eq!(cell.durability.unwrap().to_string(), "fsync=10");
-    assert_eq!((cell.file_state, cell.closing), (Some(FileState::LastFirst), Some(Closing::Timed)));
+    assert_eq!((cell.file_state, cell.time_close), (Some(FileState::LastFirst), Some(Closing::Timed)));
     assert_eq!((cell.arrivals, cell.sharing), (Some(Arrivals::Poisson), Some(Sharing::Cursor)));
-    assert_eq!((cell.worker_kind, cell.processors), (Some(WorkerKind::Process), Some(1)));
+    assert_eq!((cell.processes, cell.cpu_count), (Some(WorkerKind::Process), Some(1)));
     assert_eq!((cell.align, cell.offset, cell.wait_batch), (Some(Bytes(4096)), Some(Bytes(12_288)), Some(4)));
 }
 
@@ -320,7 +317,7 @@ fn on_other_targets_one_stands_for_all_volumes_or_one_for_each() {
     let one = study().moved(&StandIns::OneOfHost);
     assert_eq!((one.cells(), one.trial.write_budget), (1, None));
     let cell = &one.sweeps[0].cells[0];
-    assert_eq!((&cell.set, cell.among, cell.span), (&None, None, None));
+    assert_eq!((&cell.set, cell.among, cell.size), (&None, None, None));
     assert_eq!(cell.duration, Some(Nanoseconds(10_000_000_000)), "a minute is long on a disk");
     let each = study().moved(&StandIns::EachOfHost);
     let among: Vec<_> = each.sweeps[0].cells.iter().map(|cell| cell.among).collect();

@@ -4,13 +4,10 @@
 use super::diagnostic::{Problem, shown};
 use super::near::nearest;
 use crate::harmless::is_harmful;
+pub(super) use halfpower_model::key::LARGEST;
+use halfpower_model::key::LONGEST;
 use halfpower_model::{Bytes, Nanoseconds};
 use toml::de::DeValue;
-
-/// Longest span of time a study may name: longer ones are mistyped, and do not survive as seconds in a record.
-pub(super) const LONGEST: Nanoseconds = Nanoseconds(7 * 24 * 3600 * 1_000_000_000);
-/// Largest size: what a signed 64-bit offset can address.
-pub(super) const LARGEST: u64 = i64::MAX as u64;
 
 /// What a value is, with its article, for messages.
 fn kind(value: &DeValue<'_>) -> &'static str {
@@ -127,15 +124,19 @@ pub(super) fn word<T>(
 ) -> Result<T, Problem> {
     let list = choices.join(", ");
     let word = value.as_str().ok_or_else(|| is_not(value, &format!("one of {list}")))?;
-    read(word).ok_or_else(|| {
-        let help = match nearest(word, choices) {
-            Some(meant) => format!("did you mean `{meant}`? The choices are {list}"),
-            None => format!("expected one of {list}"),
-        };
-        Problem::new(format!("`{}` is not one of the choices", shown(word)), help)
-    })
+    read(word).ok_or_else(|| no_choice(word, choices))
 }
 
-fn safe(error: &dyn std::fmt::Display) -> String {
+/// A word that is none of the choices.
+pub(super) fn no_choice(word: &str, choices: &[&str]) -> Problem {
+    let list = choices.join(", ");
+    let help = match nearest(word, choices) {
+        Some(meant) => format!("did you mean `{meant}`? The choices are {list}"),
+        None => format!("expected one of {list}"),
+    };
+    Problem::new(format!("`{}` is not one of the choices", shown(word)), help)
+}
+
+pub(super) fn safe(error: &dyn std::fmt::Display) -> String {
     error.to_string().chars().filter(|character| !is_harmful(*character)).take(200).collect()
 }

@@ -46,7 +46,7 @@ requests = 20
 name = "together"
 operation = ["read", "mix=50"]
 workers = 2
-worker_kind = ["thread", "process"]
+processes = [false, true]
 rate = "1000/s"
 arrivals = ["closed", "poisson"]
 cpus = [0]
@@ -137,7 +137,7 @@ fn a_script_writes_only_what_the_plan_may_and_only_by_trials_that_write() {
     let trials: Vec<&str> = script.lines().filter(|line| line.starts_with("halfpower io ")).collect();
     let named = format!("--overwrite={} ", file.display());
     assert_eq!(trials.len(), 4);
-    assert!(trials.iter().all(|trial| trial.contains("--op write") == trial.contains(&named)), "{script}");
+    assert!(trials.iter().all(|trial| trial.contains("--operation write") == trial.contains(&named)), "{script}");
     assert_eq!(measure(&lab, &script).status, Some(0));
     assert!(hash(&file) != before && file.metadata().unwrap().len() == 1 << 20);
 }

@@ -208,7 +208,7 @@ fn the_windows_2000_study_s_traces_give_back_its_text() {
         assert_eq!(samples.len(), 12);
         for sample in samples {
             assert_eq!(sample["workload"]["pattern"], "random");
-            assert!(sample["workload"]["span"].as_u64().unwrap() >= 23_500 << 20);
+            assert!(sample["workload"]["size"].as_u64().unwrap() >= 23_500 << 20);
         }
     }
 }

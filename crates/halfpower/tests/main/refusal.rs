@@ -65,7 +65,7 @@ fn wrong_usage_has_status_2() {
         ("io data --size 1k", "1 KiB of data do not hold a request of 64 KiB"),
         ("io data --duration 0", "duration is 0"),
         ("io data --duration soon", "soon"),
-        ("io data --interval 1ms", "at least 10 ms"),
+        ("io data --interval 1ms", "from 10ms"),
         ("io data --request-size 0", "request size is 0"),
         ("io data --request-size 2GiB", "to 1 GiB"),
         ("io data --request-size 1GiB", "do not hold a request of 1 GiB;"),
@@ -75,10 +75,10 @@ fn wrong_usage_has_status_2() {
         ("io data --size -4k", "`-4k` is below zero"),
         ("io data --submit-batch 4", "--submit-batch is 4, and at a depth of 1 it can be 1 only"),
         ("io data --depth 8 --wait-batch 9", "from 1 to 8"),
-        ("io data --processors 65536", "--processors is 65536, and "),
+        ("io data --cpu-count 65536", "--processors is 65536, and "),
         ("io data --cpus 1023", "--cpus names processor 1023"),
         ("io data --rw-flags no-wait --buffering direct --personality sync", "--personality vectored"),
-        ("io data --cpus 3-1", "processors"),
+        ("io data --cpus 3-1", "CPUs"),
         ("io data --personality sync --depth 8", "--workers 8"),
         ("io data --no-such-option", "--no-such-option"),
         ("io data --durability flush-at-end", "--op write"),
@@ -94,7 +94,7 @@ fn wrong_usage_has_status_2() {
     }
     let many = lab.run(["run", "place", "--size", "1"]);
     assert_eq!((many.status, many.stderr.matches("do not hold").count()), (Some(2), 1), "{}", many.stderr);
-    lab.refuses(["io", "data", "--cpus=99999"], 2, "processors");
+    lab.refuses(["io", "data", "--cpus=99999"], 2, "CPUs");
     lab.refuses(["study", "resume", "7"], 1, "there is no run 7");
     lab.refuses(["report", "7"], 1, "there is no run 7");
 }

@@ -105,10 +105,10 @@ fn what_is_of_a_real_host_is_refused() {
     let lab = Lab::new();
     let deep = ["--personality=io_uring", "--depth=32"];
     for (options, needle) in [
-        (vec!["--cpus=0"], "leave --cpus out, or set how many there are, like --set processor.count=1"),
+        (vec!["--cpus=0"], "leave --cpus out, or set their number, like --set processor.count=1"),
         (vec!["--cpus=7"], "leave --cpus out"),
-        (vec!["--processors=1"], "like --set processor.count=1"),
-        (vec!["--processors=1000"], "leave --processors out"),
+        (vec!["--cpu-count=1"], "like --set processor.count=1"),
+        (vec!["--cpu-count=1000"], "leave --cpu-count out"),
         (vec!["--ring=sqpoll"], "leave --ring out"),
         (vec!["--submit-batch=32"], "leave --submit-batch out"),
         (vec!["--wait-batch=2"], "leave --wait-batch out"),
@@ -137,7 +137,7 @@ fn what_is_of_a_real_host_is_refused() {
     // A study leaves out the workloads that say such a thing.
     lab.write(
         "study.toml",
-        b"name = \"own\"\n[[sweep]]\nprocessors = [1, 2]\n[[sweep]]\ndepth = [1, 2]\n\
+        b"name = \"own\"\n[[sweep]]\ncpu_count = [1, 2]\n[[sweep]]\ndepth = [1, 2]\n\
           cpu_accounting = [\"account\", \"soaker\"]\nduration = \"1s\"\n",
     );
     let run = lab.run(["study", "run", "study.toml", "--target", ATLAS, "--dry-run"]);

@@ -194,7 +194,7 @@ fn a_workload_without_a_size_is_as_large_as_its_own_volume() {
         assert_eq!((outcome.status, outcome.stderr.contains("given up")), (Some(0), false), "{}", outcome.stderr);
         let run: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
         let cells = run["analysis"]["cells"].as_array().unwrap();
-        cells.iter().map(|cell| cell["workload"]["span"].as_u64().unwrap()).collect::<Vec<_>>()
+        cells.iter().map(|cell| cell["workload"]["size"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     let striped = sizes("sim:win2k-pentium3:atlas-2", "set = [\"disks=1\", \"disks=2\", \"disks=4\"]");
     assert_eq!((striped[1], striped[2]), (2 * striped[0], 4 * striped[0]));

@@ -1,6 +1,7 @@
 use super::*;
 use crate::environment::TargetFacts;
 use crate::environment::{ClockFacts, PersonalityFacts};
+use crate::workload::{Buffering, CpuList};
 
 fn environment() -> Environment {
     let mut target = TargetFacts::bare("/data/file", TargetKind::File, Bytes(1 << 30));
@@ -80,7 +81,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
             "multiples of 512 B",
         ),
         (WorkloadSpec { personality: Some(Personality::Sync), depth: Some(8), ..said() }, "--workers 8"),
-        (WorkloadSpec { span: Some(Bytes(1 << 31)), ..said() }, "--size"),
+        (WorkloadSpec { size: Some(Bytes(1 << 31)), ..said() }, "--size"),
         (WorkloadSpec { workers: Some(1024), request_size: Some(Bytes(1 << 21)), ..said() }, "1024 workers"),
         (WorkloadSpec { requests: Some(0), ..said() }, "requests is 0"),
         (WorkloadSpec { offset: Some(Bytes(1 << 30)), ..said() }, "beyond the 1 GiB"),
@@ -103,8 +104,8 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         (WorkloadSpec { submit_batch: Some(2), ..said() }, "at a depth of 1 it can be 1 only"),
         (WorkloadSpec { submit_batch: Some(9), depth: Some(8), ..said() }, "from 1 to 8"),
         (WorkloadSpec { wait_batch: Some(9), depth: Some(8), ..said() }, "--wait-batch is 9"),
-        (WorkloadSpec { processors: Some(3), ..said() }, "--processors is 3, and 2 can be used here"),
-        (WorkloadSpec { cpus: Some(vec![1, 2]), ..said() }, "processor 2, and 2 can be used here: 0-1,4"),
+        (WorkloadSpec { cpu_count: Some(3), ..said() }, "--cpu-count is 3, and 2 can be used here"),
+        (WorkloadSpec { cpus: Some(CpuList(vec![1, 2])), ..said() }, "CPU 2, and 2 can be used here: 0-1,4"),
     ];
     for (spec, needle) in cases {
         let message = spec.resolve(&environment()).unwrap_err().to_string();
@@ -150,7 +151,7 @@ fn every_one_of_several_targets_must_suit() {
             "chunk of 64 KiB is too large for /data/second, which has 1 KiB",
         ),
         (
-            WorkloadSpec { span: Some(Bytes(1 << 16)), ..striped("stripe=64KiB") },
+            WorkloadSpec { size: Some(Bytes(1 << 16)), ..striped("stripe=64KiB") },
             with_second(1 << 20, Some(Bytes(512))),
             "all be on one target",
         ),

@@ -108,7 +108,7 @@ pub enum Verify {
 
 words!(Verify, "off, stamp, read_back",
     "off" => Verify::Off, "stamp" => Verify::Stamp, "read_back" => Verify::ReadBack);
-words!(Closing, "untimed, timed", "untimed" => Closing::Untimed, "timed" => Closing::Timed);
+words!(Closing, "off, on", "off" => Closing::Untimed, "on" => Closing::Timed);
 words!(Arrivals, "closed, constant, poisson",
     "closed" => Arrivals::Closed, "constant" => Arrivals::Constant, "poisson" => Arrivals::Poisson);
 words!(FileState, "written, preallocated, append, last_first, truncated, sparse",

@@ -5,8 +5,8 @@
 
 mod cold;
 mod course;
+mod cpu_list;
 mod flags;
-mod names;
 mod operation;
 mod pattern;
 mod plugin;
@@ -16,8 +16,8 @@ mod way;
 pub(crate) mod words;
 
 pub use course::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Verify};
+pub use cpu_list::CpuList;
 pub use flags::{RwFlag, RwFlags};
-pub use names::names;
 pub use operation::{Mix, Operation, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
@@ -74,7 +74,7 @@ pub struct Workload {
     #[serde(deserialize_with = "null_as_default")]
     pub workers: u32,
     /// Which of the two.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(default, rename = "processes", deserialize_with = "null_as_default")]
     pub worker_kind: WorkerKind,
     /// Use of caches.
     #[serde(deserialize_with = "null_as_default")]
@@ -101,7 +101,7 @@ pub struct Workload {
     #[serde(default = "one", deserialize_with = "null_as_default")]
     pub targets: u32,
     /// How much of the target, from its start, the requests go to; of each, where workers have their own.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(rename = "size", deserialize_with = "null_as_default")]
     pub span: Bytes,
     /// When the sample ends.
     #[serde(deserialize_with = "null_as_default")]
@@ -128,7 +128,7 @@ pub struct Workload {
     #[serde(deserialize_with = "null_as_default")]
     pub durability: Durability,
     /// Whether the timing includes closing.
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(default, rename = "time_close", deserialize_with = "null_as_default")]
     pub closing: Closing,
     /// What the bytes of writes are like, where they are not stamped.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -145,9 +145,9 @@ pub struct Workload {
     /// Processors the workers are pinned to in turn; empty: not pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
     pub cpus: Vec<u32>,
-    /// How many processors the whole program keeps to; none: all.
+    /// How many CPUs the whole program may use; none: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processors: Option<u32>,
+    pub cpu_count: Option<u32>,
     /// How processor time is accounted for.
     #[serde(default, deserialize_with = "null_as_default")]
     pub cpu_accounting: CpuAccounting,
@@ -204,7 +204,7 @@ impl Default for Workload {
             seed: 1,
             block_phases: BlockPhases::Off,
             cpus: Vec::new(),
-            processors: None,
+            cpu_count: None,
             cpu_accounting: CpuAccounting::Account,
             set: Settings::default(),
             unknown: Unknown::default(),

@@ -143,7 +143,7 @@ words!(Personality, "sync, vectored, mmap, libaio, io_uring, sg, nvme, null, plu
     "nvme" => Personality::Nvme, "null" => Personality::Null, "plugin" => Personality::Plugin);
 words!(CachePolicy, "keep, cold, warm",
     "keep" => CachePolicy::Keep, "cold" => CachePolicy::Cold, "warm" => CachePolicy::Warm);
-words!(WorkerKind, "thread, process", "thread" => WorkerKind::Thread, "process" => WorkerKind::Process);
+words!(WorkerKind, "off, on", "off" => WorkerKind::Thread, "on" => WorkerKind::Process);
 words!(BlockPhases, "off, on", "off" => BlockPhases::Off, "on" => BlockPhases::On);
 words!(MirrorReads, "round_robin, shortest_queue, nearest",
     "round_robin" => MirrorReads::RoundRobin, "shortest_queue" => MirrorReads::ShortestQueue,

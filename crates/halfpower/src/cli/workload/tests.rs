@@ -4,7 +4,7 @@ use super::*;
 use crate::plan::emit::options;
 use clap::{CommandFactory, Parser};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
-use halfpower_model::{Among, Environment, Personality, TargetFacts, TargetKind, Workload};
+use halfpower_model::{Among, Bytes, Environment, Personality, TargetFacts, TargetKind, Workload};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ const LINES: [&str; 14] = [
     "--op write --file-state append --durability fdatasync=8 --time-close --size 100MiB --buffering buffered",
     "--sizes read=4KiB:9/1MiB:1,write=64KiB --op mix=1 --pattern hot_cold=80/20 --align 512 --offset 1536",
     "--rate 123456789B/s --arrivals poisson --depth 8 --interval 12345us --warmup 1ns --duration 1234567891ns",
-    "--rate 50000/s --arrivals constant --block-phases --processors 1 --cpu-accounting soaker --seed 18446744073709551615",
+    "--rate 50000/s --arrivals constant --block-phases --cpu-count 1 --cpu-accounting soaker --seed 18446744073709551615",
     "--verify read_back --op write --requests 77 --bytes 12345 --pattern strided=1MiB --sharing whole --workers 2",
     "--ring sqpoll,no-registered_files --depth 2 --personality io_uring --pattern shuffled --cache cold",
     "--personality vectored --rw-flags nowait,dontcache --buffering buffered --cache warm",
@@ -119,10 +119,41 @@ proptest! {
     }
 }
 
+/// The rows of FORMAT's table of keys.
+fn rows() -> String {
+    let mut rows = "| Key | What | Values | Default | fio | Simulated |\n|---|---|---|---|---|---|\n".to_owned();
+    for key in KEYS {
+        let about = &key.about;
+        let values = match about.kind {
+            Kind::Word(examples) => {
+                examples.iter().map(|example| format!("`{example}`")).collect::<Vec<_>>().join(", ")
+            }
+            Kind::Switch => "`on`, `off`".to_owned(),
+            kind => kind.range(),
+        };
+        let given = match about.given {
+            Given::Both => "",
+            Given::Study => "; in studies only",
+            Given::CommandLine => "; an option only, in a study under `[trial]`",
+        };
+        let fio = if about.fio.is_empty() { "–".to_owned() } else { format!("`{}`", about.fio) };
+        let simulated = if about.unsimulated.is_some() { "no" } else { "yes" };
+        let (name, help, default) = (key.name, about.help, key.default());
+        rows += &format!("| `{name}` | {help}{given} | {values} | {default} | {fio} | {simulated} |\n");
+    }
+    rows
+}
+
 #[test]
-fn processor_lists_are_read() {
-    assert_eq!("0,2-4".parse(), Ok(CpuList(vec![0, 2, 3, 4])));
-    for bad in ["", "a", "3-1", "0,", "0-99999999"] {
-        assert!(bad.parse::<CpuList>().is_err(), "{bad}");
+fn the_format_lists_every_key() {
+    const MARKS: [&str; 2] = ["<!-- settings -->\n", "<!-- /settings -->"];
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMAT.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let [from, to] = MARKS.map(|mark| text.find(mark).unwrap());
+    let fresh = format!("{}{}{}", &text[..from + MARKS[0].len()], rows(), &text[to..]);
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(&path, fresh).unwrap();
+    } else {
+        assert!(text == fresh, "docs/FORMAT.md has another table of keys; `just golden` writes it anew");
     }
 }

@@ -31,7 +31,7 @@ pub(super) const COLUMNS: [(&str, &str, Kind); 46] = [
     ("durability", "/workload/durability", Kind::Text),
     ("cache", "/workload/cache", Kind::Text),
     ("file_state", "/workload/file_state", Kind::Text),
-    ("span_bytes", "/workload/span", Kind::Count),
+    ("size_bytes", "/workload/size", Kind::Count),
     ("seed", "/workload/seed", Kind::Count),
     ("set", "/workload/set", Kind::Text),
     ("target", "/environment/target/path", Kind::Text),

@@ -231,9 +231,9 @@ impl Phase {
             request_size: self.block_size.filter(|size| *size > 0).map(Bytes),
             depth: self.depth.and_then(|depth| u32::try_from(depth.max(1)).ok()),
             workers: threads.and_then(|threads| u32::try_from(threads).ok()),
-            worker_kind: Some(WorkerKind::Thread),
+            processes: Some(WorkerKind::Thread),
             buffering: self.direct.map(|direct| if direct { Buffering::Direct } else { Buffering::Buffered }),
-            span: self.file_size.filter(|size| *size > 0).map(Bytes),
+            size: self.file_size.filter(|size| *size > 0).map(Bytes),
             ..WorkloadSpec::default()
         }
     }

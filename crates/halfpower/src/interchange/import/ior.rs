@@ -85,12 +85,12 @@ fn sample_of(
         request_size: request,
         depth: Some(1),
         workers: tasks,
-        worker_kind: Some(WorkerKind::Process),
+        processes: Some(WorkerKind::Process),
         buffering: direct.then_some(Buffering::Direct),
-        span: if option("Parameters", "filePerProc") == Some(1) { span } else { all.map(Bytes) },
+        size: if option("Parameters", "filePerProc") == Some(1) { span } else { all.map(Bytes) },
         bytes: all.map(Bytes),
         durability: operation.writes().then(|| durability(&option)).flatten(),
-        closing: Some(Closing::Timed),
+        time_close: Some(Closing::Timed),
         ..WorkloadSpec::default()
     };
     let name = test.get("Parameters").and_then(|parameters| parameters.get("testFileName")).and_then(Value::as_str);

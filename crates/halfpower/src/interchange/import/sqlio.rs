@@ -177,9 +177,9 @@ impl<'a> Row<'a> {
             request_size: Some(Bytes(self.request_kib * KIB)),
             depth: Some(self.depth),
             workers: Some(self.threads),
-            worker_kind: Some(WorkerKind::Thread),
+            processes: Some(WorkerKind::Thread),
             buffering: Some(self.buffering()),
-            span: size,
+            size,
             duration: Some(Nanoseconds::from_seconds(self.time_s as f64)),
             ..WorkloadSpec::default()
         };

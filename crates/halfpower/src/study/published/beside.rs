@@ -123,7 +123,7 @@ fn cells_of(
 
 /// Whether a workload is the one of a figure. For how long it ran may differ, and in the file cache how much it used.
 fn is_of(spec: &WorkloadSpec, workload: &Workload) -> bool {
-    let span = spec.span.map_or(1.0, |span| workload.span.0 as f64 / span.0.max(1) as f64);
+    let span = spec.size.map_or(1.0, |span| workload.span.0 as f64 / span.0.max(1) as f64);
     spec.operation.unwrap_or_default() == workload.operation
         && spec.pattern.unwrap_or_default() == workload.pattern
         && spec.request_size == Some(workload.request_size)

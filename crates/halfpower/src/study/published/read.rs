@@ -2,7 +2,7 @@
 
 use super::{Basis, Figure, Measure, Tolerance};
 use crate::study::diagnostic::{Diagnostics, Problem, StudyErrors};
-use crate::study::setting::KEYS;
+use crate::study::setting;
 use crate::study::sweep::{self, Axis};
 use crate::study::table::{Found, Keys, keys_of, sort_out};
 use crate::study::value;
@@ -56,7 +56,7 @@ pub(super) fn figures(file: &str, text: &str) -> Result<Vec<Figure>, StudyErrors
         diagnostics.syntax(error.span().unwrap_or(0..0), Problem::new(error.message(), "this is not TOML"));
     }
     let keys = sort_out(document.get_ref(), "a file of figures", FILE, &mut diagnostics);
-    let settings: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
+    let settings: Vec<&'static str> = setting::names().collect();
     let common = keys
         .get("workload")
         .and_then(|found| keys_of(found.value, found.span.clone(), "`workload`", &settings, &mut diagnostics));

@@ -68,11 +68,11 @@ fn told(workload: &Workload) -> Vec<(&'static str, String)> {
     };
     let bytes = |bytes: Bytes| (bytes.0 > 0).then(|| bytes.0.to_string());
     let time = |time: Nanoseconds| format!("{}us", time.0 / 1000);
-    put("worker_kind", "thread", Some(switch(workload.worker_kind == WorkerKind::Thread)));
+    put("processes", "thread", Some(switch(workload.worker_kind == WorkerKind::Thread)));
     put("buffering", "direct", Some(switch(workload.buffering.is_direct())));
     put("buffering", "sync", Some(if workload.buffering.is_through() { "dsync" } else { "none" }.to_owned()));
     put("personality", "ioengine", Some(engine(workload.personality).to_owned()));
-    put("span", "size", bytes(workload.span));
+    put("size", "size", bytes(workload.span));
     put("offset", "offset", bytes(workload.offset));
     put("limits", "runtime", workload.limits.duration.map(time));
     put("warmup_s", "ramp_time", Some(workload.warmup).filter(|warmup| warmup.0 > 0).map(time));

@@ -89,7 +89,7 @@ fn of_span(span: &Element, profile: Option<&Element>, from: Origin) -> Result<Sa
     let size =
         span.child("Thread").and_then(|thread| thread.child("Target")).and_then(|target| target.text("FileSize"));
     let size = size.and_then(whole).map(Bytes).filter(|_| !path.is_empty());
-    said.span = said.span.or(size);
+    said.size = said.size.or(size);
     let mut sample = Sample::imported(said.told(None), Environment::unknown(path, size), from);
     let parts = [(None, 0, "Total"), (Some(RequestKind::Read), 2, "Read"), (Some(RequestKind::Write), 4, "Write")];
     for (kind, at, word) in parts {
@@ -198,12 +198,12 @@ fn said(profile: &Element) -> WorkloadSpec {
         pattern,
         request_size: common("BlockSize").and_then(whole).map(Bytes).filter(|size| size.0 > 0),
         depth: depth.and_then(|depth| depth.parse().ok()).filter(|depth| *depth > 0),
-        worker_kind: Some(WorkerKind::Thread),
+        processes: Some(WorkerKind::Thread),
         buffering: (!targets.is_empty())
             .then(|| buffering(is_on("DisableOSCache"), is_on("WriteThrough"), is_on("DisableAllCache"))),
         duration: seconds("Duration"),
         warmup: seconds("Warmup"),
-        span: common("MaxFileSize").and_then(whole).map(Bytes).filter(|size| size.0 > 0),
+        size: common("MaxFileSize").and_then(whole).map(Bytes).filter(|size| size.0 > 0),
         ..WorkloadSpec::default()
     }
 }

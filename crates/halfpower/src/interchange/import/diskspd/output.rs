@@ -170,7 +170,7 @@ fn finish(
 ) -> Result<(), What> {
     let Some(span) = span else { return Ok(()) };
     let seconds = span.seconds.ok_or_else(|| What::at(span.line, "the time span has no `actual test time`"))?;
-    let mut said = WorkloadSpec { workers: span.threads, worker_kind: Some(WorkerKind::Thread), ..said.clone() };
+    let mut said = WorkloadSpec { workers: span.threads, processes: Some(WorkerKind::Thread), ..said.clone() };
     let bare = |target: &Target| Target { path: String::new(), ..target.clone() };
     let alike = targets.windows(2).all(|pair| bare(&pair[0]) == bare(&pair[1]));
     let first = targets.first().filter(|_| alike);

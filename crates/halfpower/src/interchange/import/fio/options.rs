@@ -181,10 +181,10 @@ impl Options {
             offset: Some(self.get("offset").map_or(Some(Bytes(0)), size)).flatten(),
             depth: self.depth(),
             workers: self.workers(),
-            worker_kind: Some(if self.is_on("thread") { WorkerKind::Thread } else { WorkerKind::Process }),
+            processes: Some(if self.is_on("thread") { WorkerKind::Thread } else { WorkerKind::Process }),
             buffering: Some(self.buffering()),
             personality: self.personality(),
-            span: self.get("size").and_then(size),
+            size: self.get("size").and_then(size),
             duration: self.get("runtime").and_then(time),
             arrivals: (!paced).then_some(Arrivals::Closed),
             warmup: self.get("ramp_time").map_or(Some(Nanoseconds(0)), time),
@@ -245,7 +245,7 @@ mod tests {
         let said = said(json!({}));
         assert_eq!((said.operation, said.pattern), (Some(Operation::Read), Some(Pattern::Sequential)));
         assert_eq!((said.request_size, said.depth, said.workers), (Some(Bytes(4096)), Some(1), Some(1)));
-        assert_eq!((said.buffering, said.personality, said.span), (Some(Buffering::Buffered), None, None));
+        assert_eq!((said.buffering, said.personality, said.size), (Some(Buffering::Buffered), None, None));
     }
 
     #[test]
@@ -268,12 +268,12 @@ mod tests {
         assert_eq!(said(json!({ "bs": "4k,4k" })).request_size, Some(Bytes(4096)));
         assert_eq!(said(json!({ "bs": "4ki" })).request_size, None);
         assert_eq!(said(json!({ "bs": "0" })).request_size, None);
-        assert_eq!(said(json!({ "size": "50%" })).span, None);
+        assert_eq!(said(json!({ "size": "50%" })).size, None);
         assert_eq!(said(json!({ "iodepth": "8" })).depth, None, "of an engine nobody named");
         let ours = Options::of(None, &json!({ "iodepth": "8" })).of_our_export();
         assert_eq!(ours.said().depth, Some(8));
         assert_eq!(said(json!({ "iodepth": "8", "ioengine": "psync" })).depth, Some(1));
         assert_eq!(said(json!({ "rate_iops": "100" })).arrivals, None);
-        assert_eq!(said(json!({ "size": "99999999999t", "runtime": "99999999999d" })).span, None);
+        assert_eq!(said(json!({ "size": "99999999999t", "runtime": "99999999999d" })).size, None);
     }
 }

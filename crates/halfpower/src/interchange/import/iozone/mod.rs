@@ -127,7 +127,7 @@ impl Head {
         WorkloadSpec {
             buffering: Some(buffering),
             durability: writes.then_some(if self.times_flush { Durability::FlushAtEnd } else { Durability::None }),
-            closing: writes.then_some(if self.times_close { Closing::Timed } else { Closing::Untimed }),
+            time_close: writes.then_some(if self.times_close { Closing::Timed } else { Closing::Untimed }),
             depth: (!self.asynchronous).then_some(1),
             ..WorkloadSpec::default()
         }
@@ -138,8 +138,8 @@ impl Head {
         let mut origin = super::record::origin(Format::Iozone, source, Some(line), Some(name));
         origin.tool = Some("iozone".to_owned());
         origin.version.clone_from(&self.version);
-        let mut facts = self.files.iter().map(|file| halfpower_model::Environment::unknown(file, said.span));
-        let mut environment = facts.next().unwrap_or_else(|| halfpower_model::Environment::unknown("", said.span));
+        let mut facts = self.files.iter().map(|file| halfpower_model::Environment::unknown(file, said.size));
+        let mut environment = facts.next().unwrap_or_else(|| halfpower_model::Environment::unknown("", said.size));
         if targets.is_some() {
             environment.more_targets = facts.map(|facts| facts.target).collect();
         }

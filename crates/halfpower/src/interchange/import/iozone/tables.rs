@@ -70,8 +70,8 @@ impl Reader {
                 return Ok(());
             };
             said.workers = Some(1);
-            said.span = bytes(Some(size));
-            said.bytes = said.span;
+            said.size = bytes(Some(size));
+            said.bytes = said.size;
             let mut sample = head.sample(source, line, name, &said, Some(1));
             if sample.tells("started_at") {
                 doubt_zone(harvest);

@@ -97,9 +97,9 @@ impl Reader {
             return Ok(());
         };
         said.workers = Some(test.workers);
-        said.worker_kind = self.worker_kind;
-        said.span = bytes(test.head.file_kib);
-        said.bytes = said.span.and_then(|span| span.0.checked_mul(u64::from(test.workers))).map(halfpower_model::Bytes);
+        said.processes = self.worker_kind;
+        said.size = bytes(test.head.file_kib);
+        said.bytes = said.size.and_then(|span| span.0.checked_mul(u64::from(test.workers))).map(halfpower_model::Bytes);
         // A file of its own for each: nothing else makes as many names.
         let targets = (test.head.files.len() == test.workers as usize).then_some(test.workers);
         said.layout = targets.map(|_| halfpower_model::Layout::Each);

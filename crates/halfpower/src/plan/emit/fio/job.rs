@@ -5,8 +5,8 @@ use halfpower_model::content::Data;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::{RwFlag, Thousandths};
 use halfpower_model::{
-    Among, Arrivals, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout, Nanoseconds, Operation,
-    Pattern, Personality, Rate, RingOption, Sharing, Verify, Wish, WorkerKind, Workload,
+    Arrivals, CachePolicy, Closing, CpuAccounting, Durability, FileState, Layout, Nanoseconds, Operation, Pattern,
+    Personality, Rate, RingOption, Sharing, Verify, Wish, WorkerKind, Workload,
 };
 
 type Settings = Vec<(&'static str, String)>;
@@ -70,7 +70,7 @@ pub(super) fn no_equal(workload: &Workload, on_file: bool) -> Option<&'static st
         ),
         (workload.cpu_accounting == CpuAccounting::Soaker, "fio has no soaker"),
         (!workload.set.is_empty(), "fio has no simulated machines"),
-        (workload.processors.is_some(), "fio binds jobs to processors, and not itself to a number of them"),
+        (workload.cpu_count.is_some(), "fio binds jobs to processors, and not itself to a number of them"),
         (
             [workload.limits.duration, Some(workload.warmup)].iter().flatten().any(|time| !time.0.is_multiple_of(1000)),
             "fio's times are whole microseconds",
@@ -120,87 +120,45 @@ pub(super) fn settings(workload: &Workload, volume: usize, is_null: bool) -> Res
     if workers == 0 {
         return Err("one of its targets has no workers".to_owned());
     }
-    // What has no place here: `no_equal` answers for it, or it is no part of the work.
-    let Workload {
-        operation: _,
-        unknown: _,
-        pattern: _,
-        sharing: _,
-        request_size: _,
-        sizes: _,
-        align: _,
-        offset: _,
-        depth,
-        submit_batch,
-        wait_batch,
-        workers: _,
-        worker_kind,
-        buffering,
-        personality: _,
-        plugin: _,
-        ring: _,
-        rw_flags: _,
-        layout: _,
-        among: Among::All | Among::First(_) | Among::Only(_) | Among::Each | Among::Growing,
-        targets: _,
-        span: _,
-        limits: _,
-        arrivals: _,
-        rate: _,
-        warmup: _,
-        interval: _,
-        cache,
-        file_state: _,
-        durability,
-        closing: _,
-        data,
-        verify,
-        seed,
-        block_phases: _,
-        cpus,
-        processors: _,
-        cpu_accounting: _,
-        set: _,
-    } = workload;
     let mut settings = directions(workload);
     settings.extend(places(workload, workers));
     settings.extend(way(workload, is_null));
     settings.extend([
-        ("iodepth", depth.to_string()),
-        ("iodepth_batch", submit_batch.to_string()),
-        ("iodepth_batch_complete_min", wait_batch.to_string()),
+        ("iodepth", workload.depth.to_string()),
+        ("iodepth_batch", workload.submit_batch.to_string()),
+        ("iodepth_batch_complete_min", workload.wait_batch.to_string()),
         ("numjobs", workers.to_string()),
-        ("thread", u8::from(*worker_kind == WorkerKind::Thread).to_string()),
-        ("direct", u8::from(buffering.is_direct()).to_string()),
-        ("sync", if buffering.is_through() { "dsync" } else { "none" }.to_owned()),
+        ("thread", u8::from(workload.worker_kind == WorkerKind::Thread).to_string()),
+        ("direct", u8::from(workload.buffering.is_direct()).to_string()),
+        ("sync", if workload.buffering.is_through() { "dsync" } else { "none" }.to_owned()),
     ]);
-    settings.push(match cache {
+    settings.push(match workload.cache {
         CachePolicy::Keep => ("invalidate", "0".to_owned()),
         CachePolicy::Cold => ("invalidate", "1".to_owned()),
         CachePolicy::Warm => ("pre_read", "1".to_owned()),
     });
-    settings.extend(match durability {
+    settings.extend(match workload.durability {
         Durability::None => None,
         Durability::FlushAtEnd => Some(("end_fsync", "1".to_owned())),
         Durability::Fsync { every } => Some(("fsync", every.to_string())),
         Durability::Fdatasync { every } => Some(("fdatasync", every.to_string())),
     });
     if workload.operation.writes() {
-        settings.extend(bytes_of_writes(data));
-        settings.extend(match verify {
+        settings.extend(bytes_of_writes(&workload.data));
+        settings.extend(match workload.verify {
             Verify::Off => vec![],
             Verify::Stamp => vec![("verify", "crc32c".to_owned()), ("do_verify", "0".to_owned())],
             Verify::ReadBack => vec![("verify", "crc32c".to_owned()), ("do_verify", "1".to_owned())],
         });
     }
-    if !cpus.is_empty() {
-        let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    if !workload.cpus.is_empty() {
+        let cpus: Vec<String> = workload.cpus.iter().map(u32::to_string).collect();
         settings.extend([("cpus_allowed", cpus.join(",")), ("cpus_allowed_policy", "split".to_owned())]);
     }
     settings.extend(pace(workload));
     settings.extend(end(workload));
     // fio takes no more than 63 bits.
-    settings.push(("randseed", (seed >> 1).to_string()));
+    settings.push(("randseed", (workload.seed >> 1).to_string()));
     Ok(settings)
 }
 

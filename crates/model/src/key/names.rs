@@ -3,92 +3,13 @@
 //! A setting is named where the words of a workload would be the same with the value that another one has. That is
 //! tried out rather than listed, so that words and names cannot drift apart.
 
-use super::{Among, CachePolicy, Personality, Workload};
-use crate::units::{Bytes, Nanoseconds};
+use super::{KEYS, Key};
+use crate::workload::{Among, CachePolicy, Personality, Workload};
 use std::collections::{HashMap, HashSet};
-use std::fmt::Display;
 
-/// A setting of a workload.
-struct Setting {
-    /// Its key in a study.
-    key: &'static str,
-    value: fn(&Workload) -> String,
-    is_same: fn(&Workload, &Workload) -> bool,
-    /// Gives the first the value that the second has.
-    take: fn(&mut Workload, &Workload),
-}
-
-/// The settings, each with its field and how its value is written.
-macro_rules! settings {
-    ($name:ident, $($key:literal: $($field:ident).+ => $value:expr,)+) => {
-        const $name: &[Setting] = &[$(Setting {
-            key: $key,
-            value: |workload| $value(&workload.$($field).+),
-            is_same: |one, other| one.$($field).+ == other.$($field).+,
-            take: |one, other| one.$($field).+.clone_from(&other.$($field).+),
-        },)+];
-    };
-}
-
-settings!(SETTINGS,
-    "operation": operation => text,
-    "pattern": pattern => text,
-    "sharing": sharing => text,
-    "request_size": request_size => text,
-    "sizes": sizes => text,
-    "align": align => or_none::<Bytes>,
-    "offset": offset => text,
-    "depth": depth => text,
-    "submit_batch": submit_batch => text,
-    "wait_batch": wait_batch => text,
-    "workers": workers => text,
-    "worker_kind": worker_kind => text,
-    "buffering": buffering => text,
-    "personality": personality => text,
-    "plugin": plugin => or_none,
-    "ring": ring => text,
-    "rw_flags": rw_flags => text,
-    "among": among => text,
-    "layout": layout => text,
-    "arrivals": arrivals => text,
-    "rate": rate => or_none,
-    "interval": interval => text,
-    "cache": cache => text,
-    "file_state": file_state => text,
-    "durability": durability => text,
-    "closing": closing => text,
-    "data": data => text,
-    "verify": verify => text,
-    "block_phases": block_phases => text,
-    "cpus": cpus => list,
-    "processors": processors => or_none,
-    "cpu_accounting": cpu_accounting => text,
-    "set": set => text,
-);
-
-// How many targets there are follows from which; a plan gives cells limits of its own and takes a warm-up away, and a size is cut to whole requests, so that these say
-// little beside the rest.
-settings!(LIMITS,
-    "targets": targets => text,
-    "size": span => text,
-    "duration": limits.duration => or_none::<Nanoseconds>,
-    "requests": limits.requests => or_none,
-    "bytes": limits.bytes => or_none,
-    "warmup": warmup => text,
-);
-
-/// Every field of a workload is above, but for its seed, by which repetitions differ and not workloads, and for what
-/// is not known of imported ones.
-const _: fn(Workload) = |workload| {
-    #[rustfmt::skip]
-    let Workload {
-        operation: _, pattern: _, sharing: _, request_size: _, sizes: _, align: _, offset: _, depth: _,
-        submit_batch: _, wait_batch: _, workers: _, worker_kind: _, buffering: _, personality: _, plugin: _, ring: _,
-        rw_flags: _, layout: _, among: _, targets: _, span: _, limits: _, arrivals: _, rate: _, warmup: _, interval: _,
-        cache: _, file_state: _, durability: _, closing: _, data: _, verify: _, seed: _, block_phases: _, cpus: _,
-        processors: _, cpu_accounting: _, set: _, unknown: _,
-    } = workload;
-};
+/// Keys that tell workloads apart where nothing else does: a plan gives cells limits of its own and takes a warm-up away,
+/// and a size is cut to whole requests.
+const LAST: [&str; 5] = ["size", "duration", "requests", "bytes", "warmup"];
 
 /// What each workload is called among them all, in their order. `shown` are the keys that stand beside the name.
 ///
@@ -98,10 +19,10 @@ const _: fn(Workload) = |workload| {
 pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = workloads.iter().map(ToString::to_string).collect();
     let words = names.clone();
-    for setting in SETTINGS.iter().filter(|setting| !shown.contains(&setting.key)) {
+    for key in first().filter(|key| !shown.contains(&key.name)) {
         let mut values: Vec<&Workload> = Vec::new();
         for workload in workloads {
-            if !values.iter().any(|other| (setting.is_same)(workload, other)) {
+            if !values.iter().any(|other| key.is_same(workload, other)) {
                 values.push(workload);
             }
         }
@@ -113,32 +34,32 @@ pub fn names(workloads: &[&Workload], shown: &[&str]) -> Vec<String> {
         let mut readings: HashMap<Workload, HashMap<String, usize>> = HashMap::new();
         for ((name, words), workload) in names.iter_mut().zip(&words).zip(workloads) {
             let mut rest = Workload { seed: 0, ..(*workload).clone() };
-            (setting.take)(&mut rest, values[0]);
+            key.take(&mut rest, values[0]);
             let readings = readings.entry(rest).or_insert_with_key(|rest| {
                 let mut readings = HashMap::new();
                 for value in &values {
                     let mut changed = rest.clone();
-                    (setting.take)(&mut changed, value);
+                    key.take(&mut changed, value);
                     *readings.entry(changed.to_string()).or_default() += 1;
                 }
                 readings
             });
-            if readings.get(words).is_some_and(|values| *values > 1) && !is_usual(setting.key, workload) {
-                setting.add_to(name, workload);
+            if readings.get(words).is_some_and(|values| *values > 1) && !is_usual(key.name, workload) {
+                add(name, key, workload);
             }
         }
     }
-    for limit in LIMITS.iter().filter(|limit| !shown.contains(&limit.key)) {
+    for limit in KEYS.iter().filter(|key| LAST.contains(&key.name) && !shown.contains(&key.name)) {
         let mut first_of: HashMap<&String, &Workload> = HashMap::new();
         let mut shared: HashSet<String> = HashSet::new();
         for (name, workload) in names.iter().zip(workloads) {
-            if !(limit.is_same)(first_of.entry(name).or_insert(workload), workload) {
+            if !limit.is_same(first_of.entry(name).or_insert(workload), workload) {
                 shared.insert(name.clone());
             }
         }
         let shared_names = names.iter_mut().zip(workloads).filter(|(name, _)| shared.contains(*name));
-        let shared_names = shared_names.filter(|(_, workload)| !is_usual(limit.key, workload));
-        shared_names.for_each(|(name, workload)| limit.add_to(name, workload));
+        let shared_names = shared_names.filter(|(_, workload)| !is_usual(limit.name, workload));
+        shared_names.for_each(|(name, workload)| add(name, limit, workload));
     }
     names
 }
@@ -153,48 +74,26 @@ fn is_usual(key: &str, workload: &Workload) -> bool {
                 && workload.personality == if is_deep { Personality::IoUring } else { Personality::Sync }
         }
         "among" => workload.tells(key) && workload.among == Among::All,
-        "targets" => workload.tells(key) && workload.targets == 1,
         "set" => workload.set.is_empty(),
         _ => false,
     }
 }
 
-impl Setting {
-    fn add_to(&self, name: &mut String, workload: &Workload) {
-        let value = if workload.tells(self.field()) { (self.value)(workload) } else { "not told".to_owned() };
-        *name = format!("{name}, {} {value}", self.key);
-    }
-
-    /// The field of a record that has it.
-    fn field(&self) -> &'static str {
-        match self.key {
-            "interval" => "interval_s",
-            "warmup" => "warmup_s",
-            "size" => "span",
-            "duration" | "requests" | "bytes" => "limits",
-            key => key,
-        }
-    }
+/// The other keys, but for the seed: repetitions differ by it, and workloads do not.
+fn first() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(|key| !LAST.contains(&key.name) && key.name != "seed")
 }
 
-fn text(value: &impl Display) -> String {
-    value.to_string()
-}
-
-fn or_none<T: Display>(value: &Option<T>) -> String {
-    value.as_ref().map_or_else(|| "none".to_owned(), T::to_string)
-}
-
-fn list(numbers: &[u32]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    if numbers.is_empty() { "none".to_owned() } else { numbers.join(" ") }
+fn add(name: &mut String, key: &Key, workload: &Workload) {
+    let value = if workload.tells(key.field()) { key.shown(workload) } else { "not known".to_owned() };
+    *name = format!("{name}, {} {value}", key.name);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workload::tests_support::workload;
-    use crate::{Buffering, Limits, Sharing};
+    use crate::{Buffering, Bytes, Limits, Nanoseconds, Sharing};
 
     fn named(workloads: &[Workload], shown: &[&str]) -> Vec<String> {
         names(&workloads.iter().collect::<Vec<_>>(), shown)
@@ -226,7 +125,7 @@ mod tests {
         let names = named(&[workload(), shared.clone()], &["cache"]);
         assert_eq!(names[0], format!("{plain}, 1 deep, direct, sharing parts, align none"));
         assert_eq!(names[1], format!("{plain}, 1 deep, direct, sharing whole, align 512 B"));
-        assert!(named(&[workload(), shared.clone()], &[])[1].ends_with("cache cold"));
+        assert!(named(&[workload(), shared.clone()], &[])[1].contains("cache cold"));
         // Only those that nothing else tells apart name their limits.
         let longer = Limits { duration: Some(Nanoseconds(7_000_000_000)), ..workload().limits };
         let [first, second, other] =
@@ -264,10 +163,10 @@ mod tests {
         };
         let names = named(&[workload(), untold(&["submit_batch", "limits"], 1)], &[]);
         assert!(names[0].ends_with("submit_batch 1"), "{names:?}");
-        assert!(names[1].ends_with("submit_batch not told"), "{names:?}");
+        assert!(names[1].ends_with("submit_batch not known"), "{names:?}");
         let batched = Workload { submit_batch: 0, ..workload() };
         let names = named(&[batched, untold(&["limits"], 1)], &[]);
-        assert!(names[0].ends_with("duration 5 s") && names[1].ends_with("duration not told"), "{names:?}");
+        assert!(names[0].ends_with("duration 5 s") && names[1].ends_with("duration not known"), "{names:?}");
     }
 
     #[test]
@@ -284,7 +183,7 @@ mod tests {
             submit_batch: 3,
             wait_batch: 3,
             workers: 5,
-            worker_kind: "process".parse().unwrap(),
+            worker_kind: "on".parse().unwrap(),
             buffering: "none".parse().unwrap(),
             personality: "libaio".parse().unwrap(),
             plugin: "./own.so".parse().ok(),
@@ -302,22 +201,22 @@ mod tests {
             cache: "warm".parse().unwrap(),
             file_state: "sparse".parse().unwrap(),
             durability: "fsync=1".parse().unwrap(),
-            closing: "timed".parse().unwrap(),
+            closing: "on".parse().unwrap(),
             data: "zeros".parse().unwrap(),
             verify: "stamp".parse().unwrap(),
             block_phases: "on".parse().unwrap(),
             seed: 2,
             cpus: vec![1],
-            processors: Some(1),
+            cpu_count: Some(1),
             cpu_accounting: "soaker".parse().unwrap(),
             set: "disks=4".parse().unwrap(),
             ..workload()
         };
-        for setting in SETTINGS.iter().chain(LIMITS) {
+        for key in KEYS.iter().filter(|key| key.name != "seed") {
             let mut changed = workload();
-            (setting.take)(&mut changed, &other);
+            key.take(&mut changed, &other);
             let names = named(&[workload(), changed], &[]);
-            assert_ne!(names[0], names[1], "{}", setting.key);
+            assert_ne!(names[0], names[1], "{}", key.name);
         }
     }
 }

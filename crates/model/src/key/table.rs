@@ -1,0 +1,494 @@
+//! The table of keys, in the order in which the cells of a study vary: the first varies slowest.
+
+use super::{About, Access, Given, Group, Key, Kind, LARGEST, LONGEST, Value};
+use crate::content::Data;
+use crate::spec::{MAX_DEPTH, MAX_REQUEST, MAX_WORKERS, MIN_INTERVAL};
+use crate::units::{Bytes, Nanoseconds};
+use crate::workload::{
+    Among, Arrivals, BlockPhases, Buffering, CachePolicy, Closing, CpuAccounting, CpuList, Durability, FileState,
+    Layout, NamedPersonality, Operation, Pattern, Personality, Plugin, Rate, RingOptions, RwFlags, Settings, Sharing,
+    Sizes, Verify, WorkerKind,
+};
+
+/// An entry: the key, the type of its value, the field of a workload that holds it, and what people read of it.
+macro_rules! keys {
+    ($($name:ident: $type:ty, $($field:ident).+, $about:expr;)+) => {
+        /// What was said of a workload, key by key; the rest is none.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+        pub struct WorkloadSpec {
+            $(#[doc = concat!("The key `", stringify!($name), "`.")] pub $name: Option<$type>,)+
+            /// Which plug-in, where the personality is one.
+            pub plugin: Option<Plugin>,
+        }
+
+        impl WorkloadSpec {
+            /// What this spec says, and where it says nothing, what `below` says.
+            #[must_use]
+            pub fn or(self, below: &WorkloadSpec) -> WorkloadSpec {
+                WorkloadSpec {
+                    $($name: self.$name.or_else(|| below.$name.clone()),)+
+                    plugin: self.plugin.or_else(|| below.plugin.clone()),
+                }
+            }
+        }
+
+        /// Every key.
+        pub static KEYS: &[Key] = &[$(Key {
+            name: stringify!($name),
+            access: Access {
+                read: |text| {
+                    let value = text.parse::<$type>().map_err(|error| error.to_string())?;
+                    Ok(WorkloadSpec { $name: Some(value), ..WorkloadSpec::default() })
+                },
+                is_said: |spec| spec.$name.is_some(),
+                number: |spec| spec.$name.as_ref().and_then(Value::number),
+                fill: |spec, workload| if let Some(value) = spec.$name.clone() { workload.$($field).+ = value.into() },
+                clear: |workload| workload.$($field).+ = Default::default(),
+                take: |one, other| one.$($field).+.clone_from(&other.$($field).+),
+                is_same: |one, other| one.$($field).+ == other.$($field).+,
+                exact: |workload| workload.$($field).+.exact(),
+                shown: |workload| workload.$($field).+.shown(),
+            },
+            about: $about,
+        },)+];
+    };
+}
+
+/// What most keys have.
+const PLAIN: About = About {
+    group: Group::Requests,
+    kind: Kind::Switch,
+    value_name: "SIZE",
+    depends: None,
+    help: "",
+    details: "",
+    aliases: &[],
+    fio: "",
+    contradicts: None,
+    unsimulated: None,
+    given: Given::Both,
+};
+
+const NO_TIME: Nanoseconds = Nanoseconds(0);
+const INSTANT: Nanoseconds = Nanoseconds(1);
+
+keys! {
+    operation: Operation, operation, About {
+        kind: Kind::Word(&["read", "write", "trim", "flush", "mix=70", "mix=read:60,write:30,trim:10"]),
+        value_name: "OP",
+        aliases: &["op"],
+        fio: "rw, rwmixread",
+        help: "read, write, trim, flush, or a mix, like mix=70",
+        details: "trim       discard blocks: on a device, or as a hole in a file;
+           their data is lost
+flush      flush the write cache; has no size and no offset
+mix=70     70 % reads, 30 % writes, drawn request by request
+mix=read:60,write:30,trim:9,flush:1     any shares that add up to 100",
+        ..PLAIN
+    };
+    pattern: Pattern, pattern, About {
+        group: Group::Place,
+        kind: Kind::Word(&Pattern::EXAMPLES),
+        value_name: "PATTERN",
+        fio: "rw, random_distribution",
+        help: "Order of the offsets: sequential, random and others",
+        details: "sequential      ascending from an offset that the seed draws,
+                around the end to the start
+reverse         the same, descending
+strided=1MiB    a fixed stride between request offsets
+random          uniform
+shuffled        every offset once, in random order, then again
+zipf=0.99       few offsets often: the k-th as often as 1/k^0.99
+pareto=0.2      20 % of the offsets get 80 %, and so on within
+hot_cold=80/20  80 % of the requests to 20 % of the offsets
+normal=0.1      around the middle; deviation 10 % of the span",
+        ..PLAIN
+    };
+    sharing: Sharing, sharing, About {
+        group: Group::Place,
+        kind: Kind::Word(&["parts", "cursor", "whole"]),
+        value_name: "SHARING",
+        help: "How workers share a sequential pattern: parts, cursor, whole",
+        details: "parts     each worker has a part of its own
+cursor    all workers take the next request of one stream
+whole     each worker goes over everything: it may find in a cache
+          what another has just read",
+        ..PLAIN
+    };
+    among: Among, among, About {
+        group: Group::Place,
+        kind: Kind::Word(&Among::EXAMPLES),
+        value_name: "WHICH",
+        help: "Which of several targets",
+        given: Given::Study,
+        ..PLAIN
+    };
+    layout: Layout, layout, About {
+        group: Group::Place,
+        kind: Kind::Word(&["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
+        value_name: "LAYOUT",
+        help: "How several targets make one: each, stripe=CHUNK, mirror",
+        details: "each            they stay apart; workers take them in turn
+stripe=64KiB    one volume; a chunk on each target in turn
+mirror          writes go to all, reads round-robin; or
+                mirror=shortest_queue: reads to the least busy; or
+                mirror=nearest: to the one that was last near there",
+        ..PLAIN
+    };
+    buffering: Buffering, buffering, About {
+        group: Group::Method,
+        kind: Kind::Word(&["buffered", "direct", "through", "none"]),
+        value_name: "USE",
+        depends: Some("direct where the target takes it"),
+        fio: "direct, sync",
+        help: "Use of the page cache: buffered, direct, through, none",
+        details: "buffered    through the page cache
+direct      bypass it (O_DIRECT)
+through     write through it: on the medium when a write returns
+            (O_DSYNC)
+none        direct and through",
+        ..PLAIN
+    };
+    cache: CachePolicy, cache, About {
+        group: Group::Method,
+        kind: Kind::Word(&["keep", "cold", "warm"]),
+        value_name: "STATE",
+        fio: "invalidate, pre_read",
+        help: "State of the page cache before: keep, cold, warm",
+        details: "keep    as it is
+cold    drop the target from it; sequential reads then end after one
+        pass, unless --bytes or --requests say more
+warm    read the target into it",
+        ..PLAIN
+    };
+    file_state: FileState, file_state, About {
+        kind: Kind::Word(&["written", "preallocated", "append", "last_first", "truncated", "sparse"]),
+        value_name: "STATE",
+        help: "State of a file before it is written",
+        details: "Anything but `written` deletes what the file holds, past --size too.
+An existing file needs --overwrite; a device has no state.
+
+written         it holds data from its first byte to its last
+preallocated    its blocks are reserved and hold nothing yet
+append          it is empty: every write extends it
+last_first      it is empty, and its last block is written first
+truncated       it holds data, and is truncated inside the timing
+sparse          it has its length, and nothing is stored",
+        ..PLAIN
+    };
+    durability: Durability, durability, About {
+        kind: Kind::Word(&Durability::EXAMPLES),
+        value_name: "WHEN",
+        fio: "fsync, fdatasync, end_fsync",
+        help: "When writes are flushed, inside the timing: none, flush_at_end, fsync=N",
+        details: "none            never: the last write returned is the end
+flush_at_end    one fsync by each worker after its last write
+fsync=N         one by each worker after every N of its writes,
+                before the next, none after its last
+fdatasync=N     the same with fdatasync",
+        ..PLAIN
+    };
+    time_close: Closing, closing, About {
+        help: "Close the target inside the timing",
+        unsimulated: Some("the closing of a target, which would take no time"),
+        ..PLAIN
+    };
+    data: Data, data, About {
+        kind: Kind::Word(&["incompressible", "compressible=60", "duplicate=30", "zeros", "pattern=c0ffee"]),
+        value_name: "KIND",
+        fio: "buffer_compress_percentage, dedupe_percentage, zero_buffers, buffer_pattern",
+        help: "What writes carry: incompressible, zeros and others",
+        details: "incompressible    random bytes
+compressible=60   60 % of every 512 bytes are zeros
+duplicate=30      30 % of the 4 KiB blocks are copies of others
+zeros             zeros
+pattern=c0ffee    these bytes over and over",
+        unsimulated: Some("the content of writes: no drive looks at it"),
+        ..PLAIN
+    };
+    verify: Verify, verify, About {
+        kind: Kind::Word(&["off", "stamp", "read_back"]),
+        value_name: "CHECK",
+        fio: "verify=crc32c",
+        help: "Stamp and check blocks: off, stamp, read_back",
+        details: "off          neither
+stamp        stamp what is written, and check reads of the same run
+read_back    the same, and read everything back after the measurement",
+        ..PLAIN
+    };
+    personality: Personality, personality, About {
+        group: Group::Method,
+        kind: Kind::Word(&["auto", "sync", "vectored", "mmap", "libaio", "io_uring", "sg", "nvme", "null", "plugin:./own.so"]),
+        value_name: "METHOD",
+        depends: Some("io_uring for direct I/O or a queue depth over 1, else sync"),
+        fio: "ioengine",
+        help: "I/O method: sync, io_uring and others",
+        details: "sync        pread and pwrite: QD1 per worker
+vectored    preadv2 and pwritev2, with --rw-flags: QD1 too
+mmap        copies to and from a mapping: QD1 too
+libaio      io_submit: any queue depth, direct only
+io_uring    the kernel's rings
+sg          SCSI commands straight to a whole disk
+nvme        NVMe commands straight to a whole disk
+null        no I/O: measures the program itself
+plugin:FILE,OPTIONS    a shared object of yours, which runs with
+            your rights: docs/PLUGINS.md",
+        ..PLAIN
+    };
+    ring: RingOptions, ring, About {
+        group: Group::Method,
+        kind: Kind::Word(&["default", "registered_files", "registered_buffers", "single_issuer", "defer_taskrun",
+            "coop_taskrun", "no_sqarray", "registered_ring", "sqpoll", "iopoll", "no-registered_files"]),
+        value_name: "LIST",
+        fio: "registerfiles, fixedbufs, sqthread_poll, hipri",
+        help: "Options of io_uring and nvme, like sqpoll,no-registered_files",
+        details: "The default has all but the last two, where the kernel supports them.
+The sample says which options asked for by name were not granted.
+
+registered_files      register the targets once
+registered_buffers    pin the buffers once
+single_issuer         only one thread submits
+defer_taskrun         complete requests when they are waited for
+coop_taskrun          do not interrupt the thread to complete them
+no_sqarray            no index array beside the submission queue
+registered_ring       register the ring's descriptor
+sqpoll                a kernel thread polls for submissions
+iopoll                poll the device for completions",
+        unsimulated: Some("the options of a ring"),
+        ..PLAIN
+    };
+    rw_flags: RwFlags, rw_flags, About {
+        group: Group::Method,
+        kind: Kind::Word(&RwFlags::EXAMPLES),
+        value_name: "LIST",
+        fio: "hipri",
+        help: "Flags of vectored, like nowait,dontcache",
+        details: "hipri       poll the device for completion: direct only
+dsync       each write is on the medium when it returns
+nowait      count transfers that would block, and repeat them
+dontcache   leave nothing in the page cache",
+        ..PLAIN
+    };
+    processes: WorkerKind, worker_kind, About {
+        group: Group::Load,
+        fio: "thread",
+        help: "Workers are processes instead of threads",
+        unsimulated: Some("workers as processes, which would be as threads are"),
+        ..PLAIN
+    };
+    workers: u32, workers, About {
+        group: Group::Load,
+        kind: Kind::Count(1, MAX_WORKERS as u64),
+        value_name: "N",
+        depends: Some("one, or one per target"),
+        aliases: &["numjobs"],
+        fio: "numjobs",
+        help: "Workers: each issues its own requests",
+        ..PLAIN
+    };
+    depth: u32, depth, About {
+        group: Group::Load,
+        kind: Kind::Count(1, MAX_DEPTH as u64),
+        value_name: "N",
+        aliases: &["iodepth"],
+        fio: "iodepth",
+        help: "Queue depth: requests outstanding per worker",
+        ..PLAIN
+    };
+    submit_batch: u32, submit_batch, About {
+        group: Group::Method,
+        kind: Kind::Count(1, MAX_DEPTH as u64),
+        value_name: "N",
+        fio: "iodepth_batch",
+        help: "Requests submitted with one call, at most",
+        details: "More cost less CPU time; 1 keeps the device busiest.",
+        unsimulated: Some("requests that are submitted together: each is issued by itself"),
+        ..PLAIN
+    };
+    wait_batch: u32, wait_batch, About {
+        group: Group::Method,
+        kind: Kind::Count(1, MAX_DEPTH as u64),
+        value_name: "N",
+        fio: "iodepth_batch_complete_min",
+        help: "Completions a worker waits for with one call",
+        unsimulated: Some("waiting for several completions: a worker goes on after each"),
+        ..PLAIN
+    };
+    arrivals: Arrivals, arrivals, About {
+        group: Group::Load,
+        kind: Kind::Word(&["closed", "constant", "poisson"]),
+        value_name: "ARRIVALS",
+        fio: "rate_process",
+        help: "How requests arrive: closed, constant, poisson",
+        details: "closed      each waits for an earlier one to complete
+constant    at --rate, evenly, whether earlier ones are done or not:
+            latency counts from when each was due
+poisson     the same at random intervals, as from many users",
+        ..PLAIN
+    };
+    rate: Rate, rate, About {
+        group: Group::Load,
+        kind: Kind::Word(&["50000/s", "100MB/s"]),
+        value_name: "RATE",
+        fio: "rate, rate_iops",
+        help: "Limit for all workers together, like 50000/s or 100MB/s",
+        ..PLAIN
+    };
+    request_size: Bytes, request_size, About {
+        kind: Kind::Size(1, MAX_REQUEST.0),
+        depends: Some("64KiB for sequential patterns, else 4KiB"),
+        aliases: &["bs"],
+        fio: "bs",
+        help: "Bytes per request, like 4KiB or 64k",
+        ..PLAIN
+    };
+    sizes: Sizes, sizes, About {
+        kind: Kind::Word(&["4KiB:70/64KiB:30", "read=4KiB:9/1MiB:1,write=64KiB"]),
+        value_name: "LIST",
+        fio: "bssplit",
+        help: "Several request sizes with weights, like 4KiB:70/64KiB:30",
+        details: "A missing weight is 1. Operations can have their own sizes:
+read=4KiB:9/1MiB:1,write=64KiB.",
+        contradicts: Some("request_size"),
+        depends: Some("one size"),
+        ..PLAIN
+    };
+    align: Bytes, align, About {
+        group: Group::Place,
+        kind: Kind::Size(1, MAX_REQUEST.0),
+        depends: Some("the request size"),
+        fio: "blockalign",
+        help: "Offsets are multiples of this, counted from --offset",
+        ..PLAIN
+    };
+    offset: Bytes, offset, About {
+        group: Group::Place,
+        kind: Kind::Size(0, LARGEST),
+        fio: "offset",
+        help: "First offset: shifts every request, as a misaligned volume would",
+        ..PLAIN
+    };
+    size: Bytes, span, About {
+        group: Group::Place,
+        kind: Kind::Size(1, LARGEST),
+        depends: Some("all of it"),
+        fio: "size",
+        help: "How much of the target, from its start; of a layout, of the volume it makes",
+        ..PLAIN
+    };
+    duration: Nanoseconds, limits.duration, About {
+        group: Group::End,
+        kind: Kind::Time(INSTANT, LONGEST),
+        value_name: "TIME",
+        depends: Some("5s, unless another limit is given"),
+        aliases: &["runtime"],
+        fio: "runtime",
+        help: "Measured time, like 3s or 500ms",
+        ..PLAIN
+    };
+    requests: u64, limits.requests, About {
+        group: Group::End,
+        kind: Kind::Count(1, LARGEST),
+        value_name: "N",
+        fio: "number_ios",
+        help: "Requests of all workers together",
+        ..PLAIN
+    };
+    bytes: Bytes, limits.bytes, About {
+        group: Group::End,
+        kind: Kind::Size(1, LARGEST),
+        depends: Some("none; one pass over a file that grows"),
+        fio: "io_size",
+        help: "Bytes of all workers together, in whole requests",
+        details: "As many requests as it takes to move them, each of the one size, or of
+the largest of --sizes: 100KiB in requests of 64KiB are two, 128 KiB.",
+        ..PLAIN
+    };
+    warmup: Nanoseconds, warmup, About {
+        group: Group::End,
+        kind: Kind::Time(NO_TIME, LONGEST),
+        value_name: "TIME",
+        aliases: &["ramp_time"],
+        fio: "ramp_time",
+        help: "Time at the start that is not measured",
+        ..PLAIN
+    };
+    interval: Nanoseconds, interval, About {
+        group: Group::End,
+        kind: Kind::Time(MIN_INTERVAL, LONGEST),
+        value_name: "TIME",
+        fio: "log_avg_msec",
+        help: "Length of the recorded intervals, 10ms or more",
+        details: "With more than a hundred, the analysis detects a warm-up and gives a
+confidence interval within the run.",
+        ..PLAIN
+    };
+    block_phases: BlockPhases, block_phases, About {
+        group: Group::Method,
+        help: "Trace how long requests are queued in the kernel and how long at the device",
+        details: "Traces in short samples, so that it costs little; needs root. Also counts
+splits, merges and requeues.",
+        unsimulated: Some("a kernel's block layer to trace: the sample says how busy each part was"),
+        ..PLAIN
+    };
+    cpus: CpuList, cpus, About {
+        group: Group::Method,
+        kind: Kind::Cpus,
+        value_name: "LIST",
+        fio: "cpus_allowed",
+        help: "CPUs to pin the workers to, round-robin, like 0,2 or 0-3",
+        unsimulated: Some(
+            "pinned workers: each runs on any free CPU; leave --cpus out, or set their number, like --set processor.count=1"
+        ),
+        ..PLAIN
+    };
+    cpu_count: u32, cpu_count, About {
+        group: Group::Method,
+        kind: Kind::Count(1, 4096),
+        value_name: "N",
+        depends: Some("all"),
+        help: "CPUs that the whole program may use",
+        unsimulated: Some(
+            "programs that keep to some CPUs; leave --cpu-count out, or set their number, like --set processor.count=1"
+        ),
+        ..PLAIN
+    };
+    cpu_accounting: CpuAccounting, cpu_accounting, About {
+        group: Group::Method,
+        kind: Kind::Word(&["account", "soaker"]),
+        value_name: "HOW",
+        help: "How CPU time is measured: account, soaker",
+        details: "account    from the kernel's accounting: a lower bound, at no cost
+soaker     also by a busy loop of the lowest priority on every CPU:
+           what it does not get is an upper bound. It may disturb the
+           workload, so take throughput from another run",
+        unsimulated: Some("a soaker: its CPU time is exact"),
+        ..PLAIN
+    };
+    seed: u64, seed, About {
+        group: Group::Place,
+        kind: Kind::Count(0, u64::MAX),
+        value_name: "N",
+        fio: "randseed",
+        help: "Draws offsets, mix and data; the same seed gives the same requests",
+        given: Given::CommandLine,
+        ..PLAIN
+    };
+    set: Settings, set, About {
+        group: Group::Place,
+        kind: Kind::Word(&["disks=4", "pci.rate=533MB/s,disks=4"]),
+        value_name: "KEY=VALUE",
+        help: "Keys of the simulated machine that have another value",
+        given: Given::Study,
+        ..PLAIN
+    };
+}
+
+/// The personality by name: `auto` says nothing, and a plug-in has a file.
+pub(super) fn personality(text: &str) -> Result<WorkloadSpec, String> {
+    if text == "auto" {
+        return Ok(WorkloadSpec::default());
+    }
+    let NamedPersonality { personality, plugin } = text.parse().map_err(|error| format!("{error}"))?;
+    Ok(WorkloadSpec { personality: Some(personality), plugin, ..WorkloadSpec::default() })
+}
