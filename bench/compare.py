@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds `halfpower io` against its peers: fio, fio's lean loop t/io_uring, and a bare pread loop.
 
-    cargo build --release && bench/compare.py --t-io-uring PATH --journal docs/journal/DATE-speed.md
+    cargo build --release && bench/compare.py --t-io-uring PATH --output TABLES.md
 
 One worker on one processor reads a file of 1 GiB that is in the page cache, 4 KiB at random. Ours and the peer run by
 turns, the first of a pair changing from pair to pair, at least --rounds pairs and until the 95 % interval of the median
@@ -127,7 +127,7 @@ def interval_text(result):
 
 
 class Report:
-    """The lines printed, kept for the journal; whether anything was missed."""
+    """The lines printed, kept for --output; whether anything was missed."""
 
     def __init__(self):
         self.lines = []
@@ -263,7 +263,7 @@ def parse():
     parser.add_argument("--most-rounds", type=int, default=40, help="pairs at most")
     parser.add_argument("--seconds", type=int, default=1, help="of each run")
     parser.add_argument("--only", metavar="TEXT", help="only rows whose name holds this")
-    parser.add_argument("--journal", metavar="FILE", help="write the tables there as well")
+    parser.add_argument("--output", metavar="FILE", help="write the tables there as well")
     arguments = parser.parse_args()
     if arguments.most_rounds < arguments.rounds or arguments.rounds < 6:
         parser.error("--rounds is at least 6, and --most-rounds not less; fewer pairs carry no 95 % interval")
@@ -286,10 +286,10 @@ def main():
         report.add("")
         for note in report.notes:
             report.add(note)
-    if arguments.journal:
-        with open(arguments.journal, "w", encoding="utf-8") as journal:
-            journal.write(f"# {time.strftime('%Y-%m-%d')}: speed against the peers\n\nWritten by `bench/compare.py`.\n\n")
-            journal.write("\n".join(report.lines) + "\n")
+    if arguments.output:
+        with open(arguments.output, "w", encoding="utf-8") as output:
+            output.write(f"# {time.strftime('%Y-%m-%d')}: speed against the peers\n\nWritten by `bench/compare.py`.\n\n")
+            output.write("\n".join(report.lines) + "\n")
     return 1 if report.missed else 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds `halfpower memory` against STREAM and likwid-bench: read, write and copy, for the same working set and threads.
 
-    cargo build --release && bench/memory.py --stream PATH --journal docs/journal/DATE-memory-speed.md
+    cargo build --release && bench/memory.py --stream PATH --output TABLES.md
 
 likwid-bench is taken from PATH. STREAM is a binary of yours, built with OpenMP; it says itself how large its arrays are,
 and its row has that size. It builds nobody else's code: a peer that is not there is a row that says so.
@@ -164,7 +164,7 @@ def parse():
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}", help="numbers of threads")
     parser.add_argument("--sizes", default="16384,262144,4194304,134217728", help="working sets of a thread, in bytes")
     parser.add_argument("--rounds", type=int, default=9, help="pairs")
-    parser.add_argument("--journal", metavar="FILE", help="write the table there as well")
+    parser.add_argument("--output", metavar="FILE", help="write the table there as well")
     arguments = parser.parse_args()
     if os.sched_getscheduler(0) == os.SCHED_FIFO and arguments.threads != "1":
         parser.error("with real-time priority likwid-bench hangs on more than one thread; add --threads 1")
@@ -188,11 +188,11 @@ def main():
         for size in arguments.sizes.split(","):
             against_likwid(report, arguments, int(size), threads)
         against_stream(report, arguments, threads)
-    if arguments.journal:
-        with open(arguments.journal, "w", encoding="utf-8") as journal:
-            journal.write(f"# {time.strftime('%Y-%m-%d')}: memory against STREAM and likwid-bench\n\n"
+    if arguments.output:
+        with open(arguments.output, "w", encoding="utf-8") as output:
+            output.write(f"# {time.strftime('%Y-%m-%d')}: memory against STREAM and likwid-bench\n\n"
                           "Written by `bench/memory.py`.\n\n")
-            journal.write("\n".join(report.lines) + "\n")
+            output.write("\n".join(report.lines) + "\n")
     return 1 if report.missed else 0
 
 

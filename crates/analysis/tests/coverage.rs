@@ -1,7 +1,7 @@
 //! What the intervals hold: each method on thousands of made-up data sets whose truth is known.
 //!
 //! A 95 % interval must hold the truth in 93 to 97 % of them, from the least number of repetitions that the method is used
-//! with; two samples of the same must be called changed in under 5 %. Each row is a line of the table in docs/journal.
+//! with; two samples of the same must be called changed in under 5 %. What was chosen by it: docs/decisions/statistics.md.
 //! Seeded: the same figures every time. Run by `just coverage` (release build, five to eight minutes), not by `cargo test`.
 
 use halfpower_analysis::statistics::{

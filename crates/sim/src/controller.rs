@@ -8,7 +8,7 @@
 //! once by several. It may let only so many commands be at a disk, and choose the next read from those that wait, by their
 //! addresses: it does not know where they lie. One that has waited for too long goes before all, and 16 in order with it. Writes go as they came, as disks
 //! put what is in their write caches in an order of their own: two orders, one after the other, would write faster than was
-//! measured (docs/journal). Where both wait they go by turns. It may make one command of several that wait and go on with one
+//! measured. Where both wait they go by turns. It may make one command of several that wait and go on with one
 //! another, as Linux does in front of it; the disk is told of each of them.
 //!
 //! Whatever the driver of it costs the processors is added to the operating system's costs. It refuses nothing and keeps no

@@ -1,7 +1,7 @@
 //! Estimators, tests and verdicts over plain numbers; they know nothing of storage.
 //!
 //! One way for each question, chosen by what its intervals hold in simulation (`tests/coverage.rs`; the table is in
-//! docs/journal):
+//! docs/decisions/statistics.md):
 //!
 //! | question | answer | from |
 //! |---|---|---|

@@ -75,7 +75,7 @@ fn buffered_requests_cost_what_table_11_has() {
 fn windows_nt_4_reads_badly_above_64_kib_and_writes_as_fast_as_its_disk() {
     let rate = |kib| stream("nt4-pentium-pro:barracuda-uw", Operation::Read, kib).total.bytes_per_s.0 / 1_048_576.0;
     let (good, bad) = (rate(64), rate(128));
-    // The 9 of the study of 2000: that of 1997 has 8.5 of this disk, and 10 of each of three (docs/journal).
+    // The 9 of the study of 2000: that of 1997 has 8.5 of this disk, and 10 of each of three (docs/decisions/truth.md).
     check("64 KiB", good, 9.0, 5.0);
     check("128 KiB", bad, 9.0 / 2.0, 10.0);
     check("1 MiB", rate(1024), 9.0 / 2.0, 10.0);

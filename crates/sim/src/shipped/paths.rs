@@ -138,11 +138,11 @@ fn nt4(volume: &str, operation: Operation, kib: u64, depth: u32) -> Sample {
 fn the_buses_of_1997_are_full_where_they_were() {
     let megabytes = |volume, kib| nt4(volume, Read, kib, 8).total.bytes_per_s.0 / 1_048_576.0;
     check("four on Fast-Wide", megabytes("fw-stripe-4", 64), 16.0, 10.0);
-    // The study has 30 of three disks and 8.5 of one, which cannot both be (docs/journal): three are as fast as three.
+    // The study has 30 of three disks and 8.5 of one, which cannot both be (docs/decisions/truth.md): three are as fast as three.
     check("three on Ultra-Wide", megabytes("uw-stripe-3", 64), 3.0 * megabytes("barracuda-uw", 64), 2.0);
     check("three on Ultra-Wide", megabytes("uw-stripe-3", 64), 30.0, 10.0);
     check("nine on three buses", megabytes("uw-stripe-9-three-buses", 256), 72.0, 5.0);
-    // Off its chunks a stripe is slower one deep, if less than by the fifth that the study found (docs/journal).
+    // Off its chunks a stripe is slower one deep, if less than by the fifth that the study found (docs/studies/nt4.md).
     let one_deep = |volume| nt4(volume, Read, 64, 1).total.bytes_per_s.0;
     assert!(one_deep("uw-stripe-misaligned") < 0.97 * one_deep("uw-stripe-3"));
 }

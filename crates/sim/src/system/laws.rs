@@ -328,7 +328,7 @@ fn is_read_by_turns(machine: &Machine, workload: &Workload) -> bool {
 
 /// How much the second may be slower, in logarithms: little, of two courses that part by chance; more, where that decides which of
 /// several streams meet, and where a controller has an order of its own; and most where RAID5 rows are written whole or not, and where
-/// streams are before a controller that lets only one to four commands be at a disk. Counted: docs/journal/2026-11-21-simulator.md.
+/// streams are before a controller that lets only one to four commands be at a disk. See docs/decisions/simulator.md.
 fn lost_at_most(machine: &Machine, workload: &Workload) -> f64 {
     let has_controller = machine.parts.iter().any(|part| matches!(part, Part::Controller(_)));
     let has_queue = machine.disks.iter().any(|disk| disk.queue.is_some());
