@@ -1,9 +1,9 @@
 //! The tables of `docs/studies`: what the papers print and what the machines give, figure by figure, written into the pages between
 //! the marks that are there.
 //!
-//! `<!-- published: figure 34 -->` is followed by a table of what is printed there, up to the next `<!-- end -->`; `<!-- tally -->`
-//! by how many figures of the paper are met. The test fails where a page has other tables than the program gives; with
-//! `INSTA_UPDATE=always`, as for the golden files, it writes them (`just studies`).
+//! `<!-- published: figure 11, section 6.1 -->` is followed by a table of the figures printed there, up to the next
+//! `<!-- end -->`; `<!-- tally -->` by how many figures of the paper are met. The test fails where a page has other tables
+//! than the program gives; with `INSTA_UPDATE=always`, as for the golden files, it writes them (`just studies`).
 
 use super::*;
 use crate::study::published;
@@ -43,9 +43,12 @@ fn filled(text: &str, checked: &[Checked]) -> String {
         let mut parts: Vec<&str> = figure.place.split([',', ';']).map(str::trim).collect();
         // A figure or table says more than a section.
         parts.sort_by_key(|part| !part.starts_with("figure") && !part.starts_with("table"));
-        parts.iter().find_map(|part| marks.iter().position(|mark| mark == part)).unwrap_or_else(|| {
-            panic!("{}: no mark of the page is of {}", figure.id, figure.place);
-        })
+        parts
+            .iter()
+            .find_map(|part| marks.iter().position(|mark| mark.split(", ").any(|place| place == *part)))
+            .unwrap_or_else(|| {
+                panic!("{}: no mark of the page is of {}", figure.id, figure.place);
+            })
     };
     let mut page = String::new();
     let mut old = false;
