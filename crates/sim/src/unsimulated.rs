@@ -4,7 +4,7 @@
 
 use crate::machine::Machine;
 use crate::volume::Volume;
-use halfpower_model::{FileState, KEYS, Key, Layout, MeasureError, RequestKind, Verify, Workload};
+use halfpower_model::{FileState, KEYS, Key, MeasureError, RequestKind, Workload};
 
 /// Refuses what is not simulated of a machine's volume.
 ///
@@ -19,7 +19,7 @@ pub(crate) fn refuse(machine: &Machine, workload: &Workload) -> Result<(), Measu
 }
 
 /// What volumes are not asked.
-fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str); 8] {
+fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str); 6] {
     let has = |kind| workload.operation.has(kind);
     let moves_none = has(RequestKind::Trim) || has(RequestKind::Flush);
     let limits = workload.limits;
@@ -41,8 +41,6 @@ fn of_the_volume(machine: &Machine, workload: &Workload) -> [(bool, &'static str
             "trims and flushes through a file cache or a share; say --buffering direct on a local volume, or for flushes --durability",
         ),
         (workload.file_state == FileState::Sparse, "files of holes; name another --file-state"),
-        (workload.verify != Verify::Off, "the bytes of blocks; leave --verify out"),
-        (workload.layout != Layout::Each, "layouts of several targets; name a volume that is a stripe"),
         (
             limits.duration.is_none() && limits.requests.is_none() && limits.bytes.is_none(),
             "runs without an end; say --duration, --requests or --bytes",

@@ -127,6 +127,7 @@ whole     each worker goes over everything: it may find in a cache
         group: Group::Place,
         kind: Kind::Word(&["each", "stripe=64KiB", "mirror", "mirror=shortest_queue", "mirror=nearest"]),
         value_name: "LAYOUT",
+        unsimulated: Some("layouts of several targets; name a volume that is a stripe"),
         help: "How several targets make one: each, stripe=CHUNK, mirror",
         details: "each            they stay apart; workers take them in turn
 stripe=64KiB    one volume; a chunk on each target in turn
@@ -210,6 +211,7 @@ pattern=c0ffee    these bytes over and over",
         kind: Kind::Word(&["off", "stamp", "read_back"]),
         value_name: "CHECK",
         fio: "verify=crc32c",
+        unsimulated: Some("the bytes of blocks"),
         help: "Stamp and check blocks: off, stamp, read_back",
         details: "off          neither
 stamp        stamp what is written, and check reads of the same run
@@ -262,6 +264,7 @@ iopoll                poll the device for completions",
         kind: Kind::Word(&RwFlags::EXAMPLES),
         value_name: "LIST",
         fio: "hipri",
+        unsimulated: Some("flags of reads and writes"),
         help: "Flags of vectored, like nowait,dontcache",
         details: "hipri       poll the device for completion: direct only
 dsync       each write is on the medium when it returns
