@@ -4,15 +4,15 @@
 //! are laid over one another with [`WorkloadSpec::or`]. Resolving fills in the defaults, checks every value against
 //! the target, and looks nothing up itself: what it needs to know is in the [`Environment`].
 
-mod told;
-mod way;
+mod imported;
+mod method;
 
 use crate::content::MIN_BLOCK_BYTES;
 use crate::environment::{Environment, TargetKind};
 use crate::key::KEYS;
 pub use crate::key::WorkloadSpec;
-use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds};
+use crate::workload::RequestKind;
 use crate::workload::{
     Among, Arrivals, CachePolicy, Durability, FileState, Layout, Operation, Pattern, Personality, Rate, RingOption,
     Sharing, Verify, Wish, Workload,
@@ -151,7 +151,7 @@ impl WorkloadSpec {
         check_together(&workload, environment)?;
         check_volumes(&workload, environment)?;
         check_settings(&workload, environment)?;
-        way::check(&workload)?;
+        method::check(&workload)?;
         let is_limited = workload.limits.bytes.is_some() || workload.limits.requests.is_some();
         if workload.file_state != FileState::Written && !is_limited {
             // Once the file has been written over, it is like any other.

@@ -8,31 +8,11 @@ mod places;
 
 use crate::random::{Random, derive_seed};
 use crate::units::Bytes;
+pub use crate::workload::RequestKind;
 use crate::workload::{Operation, Workload};
 use places::Places;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicU64;
-
-/// What one request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-// As wide as what is left of a request beside it, so that one is copied in two pieces.
-#[repr(u32)]
-pub enum RequestKind {
-    /// Reads.
-    Read = 0,
-    /// Writes.
-    Write = 1,
-    /// Gives the blocks back: discards them on a device, punches a hole in a file.
-    Trim = 2,
-    /// Makes what was written safe; no offset, no length.
-    Flush = 3,
-}
-
-impl RequestKind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
-}
 
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,9 +6,9 @@
 //! against a compressor that looks over several requests at once: writes of the same buffer look alike to it.
 
 use super::freshener::{Freshener, UNIT_BYTES, duplicate_mark, mark};
-use super::words;
+use super::sequence;
 use crate::random::Random;
-use crate::workload::ChoiceError;
+use crate::workload::words::ChoiceError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -48,9 +48,9 @@ impl Data {
     /// Fills a buffer, before the measurement. What is not drawn from `random` is the same in every buffer.
     pub fn fill(&self, buffer: &mut [u8], random: &mut Random) {
         match self {
-            Data::Incompressible => words::write(buffer, random.next_bits()),
+            Data::Incompressible => sequence::write(buffer, random.next_bits()),
             Data::Compressible { percent } => {
-                words::write(buffer, random.next_bits());
+                sequence::write(buffer, random.next_bits());
                 for stretch in buffer.chunks_mut(STRETCH_BYTES) {
                     let zeros = stretch.len() * usize::from(*percent) / 100;
                     let kept = stretch.len() - zeros;
@@ -59,7 +59,7 @@ impl Data {
             }
             Data::Duplicate { .. } => {
                 for (unit, index) in buffer.chunks_mut(UNIT_BYTES).zip(0..) {
-                    words::write(unit, duplicate_mark(index));
+                    sequence::write(unit, duplicate_mark(index));
                     mark(unit, duplicate_mark(index));
                 }
             }

@@ -4,7 +4,7 @@
 //! every other. Where a share of the writes is to be duplicates, the units drawn for it get the mark they were filled
 //! with instead, which is the same in every buffer.
 
-use super::words;
+use super::sequence;
 use crate::random::derive_seed;
 
 /// What deduplicators compare: each such unit of a write is unique, or a copy.
@@ -37,7 +37,7 @@ impl Freshener {
     pub fn freshen(&mut self, buffer: &mut [u8]) {
         for (unit, index) in buffer.chunks_mut(UNIT_BYTES).zip(0..) {
             self.next = self.next.wrapping_add(STEP);
-            let unique = words::mix(self.next);
+            let unique = sequence::mix(self.next);
             // Selected by a mask: a branch that is drawn at random costs more than both marks.
             let duplicate = u64::from((unique >> 32) < self.duplicates_below).wrapping_neg();
             mark(unit, unique ^ ((unique ^ duplicate_mark(index)) & duplicate));
@@ -48,7 +48,7 @@ impl Freshener {
 /// The mark of the unit of that number in a buffer, wherever it is a duplicate.
 #[inline]
 pub(super) fn duplicate_mark(index: u64) -> u64 {
-    words::mix(DUPLICATE_SEED.wrapping_add(index.wrapping_mul(STEP)))
+    sequence::mix(DUPLICATE_SEED.wrapping_add(index.wrapping_mul(STEP)))
 }
 
 /// Stores a mark at the start of a unit.

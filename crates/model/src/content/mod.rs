@@ -4,12 +4,12 @@
 //! one kind of [`Data`], filled before the measurement and made unique at submission by a [`Freshener`]. Nothing here
 //! keeps track of what was written: the generations belong to the caller.
 
-mod data;
+pub(crate) mod data;
 mod diagnosis;
 mod freshener;
 mod mismatch;
+mod sequence;
 mod stamp;
-mod words;
 
 pub use data::{Data, MAX_REPEATED_BYTES};
 pub use freshener::{Freshener, UNIT_BYTES};

@@ -19,7 +19,7 @@
 
 use super::diagnosis;
 use super::mismatch::Mismatch;
-use super::words;
+use super::sequence;
 use crate::random::derive_seed;
 use std::ops::RangeInclusive;
 
@@ -178,7 +178,7 @@ impl Stamper {
     pub(super) fn write_block(&self, block: &mut [u8], offset: u64, generation: u32) {
         self.header(offset, generation).write(block);
         let base = self.place(offset).wrapping_add(u64::from(generation).wrapping_mul(GENERATION_STEP));
-        words::write(&mut block[HEADER_BYTES..], base);
+        sequence::write(&mut block[HEADER_BYTES..], base);
         let crc = self.crc(block);
         block[CRC].copy_from_slice(&crc.to_le_bytes());
     }
@@ -186,15 +186,15 @@ impl Stamper {
     /// Where the data of the block at `offset` starts from.
     #[inline]
     fn place(&self, offset: u64) -> u64 {
-        words::mix(self.key.wrapping_add(offset))
+        sequence::mix(self.key.wrapping_add(offset))
     }
 
     /// The generations that the words of a block's data come from, where they come from any: one a word that was
     /// written to this place of this target. A foreign word passes for one once in 2^32.
     pub(super) fn generations(&self, block: &[u8], offset: u64) -> impl Iterator<Item = u32> {
-        const INVERSE: u64 = words::inverse(GENERATION_STEP);
+        const INVERSE: u64 = sequence::inverse(GENERATION_STEP);
         let place = self.place(offset);
-        words::bases(&block[HEADER_BYTES..])
+        sequence::bases(&block[HEADER_BYTES..])
             .filter_map(move |base| u32::try_from(base.wrapping_sub(place).wrapping_mul(INVERSE)).ok())
     }
 }

@@ -1,7 +1,6 @@
 //! Flags of single reads and writes (RWF of preadv2(2) and pwritev2(2)): a set, written as a list of words.
 
-use super::ChoiceError;
-use super::words::{by_text, words};
+use super::words::{ChoiceError, by_text, words};
 use std::fmt;
 use std::str::FromStr;
 

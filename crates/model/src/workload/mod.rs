@@ -4,33 +4,32 @@
 //! sample records. Every value has one text, the same in records, in studies and on the command line.
 
 mod cold;
-mod course;
 mod cpu_list;
 mod flags;
+mod method;
 mod operation;
 mod pattern;
 mod plugin;
 mod ring;
 mod settings;
-mod way;
+mod timing;
 pub(crate) mod words;
 
-pub use course::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Verify};
 pub use cpu_list::CpuList;
 pub use flags::{RwFlag, RwFlags};
-pub use operation::{Mix, Operation, Sizes};
+pub use method::{
+    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, Layout, MirrorReads, Personality, WorkerKind,
+};
+pub use operation::{Mix, Operation, RequestKind, Sizes};
 pub use pattern::{Pattern, Sharing, Thousandths};
 pub use plugin::{NamedPersonality, Plugin};
 pub use ring::{RingOption, RingOptions, Wish};
 pub use settings::Settings;
-pub use way::{
-    Among, BlockPhases, Buffering, CachePolicy, CpuAccounting, Layout, MirrorReads, Personality, WorkerKind,
-};
+pub use timing::{Arrivals, Closing, Durability, FEW_REQUESTS, FileState, Limits, Rate, Verify};
 pub use words::ChoiceError;
 
-use crate::content::Data;
+use crate::content::data::Data;
 use crate::origin::{Unknown, null_as_default};
-use crate::stream::RequestKind;
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;

@@ -1,11 +1,31 @@
 //! What the requests do, and how large they are.
 
-use super::ChoiceError;
-use super::words::by_text;
-use crate::stream::RequestKind;
+use super::words::{ChoiceError, by_text};
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+
+/// What one request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+// As wide as what is left of a request beside it, so that one is copied in two pieces.
+#[repr(u32)]
+pub enum RequestKind {
+    /// Reads.
+    Read = 0,
+    /// Writes.
+    Write = 1,
+    /// Gives the blocks back: discards them on a device, punches a hole in a file.
+    Trim = 2,
+    /// Makes what was written safe; no offset, no length.
+    Flush = 3,
+}
+
+impl RequestKind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
+}
 
 /// What the requests do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! Where the requests go.
 
-use super::ChoiceError;
-use super::words::{by_text, settled, words};
+use super::words::{ChoiceError, by_text, settled, words};
 use crate::units::Bytes;
 use std::fmt;
 use std::str::FromStr;

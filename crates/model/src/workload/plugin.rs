@@ -3,8 +3,8 @@
 //! A name is only a name: nothing here looks whether there is such a file. Whoever loads it runs code with the rights of
 //! the user, so that is done only where the user named it, never because a study or a record does.
 
-use super::words::by_text;
-use super::{ChoiceError, Personality};
+use super::method::Personality;
+use super::words::{ChoiceError, by_text};
 use std::fmt;
 use std::str::FromStr;
 

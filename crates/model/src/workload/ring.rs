@@ -1,7 +1,6 @@
 //! The options of an io_uring: each asked for, declined, or left to the program.
 
-use super::ChoiceError;
-use super::words::{by_text, words};
+use super::words::{ChoiceError, by_text, words};
 use std::fmt;
 use std::str::FromStr;
 

@@ -3,8 +3,7 @@
 //! What a key means is for the machine to know; here it is a key and a text. One is of no part: `volume` names another volume
 //! of the machine.
 
-use super::ChoiceError;
-use super::words::by_text;
+use super::words::{ChoiceError, by_text};
 use std::fmt;
 use std::str::FromStr;
 

@@ -54,12 +54,12 @@ macro_rules! words {
         }
 
         impl std::str::FromStr for $type {
-            type Err = $crate::workload::ChoiceError;
+            type Err = $crate::workload::words::ChoiceError;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
                 match $crate::workload::words::settled(word, &[$($word),+]) {
                     $($word => Ok($value),)+
-                    _ => Err($crate::workload::ChoiceError::new(word, $choices)),
+                    _ => Err($crate::workload::words::ChoiceError::new(word, $choices)),
                 }
             }
         }

@@ -1,7 +1,6 @@
 //! The course of a sample: how requests arrive, when it ends, what makes written data safe, what the file is like.
 
-use super::ChoiceError;
-use super::words::{by_text, settled, words};
+use super::words::{ChoiceError, by_text, settled, words};
 use crate::units::{Bytes, Nanoseconds, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;

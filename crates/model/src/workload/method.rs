@@ -1,7 +1,6 @@
 //! The way requests are done: caches, personality and its options, workers, layout of the targets.
 
-use super::ChoiceError;
-use super::words::{by_text, words};
+use super::words::{ChoiceError, by_text, words};
 use crate::units::Bytes;
 use std::fmt;
 use std::str::FromStr;
