@@ -15,6 +15,10 @@ test:
     mkdir -p '{{ parent_directory(output) }}'
     cargo test --workspace --features halfpower/parquet --locked -- --show-output 2>&1 | tee '{{ output }}'
 
+# The property tests with new random cases
+draw:
+    PROPTEST_RNG_SEED=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ') cargo test --workspace --locked
+
 # Write the golden files anew; look at the difference before keeping it
 golden:
     INSTA_UPDATE=always cargo test --workspace --locked
