@@ -219,7 +219,7 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
     let untold = |workload: &mut Workload| workload.unknown = ["ring", "processes"].into_iter().collect();
     assert_eq!(
         apart(untold),
-        "Undecided: no workload is in both. The nearest two are apart in ring and worker kind, which one side does not tell."
+        "Undecided: no workload is in both. The nearest two are apart in processes and ring, which one side does not tell."
     );
     let both = |workload: &mut Workload| (workload.depth, workload.unknown) = (8, ["ring"].into_iter().collect());
     assert_eq!(
