@@ -1,4 +1,4 @@
-# Software RAID0 over 1 to 4 SCSI disks of 24 MB/s behind a bus of 60 MB/s: what burst finds, what
+# Software RAID0 over 1 to 4 SCSI disks of 24 MB/s behind a bus of 60 MB/s: what link finds, what
 # inspect says of it, and which level the pyramid names.
 # lab: --kind scsi --disks 4 --rate 24 --bus-rate 60 --module raid0
 . ./guest.sh
@@ -30,23 +30,23 @@ disassemble() {
     until [ ! -e $array ]; do sleep 0.1; done
 }
 
-# burst_near MB/S: measures, and tells whether it is as known within 4 %
-burst_near() {
-    ./halfpower burst /dev/md0 --request-size $((chunk * count)) --duration 3s --repetitions 3 --no-store --json > burst 2> messages
-    rate=$(awk '$1 == "\"bytes_per_s\":" && $2 == "{" { inside = 1 } inside && $1 == "\"value\":" { print $2 + 0; exit }' burst)
+# link_near MB/S: measures, and tells whether it is as known within 4 %
+link_near() {
+    ./halfpower link /dev/md0 --request-size $((chunk * count)) --duration 3s --repetitions 3 --no-store --json > link 2> messages
+    rate=$(awk '$1 == "\"bytes_per_s\":" && $2 == "{" { inside = 1 } inside && $1 == "\"value\":" { print $2 + 0; exit }' link)
     awk -v rate="$rate" -v wanted="$1" 'BEGIN { exit !(rate > wanted * 0.96e6 && rate < wanted * 1.04e6) }'
 }
 
-# burst_of MB/S DISK...: requests of a chunk from each, so that all have the same to do. What is left of the tenth of a second
+# link_of MB/S DISK...: requests of a chunk from each, so that all have the same to do. What is left of the tenth of a second
 # that a throttle allows at once is 3 % of 3 s.
-burst_of() {
+link_of() {
     wanted=$1
     shift
     count=$#
     assemble "$@"
     seen=
     for _ in 1 2 3; do
-        burst_near "$wanted" && break
+        link_near "$wanted" && break
         seen="$seen $rate"
         # Only slow is disturbed.
         awk -v rate="$rate" -v wanted="$wanted" 'BEGIN { exit !(rate > wanted * 1e6) }' && break
@@ -56,10 +56,10 @@ burst_of() {
     [ $count -eq 4 ] || disassemble
 }
 
-burst_of 24 sda
-burst_of 48 sda sdb
-burst_of 60 sda sdb sdc
-burst_of 60 sda sdb sdc sdd
+link_of 24 sda
+link_of 48 sda sdb
+link_of 60 sda sdb sdc
+link_of 60 sda sdb sdc sdd
 
 ./halfpower inspect /dev/md0 --no-store > inspected 2>&1
 for pattern in '^  md0  *raid0 of 4, chunks of 64 KiB, 1 GiB' '^    sda .*disk, 256 MiB, virtio, QEMU HARDDISK.*held by md0' \

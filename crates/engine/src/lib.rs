@@ -17,12 +17,12 @@ mod worker;
 
 pub use host::{Host, environment};
 pub use instrument::available::{InstrumentFacts, instruments};
-pub use instrument::burst;
 pub use instrument::cache;
 pub use instrument::clock::Clock;
-pub use instrument::soak::soak;
-pub use instrument::zones;
-pub use instrument::{inspect, memory, scrub};
+pub use instrument::idle::idle;
+pub use instrument::link;
+pub use instrument::map;
+pub use instrument::{drop_cache, inspect, memory};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use target::filesystem;

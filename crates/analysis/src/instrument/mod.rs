@@ -1,4 +1,4 @@
 //! What the figures of instruments come to, where that takes statistics.
 
-pub mod burst;
-pub mod zones;
+pub mod link;
+pub mod map;

@@ -10,10 +10,10 @@ use halfpower_model::reading::{Figures, Inspected};
 use halfpower_model::sample::Warning;
 use std::path::PathBuf;
 
-/// Show the path from files and devices to the hardware, the machine around them, and what each level advertises
+/// Show the I/O path from files and devices to the hardware, and what each level advertises
 ///
-/// File system, partition, what is stacked, disk, queue, links up to the processor, limits that are set, memory. Nothing is
-/// opened or measured. What the kernel does not tell is unknown; some of it is for root alone, and said so.
+/// File system, partition, stacked devices, disk, queue, links up to the CPU, configured limits, memory. Nothing is opened or
+/// measured. A fact that the kernel does not report is shown as unknown; some need root.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Files, directories and block devices

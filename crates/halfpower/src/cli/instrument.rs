@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(super) struct Keeping {
-    /// Keep nothing in the store
+    /// Do not keep the result in the store
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
     #[command(flatten)]

@@ -9,20 +9,20 @@ use halfpower_engine::{NULL_TARGET, environment};
 use halfpower_model::reading::Figures;
 use halfpower_model::{Bytes, Cancel, Reading, TargetFacts, TargetKind};
 
-/// Measure how fast memory is: read, write and copy by working set and threads, and what a load takes
+/// Measure memory: bandwidth by working set and threads, and load latency
 ///
-/// Eight tests as in the studies (10 MiB by doubles, by memcpy, from and to a cached file), each less a null test; then
-/// the widest loads and stores of the processor, into the caches and past them, from the innermost cache to memory; then
-/// loads that wait for one another. Rates count each byte once, of a copy too. Takes half a minute.
+/// First the eight memory tests of the studies: 10 MiB by 64-bit loads and stores, by memcpy, and through a cached file, each
+/// less a null test. Then the widest loads and stores of the CPU, cached and non-temporal, from the L1 cache to main memory.
+/// Last, the latency of dependent loads. A copy counts each byte once. Takes about half a minute.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Fewer working sets, rounds and threads: some five seconds
+    /// Fewer working sets, rounds and thread counts; takes about five seconds
     #[arg(long)]
     quick: bool,
-    /// Numbers of threads, such as 1,4; each is pinned to a processor and has a working set of its own
+    /// Thread counts, such as 1,4; each thread is pinned to a CPU and has its own working set
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = number::count::<u32>)]
     threads: Vec<u32>,
-    /// Working sets of a thread, such as 16KiB,1GiB; a copy has its source and destination in it
+    /// Working sets per thread, such as 16KiB,1GiB; a copy splits its working set into source and destination
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sizes: Vec<Bytes>,
     #[command(flatten)]

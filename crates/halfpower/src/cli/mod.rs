@@ -1,17 +1,20 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
-mod burst;
 mod clock;
 mod compare;
 mod doctor;
+mod drop_cache;
 mod export;
 mod failure;
 mod fio_names;
+mod idle;
 mod import;
 mod inspect;
 mod instrument;
 mod interrupts;
 mod io;
+mod link;
+mod map;
 mod memory;
 mod note;
 mod number;
@@ -23,15 +26,12 @@ mod report;
 mod run;
 mod runs;
 mod sample_text;
-mod scrub;
 mod session;
 mod sim;
-mod soak;
 mod study;
 mod targets;
 mod validate;
 mod workload;
-mod zones;
 
 use crate::console::Console;
 use crate::harmless::harmless;
@@ -88,10 +88,10 @@ enum Command {
     Io(Box<io::Arguments>),
     Memory(memory::Arguments),
     Inspect(inspect::Arguments),
-    Scrub(scrub::Arguments),
-    Burst(burst::Arguments),
-    Zones(zones::Arguments),
-    Soak(soak::Arguments),
+    DropCache(drop_cache::Arguments),
+    Link(link::Arguments),
+    Map(map::Arguments),
+    Idle(idle::Arguments),
     /// List, show or remove what the store holds
     Runs(runs::Arguments),
     /// Write a stored run's report again
@@ -245,10 +245,10 @@ fn run(cli: Cli, console: Console, typed: String) -> anyhow::Result<Ending> {
         Command::Io(arguments) => io::run(&context, &arguments),
         Command::Memory(arguments) => memory::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
-        Command::Scrub(arguments) => scrub::run(&context, &arguments),
-        Command::Burst(arguments) => burst::run(&context, &arguments),
-        Command::Zones(arguments) => zones::run(&context, &arguments),
-        Command::Soak(arguments) => soak::run(&context, &arguments),
+        Command::DropCache(arguments) => drop_cache::run(&context, &arguments),
+        Command::Link(arguments) => link::run(&context, &arguments),
+        Command::Map(arguments) => map::run(&context, &arguments),
+        Command::Idle(arguments) => idle::run(&context, &arguments),
         Command::Runs(arguments) => runs::run(&context, &arguments),
         Command::Report(arguments) => report::run(&context, &arguments),
         Command::Compare(arguments) => compare::run(&context, &arguments),

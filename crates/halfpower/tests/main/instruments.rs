@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 #[test]
-fn what_was_scrubbed_is_cold_and_is_remembered() {
+fn what_was_dropped_is_cold_and_is_remembered() {
     let lab = Lab::new();
     lab.data_file("file", 8192);
     let read = |lab: &Lab| std::fs::read(lab.path("file")).unwrap().len();
     assert_eq!(read(&lab), 8 << 20);
-    let outcome = lab.run(["scrub", "file", "--json", "--note=before the test"]);
+    let outcome = lab.run(["drop-cache", "file", "--json", "--note=before the test"]);
     let reading: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(reading["schema"], "halfpower.reading/1");
-    assert_eq!((&reading["instrument"], &reading["note"]), (&"scrub".into(), &"before the test".into()));
+    assert_eq!((&reading["instrument"], &reading["note"]), (&"drop-cache".into(), &"before the test".into()));
     let target = &reading["figures"]["targets"][0];
     let after = target["steps"][0]["cached_after"].as_f64().unwrap();
     if after == 1.0 {
@@ -23,26 +23,26 @@ fn what_was_scrubbed_is_cold_and_is_remembered() {
     assert_eq!((&target["steps"][0]["way"], &target["cached_before"]), (&"advice".into(), &1.0.into()));
     assert!(after < 0.01, "{after}");
     let list = lab.run(["runs"]).stdout;
-    assert!(list.contains("scrub on ") && list.contains("(before the test)"), "{list}");
+    assert!(list.contains("drop-cache on ") && list.contains("(before the test)"), "{list}");
     let shown = lab.json(["runs", "show", "1", "--json"]);
     assert_eq!(shown, reading);
     let report = lab.json(["report", "1", "--json", "--output=page.html"]);
     assert_eq!(report["report"], "page.html");
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
-    assert!(page.contains("<h1>Scrub</h1>") && page.contains("before the test"), "{page}");
+    assert!(page.contains("<h1>Drop cache</h1>") && page.contains("before the test"), "{page}");
 }
 
 #[test]
-fn scrubbing_says_what_stands_in_its_way() {
+fn drop_cache_says_what_stands_in_its_way() {
     let lab = Lab::new();
     lab.data_file("file", 16);
-    lab.refuses(["scrub", "null:"], 1, "holds nothing");
-    lab.refuses(["scrub", "file", "none"], 1, "does not exist");
-    lab.refuses(["scrub", "place"], 1, "is a directory");
+    lab.refuses(["drop-cache", "null:"], 1, "holds nothing");
+    lab.refuses(["drop-cache", "file", "none"], 1, "does not exist");
+    lab.refuses(["drop-cache", "place"], 1, "is a directory");
 }
 
 #[test]
-fn a_burst_is_read_alone_and_together_and_is_remembered() {
+fn targets_are_read_alone_and_together_and_it_is_remembered() {
     let lab = Lab::new();
     lab.data_file("one", 8192);
     lab.data_file("two", 8192);
@@ -50,11 +50,11 @@ fn a_burst_is_read_alone_and_together_and_is_remembered() {
         return;
     }
     let outcome =
-        lab.run(["burst", "one", "two", "--duration=100ms", "--repetitions=2", "--request-size=64KiB", "--json"]);
+        lab.run(["link", "one", "two", "--duration=100ms", "--repetitions=2", "--request-size=64KiB", "--json"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let reading: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     let figures = &reading["figures"];
-    assert_eq!((&reading["instrument"], &figures["depth"]), (&"burst".into(), &2.into()));
+    assert_eq!((&reading["instrument"], &figures["depth"]), (&"link".into(), &2.into()));
     assert_eq!(figures["targets"].as_array().unwrap().len(), 2);
     assert!(figures["targets"][0]["medium"]["far_p50_ns"].as_u64().unwrap() > 0);
     let settings = figures["settings"].as_array().unwrap();
@@ -71,13 +71,13 @@ fn a_burst_is_read_alone_and_together_and_is_remembered() {
 }
 
 #[test]
-fn zones_go_on_where_they_were_interrupted() {
+fn a_map_goes_on_where_it_was_interrupted() {
     let lab = Lab::new();
     lab.data_file("file", 64 << 10);
     if !lab.has_direct_ring() {
         return;
     }
-    let mut running = lab.start(["zones", "file", "--places=128", "--read-size=64KiB", "--note=flat"]);
+    let mut running = lab.start(["map", "file", "--places=128", "--read-size=64KiB", "--note=flat"]);
     let kept = || lab.query("SELECT record FROM readings", |row| row.get::<_, String>(0)).pop().unwrap_or_default();
     wait_for("some places to be kept", || kept().contains("\"place\":"));
     running.signal(rustix::process::Signal::INT);
@@ -86,26 +86,26 @@ fn zones_go_on_where_they_were_interrupted() {
     let probes = |reading: &serde_json::Value| reading["figures"]["probes"].as_array().unwrap().clone();
     let before = probes(&part);
     assert!((1..128).contains(&before.len()), "{}", before.len());
-    lab.refuses(["zones", "file", "--resume", "1"], 2, "cannot be used with");
-    let whole = lab.json(["zones", "--resume", "1", "--json"]);
+    lab.refuses(["map", "file", "--resume", "1"], 2, "cannot be used with");
+    let whole = lab.json(["map", "--resume", "1", "--json"]);
     assert_eq!(probes(&whole).len(), 128);
     assert!(before.iter().all(|probe| probes(&whole).contains(probe)), "what was measured is kept");
     assert!(!whole["figures"]["bands"].as_array().unwrap().is_empty());
     assert_eq!((&whole["note"], &lab.json(["runs", "show", "1", "--json"])), (&"flat".into(), &whole));
-    lab.refuses(["zones", "--resume", "1"], 1, "complete");
+    lab.refuses(["map", "--resume", "1"], 1, "complete");
 }
 
 #[test]
-fn bursts_and_zones_say_what_they_cannot_measure() {
+fn link_and_map_say_what_they_cannot_measure() {
     let lab = Lab::new();
     lab.data_file("file", 256);
-    for instrument in ["burst", "zones"] {
+    for instrument in ["link", "map"] {
         lab.refuses([instrument, "null:"], 2, "has nothing behind it");
         lab.refuses([instrument, "none"], 1, "does not exist");
         lab.refuses([instrument, "place"], 1, "is a directory");
     }
     for (instrument, instead) in
-        [("burst", ":disk` tells"), ("zones", "`, has the zones"), ("inspect", ":disk`"), ("scrub", "--cache")]
+        [("link", ":disk` tells"), ("map", "`, has the zones"), ("inspect", ":disk`"), ("drop-cache", "--cache")]
     {
         let refused = lab.run([instrument, "sim:hdd-18tb:disk"]);
         let named = format!("is simulated, and {instrument} needs files or devices of this host; ");
@@ -113,19 +113,19 @@ fn bursts_and_zones_say_what_they_cannot_measure() {
         assert!(refused.stderr.contains("hdd-18tb") && refused.stderr.contains(instead), "{}", refused.stderr);
         lab.refuses([instrument, "sim:hdd-18tb"], 2, "names no volume");
     }
-    lab.refuses(["zones", "file", "--places=9999"], 2, "it must be 1 to 4096");
-    lab.refuses(["zones", "--resume=1"], 1, "there is no run 1");
+    lab.refuses(["map", "file", "--places=9999"], 2, "it must be 1 to 4096");
+    lab.refuses(["map", "--resume=1"], 1, "there is no run 1");
     if lab.has_direct_ring() {
-        lab.refuses(["zones", "file", "--read-size=64KiB"], 2, "does not hold 256 places");
-        lab.refuses(["burst", "file"], 2, "file has");
-        let zones = |size: &str| lab.json(["zones", "file", "--places=2", size, "--json", "--no-store"]);
-        let raised = zones("--read-size=1");
+        lab.refuses(["map", "file", "--read-size=64KiB"], 2, "does not hold 256 places");
+        lab.refuses(["link", "file"], 2, "file has");
+        let map = |size: &str| lab.json(["map", "file", "--places=2", size, "--json", "--no-store"]);
+        let raised = map("--read-size=1");
         assert_eq!(
             (&raised["figures"]["read_bytes"], &raised["warnings"][0]["code"]),
             (&4096.into(), &"read_size".into())
         );
-        assert_eq!(zones("--read-size=4KiB")["warnings"], serde_json::Value::Null);
-        let one = lab.run(["zones", "file", "--places=1", "--read-size=4KiB", "--no-store"]).stdout;
+        assert_eq!(map("--read-size=4KiB")["warnings"], serde_json::Value::Null);
+        let one = lab.run(["map", "file", "--places=1", "--read-size=4KiB", "--no-store"]).stdout;
         assert!(one.contains("at 1 place\n"), "{one}");
     }
 }
@@ -167,7 +167,7 @@ fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
         let stop = AtomicBool::new(false);
         let (burnt, soaked) = std::thread::scope(|scope| {
             let burner = scope.spawn(|| burn_a_quarter(&stop));
-            let soaked = Soaked::take(&lab);
+            let soaked = Looked::take(&lab);
             stop.store(true, Relaxed);
             (burner.join().unwrap(), soaked)
         });
@@ -184,13 +184,13 @@ fn the_soaker_sees_what_is_burnt_and_is_what_the_kernel_calls_nice() {
         }
         told.push(format!("soaked {}, nice {} of {}", soaked.loops, soaked.nice, soaked.all));
     }
-    let Some(alone) = Soaked::take(&lab) else { return };
+    let Some(alone) = Looked::take(&lab) else { return };
     assert!(alone.off() > 0.03, "{told:?}");
     skip("the loops get less done in their time than when their speed was taken, with nothing burnt as well");
 }
 
 /// What loops of the lowest priority had of the processors, in processors.
-struct Soaked {
+struct Looked {
     /// As they count it.
     loops: f64,
     /// As the kernel does.
@@ -199,21 +199,21 @@ struct Soaked {
     all: f64,
 }
 
-impl Soaked {
+impl Looked {
     /// For two seconds; none where the machine is too busy.
-    fn take(lab: &Lab) -> Option<Soaked> {
-        let reading = lab.run(["soak", "2", "--json", "--no-store"]);
+    fn take(lab: &Lab) -> Option<Looked> {
+        let reading = lab.run(["idle", "2", "--json", "--no-store"]);
         if is_too_busy(&reading) {
             return None;
         }
         let reading: serde_json::Value = serde_json::from_str(&reading.stdout).expect(&reading.stderr);
-        assert_eq!(reading["instrument"], "soak");
+        assert_eq!(reading["instrument"], "idle");
         let processors = reading["figures"]["processors"].as_array().unwrap();
         assert!(processors.iter().all(|processor| processor["counts_per_s"].as_f64().unwrap() > 1000.0));
         let account = |name: &str| reading["figures"]["account"][name].as_f64().unwrap();
         let all = processors.len() as f64;
         let loops = all * (1.0 - reading["figures"]["busy_share"].as_f64().unwrap());
-        Some(Soaked { loops, nice: account("nice_s") / account("wall_s"), all })
+        Some(Looked { loops, nice: account("nice_s") / account("wall_s"), all })
     }
 
     /// Share of the machine by which the two differ.
@@ -253,10 +253,10 @@ fn instruments_speak_of_their_own_options() {
     lab.data_file("file", 2048);
     lab.write("small", b"a few bytes");
     for (arguments, needle) in [
-        (&["burst", "file", "--region=10GiB"][..], "use a smaller --region"),
-        (&["burst", "file", "--request-size=777"], "--request-size is 777 B; use one of those"),
-        (&["burst", "file", "--request-size=2MiB", "--region=1MiB"], "or a larger --region"),
-        (&["zones", "small"], "which does not hold a read; name a larger target"),
+        (&["link", "file", "--region=10GiB"][..], "use a smaller --region"),
+        (&["link", "file", "--request-size=777"], "--request-size is 777 B; use one of those"),
+        (&["link", "file", "--request-size=2MiB", "--region=1MiB"], "or a larger --region"),
+        (&["map", "small"], "which does not hold a read; name a larger target"),
     ] {
         let outcome = lab.run(arguments);
         if outcome.stderr.contains("takes no direct I/O") {

@@ -52,14 +52,14 @@ fn json(lab: &Lab, arguments: &[&str]) -> Value {
 fn every_instrument_works_is_kept_and_has_its_page() {
     let Some(lab) = laboratory() else { return };
     let direct = ["--duration=50ms", "--repetitions=2", "--request-size=64KiB"];
-    let burst = [&["burst", "place/own", "place/other"], &direct[..]].concat();
+    let link = [&["link", "place/own", "place/other"], &direct[..]].concat();
     let instruments = [
-        ("Soak", &["soak", "1"][..]),
+        ("Idle", &["idle", "1"][..]),
         ("Memory", &["memory", "--quick", "--threads=1", "--sizes=16KiB"]),
         ("Inspect", &["inspect", "place/own", "place"]),
-        ("Scrub", &["scrub", "place/own"]),
-        ("Zones", &["zones", "place/own", "--places=16", "--read-size=64KiB"]),
-        ("Burst", &burst),
+        ("Drop cache", &["drop-cache", "place/own"]),
+        ("Map", &["map", "place/own", "--places=16", "--read-size=64KiB"]),
+        ("Link", &link),
     ];
     let on_a_disk = lab.has_direct_ring();
     let (measured, _) = instruments.split_at(if on_a_disk { 6 } else { 3 });
@@ -88,7 +88,7 @@ fn what_needs_root_is_said_and_the_rest_is_measured() {
 
     let memory = &json(&lab, &["inspect", "place", "--no-store"])["figures"]["machine"]["memory"];
     assert!(memory["pap_bytes_per_s"].is_null() && memory["source"].as_str().unwrap().contains(" "), "{memory}");
-    let refused = run(&lab, &["scrub", "place/own", "--drop-caches"]);
+    let refused = run(&lab, &["drop-cache", "place/own", "--drop-caches"]);
     crate::support::assert_refusal(&refused, 1, "needs root; leave --drop-caches out", "asked for what is root's");
 
     let soaked = run(&lab, &["io", "place/own", "--cpu-accounting=soaker", "--duration=300ms", "--json"]);
@@ -107,9 +107,9 @@ fn a_file_of_somebody_else_may_be_cold_but_nobody_knows() {
     if !rustix::process::geteuid().is_root() {
         return skip("whether a file of somebody else is cached takes root to set up");
     }
-    let scrubbed = run(&lab, &["scrub", "theirs"]);
-    assert_eq!(scrubbed.status, Some(1), "what is not known to be cold is none: {}", scrubbed.stderr);
-    assert!(scrubbed.stdout.contains("unknown: the kernel tells it to who may write the file"), "{}", scrubbed.stdout);
+    let dropped = run(&lab, &["drop-cache", "theirs"]);
+    assert_eq!(dropped.status, Some(1), "what is not known to be cold is none: {}", dropped.stderr);
+    assert!(dropped.stdout.contains("unknown: the kernel tells it to who may write the file"), "{}", dropped.stdout);
     works(&lab, &["report", "1", "--output=place/page.html"]);
     let page = std::fs::read_to_string(lab.path("place/page.html")).unwrap();
     assert!(page.contains("Cold or not, nobody knows"), "{page}");

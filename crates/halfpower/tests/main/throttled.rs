@@ -107,7 +107,7 @@ fn measured(known: &[f64], mut measure: impl FnMut() -> Value, rate: impl Fn(&Va
     panic!("{seen:?} are not {known:?}")
 }
 
-/// The rate of one of a burst's settings.
+/// The rate of one of a link's settings.
 fn of_setting(reading: &Value, index: usize) -> f64 {
     reading["figures"]["settings"][index]["bytes_per_s"]["value"].as_f64().unwrap()
 }
@@ -119,19 +119,19 @@ fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
     let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
         return skip("no loop device is to be had");
     };
-    let zones = ["zones", device.name(), "--places=16", "--read-size=16KiB"];
+    let map = ["map", device.name(), "--places=16", "--read-size=16KiB"];
     let codes = |reading: &Value| {
         let warnings = reading["warnings"].as_array().cloned().unwrap_or_default();
         warnings.iter().map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(codes(&throttle.json(&lab, &zones)), [""; 0], "nothing is limited yet");
+    assert_eq!(codes(&throttle.json(&lab, &map)), [""; 0], "nothing is limited yet");
     throttle.limit(&device, 24_000_000);
-    let reading = throttle.json(&lab, &zones);
+    let reading = throttle.json(&lab, &map);
     assert_eq!(codes(&reading), ["limited"]);
     assert!(reading["figures"]["limited"].as_str().unwrap().starts_with("reads to 24 MB/s"), "{reading}");
     let message = reading["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("reads to 24 MB/s, by control group blkio:/halfpower-test-"), "{message}");
-    assert_eq!(codes(&lab.json([&zones[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
+    assert_eq!(codes(&lab.json([&map[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
 }
 
 /// Whether a process has a device open with O_DIRECT.
@@ -191,13 +191,13 @@ fn a_throttled_device_has_the_rate_that_is_known() {
         let io = ["io", one.name(), "--buffering=direct", "--depth=4", "--warmup=500ms", "--duration=4s"];
         let of_all = |sample: &Value, _| sample["total"]["bytes_per_s"].as_f64().unwrap();
         measured(&[rate.into()], || throttle.json(&lab, &io), of_all);
-        let burst = [&["burst", one.name()], &how[..]].concat();
-        measured(&[rate.into()], || throttle.json(&lab, &burst), of_setting);
+        let link = [&["link", one.name()], &how[..]].concat();
+        measured(&[rate.into()], || throttle.json(&lab, &link), of_setting);
     }
     // Two that share nothing: each has its own limit.
     throttle.limit(&two, 20_000_000);
-    let burst = [&["burst", one.name(), two.name()], &how[..]].concat();
-    let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &burst), of_setting);
+    let link = [&["link", one.name(), two.name()], &how[..]].concat();
+    let reading = measured(&[40e6, 20e6, 60e6], || throttle.json(&lab, &link), of_setting);
     assert_eq!(reading["figures"]["limit"], Value::Null);
     assert_ne!(reading["figures"]["sharing"], "limit");
     let medium = &reading["figures"]["targets"][1]["medium"];

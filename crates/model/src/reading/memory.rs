@@ -226,7 +226,7 @@ impl MemorySpeed {
                     off,
                     self.bandwidth.len()
                 ),
-                "measure again on an idle machine; `halfpower soak` tells how idle it is",
+                "measure again on an idle machine; `halfpower idle` tells how idle it is",
             )
         })
     }

@@ -1,25 +1,25 @@
-//! What an instrument read: the record that `halfpower scrub` and the other instruments print with `--json` and keep in
+//! What an instrument read: the record that `halfpower drop-cache` and the other instruments print with `--json` and keep in
 //! the store. A workload's record is a [`Sample`](crate::Sample).
 //!
 //! Fields are only ever added. A figure nobody measured is absent.
 
-mod burst;
+mod drop_cache;
+mod idle;
 pub mod inspect;
+mod link;
+mod map;
 mod memory;
 mod rounds;
-mod scrub;
-mod soak;
 mod tree;
-mod zones;
 
-pub use burst::{Burst, BurstSetting, BurstTarget, Medium, MediumVerdict, SharedLimit, SharingVerdict};
+pub use drop_cache::{COLD, DroppedCache, DroppedTarget, Step, Way, cached_share};
+pub use idle::{IdleCpu, Idleness, at_least_a_tenth, tenth_of_percent};
 pub use inspect::{Inspected, InspectedTarget};
+pub use link::{LinkSetting, LinkSpeed, LinkTarget, Medium, MediumVerdict, SharedLimit, SharingVerdict};
+pub use map::{Band, DeviceMap, Probe};
 pub use memory::{Bandwidth, Cache, Kernel, LoadLatency, MemorySpeed, StudySpeed, StudyTest, Vectors};
 pub use rounds::Rounds;
-pub use scrub::{COLD, Scrubbed, ScrubbedTarget, Step, Way, cached_share};
-pub use soak::{Soaked, SoakedProcessor, at_least_a_tenth, tenth_of_percent};
 pub use tree::Branch;
-pub use zones::{Band, Probe, Zones};
 
 use crate::environment::Environment;
 use crate::sample::{Program, Warning};
@@ -53,20 +53,20 @@ pub struct Reading {
 
 /// The figures of an instrument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "instrument", content = "figures", rename_all = "snake_case")]
+#[serde(tag = "instrument", content = "figures", rename_all = "kebab-case")]
 pub enum Figures {
     /// `halfpower inspect`: the path from targets to the hardware.
     Inspect(Box<Inspected>),
-    /// `halfpower scrub`: what of targets was in the file cache, and is.
-    Scrub(Scrubbed),
-    /// `halfpower burst`: the limit of cache, link and bus.
-    Burst(Burst),
-    /// `halfpower zones`: throughput from the first byte to the last.
-    Zones(Zones),
+    /// `halfpower drop-cache`: what of targets was in the file cache, and is.
+    DropCache(DroppedCache),
+    /// `halfpower link`: the limit of cache, link and bus.
+    Link(LinkSpeed),
+    /// `halfpower map`: throughput from the first byte to the last.
+    Map(DeviceMap),
     /// `halfpower memory`: how fast memory is.
     Memory(MemorySpeed),
-    /// `halfpower soak`: how idle the processors are.
-    Soak(Soaked),
+    /// `halfpower idle`: how idle the processors are.
+    Idle(Idleness),
 }
 
 impl Reading {
@@ -88,11 +88,11 @@ impl Reading {
     pub fn instrument(&self) -> &'static str {
         match self.figures {
             Figures::Inspect(_) => "inspect",
-            Figures::Scrub(_) => "scrub",
-            Figures::Burst(_) => "burst",
-            Figures::Zones(_) => "zones",
+            Figures::DropCache(_) => "drop-cache",
+            Figures::Link(_) => "link",
+            Figures::Map(_) => "map",
             Figures::Memory(_) => "memory",
-            Figures::Soak(_) => "soak",
+            Figures::Idle(_) => "idle",
         }
     }
 }

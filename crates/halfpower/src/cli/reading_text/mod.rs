@@ -1,14 +1,14 @@
 //! A reading of an instrument for people.
 
-mod burst;
+mod idle;
 mod inspect;
+mod link;
+mod map;
 mod memory;
-mod soak;
-mod zones;
 
 use crate::harmless::harmless;
 use halfpower_model::Reading;
-use halfpower_model::reading::{Figures, Scrubbed, cached_share};
+use halfpower_model::reading::{DroppedCache, Figures, cached_share};
 use std::fmt::Write;
 
 /// A reading for people.
@@ -16,11 +16,11 @@ pub(super) fn summary(reading: &Reading) -> String {
     let mut text = String::new();
     match &reading.figures {
         Figures::Inspect(inspected) => inspect::inspect(&mut text, inspected),
-        Figures::Scrub(scrubbed) => scrub(&mut text, scrubbed),
-        Figures::Burst(burst) => burst::write(&mut text, burst),
-        Figures::Zones(zones) => zones::write(&mut text, zones),
+        Figures::DropCache(dropped) => drop_cache(&mut text, dropped),
+        Figures::Link(link) => link::write(&mut text, link),
+        Figures::Map(map) => map::write(&mut text, map),
         Figures::Memory(speed) => memory::memory(&mut text, speed),
-        Figures::Soak(soaked) => soak::soak(&mut text, soaked),
+        Figures::Idle(idleness) => idle::idle(&mut text, idleness),
     }
     for warning in &reading.warnings {
         let _ = writeln!(text, "  {:<11} {}; {}", "warning", harmless(&warning.message), warning.remedy);
@@ -28,8 +28,8 @@ pub(super) fn summary(reading: &Reading) -> String {
     text
 }
 
-fn scrub(text: &mut String, scrubbed: &Scrubbed) {
-    for target in &scrubbed.targets {
+fn drop_cache(text: &mut String, dropped: &DroppedCache) {
+    for target in &dropped.targets {
         let _ = writeln!(text, "{}, {}", harmless(&target.path), target.size_bytes);
         let _ = writeln!(text, "  {:<22} {}", "in the cache before", cached_share(target.cached_before));
         for step in &target.steps {

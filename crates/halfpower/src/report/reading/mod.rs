@@ -4,14 +4,14 @@
 //! the environment, warnings, the command) is added here. It computes nothing, and everything from a record is escaped.
 
 mod bars;
-mod burst;
+mod drop_cache;
+mod idle;
 mod inspect;
+mod link;
+mod map;
 mod memory;
-mod scrub;
-mod soak;
 #[cfg(test)]
 mod tests;
-mod zones;
 
 use super::chart::Chart;
 use super::html::render;
@@ -101,11 +101,11 @@ struct View<'a> {
 pub(crate) fn reading_html(input: &ReadingInput<'_>) -> Result<String> {
     let page = match &input.reading.figures {
         Figures::Inspect(inspected) => inspect::page(inspected),
-        Figures::Scrub(scrubbed) => scrub::page(scrubbed),
-        Figures::Burst(burst) => burst::page(burst),
-        Figures::Zones(zones) => zones::page(zones, input.run),
+        Figures::DropCache(dropped) => drop_cache::page(dropped),
+        Figures::Link(link) => link::page(link),
+        Figures::Map(map) => map::page(map, input.run),
         Figures::Memory(speed) => memory::page(speed),
-        Figures::Soak(soaked) => soak::page(soaked),
+        Figures::Idle(idleness) => idle::page(idleness),
     };
     let reading = input.reading;
     let view = View {

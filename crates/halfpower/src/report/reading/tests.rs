@@ -7,7 +7,7 @@ mod fixed;
 use super::super::tests::markup;
 use super::*;
 use halfpower_model::TargetKind;
-use halfpower_model::reading::Zones;
+use halfpower_model::reading::DeviceMap;
 
 fn page_of(reading: &Reading) -> String {
     let command = format!("halfpower {} '{}'", reading.instrument(), fixed::PATH);
@@ -66,7 +66,7 @@ fn memory_has_a_chart_for_each_number_of_threads_with_a_line_a_kernel() {
 
 #[test]
 fn zones_say_the_loss_first_and_draw_reads_and_bands() {
-    let page = page_of(&fixed::zones());
+    let page = page_of(&fixed::map());
     assert!(
         verdict(&page).contains(
             "<p>3 bands, 200 MB&#x2f;s in the first, 110 MB&#x2f;s in the last: 45 % [44.5 to 45.5] lost.</p>"
@@ -92,23 +92,23 @@ fn zones_say_the_loss_first_and_draw_reads_and_bands() {
 
 #[test]
 fn flat_zones_and_unfinished_ones_are_said_to_be() {
-    let of = |change: fn(&mut Zones)| {
-        let mut reading = fixed::zones();
-        let Figures::Zones(zones) = &mut reading.figures else { unreachable!() };
-        change(zones);
+    let of = |change: fn(&mut DeviceMap)| {
+        let mut reading = fixed::map();
+        let Figures::Map(map) = &mut reading.figures else { unreachable!() };
+        change(map);
         page_of(&reading)
     };
-    let flat = of(|zones| {
-        zones.bands.truncate(1);
-        zones.bands[0].to_bytes = zones.size_bytes;
-        zones.loss = None;
+    let flat = of(|map| {
+        map.bands.truncate(1);
+        map.bands[0].to_bytes = map.size_bytes;
+        map.loss = None;
     });
     assert!(verdict(&flat).contains("<p>Flat, 200 MB&#x2f;s from the first byte to the last.</p>"), "{flat}");
-    let part = of(|zones| zones.probes.truncate(24));
-    let missing = "Not finished: 40 of 64 places were not read. `halfpower zones --resume 7` reads them.";
+    let part = of(|map| map.probes.truncate(24));
+    let missing = "Not finished: 40 of 64 places were not read. `halfpower map --resume 7` reads them.";
     assert!(verdict(&part).contains(missing), "{part}");
-    let none = of(|zones| {
-        (zones.probes, zones.bands, zones.loss) = (Vec::new(), Vec::new(), None);
+    let none = of(|map| {
+        (map.probes, map.bands, map.loss) = (Vec::new(), Vec::new(), None);
     });
     assert!(verdict(&none).contains("Too few places were read") && !none.contains("class=\"chart\""));
     markup::check_nesting(&none);
@@ -116,7 +116,7 @@ fn flat_zones_and_unfinished_ones_are_said_to_be() {
 
 #[test]
 fn a_burst_that_went_to_a_medium_says_so_first() {
-    let page = page_of(&fixed::burst());
+    let page = page_of(&fixed::link());
     assert!(verdict(&page).contains("60 MB&#x2f;s shared: 3 targets reach"), "{page}");
     assert!(verdict(&page).contains("sdc went to its medium"), "{page}");
     assert!(!verdict(&page).contains("sdb went"));
@@ -140,10 +140,10 @@ fn what_nobody_tells_is_unknown_and_nothing_is_made_up() {
     // The file on the loop device on the file system on the disk.
     let tree = page.split("<ul class=\"tree\">").collect::<Vec<_>>();
     assert_eq!(tree.len() - 1, 4, "four levels, one within another");
-    let mut reading = fixed::scrub();
-    let Figures::Scrub(scrubbed) = &mut reading.figures else { unreachable!() };
-    scrubbed.targets[0].steps.truncate(1);
-    scrubbed.targets[0].steps[0].cached_after = None;
+    let mut reading = fixed::drop_cache();
+    let Figures::DropCache(dropped) = &mut reading.figures else { unreachable!() };
+    dropped.targets[0].steps.truncate(1);
+    dropped.targets[0].steps[0].cached_after = None;
     let page = page_of(&reading);
     assert!(verdict(&page).contains("Cold or not, nobody knows"), "{page}");
     assert!(page.contains("<rect width=\"0.0%\""), "no bar for what is not known");

@@ -6,9 +6,9 @@ use halfpower_model::reading::inspect::{
     Processors, Queue,
 };
 use halfpower_model::reading::{
-    Band, Bandwidth, Burst, BurstSetting, BurstTarget, Cache, Figures, InspectedTarget, Kernel, LoadLatency, Medium,
-    MediumVerdict, MemorySpeed, Probe, Reading, Rounds, SCHEMA, Scrubbed, ScrubbedTarget, SharedLimit, SharingVerdict,
-    Soaked, SoakedProcessor, Step, StudySpeed, StudyTest, Vectors, Way, Zones,
+    Band, Bandwidth, Cache, DeviceMap, DroppedCache, DroppedTarget, Figures, IdleCpu, Idleness, InspectedTarget,
+    Kernel, LinkSetting, LinkSpeed, LinkTarget, LoadLatency, Medium, MediumVerdict, MemorySpeed, Probe, Reading,
+    Rounds, SCHEMA, SharedLimit, SharingVerdict, Step, StudySpeed, StudyTest, Vectors, Way,
 };
 use halfpower_model::sample::{Program, SystemAccount, Warning};
 use halfpower_model::{
@@ -23,7 +23,7 @@ pub(super) const PATH: &str = "/srv/<script>alert(2)</script>\u{1b}[2J\u{0}/a-fi
 
 /// One of each instrument.
 pub(super) fn all() -> Vec<Reading> {
-    vec![memory(), zones(), burst(), soak(), inspect(), scrub()]
+    vec![memory(), map(), link(), idle(), inspect(), drop_cache()]
 }
 
 fn reading(figures: Figures, target: TargetFacts) -> Reading {
@@ -121,7 +121,7 @@ fn speed() -> MemorySpeed {
 }
 
 /// A disk of 64 GiB in three bands, a read a GiB, one in five a little slow.
-pub(super) fn zones() -> Reading {
+pub(super) fn map() -> Reading {
     let edges = [0_u64, 20, 44, 64];
     let rates = [200e6, 150e6, 110e6];
     let probe = |place: u32| {
@@ -135,7 +135,7 @@ pub(super) fn zones() -> Reading {
         to_bytes: Bytes(edges[1] << 30),
         bytes_per_s: estimate(Quantity::BytesPerSecond, rate, rate * 0.97, rate * 1.01),
     });
-    let zones = Zones {
+    let map = DeviceMap {
         path: PATH.to_owned(),
         size_bytes: Bytes(64 << 30),
         read_bytes: Bytes(2 << 20),
@@ -146,20 +146,20 @@ pub(super) fn zones() -> Reading {
         loss: Some(estimate(Quantity::Ratio, 0.45, 0.445, 0.455)),
         limited: None,
     };
-    reading(Figures::Zones(zones), disk())
+    reading(Figures::Map(map), disk())
 }
 
 /// Three disks of 24 MB/s behind a bus of 60; the last goes to its medium.
-pub(super) fn burst() -> Reading {
+pub(super) fn link() -> Reading {
     let rate = |rate: f64| estimate(Quantity::BytesPerSecond, rate, rate * 0.99, rate * 1.01);
-    let setting = |targets: &[u32], value: f64, of_alone| BurstSetting {
+    let setting = |targets: &[u32], value: f64, of_alone| LinkSetting {
         targets: targets.to_vec(),
         repetitions: vec![BytesPerSecond(value); 5],
         bytes_per_s: rate(value),
         of_alone,
     };
     let share = |value, low, high| Some(estimate(Quantity::Ratio, value, low, high));
-    let target = |path: &str, medium| BurstTarget { path: path.to_owned(), medium };
+    let target = |path: &str, medium| LinkTarget { path: path.to_owned(), medium };
     let cache = Medium {
         near_p50_ns: Some(85_000),
         far_p50_ns: Some(8_200_000),
@@ -168,7 +168,7 @@ pub(super) fn burst() -> Reading {
         verdict: MediumVerdict::Cache,
     };
     let medium = Medium { slow_share: Some(0.21), verdict: MediumVerdict::Medium, ..cache.clone() };
-    let burst = Burst {
+    let link = LinkSpeed {
         region_bytes: Bytes(1 << 20),
         request_bytes: Bytes(256 << 10),
         depth: 2,
@@ -185,19 +185,19 @@ pub(super) fn burst() -> Reading {
         sharing: Some(SharingVerdict::Limit),
         limit: Some(SharedLimit { targets: 3, bytes_per_s: rate(60e6) }),
     };
-    reading(Figures::Burst(burst), disk())
+    reading(Figures::Link(link), disk())
 }
 
 /// One processor idle, by noise a little more than that, and one half burnt.
-pub(super) fn soak() -> Reading {
-    let processor = |cpu, busy_share| SoakedProcessor {
+pub(super) fn idle() -> Reading {
+    let processor = |cpu, busy_share| IdleCpu {
         cpu,
         counts_per_s: 1.25e9,
         busy_share,
         calibration_busy_share: 0.004,
         error_share: 0.006,
     };
-    let soaked = Soaked {
+    let idleness = Idleness {
         measured_s: 5.0,
         calibrated_s: 1.0,
         busy_share: 0.248,
@@ -211,7 +211,7 @@ pub(super) fn soak() -> Reading {
             ..SystemAccount::default()
         }),
     };
-    reading(Figures::Soak(soaked), nothing())
+    reading(Figures::Idle(idleness), nothing())
 }
 
 /// A file on a loop device on a file of a SATA disk that says little of itself.
@@ -299,13 +299,13 @@ pub(super) fn inspect() -> Reading {
 }
 
 /// All of it was cached; told to let go, the kernel kept a little, until all caches were dropped.
-pub(super) fn scrub() -> Reading {
+pub(super) fn drop_cache() -> Reading {
     let step = |way, share| Step { way, cached_after: Some(share) };
-    let target = ScrubbedTarget {
+    let target = DroppedTarget {
         path: PATH.to_owned(),
         size_bytes: Bytes(64 << 30),
         cached_before: Some(1.0),
         steps: vec![step(Way::Advice, 0.125), step(Way::DropCaches, 0.0)],
     };
-    reading(Figures::Scrub(Scrubbed { targets: vec![target] }), disk())
+    reading(Figures::DropCache(DroppedCache { targets: vec![target] }), disk())
 }

@@ -1,4 +1,4 @@
-//! Zones: one direct read at each of many places between the first and the last byte of a target, in random order.
+//! Map: one direct read at each of many places between the first and the last byte of a target, in random order.
 //!
 //! WinBench 99 drew such a map for the Windows 2000 study (figure 2) by reading from the outer to the inner tracks; random
 //! order tells what belongs to a place from what changes with time. Each read is one request, so that the drive knows at

@@ -1,12 +1,12 @@
-//! The page of `halfpower soak`: how idle the machine is, as a whole and by processor.
+//! The page of `halfpower idle`: how idle the machine is, as a whole and by processor.
 
 use super::{Bar, Body, Page, Section, sentence};
 use crate::report::table::Table;
-use halfpower_model::reading::{Soaked, SoakedProcessor, at_least_a_tenth, tenth_of_percent};
+use halfpower_model::reading::{IdleCpu, Idleness, at_least_a_tenth, tenth_of_percent};
 use halfpower_model::units::significant;
 
-pub(super) fn page(soaked: &Soaked) -> Page {
-    let account = soaked.account_shares();
+pub(super) fn page(idleness: &Idleness) -> Page {
+    let account = idleness.account_shares();
     let account = (!account.is_empty()).then(|| Section {
         title: "The kernel’s account".to_owned(),
         about: "Of the same time, in ticks of its clock, these processors together.".to_owned(),
@@ -16,11 +16,11 @@ pub(super) fn page(soaked: &Soaked) -> Page {
         )),
     });
     Page {
-        title: "Soak",
-        verdict: vec![sentence(&soaked.verdict())],
+        title: "Idle",
+        verdict: vec![sentence(&idleness.verdict())],
         unfinished: None,
         charts: Vec::new(),
-        sections: [processors(soaked)].into_iter().chain(account).collect(),
+        sections: [processors(idleness)].into_iter().chain(account).collect(),
         method: vec![
             "A busy loop of the lowest priority runs on every processor and counts. What it does not get, somebody used: \
              programs, the kernel, interrupts, the hypervisor. How fast it counts when nothing interrupts it is calibrated \
@@ -29,8 +29,8 @@ pub(super) fn page(soaked: &Soaked) -> Page {
     }
 }
 
-fn processors(soaked: &Soaked) -> Section {
-    let bar = |processor: &SoakedProcessor| {
+fn processors(idleness: &Idleness) -> Section {
+    let bar = |processor: &IdleCpu| {
         let idle = processor.idle_share();
         let about = format!(
             "within {}; {} busy while calibrated, at {} counts a second",
@@ -44,6 +44,6 @@ fn processors(soaked: &Soaked) -> Section {
     Section {
         title: "Processors".to_owned(),
         about: "The time that was left for the loop. Noise may make it a little more than all.".to_owned(),
-        body: Body::Bars(soaked.processors.iter().map(bar).collect()),
+        body: Body::Bars(idleness.processors.iter().map(bar).collect()),
     }
 }

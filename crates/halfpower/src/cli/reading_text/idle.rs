@@ -1,12 +1,12 @@
 //! How idle the machine is, for people.
 
-use halfpower_model::reading::{Soaked, tenth_of_percent};
+use halfpower_model::reading::{Idleness, tenth_of_percent};
 use halfpower_model::units::significant;
 use std::fmt::Write;
 
-pub(super) fn soak(text: &mut String, soaked: &Soaked) {
-    let _ = writeln!(text, "{}", soaked.verdict());
-    for processor in &soaked.processors {
+pub(super) fn idle(text: &mut String, idleness: &Idleness) {
+    let _ = writeln!(text, "{}", idleness.verdict());
+    for processor in &idleness.processors {
         let _ = writeln!(
             text,
             "  processor {:<3} {} busy; {} while calibrated at {} counts a second",
@@ -17,7 +17,7 @@ pub(super) fn soak(text: &mut String, soaked: &Soaked) {
         );
     }
     let account: Vec<String> =
-        soaked.account_shares().into_iter().map(|(name, share)| format!("{name} {share}")).collect();
+        idleness.account_shares().into_iter().map(|(name, share)| format!("{name} {share}")).collect();
     if !account.is_empty() {
         let _ = writeln!(text, "  the kernel's account, in ticks: {}", account.join(", "));
     }

@@ -1,16 +1,16 @@
-//! What `halfpower burst` found, for people.
+//! What `halfpower link` found, for people.
 
 use crate::harmless::harmless;
-use halfpower_model::reading::Burst;
+use halfpower_model::reading::LinkSpeed;
 use std::fmt::Write;
 
 /// The limit first, then each target, then those at once.
-pub(super) fn write(text: &mut String, burst: &Burst) {
-    let _ = writeln!(text, "{}", burst.verdict());
-    let _ = writeln!(text, "  {}", burst.requests());
-    let width = burst.targets.iter().map(|target| target.path.chars().count()).max().unwrap_or(0).max(12);
-    let (alone, together): (Vec<_>, Vec<_>) = burst.settings.iter().partition(|setting| setting.targets.len() == 1);
-    for (target, setting) in burst.targets.iter().zip(alone) {
+pub(super) fn write(text: &mut String, link: &LinkSpeed) {
+    let _ = writeln!(text, "{}", link.verdict());
+    let _ = writeln!(text, "  {}", link.requests());
+    let width = link.targets.iter().map(|target| target.path.chars().count()).max().unwrap_or(0).max(12);
+    let (alone, together): (Vec<_>, Vec<_>) = link.settings.iter().partition(|setting| setting.targets.len() == 1);
+    for (target, setting) in link.targets.iter().zip(alone) {
         let _ = writeln!(text, "  {:<width$}  {}", harmless(&target.path), setting.bytes_per_s);
         let _ = writeln!(text, "  {:<width$}  {}", "", target.medium);
     }

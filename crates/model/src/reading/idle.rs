@@ -1,12 +1,12 @@
-//! Soaking: how idle the machine is, told by the time that is left for loops nobody needs.
+//! How idle each CPU is: the time that is left for a busy loop of the lowest priority.
 
 use crate::sample::SystemAccount;
 use crate::units::significant;
 use serde::{Deserialize, Serialize};
 
-/// What soaking came to.
+/// How idle the machine is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Soaked {
+pub struct Idleness {
     /// How long was looked.
     pub measured_s: f64,
     /// How long the loops were calibrated before.
@@ -16,14 +16,14 @@ pub struct Soaked {
     /// By how much that may be wrong: the loops' rate then against their rate when calibrated.
     pub error_share: f64,
     /// Each processor the program may use, in their order.
-    pub processors: Vec<SoakedProcessor>,
+    pub processors: Vec<IdleCpu>,
     /// What the kernel's own account says of the same time and processors; none where it does not say.
     pub account: Option<SystemAccount>,
 }
 
 /// One processor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SoakedProcessor {
+pub struct IdleCpu {
     /// Its number.
     pub cpu: u32,
     /// Counts a second of the loop when nothing interrupts it, as calibrated.
@@ -36,14 +36,14 @@ pub struct SoakedProcessor {
     pub error_share: f64,
 }
 
-impl SoakedProcessor {
+impl IdleCpu {
     /// Share of its time that was left for the loop; noise may make it more than all.
     pub fn idle_share(&self) -> f64 {
         1.0 - self.busy_share
     }
 }
 
-impl Soaked {
+impl Idleness {
     /// What the reader came for: how idle the machine is as a whole.
     pub fn verdict(&self) -> String {
         let count = self.processors.len();
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn an_error_is_never_said_to_be_nothing() {
         assert_eq!([0.0, 0.000_003, 0.006, 0.015_01].map(at_least_a_tenth), ["0.1 %", "0.1 %", "0.6 %", "1.6 %"]);
-        let soaked = Soaked { busy_share: 1.0, error_share: 0.000_1, measured_s: 1.0, ..Soaked::default() };
-        assert!(soaked.verdict().contains("within 0.1 %"), "{}", soaked.verdict());
+        let idleness = Idleness { busy_share: 1.0, error_share: 0.000_1, measured_s: 1.0, ..Idleness::default() };
+        assert!(idleness.verdict().contains("within 0.1 %"), "{}", idleness.verdict());
     }
 
     #[test]

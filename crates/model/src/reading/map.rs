@@ -1,4 +1,4 @@
-//! Zones: throughput from the first to the last byte.
+//! Map: throughput from the first to the last byte.
 
 use crate::finding::Estimate;
 use crate::units::{Bytes, BytesPerSecond, significant};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What reading a target here and there came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Zones {
+pub struct DeviceMap {
     /// The target, as it was named.
     pub path: String,
     /// Bytes it holds.
@@ -51,7 +51,7 @@ pub struct Band {
     pub bytes_per_s: Estimate,
 }
 
-impl Zones {
+impl DeviceMap {
     /// Whether every place was read.
     pub fn is_complete(&self) -> bool {
         self.probes.len() == self.places as usize
@@ -98,7 +98,7 @@ mod tests {
     fn under_a_limit_the_headline_gives_no_figure() {
         let rate =
             Estimate { quantity: Quantity::BytesPerSecond, value: 17.8e6, low: None, high: None, repetitions: 9 };
-        let zones = |limited: Option<&str>| Zones {
+        let map = |limited: Option<&str>| DeviceMap {
             path: "disk".to_owned(),
             size_bytes: Bytes::MIB,
             read_bytes: Bytes(4096),
@@ -109,8 +109,8 @@ mod tests {
             loss: None,
             limited: limited.map(str::to_owned),
         };
-        assert!(zones(None).verdict().starts_with("flat, 17.8 MB/s"));
-        let held = zones(Some("reads to 24 MB/s, by control group blkio:/batch")).verdict();
+        assert!(map(None).verdict().starts_with("flat, 17.8 MB/s"));
+        let held = map(Some("reads to 24 MB/s, by control group blkio:/batch")).verdict();
         assert_eq!(held, "cannot be told: a limit holds reads to 24 MB/s, by control group blkio:/batch");
     }
 

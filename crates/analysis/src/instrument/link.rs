@@ -15,7 +15,7 @@
 
 use crate::statistics::{mean_estimate, paired_ratio};
 use halfpower_model::histogram::{Histogram, bucket_middle};
-use halfpower_model::reading::{BurstSetting, Medium, MediumVerdict, SharedLimit, SharingVerdict};
+use halfpower_model::reading::{LinkSetting, Medium, MediumVerdict, SharedLimit, SharingVerdict};
 use halfpower_model::{BytesPerSecond, Quantity};
 
 /// Below this share of what they give alone, targets share something.
@@ -30,7 +30,7 @@ const HALF_TURN_NS: u64 = 2_000_000;
 /// Settings with their estimates, from what each gave in each of the same blocks.
 ///
 /// `rates` names targets by their places and has every target alone among its settings. Blocks are cut to the fewest.
-pub fn settings(rates: &[(Vec<u32>, Vec<f64>)]) -> Vec<BurstSetting> {
+pub fn settings(rates: &[(Vec<u32>, Vec<f64>)]) -> Vec<LinkSetting> {
     let blocks = rates.iter().map(|(_, rates)| rates.len()).min().unwrap_or(0);
     let alone = |target: u32, block: usize| -> Option<f64> {
         rates.iter().find(|(targets, _)| *targets == [target]).map(|(_, rates)| rates[block])
@@ -40,7 +40,7 @@ pub fn settings(rates: &[(Vec<u32>, Vec<f64>)]) -> Vec<BurstSetting> {
         let sum = |block| targets.iter().map(|target| alone(*target, block)).sum::<Option<f64>>();
         let pairs: Option<Vec<(f64, f64)>> =
             rates.iter().enumerate().map(|(block, rate)| Some((*rate, sum(block)?))).collect();
-        Some(BurstSetting {
+        Some(LinkSetting {
             targets: targets.clone(),
             repetitions: rates.iter().copied().map(BytesPerSecond).collect(),
             bytes_per_s: mean_estimate(Quantity::BytesPerSecond, rates)?,
@@ -51,12 +51,12 @@ pub fn settings(rates: &[(Vec<u32>, Vec<f64>)]) -> Vec<BurstSetting> {
 }
 
 /// Whether all of the targets share something; none where there is only one.
-pub fn sharing(settings: &[BurstSetting]) -> Option<SharingVerdict> {
+pub fn sharing(settings: &[LinkSetting]) -> Option<SharingVerdict> {
     let most = settings.iter().max_by_key(|setting| setting.targets.len())?;
     (most.targets.len() > 1).then(|| sharing_of(most))
 }
 
-fn sharing_of(setting: &BurstSetting) -> SharingVerdict {
+fn sharing_of(setting: &LinkSetting) -> SharingVerdict {
     match setting.of_alone.and_then(|ratio| ratio.low.zip(ratio.high)) {
         Some((_, high)) if high < SHARED_BELOW => SharingVerdict::Limit,
         Some((low, _)) if low >= SHARED_BELOW => SharingVerdict::Nothing,
@@ -65,8 +65,8 @@ fn sharing_of(setting: &BurstSetting) -> SharingVerdict {
 }
 
 /// What the targets share; none where that is not shown.
-pub fn limit(settings: &[BurstSetting]) -> Option<SharedLimit> {
-    let is_shared = |setting: &&BurstSetting| sharing_of(setting) == SharingVerdict::Limit;
+pub fn limit(settings: &[LinkSetting]) -> Option<SharedLimit> {
+    let is_shared = |setting: &&LinkSetting| sharing_of(setting) == SharingVerdict::Limit;
     let most = settings.iter().max_by_key(|setting| setting.targets.len()).filter(is_shared)?;
     let least = settings.iter().filter(is_shared).map(|setting| setting.targets.len()).min()?;
     Some(SharedLimit { targets: least as u32, bytes_per_s: most.bytes_per_s })

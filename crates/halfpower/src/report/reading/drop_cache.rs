@@ -1,15 +1,15 @@
-//! The page of `halfpower scrub`: what of each target was in the file cache, and what is left after each step.
+//! The page of `halfpower drop-cache`: what of each target was in the file cache, and what is left after each step.
 
 use super::{Bar, Body, Page, Section, sentence};
-use halfpower_model::reading::{Scrubbed, ScrubbedTarget, cached_share};
+use halfpower_model::reading::{DroppedCache, DroppedTarget, cached_share};
 
-pub(super) fn page(scrubbed: &Scrubbed) -> Page {
+pub(super) fn page(dropped: &DroppedCache) -> Page {
     Page {
-        title: "Scrub",
-        verdict: vec![sentence(&scrubbed.verdict())],
+        title: "Drop cache",
+        verdict: vec![sentence(&dropped.verdict())],
         unfinished: None,
         charts: Vec::new(),
-        sections: scrubbed.targets.iter().map(section).collect(),
+        sections: dropped.targets.iter().map(section).collect(),
         method: vec![
             "What is dirty is written out, and the kernel is told that the rest will not be needed (posix_fadvise). Where \
              that is not enough and it was asked for, all caches are dropped, or a scratch file as large as the memory is \
@@ -19,7 +19,7 @@ pub(super) fn page(scrubbed: &Scrubbed) -> Page {
     }
 }
 
-fn section(target: &ScrubbedTarget) -> Section {
+fn section(target: &DroppedTarget) -> Section {
     let bar = |label: String, share: Option<f64>| Bar::of_share(label, share, cached_share(share), String::new());
     let steps = target.steps.iter().map(|step| bar(step.way.to_string(), step.cached_after));
     Section {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The soaker against truth: a process that burns a known share of one processor, and what `halfpower soak` sees of it.
+"""The soaker against truth: a process that burns a known share of one processor, and what `halfpower idle` sees of it.
 
-    bench/soak_truth.py [--binary target/release/halfpower] [--seconds 3] [--windows 7] [--patience 600]
+    bench/idle_truth.py [--binary target/release/halfpower] [--seconds 3] [--windows 7] [--patience 600]
 
 The burner burns in bursts of about 1 ms and says by its own processor time how much it burnt, so the truth does not hang
 on the machine's speed. The machine must be idle otherwise: a window counts only if all others together used less than 1.5 %
@@ -69,15 +69,15 @@ def window(arguments, share, cpu):
     if burner:
         burner.start()
         time.sleep(0.2)
-    command = [arguments.binary, "soak", str(arguments.seconds), "--json", "--no-store"]
-    soak = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    command = [arguments.binary, "idle", str(arguments.seconds), "--json", "--no-store"]
+    idle = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         # Past the calibration, and to just before the end.
         time.sleep(0.7)
-        first = (time.monotonic(), usage_s(cpu), soaker_s(soak.pid, cpu), used_s.value)
+        first = (time.monotonic(), usage_s(cpu), soaker_s(idle.pid, cpu), used_s.value)
         time.sleep(arguments.seconds - 0.7)
-        last = (time.monotonic(), usage_s(cpu), soaker_s(soak.pid, cpu), used_s.value)
-        figures = json.loads(soak.communicate()[0])["figures"]
+        last = (time.monotonic(), usage_s(cpu), soaker_s(idle.pid, cpu), used_s.value)
+        figures = json.loads(idle.communicate()[0])["figures"]
     finally:
         if burner:
             burner.kill()

@@ -1,50 +1,50 @@
-//! `halfpower burst`: the limit of cache, link and bus.
+//! `halfpower link`: the limit of cache, link and bus.
 
 use super::instrument::{self, Keeping, in_own_words};
 use super::number::{any, count};
 use super::{Context, Ending};
 use crate::text::UsageError;
 use clap::Args;
-use halfpower_analysis::instrument::burst as analysis;
-use halfpower_engine::burst::{self, BurstOptions, BurstSamples, BurstSetting};
+use halfpower_analysis::instrument::link as analysis;
+use halfpower_engine::link::{self, LinkOptions, LinkSamples, LinkSetup};
 use halfpower_engine::{Access, Host, Target};
-use halfpower_model::reading::{Burst, BurstTarget, Figures};
+use halfpower_model::reading::{Figures, LinkSpeed, LinkTarget};
 use halfpower_model::sample::Warning;
 use halfpower_model::{
     Bytes, BytesPerSecond, Environment, MeasureError, Nanoseconds, Reading, TargetFacts, TargetKind,
 };
 use std::path::PathBuf;
 
-/// Read a small region of each target over and over: the limit of cache, link and bus
+/// Re-read a small region of each target: the limit of drive cache, link and bus
 ///
-/// After the first time the devices have the region in their caches, so no medium is involved; whether that is so is
-/// looked at by small reads near and far. Each target is read alone, then the first two at once, the first three, and so
-/// on to all of them, directly, and each of that several times in an order drawn anew. Where together they give less than
-/// the sum, they share something, and what they give then is its limit. Nothing is written.
+/// After the first read the region is in the drive's cache, so the medium is not involved; small reads inside and outside the
+/// region check that. Each target is read alone, then the first two together, the first three, and so on up to all of them,
+/// with direct I/O. Every setting is repeated, in random order. Targets that give less together than the sum of each alone
+/// share a bottleneck. Nothing is written.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Files and block devices
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<PathBuf>,
-    /// How much of each target, from its start; what its cache can hold
+    /// Size of the region, from the start of each target; must fit in the drive's cache
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     region: Bytes,
-    /// Bytes of each read; small ones measure what a request costs rather than the link
+    /// Request size; small requests measure the cost per request rather than the link
     #[arg(long, value_name = "SIZE", visible_alias = "bs", default_value = "256KiB")]
     request_size: Bytes,
-    /// Reads outstanding at each target
+    /// Queue depth at each target
     #[arg(long, value_name = "N", visible_alias = "iodepth", default_value_t = 2, value_parser = count::<u32>)]
     depth: u32,
-    /// Length of each measurement; half a second before it is not counted
+    /// Length of each measurement, after a warm-up of half a second
     #[arg(long, value_name = "TIME", visible_alias = "runtime", default_value = "1s")]
     duration: Nanoseconds,
-    /// How often each is measured
+    /// Repetitions of each setting
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = count::<u32>)]
     repetitions: u32,
-    /// Each alone and all at once, and nothing between
+    /// Measure each target alone and all together, and no subsets
     #[arg(long)]
     each_and_all: bool,
-    /// Draws the order of the measurements
+    /// Seed for the order of the measurements
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = any::<u64>)]
     seed: u64,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let started_at = jiff::Timestamp::now();
-    let options = BurstOptions {
+    let options = LinkOptions {
         region: arguments.region,
         request_size: arguments.request_size,
         depth: arguments.depth,
@@ -69,7 +69,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     let instead =
         "`halfpower sim show MACHINE:VOLUME` tells what lies between its disks and memory, and `halfpower io` takes it";
-    instrument::refuse_simulated(&arguments.targets, "burst", instead)?;
+    instrument::refuse_simulated(&arguments.targets, "link", instead)?;
     let mut settings = settings(arguments, &options)?;
     // The last has all of them, in order.
     let environment = settings.last().map(|setting| setting.environment().clone()).expect("there is a target");
@@ -78,7 +78,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let mut bar = |done, total, rate: BytesPerSecond| {
         context.console.move_bar(done, total, "", &rate.to_string());
     };
-    let samples = match burst::measure(&mut settings, &options, &mut bar, &heeded) {
+    let samples = match link::measure(&mut settings, &options, &mut bar, &heeded) {
         Err(MeasureError::Cancelled) => {
             context.console.end_bar();
             context.console.message("Interrupted before anything was measured.");
@@ -87,8 +87,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         samples => samples?,
     };
     let limits = arguments.targets.iter().map(|target| instrument::read_limit(target));
-    let burst = conclude(&options, &environment, &samples, limits.collect::<Result<_, _>>()?);
-    let mut reading = Reading::new(Figures::Burst(burst), environment, started_at);
+    let link = conclude(&options, &environment, &samples, limits.collect::<Result<_, _>>()?);
+    let mut reading = Reading::new(Figures::Link(link), environment, started_at);
     reading.warnings = samples.warnings;
     reading.warnings.extend(same_device(&reading.environment));
     instrument::conclude(context, &arguments.keeping, &arguments.targets, reading)?;
@@ -96,7 +96,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 /// Each target alone, in order, then so many together, all of them last.
-fn settings(arguments: &Arguments, options: &BurstOptions) -> anyhow::Result<Vec<BurstSetting>> {
+fn settings(arguments: &Arguments, options: &LinkOptions) -> anyhow::Result<Vec<LinkSetup>> {
     let all = arguments.targets.len() as u32;
     let together = if arguments.each_and_all { all.max(2) } else { 2 }..=all;
     let alone = (0..all).map(|target| vec![target]);
@@ -106,7 +106,7 @@ fn settings(arguments: &Arguments, options: &BurstOptions) -> anyhow::Result<Vec
         .collect()
 }
 
-fn setting(arguments: &Arguments, options: &BurstOptions, targets: Vec<u32>) -> anyhow::Result<BurstSetting> {
+fn setting(arguments: &Arguments, options: &LinkOptions, targets: Vec<u32>) -> anyhow::Result<LinkSetup> {
     let open = |target: &u32| Target::open(&arguments.targets[*target as usize], Access::Read);
     let opened = targets.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     if let Some(unsuitable) = opened.iter().find_map(|target| unsuitable(target.facts())) {
@@ -118,7 +118,7 @@ fn setting(arguments: &Arguments, options: &BurstOptions, targets: Vec<u32>) -> 
             options.region, options.request_size
         )));
     }
-    BurstSetting::new(targets, Box::new(Host::on(opened)?), options)
+    LinkSetup::new(targets, Box::new(Host::on(opened)?), options)
         .map_err(|error| in_own_words(error, "--request-size", "--region").into())
 }
 
@@ -135,18 +135,18 @@ pub(super) fn unsuitable(target: &TargetFacts) -> Option<String> {
 
 /// `limits` says of each target what holds its reads back.
 fn conclude(
-    options: &BurstOptions,
+    options: &LinkOptions,
     environment: &Environment,
-    samples: &BurstSamples,
+    samples: &LinkSamples,
     limits: Vec<Option<String>>,
-) -> Burst {
+) -> LinkSpeed {
     let settings = analysis::settings(&samples.rates);
     let looked = environment.all_targets().zip(&samples.looks).zip(limits);
-    let targets = looked.map(|((target, look), limit)| BurstTarget {
+    let targets = looked.map(|((target, look), limit)| LinkTarget {
         path: target.path.clone(),
         medium: analysis::medium(&look.near, look.far.as_ref(), &look.reread, target.rotational, limit),
     });
-    Burst {
+    LinkSpeed {
         region_bytes: options.region,
         request_bytes: options.request_size,
         depth: options.depth,

@@ -1,21 +1,21 @@
-//! `halfpower soak`: how idle the machine is.
+//! `halfpower idle`: how idle the machine is.
 
 use super::instrument::{self, Keeping};
 use super::{Context, Ending};
 use clap::Args;
-use halfpower_engine::{NULL_TARGET, environment, soak};
+use halfpower_engine::{NULL_TARGET, environment, idle};
 use halfpower_model::reading::Figures;
 use halfpower_model::units::UnitError;
 use halfpower_model::{Bytes, Cancel, Nanoseconds, Reading, TargetFacts, TargetKind};
 
-/// Show how idle the machine is, processor by processor
+/// Measure how idle each CPU is
 ///
-/// A busy loop of the lowest priority runs on every processor; what it does not get, somebody used: programs, the kernel,
-/// interrupts, the hypervisor. `halfpower io --cpu-accounting soaker` measures the cost of I/O the same way; look here first
-/// what the machine does without it.
+/// A busy loop at the lowest priority runs on every CPU. The time it does not get was used by programs, the kernel, interrupts
+/// or the hypervisor. `halfpower io --cpu-accounting soaker` measures the CPU cost of I/O the same way; run `idle` first to see
+/// the background load.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// How long to look
+    /// How long to measure
     #[arg(default_value = "5s", value_name = "TIME", value_parser = length)]
     length: Nanoseconds,
     #[command(flatten)]
@@ -36,9 +36,9 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     context.console.start_bar(length.0);
     let mut progress = |at: Nanoseconds| context.console.move_bar(at.0, length.0, "", "");
     // Part of it is worth nothing, so that a signal ends the program.
-    let soaked = soak(length, &Cancel::default(), &mut progress)?;
+    let idleness = idle(length, &Cancel::default(), &mut progress)?;
     let nowhere = TargetFacts::bare(NULL_TARGET, TargetKind::Null, Bytes(0));
-    let reading = Reading::new(Figures::Soak(soaked), environment(nowhere, Vec::new()), started_at);
+    let reading = Reading::new(Figures::Idle(idleness), environment(nowhere, Vec::new()), started_at);
     instrument::conclude(context, &arguments.keeping, &[], reading)?;
     Ok(Ending::Done)
 }

@@ -1,26 +1,26 @@
-//! How idle the machine is, per processor: what `halfpower soak` reads.
+//! How idle the machine is, per processor: what `halfpower idle` reads.
 
 use super::account;
 use super::accounts::mean;
 use super::clock::Clock;
 use super::soaker::Soaker;
-use halfpower_model::reading::{Soaked, SoakedProcessor};
+use halfpower_model::reading::{IdleCpu, Idleness};
 use halfpower_model::{Cancel, MeasureError, Nanoseconds};
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Soaks all processors that may be used for a time; `progress` hears how long it has been.
+/// Runs the soaker on every CPU that this process may use, for `length`; `progress` gets the time elapsed.
 ///
 /// # Errors
 /// When the soaker cannot run here, or it was cancelled.
-pub fn soak(
+pub fn idle(
     length: Nanoseconds,
     cancel: &Cancel,
     progress: &mut dyn FnMut(Nanoseconds),
-) -> Result<Soaked, MeasureError> {
-    let failed = |source| MeasureError::System { action: "soak", subject: "the processors".to_owned(), source };
+) -> Result<Idleness, MeasureError> {
+    let failed = |source| MeasureError::System { action: "idle", subject: "the processors".to_owned(), source };
     let soaker = Soaker::start(Clock::host()).map_err(failed)?;
     let cpus: Vec<u32> = soaker.calibration().1.iter().map(|share| share.cpu).collect();
     // Of the same processors: the others may be anybody's.
@@ -39,14 +39,14 @@ pub fn soak(
     let (calibrated_s, calibration) = soaker.calibration();
     let busy_share = mean(&shares, |share| share.busy);
     let soaked_s = (1.0 - busy_share) * shares.len() as f64 * measured_s;
-    let processors = shares.iter().zip(calibration).map(|(share, calibration)| SoakedProcessor {
+    let processors = shares.iter().zip(calibration).map(|(share, calibration)| IdleCpu {
         cpu: share.cpu,
         counts_per_s: share.counts_per_s,
         busy_share: share.busy,
         calibration_busy_share: calibration.busy,
         error_share: share.error,
     });
-    Ok(Soaked {
+    Ok(Idleness {
         measured_s,
         calibrated_s,
         busy_share,

@@ -1,16 +1,16 @@
-//! `halfpower zones`: throughput from the first byte to the last.
+//! `halfpower map`: throughput from the first byte to the last.
 
-use super::burst::unsuitable;
 use super::instrument::{self, Keeping, in_own_words};
+use super::link::unsuitable;
 use super::number::{any, count};
 use super::{Context, Ending, session};
 use crate::store::{RunId, RunStatus, Store};
 use crate::text::UsageError;
 use clap::Args;
-use halfpower_analysis::instrument::zones as analysis;
-use halfpower_engine::zones::{self as engine, Places};
+use halfpower_analysis::instrument::map as analysis;
+use halfpower_engine::map::{self as engine, Places};
 use halfpower_engine::{Access, Host, Target};
-use halfpower_model::reading::{Figures, Probe, Zones};
+use halfpower_model::reading::{DeviceMap, Figures, Probe};
 use halfpower_model::sample::Warning;
 use halfpower_model::{
     Bytes, Cancel, Environment, MeasureError, Reading, ResolveError, TargetFacts, Testbed, Workload,
@@ -23,26 +23,26 @@ const PLACES_MAX: u32 = 4096;
 /// How often what was measured is kept.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// Measure throughput from the first byte of a device or large file to the last, and find its bands
+/// Measure throughput across a device or large file, from first byte to last
 ///
-/// One direct read at each of many places, evenly spaced, in random order. Bands are found by change points; the first
-/// and the last of them, and what is lost between, are the outer and the inner tracks of a disk that spins. Everything
-/// else should be flat. What is measured is kept as it goes: an interrupted run goes on with --resume. Nothing is written.
+/// One direct read at each of many evenly spaced places, in random order. Change-point detection finds bands of equal
+/// throughput. On a hard disk the first band is the outer tracks and the last the inner ones; other devices should be flat.
+/// Results are stored as they come, so that an interrupted run can continue with --resume. Nothing is written.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// A block device or a large file
     #[arg(value_name = "TARGET", required_unless_present = "resume")]
     target: Option<PathBuf>,
-    /// How many places
+    /// Number of places
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = count::<u32>)]
     places: u32,
-    /// Bytes of each read [default: what takes some 10 ms in the middle]
+    /// Size of each read [default: about 10 ms worth, measured in the middle of the target]
     #[arg(long, value_name = "SIZE", visible_alias = "bs")]
     read_size: Option<Bytes>,
-    /// Draws the order of the places
+    /// Seed for the order of the places
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = any::<u64>)]
     seed: u64,
-    /// Go on with a run that was interrupted, its way
+    /// Continue an interrupted run with its own settings
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "places", "read_size", "seed", "no_store", "note"])]
     resume: Option<RunId>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
     let instead = "the file of its machine, `halfpower sim show MACHINE`, has the zones of its disks";
-    instrument::refuse_simulated(arguments.target.as_slice(), "zones", instead)?;
+    instrument::refuse_simulated(arguments.target.as_slice(), "map", instead)?;
     let mut store = arguments.keeping.open_store(context)?;
     let heeded = context.interrupts.heeded();
     let (run, mut reading, mut host) = match (arguments.resume, &arguments.target) {
@@ -88,7 +88,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
 }
 
 fn interrupted(context: &Context, run: Option<RunId>) -> Ending {
-    let go_on = run.map(|run| format!(" `halfpower zones --resume {run}` goes on where it stopped."));
+    let go_on = run.map(|run| format!(" `halfpower map --resume {run}` goes on where it stopped."));
     context.console.message(&format!("Interrupted.{}", go_on.unwrap_or_default()));
     Ending::Interrupted
 }
@@ -113,8 +113,8 @@ fn limited(reading: &mut Reading, limit: String) {
     if !reading.warnings.contains(&warning) {
         reading.warnings.push(warning);
     }
-    if let Figures::Zones(zones) = &mut reading.figures {
-        zones.limited = Some(limit);
+    if let Figures::Map(map) = &mut reading.figures {
+        map.limited = Some(limit);
     }
 }
 
@@ -152,7 +152,7 @@ fn begin(
         },
     };
     let places = places(&host, read, arguments.places)?;
-    let zones = Zones {
+    let map = DeviceMap {
         path: host.describe().target.path.clone(),
         size_bytes: host.describe().target.size_bytes,
         read_bytes: places.read_size(),
@@ -163,8 +163,8 @@ fn begin(
         loss: None,
         limited: None,
     };
-    let read = zones.read_bytes;
-    let mut reading = Reading::new(Figures::Zones(zones), host.describe().clone(), started_at);
+    let read = map.read_bytes;
+    let mut reading = Reading::new(Figures::Map(map), host.describe().clone(), started_at);
     reading.note = arguments.keeping.note();
     reading.warnings.extend(arguments.read_size.and_then(|said| raised(said, read)));
     let target = super::session::stored_targets(std::slice::from_ref(path))?.join(", ");
@@ -178,8 +178,8 @@ fn places(testbed: &dyn Testbed, read: Bytes, count: u32) -> Result<Places, Usag
 
 /// A run that was interrupted, with the probes it has.
 fn resume(store: &mut Store, run: RunId) -> anyhow::Result<(RunId, Reading, Host)> {
-    let Some(reading) = store.reading(run)?.filter(|reading| matches!(reading.figures, Figures::Zones(_))) else {
-        anyhow::bail!(UsageError(format!("run {run} is none of `halfpower zones`")));
+    let Some(reading) = store.reading(run)?.filter(|reading| matches!(reading.figures, Figures::Map(_))) else {
+        anyhow::bail!(UsageError(format!("run {run} is none of `halfpower map`")));
     };
     let target = PathBuf::from(store.run(run)?.target);
     let host = open(&target)?;
@@ -202,21 +202,21 @@ fn carry_on(
     reading: &mut Reading,
     testbed: &mut dyn Testbed,
 ) -> anyhow::Result<bool> {
-    let Figures::Zones(mut zones) = reading.figures.clone() else { unreachable!("this reading is of zones") };
-    let (started, before_s, count) = (Instant::now(), reading.elapsed_s, u64::from(zones.places));
+    let Figures::Map(mut map) = reading.figures.clone() else { unreachable!("this reading is of map") };
+    let (started, before_s, count) = (Instant::now(), reading.elapsed_s, u64::from(map.places));
     let elapsed_s = || before_s + started.elapsed().as_secs_f64();
     let mut kept = started;
     context.console.start_bar(count);
-    let measured = measure(testbed, &mut zones, &context.interrupts.heeded(), &mut |so_far, last| {
+    let measured = measure(testbed, &mut map, &context.interrupts.heeded(), &mut |so_far, last| {
         context.console.move_bar(so_far.probes.len() as u64, count, "", &last.bytes_per_s.to_string());
         if kept.elapsed() >= KEEP_EVERY {
             kept = Instant::now();
-            let figures = Figures::Zones(so_far.clone());
+            let figures = Figures::Map(so_far.clone());
             store.keep_reading(run, &Reading { figures, elapsed_s: elapsed_s(), ..reading.clone() })?;
         }
         Ok(())
     });
-    reading.figures = Figures::Zones(zones);
+    reading.figures = Figures::Map(map);
     reading.elapsed_s = elapsed_s();
     measured
 }
@@ -225,20 +225,20 @@ fn carry_on(
 /// probe is told of, with all there are.
 fn measure(
     testbed: &mut dyn Testbed,
-    zones: &mut Zones,
+    map: &mut DeviceMap,
     cancel: &Cancel,
-    tell: &mut dyn FnMut(&Zones, &Probe) -> anyhow::Result<()>,
+    tell: &mut dyn FnMut(&DeviceMap, &Probe) -> anyhow::Result<()>,
 ) -> anyhow::Result<bool> {
     let workload = reading_of(testbed.describe())?;
-    let places = places(testbed, zones.read_bytes, zones.places)?;
-    let result = places.left(zones.seed, &zones.probes).into_iter().try_for_each(|place| {
+    let places = places(testbed, map.read_bytes, map.places)?;
+    let result = places.left(map.seed, &map.probes).into_iter().try_for_each(|place| {
         let probe = engine::probe(testbed, &workload, &places, place, cancel)?;
-        let index = zones.probes.partition_point(|before| before.place < place);
-        zones.probes.insert(index, probe);
-        tell(zones, &probe)
+        let index = map.probes.partition_point(|before| before.place < place);
+        map.probes.insert(index, probe);
+        tell(map, &probe)
     });
-    zones.bands = analysis::bands(&zones.probes, zones.size_bytes);
-    zones.loss = analysis::loss(&zones.bands);
+    map.bands = analysis::bands(&map.probes, map.size_bytes);
+    map.loss = analysis::loss(&map.bands);
     match result {
         Err(error) if matches!(error.downcast_ref(), Some(MeasureError::Cancelled)) => Ok(false),
         result => result.map(|()| true),
@@ -316,45 +316,45 @@ mod tests {
         }
     }
 
-    fn zones(testbed: &mut Banded, places: u32) -> Zones {
+    fn map(testbed: &mut Banded, places: u32) -> DeviceMap {
         let workload = engine::reading(testbed.describe()).unwrap();
         let read_bytes = engine::suitable_read(testbed, &workload, places, &Cancel::default()).unwrap();
         let path = "disk".to_owned();
         let (size_bytes, probes, bands) = (testbed.environment.target.size_bytes, Vec::new(), Vec::new());
-        Zones { path, size_bytes, read_bytes, places, seed: 7, probes, bands, loss: None, limited: None }
+        DeviceMap { path, size_bytes, read_bytes, places, seed: 7, probes, bands, loss: None, limited: None }
     }
 
     #[test]
     fn the_bands_of_a_disk_are_found_within_one_place() {
         let mut testbed = Banded::new(BANDS);
-        let mut zones = zones(&mut testbed, 256);
-        assert_eq!(zones.read_bytes, Bytes(2 << 20), "2 MiB at 150 MB/s are 14 ms");
-        assert!(measure(&mut testbed, &mut zones, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
+        let mut map = map(&mut testbed, 256);
+        assert_eq!(map.read_bytes, Bytes(2 << 20), "2 MiB at 150 MB/s are 14 ms");
+        assert!(measure(&mut testbed, &mut map, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
         let apart = (64_u64 << 30) / 256;
-        let edges: Vec<u64> = zones.bands.iter().map(|band| band.to_bytes.0).collect();
+        let edges: Vec<u64> = map.bands.iter().map(|band| band.to_bytes.0).collect();
         assert_eq!(edges.len(), BANDS.len(), "{edges:?}");
         for (edge, (end, rate)) in edges.iter().zip(BANDS) {
             assert!(edge.abs_diff(end << 30) <= apart, "{edge} is not {end} GiB");
-            let found = zones.bands.iter().find(|band| band.to_bytes.0 == *edge).unwrap().bytes_per_s.value;
+            let found = map.bands.iter().find(|band| band.to_bytes.0 == *edge).unwrap().bytes_per_s.value;
             assert!((found / rate - 1.0).abs() < 0.001, "{found} is not {rate}: the arm's time is in it");
         }
-        assert!((zones.loss.unwrap().value - (1.0 - 110.0 / 200.0)).abs() < 0.001, "{:?}", zones.loss);
+        assert!((map.loss.unwrap().value - (1.0 - 110.0 / 200.0)).abs() < 0.001, "{:?}", map.loss);
     }
 
     #[test]
     fn what_is_flat_is_one_band() {
         let mut testbed = Banded::new(&[(64, 500e6)]);
-        let mut zones = zones(&mut testbed, 64);
-        assert!(measure(&mut testbed, &mut zones, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
-        assert_eq!((zones.bands.len(), zones.loss), (1, None));
-        assert_eq!(zones.bands[0].to_bytes, zones.size_bytes);
-        assert!(zones.probes.iter().all(|probe| (probe.bytes_per_s.0 / BytesPerSecond(500e6).0 - 1.0).abs() < 0.001));
+        let mut map = map(&mut testbed, 64);
+        assert!(measure(&mut testbed, &mut map, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
+        assert_eq!((map.bands.len(), map.loss), (1, None));
+        assert_eq!(map.bands[0].to_bytes, map.size_bytes);
+        assert!(map.probes.iter().all(|probe| (probe.bytes_per_s.0 / BytesPerSecond(500e6).0 - 1.0).abs() < 0.001));
     }
 
     #[test]
     fn an_interrupted_one_goes_on_with_what_is_left() {
         let mut whole = Banded::new(BANDS);
-        let mut expected = zones(&mut whole, 64);
+        let mut expected = map(&mut whole, 64);
         let mut part = expected.clone();
         assert!(measure(&mut whole, &mut expected, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
         let mut testbed = Banded { until: 41, ..Banded::new(BANDS) };

@@ -1,21 +1,21 @@
-//! The page of `halfpower burst`: each target alone, then together, and whether a medium was involved.
+//! The page of `halfpower link`: each target alone, then together, and whether a medium was involved.
 
 use super::{Bar, Body, Page, Section, sentence};
 use crate::report::table::Table;
-use halfpower_model::reading::{Burst, BurstSetting, MediumVerdict};
+use halfpower_model::reading::{LinkSetting, LinkSpeed, MediumVerdict};
 
-pub(super) fn page(burst: &Burst) -> Page {
-    let went = burst.targets.iter().filter(|target| target.medium.verdict == MediumVerdict::Medium);
+pub(super) fn page(link: &LinkSpeed) -> Page {
+    let went = link.targets.iter().filter(|target| target.medium.verdict == MediumVerdict::Medium);
     let went = went.map(|target| format!("{} went to its medium, so its figure is not that of a link.", target.path));
-    let held = burst.targets.iter().filter_map(|target| Some((&target.path, target.medium.limited.as_ref()?)));
+    let held = link.targets.iter().filter_map(|target| Some((&target.path, target.medium.limited.as_ref()?)));
     let held =
         held.map(|(path, limit)| format!("{path} is limited: {limit}; its figure may be that limit and no link’s."));
     Page {
-        title: "Burst",
-        verdict: [sentence(&burst.verdict())].into_iter().chain(went).chain(held).collect(),
+        title: "Link",
+        verdict: [sentence(&link.verdict())].into_iter().chain(went).chain(held).collect(),
         unfinished: None,
         charts: Vec::new(),
-        sections: vec![rates(burst), media(burst)],
+        sections: vec![rates(link), media(link)],
         method: vec![
             "After the first time a device has the region in its cache, so that no medium is involved and what is measured \
              is the cache, the link and the bus. Each target is read alone, then several at once, each setting several times \
@@ -26,30 +26,30 @@ pub(super) fn page(burst: &Burst) -> Page {
     }
 }
 
-fn rates(burst: &Burst) -> Section {
-    let end = |setting: &BurstSetting| setting.bytes_per_s.high.unwrap_or(setting.bytes_per_s.value);
-    let most = burst.settings.iter().map(end).fold(0.0, f64::max);
-    let bar = |setting: &BurstSetting| {
+fn rates(link: &LinkSpeed) -> Section {
+    let end = |setting: &LinkSetting| setting.bytes_per_s.high.unwrap_or(setting.bytes_per_s.value);
+    let most = link.settings.iter().map(end).fold(0.0, f64::max);
+    let bar = |setting: &LinkSetting| {
         let of_alone = setting.share_of_alone().unwrap_or_default();
-        Bar::of_estimate(name(burst, setting), setting.bytes_per_s, most, of_alone)
+        Bar::of_estimate(name(link, setting), setting.bytes_per_s, most, of_alone)
     };
     Section {
         title: "Alone and together".to_owned(),
-        about: format!("{}. A figure is the mean, the dark line its 95 % interval.", burst.requests()),
-        body: Body::Bars(burst.settings.iter().map(bar).collect()),
+        about: format!("{}. A figure is the mean, the dark line its 95 % interval.", link.requests()),
+        body: Body::Bars(link.settings.iter().map(bar).collect()),
     }
 }
 
 /// The target that was read alone, or how many were read at once.
-fn name(burst: &Burst, setting: &BurstSetting) -> String {
+fn name(link: &LinkSpeed, setting: &LinkSetting) -> String {
     match &setting.targets[..] {
-        [alone] => burst.targets.get(*alone as usize).map_or_else(String::new, |target| target.path.clone()),
+        [alone] => link.targets.get(*alone as usize).map_or_else(String::new, |target| target.path.clone()),
         several => format!("{} at once", several.len()),
     }
 }
 
-fn media(burst: &Burst) -> Section {
-    let rows = burst.targets.iter().map(|target| [target.path.clone(), target.medium.to_string()]);
+fn media(link: &LinkSpeed) -> Section {
+    let rows = link.targets.iter().map(|target| [target.path.clone(), target.medium.to_string()]);
     Section {
         title: "Cache or medium".to_owned(),
         about: String::new(),

@@ -1,4 +1,4 @@
-//! Scrubbing: making the next buffered read of a target cold.
+//! Dropping targets from the page cache.
 
 use crate::units::{Bytes, significant};
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use std::fmt;
 /// A target counts as cold with less than this share of it in the cache.
 pub const COLD: f64 = 0.01;
 
-/// What scrubbing came to.
+/// Targets that were dropped from the page cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Scrubbed {
+pub struct DroppedCache {
     /// Each target, in the order they were named.
-    pub targets: Vec<ScrubbedTarget>,
+    pub targets: Vec<DroppedTarget>,
 }
 
 /// One target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScrubbedTarget {
+pub struct DroppedTarget {
     /// As it was named.
     pub path: String,
     /// Bytes it holds.
@@ -48,7 +48,7 @@ pub enum Way {
     ScratchFile,
 }
 
-impl ScrubbedTarget {
+impl DroppedTarget {
     /// Share of it in the file cache now; none where the kernel does not tell.
     pub fn cached_now(&self) -> Option<f64> {
         self.steps.last().map_or(self.cached_before, |step| step.cached_after)
@@ -60,7 +60,7 @@ impl ScrubbedTarget {
     }
 }
 
-impl Scrubbed {
+impl DroppedCache {
     /// What the reader came for: whether the next buffered reads are cold.
     pub fn verdict(&self) -> String {
         match &self.targets[..] {
@@ -101,14 +101,14 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_is_not_said_to_be_cold() {
-        let target = |share| ScrubbedTarget {
+        let target = |share| DroppedTarget {
             path: "file".to_owned(),
             size_bytes: Bytes::MIB,
             cached_before: Some(1.0),
             steps: vec![Step { way: Way::Advice, cached_after: share }],
         };
         let verdict = |shares: &[Option<f64>]| {
-            Scrubbed { targets: shares.iter().map(|share| target(*share)).collect() }.verdict()
+            DroppedCache { targets: shares.iter().map(|share| target(*share)).collect() }.verdict()
         };
         assert_eq!(verdict(&[Some(0.002)]), "cold: 0.2 % of it in the file cache");
         assert_eq!(verdict(&[Some(0.01)]), "not cold: 1 % of it in the file cache");

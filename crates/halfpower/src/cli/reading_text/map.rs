@@ -1,7 +1,7 @@
-//! What `halfpower zones` found, for people.
+//! What `halfpower map` found, for people.
 
 use crate::harmless::harmless;
-use halfpower_model::reading::{Band, Zones};
+use halfpower_model::reading::{Band, DeviceMap};
 use halfpower_model::{Bytes, BytesPerSecond};
 use std::fmt::Write;
 
@@ -12,20 +12,20 @@ const ROWS: usize = 10;
 const BANDS_SHOWN: usize = 32;
 
 /// The first and the last band first, then all of them, then a chart.
-pub(super) fn write(text: &mut String, zones: &Zones) {
-    let _ = writeln!(text, "{}, {}: {}", harmless(&zones.path), zones.size_bytes, zones.verdict());
-    let of = if zones.is_complete() { String::new() } else { format!("{} of ", zones.probes.len()) };
-    let plural = if zones.places == 1 { "" } else { "s" };
-    let _ = writeln!(text, "  one direct read of {} at {of}{} place{plural}", zones.read_bytes, zones.places);
-    if zones.bands.len() > 1 {
-        for band in zones.bands.iter().take(BANDS_SHOWN) {
+pub(super) fn write(text: &mut String, map: &DeviceMap) {
+    let _ = writeln!(text, "{}, {}: {}", harmless(&map.path), map.size_bytes, map.verdict());
+    let of = if map.is_complete() { String::new() } else { format!("{} of ", map.probes.len()) };
+    let plural = if map.places == 1 { "" } else { "s" };
+    let _ = writeln!(text, "  one direct read of {} at {of}{} place{plural}", map.read_bytes, map.places);
+    if map.bands.len() > 1 {
+        for band in map.bands.iter().take(BANDS_SHOWN) {
             let _ = writeln!(text, "  {:<24}  {}", place(band), band.bytes_per_s);
         }
     }
-    if zones.bands.len() > BANDS_SHOWN {
-        let _ = writeln!(text, "  and {} more", zones.bands.len() - BANDS_SHOWN);
+    if map.bands.len() > BANDS_SHOWN {
+        let _ = writeln!(text, "  and {} more", map.bands.len() - BANDS_SHOWN);
     }
-    chart(text, zones);
+    chart(text, map);
 }
 
 fn place(band: &Band) -> String {
@@ -34,17 +34,17 @@ fn place(band: &Band) -> String {
 
 /// Rates against places: medians of as many places as a column has, with the bands' own behind them. It begins at zero,
 /// so that what is flat looks flat.
-fn chart(text: &mut String, zones: &Zones) {
-    let column_of = |at: Bytes| (u128::from(at.0) * COLUMNS as u128 / u128::from(zones.size_bytes.0.max(1))) as usize;
+fn chart(text: &mut String, map: &DeviceMap) {
+    let column_of = |at: Bytes| (u128::from(at.0) * COLUMNS as u128 / u128::from(map.size_bytes.0.max(1))) as usize;
     let mut columns = vec![Vec::new(); COLUMNS];
-    for probe in &zones.probes {
+    for probe in &map.probes {
         columns[column_of(probe.at_bytes).min(COLUMNS - 1)].push(probe.bytes_per_s.0);
     }
     let points: Vec<Option<f64>> = columns.iter_mut().map(|rates| middle(rates)).collect();
     let levels: Vec<Option<f64>> = (0..COLUMNS)
         .map(|column| {
-            let at = Bytes(((column as u128 * 2 + 1) * u128::from(zones.size_bytes.0) / (COLUMNS as u128 * 2)) as u64);
-            let band = zones.bands.iter().find(|band| band.from_bytes <= at && at < band.to_bytes);
+            let at = Bytes(((column as u128 * 2 + 1) * u128::from(map.size_bytes.0) / (COLUMNS as u128 * 2)) as u64);
+            let band = map.bands.iter().find(|band| band.from_bytes <= at && at < band.to_bytes);
             band.map(|band| band.bytes_per_s.value)
         })
         .collect();
@@ -64,7 +64,7 @@ fn chart(text: &mut String, zones: &Zones) {
         let _ = writeln!(text, "  {label:>10} |{}", line.trim_end());
     }
     let _ = writeln!(text, "  {:>10} +{}", "0", "-".repeat(COLUMNS));
-    let end = zones.size_bytes.to_string();
+    let end = map.size_bytes.to_string();
     let _ = writeln!(text, "  {:>10}  0{end:>width$}", "", width = COLUMNS - 1);
 }
 

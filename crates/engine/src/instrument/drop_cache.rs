@@ -1,4 +1,4 @@
-//! Scrubs targets out of the file cache, so that the next buffered read is cold, and looks whether that worked.
+//! Drops targets from the page cache, so that the next buffered read is cold, and verifies it.
 //!
 //! The studies read a large file between two tests for that. The kernel can be told instead (posix_fadvise, after a flush,
 //! since it keeps what is dirty), for a target or for all of the machine; a scratch file that pushes the target out is
@@ -8,7 +8,7 @@
 use super::cache;
 use crate::target::{Access, Target, TargetError, filesystem};
 use halfpower_model::Cancel;
-use halfpower_model::reading::{COLD, Scrubbed, ScrubbedTarget, Step, Way};
+use halfpower_model::reading::{COLD, DroppedCache, DroppedTarget, Step, Way};
 use rustix::fs::{CWD, Mode, OFlags};
 use std::fs::File;
 use std::io;
@@ -24,20 +24,20 @@ const PASSES: u32 = 2;
 
 /// What may be done beside telling the kernel that the targets will not be needed.
 #[derive(Clone, Debug, Default)]
-pub struct ScrubOptions {
+pub struct DropOptions {
     /// Drop the whole cache of the machine.
     pub drop_caches: bool,
     /// Read a scratch file, made here, as large as the memory, where some target is still warm.
     pub scratch: Option<PathBuf>,
 }
 
-/// Why scrubbing failed.
+/// Why it failed.
 #[derive(Debug, thiserror::Error)]
-pub enum ScrubError {
+pub enum DropError {
     /// A target cannot be used.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// There is nothing to scrub.
+    /// There is nothing to drop.
     #[error("null: holds nothing that could be cached; name files or block devices")]
     Null,
     /// Not for this user.
@@ -62,22 +62,22 @@ pub enum ScrubError {
     },
 }
 
-fn failed(action: &'static str, subject: impl std::fmt::Display) -> impl FnOnce(io::Error) -> ScrubError {
+fn failed(action: &'static str, subject: impl std::fmt::Display) -> impl FnOnce(io::Error) -> DropError {
     let subject = subject.to_string();
-    move |source| ScrubError::System { action, subject, source }
+    move |source| DropError::System { action, subject, source }
 }
 
-/// Scrubs the targets. What was done to all of them is a step of each.
+/// Drops the targets from the page cache. A step on the whole machine is recorded for each of them.
 ///
 /// # Errors
 /// When a target cannot be read, what is dirty cannot be written out, or something that was asked for is not to be had.
-pub fn scrub(paths: &[PathBuf], options: &ScrubOptions, cancel: &Cancel) -> Result<Scrubbed, ScrubError> {
+pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> Result<DroppedCache, DropError> {
     let targets = paths.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<Vec<_>, _>>()?;
-    let files = targets.iter().map(|target| target.file().ok_or(ScrubError::Null)).collect::<Result<Vec<_>, _>>()?;
-    let mut scrubbing = Scrubbing { scrubbed: Vec::new(), files };
-    for (target, file) in targets.iter().zip(&scrubbing.files) {
+    let files = targets.iter().map(|target| target.file().ok_or(DropError::Null)).collect::<Result<Vec<_>, _>>()?;
+    let mut dropping = Dropping { dropped: Vec::new(), files };
+    for (target, file) in targets.iter().zip(&dropping.files) {
         let facts = target.facts();
-        scrubbing.scrubbed.push(ScrubbedTarget {
+        dropping.dropped.push(DroppedTarget {
             path: facts.path.clone(),
             size_bytes: facts.size_bytes,
             cached_before: cache::cached_share(file, facts.size_bytes),
@@ -85,37 +85,37 @@ pub fn scrub(paths: &[PathBuf], options: &ScrubOptions, cancel: &Cancel) -> Resu
         });
         cache::make_cold(file, facts.size_bytes).map_err(failed("flush and let go of", &facts.path))?;
     }
-    scrubbing.note(Way::Advice);
+    dropping.note(Way::Advice);
     if options.drop_caches {
         match std::fs::write(DROP_CACHES, PAGES) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(ScrubError::NotRoot),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(DropError::NotRoot),
             written => written.map_err(failed("write", DROP_CACHES))?,
         }
-        scrubbing.note(Way::DropCaches);
+        dropping.note(Way::DropCaches);
     }
-    if let Some(directory) = options.scratch.as_ref().filter(|_| !scrubbing.is_cold()) {
+    if let Some(directory) = options.scratch.as_ref().filter(|_| !dropping.is_cold()) {
         let scratch = scratch_file(directory)?;
-        read_until(&scratch, || cancel.is_cancelled() || scrubbing.is_cold())
+        read_until(&scratch, || cancel.is_cancelled() || dropping.is_cold())
             .map_err(failed("read", directory.display()))?;
-        scrubbing.note(Way::ScratchFile);
+        dropping.note(Way::ScratchFile);
     }
-    Ok(Scrubbed { targets: scrubbing.scrubbed })
+    Ok(DroppedCache { targets: dropping.dropped })
 }
 
-/// The targets while they are being scrubbed.
-struct Scrubbing<'a> {
+/// The targets while they are being dropped.
+struct Dropping<'a> {
     files: Vec<&'a File>,
-    scrubbed: Vec<ScrubbedTarget>,
+    dropped: Vec<DroppedTarget>,
 }
 
-impl Scrubbing<'_> {
+impl Dropping<'_> {
     fn shares(&self) -> impl Iterator<Item = Option<f64>> {
-        self.files.iter().zip(&self.scrubbed).map(|(file, target)| cache::cached_share(file, target.size_bytes))
+        self.files.iter().zip(&self.dropped).map(|(file, target)| cache::cached_share(file, target.size_bytes))
     }
 
     fn note(&mut self, way: Way) {
         let shares: Vec<_> = self.shares().collect();
-        for (target, cached_after) in self.scrubbed.iter_mut().zip(shares) {
+        for (target, cached_after) in self.dropped.iter_mut().zip(shares) {
             target.steps.push(Step { way, cached_after });
         }
     }
@@ -128,14 +128,14 @@ impl Scrubbing<'_> {
 
 /// A file without a name that holds nothing: its holes take pages of the cache when they are read, and no room on the
 /// medium.
-fn scratch_file(directory: &Path) -> Result<File, ScrubError> {
+fn scratch_file(directory: &Path) -> Result<File, DropError> {
     let failed = |source| failed("make a scratch file in", directory.display())(source);
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = File::from(
         rustix::fs::openat(CWD, directory, flags, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?,
     );
     if filesystem::mount_of(directory).is_some_and(|mount| filesystem::is_memory(&mount.kind)) {
-        return Err(ScrubError::ScratchInMemory { path: directory.display().to_string() });
+        return Err(DropError::ScratchInMemory { path: directory.display().to_string() });
     }
     let memory = rustix::system::sysinfo();
     file.set_len(memory.totalram as u64 * u64::from(memory.mem_unit)).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Burst: what a cache, a link and a bus give when no medium is involved.
+//! Link: what a cache, a link and a bus give when no medium is involved.
 
 use crate::finding::Estimate;
 use crate::units::{Bytes, BytesPerSecond, Nanoseconds, seconds, significant};
@@ -7,7 +7,7 @@ use std::fmt;
 
 /// What re-reading small regions came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Burst {
+pub struct LinkSpeed {
     /// Bytes of each target that were read over and over, from its start.
     pub region_bytes: Bytes,
     /// Bytes of each request.
@@ -20,9 +20,9 @@ pub struct Burst {
     /// Draws the order of the measurements.
     pub seed: u64,
     /// The targets, in the order they were named.
-    pub targets: Vec<BurstTarget>,
+    pub targets: Vec<LinkTarget>,
     /// Each target alone, then so many together.
-    pub settings: Vec<BurstSetting>,
+    pub settings: Vec<LinkSetting>,
     /// Whether they share one; none of one target, and in records of before.
     #[serde(default)]
     pub sharing: Option<SharingVerdict>,
@@ -44,7 +44,7 @@ pub enum SharingVerdict {
 
 /// A target, and whether its medium was involved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BurstTarget {
+pub struct LinkTarget {
     /// As it was named.
     pub path: String,
     /// Whether its medium was involved.
@@ -53,7 +53,7 @@ pub struct BurstTarget {
 
 /// Targets that were read at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BurstSetting {
+pub struct LinkSetting {
     /// Which, by their places in the list of targets, from 0.
     pub targets: Vec<u32>,
     /// What they gave in each repetition.
@@ -102,7 +102,7 @@ pub enum MediumVerdict {
     Undecided,
 }
 
-impl Burst {
+impl LinkSpeed {
     /// What the reader came for: what all of them give, and whether they share a limit.
     pub fn verdict(&self) -> String {
         let most = self.settings.iter().max_by_key(|setting| setting.targets.len());
@@ -120,7 +120,7 @@ impl Burst {
                 format!("{all} from {count} targets, which share no limit that this reaches")
             }
             (None, _, count) => {
-                let share = most.and_then(BurstSetting::share_of_alone);
+                let share = most.and_then(LinkSetting::share_of_alone);
                 let share = share.map(|share| format!(": {share}")).unwrap_or_default();
                 format!("{all} from {count} targets; whether they share a limit is undecided{share}")
             }
@@ -128,19 +128,19 @@ impl Burst {
     }
 }
 
-impl Burst {
+impl LinkSpeed {
     /// What was asked for, and how often: `256 KiB reads of the same 1 MiB, 2 deep, direct, 5 times 1 s`.
     pub fn requests(&self) -> String {
         let times = match self.settings.first().map_or(0, |setting| setting.repetitions.len()) {
             1 => "once".to_owned(),
             times => format!("{times} times"),
         };
-        let Burst { request_bytes, region_bytes, depth, duration, .. } = self;
+        let LinkSpeed { request_bytes, region_bytes, depth, duration, .. } = self;
         format!("{request_bytes} reads of the same {region_bytes}, {depth} deep, direct, {times} {duration}")
     }
 }
 
-impl BurstSetting {
+impl LinkSetting {
     /// What targets together give, in percent of the sum alone; none for one alone.
     pub fn share_of_alone(&self) -> Option<String> {
         let percent = |share: f64| significant(share * 100.0);
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::finding::Quantity;
 
-    fn burst(sharing: Option<SharingVerdict>, low: Option<f64>, high: Option<f64>) -> Burst {
+    fn link(sharing: Option<SharingVerdict>, low: Option<f64>, high: Option<f64>) -> LinkSpeed {
         let estimate = |quantity, value, low, high| Estimate { quantity, value, low, high, repetitions: 3 };
         let medium = Medium {
             near_p50_ns: None,
@@ -193,14 +193,14 @@ mod tests {
             limited: None,
             verdict: MediumVerdict::Undecided,
         };
-        let target = |path: &str| BurstTarget { path: path.to_owned(), medium: medium.clone() };
-        let setting = BurstSetting {
+        let target = |path: &str| LinkTarget { path: path.to_owned(), medium: medium.clone() };
+        let setting = LinkSetting {
             targets: vec![0, 1],
             repetitions: Vec::new(),
             bytes_per_s: estimate(Quantity::BytesPerSecond, 50e6, None, None),
             of_alone: Some(estimate(Quantity::Ratio, 0.765, low, high)),
         };
-        Burst {
+        LinkSpeed {
             region_bytes: Bytes::MIB,
             request_bytes: Bytes(65536),
             depth: 1,
@@ -215,23 +215,23 @@ mod tests {
 
     #[test]
     fn one_repetition_is_once() {
-        let mut burst = burst(None, None, None);
-        burst.settings[0].repetitions = vec![BytesPerSecond(1.0)];
-        assert!(burst.requests().ends_with("direct, once 1 ns"), "{}", burst.requests());
-        burst.settings[0].repetitions.push(BytesPerSecond(1.0));
-        assert!(burst.requests().ends_with("direct, 2 times 1 ns"), "{}", burst.requests());
+        let mut link = link(None, None, None);
+        link.settings[0].repetitions = vec![BytesPerSecond(1.0)];
+        assert!(link.requests().ends_with("direct, once 1 ns"), "{}", link.requests());
+        link.settings[0].repetitions.push(BytesPerSecond(1.0));
+        assert!(link.requests().ends_with("direct, 2 times 1 ns"), "{}", link.requests());
     }
 
     #[test]
     fn that_nothing_is_shared_is_said_only_where_it_is_shown() {
-        let shown = burst(Some(SharingVerdict::Nothing), Some(0.97), Some(1.01)).verdict();
+        let shown = link(Some(SharingVerdict::Nothing), Some(0.97), Some(1.01)).verdict();
         assert!(shown.contains("share no limit"), "{shown}");
-        let open = burst(Some(SharingVerdict::Undecided), Some(0.359), Some(1.63)).verdict();
+        let open = link(Some(SharingVerdict::Undecided), Some(0.359), Some(1.63)).verdict();
         assert_eq!(
             open,
             "50 MB/s from 2 targets; whether they share a limit is undecided: 76.5 % [35.9 to 163] of the sum alone"
         );
-        let before = burst(None, None, None).verdict();
+        let before = link(None, None, None).verdict();
         assert!(before.ends_with("is undecided: 76.5 % of the sum alone"), "{before}");
     }
 }

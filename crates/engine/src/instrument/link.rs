@@ -1,4 +1,4 @@
-//! Bursts: a small region of each target, read over and over, on one target and on several at once.
+//! The limit of drive cache, link and bus: a small region of each target, read over and over, on one target and on several at once.
 //!
 //! After the first time the device has the region in its cache, so that what is left is cache, link and bus: the Windows
 //! 2000 study found the limits of its SCSI, IDE and PCI buses so (section 3.5, memspeed). Every sample is a workload like
@@ -21,7 +21,7 @@ const LOOK_BYTES: u64 = 4096;
 
 /// What is read, how, and how often.
 #[derive(Clone, Copy, Debug)]
-pub struct BurstOptions {
+pub struct LinkOptions {
     /// Bytes of each target.
     pub region: Bytes,
     /// Bytes of each request.
@@ -37,7 +37,7 @@ pub struct BurstOptions {
 }
 
 /// Targets that are read at once.
-pub struct BurstSetting {
+pub struct LinkSetup {
     /// Which, by their places in the list of all.
     pub targets: Vec<u32>,
     testbed: Box<dyn Testbed>,
@@ -46,16 +46,16 @@ pub struct BurstSetting {
 
 /// What the samples gave.
 #[derive(Clone, Debug)]
-pub struct BurstSamples {
+pub struct LinkSamples {
     /// Of each setting, its bytes per second in every whole repetition.
     pub rates: Vec<(Vec<u32>, Vec<f64>)>,
     /// Of each setting of one target, in their order, how long requests took.
-    pub looks: Vec<BurstLook>,
+    pub looks: Vec<LinkLatencies>,
     /// What could make the rates wrong, each code in its first wording.
     pub warnings: Vec<Warning>,
 }
 
-impl BurstSamples {
+impl LinkSamples {
     fn add(&mut self, setting: usize, sample: &Sample) {
         self.rates[setting].1.push(sample.total.bytes_per_s.0);
         let alone = self.rates[..setting].iter().filter(|(targets, _)| targets.len() == 1).count();
@@ -70,7 +70,7 @@ impl BurstSamples {
     }
 
     /// Leaves out what a repetition that was cancelled has begun.
-    fn cut(mut self, repetitions: u32) -> BurstSamples {
+    fn cut(mut self, repetitions: u32) -> LinkSamples {
         self.rates.iter_mut().for_each(|(_, rates)| rates.truncate(repetitions as usize));
         self
     }
@@ -78,7 +78,7 @@ impl BurstSamples {
 
 /// How long requests to one target took.
 #[derive(Clone, Debug, Default)]
-pub struct BurstLook {
+pub struct LinkLatencies {
     /// Small reads at random places of the region, one at a time.
     pub near: Histogram,
     /// The same behind the region; none where there is no room.
@@ -87,16 +87,12 @@ pub struct BurstLook {
     pub reread: Histogram,
 }
 
-impl BurstSetting {
+impl LinkSetup {
     /// Some of the targets, behind a testbed that has them in the same order.
     ///
     /// # Errors
     /// When one of them cannot be read so: it is smaller than the region, or takes no direct I/O.
-    pub fn new(
-        targets: Vec<u32>,
-        testbed: Box<dyn Testbed>,
-        options: &BurstOptions,
-    ) -> Result<BurstSetting, ResolveError> {
+    pub fn new(targets: Vec<u32>, testbed: Box<dyn Testbed>, options: &LinkOptions) -> Result<LinkSetup, ResolveError> {
         let spec = WorkloadSpec {
             operation: Some(Operation::Read),
             pattern: Some(Pattern::Sequential),
@@ -110,7 +106,7 @@ impl BurstSetting {
             ..WorkloadSpec::default()
         };
         let workload = spec.resolve(testbed.describe())?;
-        Ok(BurstSetting { targets, testbed, workload })
+        Ok(LinkSetup { targets, testbed, workload })
     }
 
     /// What it is measured on.
@@ -156,20 +152,20 @@ impl BurstSetting {
 /// # Errors
 /// When a request fails, or nothing was measured when it was cancelled.
 pub fn measure(
-    settings: &mut [BurstSetting],
-    options: &BurstOptions,
+    settings: &mut [LinkSetup],
+    options: &LinkOptions,
     tell: &mut dyn FnMut(u64, u64, BytesPerSecond),
     cancel: &Cancel,
-) -> Result<BurstSamples, MeasureError> {
+) -> Result<LinkSamples, MeasureError> {
     let mut looks = Vec::new();
     for setting in settings.iter_mut().filter(|setting| setting.targets.len() == 1) {
         let size = setting.environment().target.size_bytes;
         let near = setting.small_reads(Bytes(0), options.region, cancel)?.unwrap_or_default();
         let far = setting.small_reads(options.region, size, cancel)?;
-        looks.push(BurstLook { near, far, reread: Histogram::default() });
+        looks.push(LinkLatencies { near, far, reread: Histogram::default() });
     }
     let rates = settings.iter().map(|setting| (setting.targets.clone(), Vec::new())).collect();
-    let mut samples = BurstSamples { rates, looks, warnings: Vec::new() };
+    let mut samples = LinkSamples { rates, looks, warnings: Vec::new() };
     let total = u64::from(options.repetitions) * settings.len() as u64;
     let mut done = 0;
     for repetition in 0..options.repetitions {
@@ -228,7 +224,7 @@ mod tests {
         }
     }
 
-    const OPTIONS: BurstOptions = BurstOptions {
+    const OPTIONS: LinkOptions = LinkOptions {
         region: Bytes::MIB,
         request_size: Bytes(65536),
         depth: 2,
@@ -237,13 +233,13 @@ mod tests {
         seed: 1,
     };
 
-    fn setting(targets: Vec<u32>, left: u32) -> BurstSetting {
+    fn setting(targets: Vec<u32>, left: u32) -> LinkSetup {
         let facts = || TargetFacts {
             direct_alignment_bytes: Some(Bytes(512)),
             ..TargetFacts::bare("disk", TargetKind::BlockDevice, Bytes(64 << 20))
         };
         let environment = environment(facts(), targets.iter().skip(1).map(|_| facts()).collect());
-        BurstSetting::new(targets, Box::new(Bus { environment, left }), &OPTIONS).unwrap()
+        LinkSetup::new(targets, Box::new(Bus { environment, left }), &OPTIONS).unwrap()
     }
 
     #[test]
