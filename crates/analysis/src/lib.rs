@@ -8,7 +8,6 @@ pub mod comparison;
 mod course;
 mod device;
 mod findings;
-pub mod instrument;
 mod littles_law;
 pub mod models;
 mod parts;

@@ -6,6 +6,7 @@ mod console;
 mod ground;
 mod harmless;
 mod input;
+mod instrument;
 mod interchange;
 mod output;
 mod plan;

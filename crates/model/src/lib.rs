@@ -33,7 +33,6 @@ pub use key::{KEYS, Key, WorkloadSpec};
 pub use levels::{Channel, GivenPeak, Level, LevelName};
 pub use origin::{Origin, Unknown};
 pub use price::{Currency, Offer, Price};
-pub use reading::Reading;
 pub use sample::Sample;
 pub use shared::Shared;
 pub use spec::ResolveError;

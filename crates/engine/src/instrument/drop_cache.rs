@@ -7,9 +7,9 @@
 
 use super::cache;
 use crate::target::{Access, Target, TargetError, filesystem};
-use halfpower_model::Cancel;
-use halfpower_model::reading::{COLD, DroppedCache, DroppedTarget, Step, Way};
+use halfpower_model::{Bytes, Cancel};
 use rustix::fs::{CWD, Mode, OFlags};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,63 @@ const PAGES: &str = "1\n";
 const LOOKS: u64 = 16;
 const PASSES: u32 = 2;
 
-/// What may be done beside telling the kernel that the targets will not be needed.
+/// A target is cold with less than this share of it in the page cache.
+const COLD: f64 = 0.01;
+
+/// Targets that were dropped from the page cache, in the order they were named.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DroppedCache {
+    /// Each target.
+    pub targets: Vec<DroppedTarget>,
+}
+
+/// One target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DroppedTarget {
+    /// As it was named.
+    pub path: String,
+    /// Its size.
+    pub size_bytes: Bytes,
+    /// Share of it that was in the page cache before; none if unknown.
+    pub cached_before: Option<f64>,
+    /// The steps taken, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A step, and what it left.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// How.
+    pub method: Method,
+    /// Share of the target in the page cache after it; none if unknown.
+    pub cached_after: Option<f64>,
+}
+
+/// Ways to empty the page cache, the least invasive first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Write back the target, then posix_fadvise(POSIX_FADV_DONTNEED).
+    Advice,
+    /// Drop the whole page cache (/proc/sys/vm/drop_caches).
+    DropCaches,
+    /// Read a scratch file until it has evicted the target, as the studies did.
+    ScratchFile,
+}
+
+impl DroppedTarget {
+    /// Share of it in the page cache now; none if unknown.
+    pub fn cached_now(&self) -> Option<f64> {
+        self.steps.last().map_or(self.cached_before, |step| step.cached_after)
+    }
+
+    /// Whether the next buffered read is cold; false if unknown.
+    pub fn is_cold(&self) -> bool {
+        self.cached_now().is_some_and(|share| share < COLD)
+    }
+}
+
+/// What may be done besides posix_fadvise.
 #[derive(Clone, Debug, Default)]
 pub struct DropOptions {
     /// Drop the whole cache of the machine.
@@ -85,19 +141,19 @@ pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> 
         });
         cache::make_cold(file, facts.size_bytes).map_err(failed("flush and let go of", &facts.path))?;
     }
-    dropping.note(Way::Advice);
+    dropping.note(Method::Advice);
     if options.drop_caches {
         match std::fs::write(DROP_CACHES, PAGES) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(DropError::NotRoot),
             written => written.map_err(failed("write", DROP_CACHES))?,
         }
-        dropping.note(Way::DropCaches);
+        dropping.note(Method::DropCaches);
     }
     if let Some(directory) = options.scratch.as_ref().filter(|_| !dropping.is_cold()) {
         let scratch = scratch_file(directory)?;
         read_until(&scratch, || cancel.is_cancelled() || dropping.is_cold())
             .map_err(failed("read", directory.display()))?;
-        dropping.note(Way::ScratchFile);
+        dropping.note(Method::ScratchFile);
     }
     Ok(DroppedCache { targets: dropping.dropped })
 }
@@ -113,10 +169,10 @@ impl Dropping<'_> {
         self.files.iter().zip(&self.dropped).map(|(file, target)| cache::cached_share(file, target.size_bytes))
     }
 
-    fn note(&mut self, way: Way) {
+    fn note(&mut self, method: Method) {
         let shares: Vec<_> = self.shares().collect();
         for (target, cached_after) in self.dropped.iter_mut().zip(shares) {
-            target.steps.push(Step { way, cached_after });
+            target.steps.push(Step { method, cached_after });
         }
     }
 

@@ -1,14 +1,47 @@
-//! How idle the machine is, per processor: what `halfpower idle` reads.
+//! How idle each CPU is: the time that is left for a busy loop of the lowest priority.
 
 use super::account;
 use super::accounts::mean;
 use super::clock::Clock;
 use super::soaker::Soaker;
-use halfpower_model::reading::{IdleCpu, Idleness};
+use halfpower_model::sample::SystemAccount;
 use halfpower_model::{Cancel, MeasureError, Nanoseconds};
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether to stop.
+/// How idle the machine is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Idleness {
+    /// Length of the measurement.
+    pub measured_s: f64,
+    /// Length of the calibration before it.
+    pub calibrated_s: f64,
+    /// Share of the time of all CPUs that was not left for the loops.
+    pub busy_share: f64,
+    /// Error of that: the loops' speed at the end against their speed when calibrated.
+    pub error_share: f64,
+    /// Each CPU this process may use, by number.
+    pub processors: Vec<IdleCpu>,
+    /// The kernel's account of the same time and CPUs; none if there is none.
+    pub account: Option<SystemAccount>,
+}
+
+/// One CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleCpu {
+    /// Its number.
+    pub cpu: u32,
+    /// Calibrated speed of the loop, in counts per second, when nothing interrupts it.
+    pub counts_per_s: f64,
+    /// Share of its time that was not left for the loop; noise may make it negative.
+    pub busy_share: f64,
+    /// The same during calibration.
+    pub calibration_busy_share: f64,
+    /// Error of `busy_share`.
+    pub error_share: f64,
+}
+
+/// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs the soaker on every CPU that this process may use, for `length`; `progress` gets the time elapsed.

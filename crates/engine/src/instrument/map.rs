@@ -6,12 +6,12 @@
 //! says nothing of bands.
 
 use halfpower_model::permutation::Permutation;
-use halfpower_model::reading::Probe;
 use halfpower_model::spec::MAX_REQUEST;
 use halfpower_model::{
     Buffering, Bytes, BytesPerSecond, Cancel, Environment, Limits, MeasureError, Operation, Pattern, ResolveError,
     Testbed, Workload, WorkloadSpec,
 };
+use serde::{Deserialize, Serialize};
 
 /// Of the read before each read.
 const LEAD_BYTES: u64 = 64 << 10;
@@ -24,6 +24,17 @@ const READ_NS: u64 = 10_000_000;
 const SMALLEST_READ: u64 = 256 << 10;
 const LARGEST_READ: u64 = 64 << 20;
 const TRIES: usize = 3;
+
+/// One read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Number of its place, from 0.
+    pub place: u32,
+    /// Its first byte.
+    pub at_bytes: Bytes,
+    /// Bytes over the time of the read.
+    pub bytes_per_s: BytesPerSecond,
+}
 
 /// The places of a target.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ pub(crate) mod cpu;
 pub(crate) mod dirty;
 pub(crate) mod disk;
 pub mod drop_cache;
-pub(crate) mod idle;
+pub mod idle;
 pub mod inspect;
 pub(crate) mod kernel_threads;
 pub mod link;

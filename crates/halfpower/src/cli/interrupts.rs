@@ -35,7 +35,7 @@ const INTERRUPTED: i32 = 130;
 
 /// What signals do.
 #[derive(Debug)]
-pub(super) struct Interrupts {
+pub(crate) struct Interrupts {
     /// Set by the first.
     flag: Arc<AtomicBool>,
     /// How many look at the flag.
@@ -46,7 +46,7 @@ pub(super) struct Interrupts {
 
 /// The flag, for as long as somebody looks at it.
 #[derive(Debug)]
-pub(super) struct Heeded<'a> {
+pub(crate) struct Heeded<'a> {
     of: &'a Interrupts,
     cancel: Cancel,
 }
@@ -74,7 +74,7 @@ impl Interrupts {
     }
 
     /// From here on, until what is returned is dropped, the first signal only sets the flag.
-    pub(super) fn heeded(&self) -> Heeded<'_> {
+    pub(crate) fn heeded(&self) -> Heeded<'_> {
         self.heeding.fetch_add(1, Ordering::SeqCst);
         self.unheeded.store(false, Ordering::SeqCst);
         Heeded { of: self, cancel: Cancel::from_flag(Arc::clone(&self.flag)) }

@@ -2,41 +2,36 @@
 
 mod clock;
 mod compare;
+pub(crate) mod context;
 mod doctor;
-mod drop_cache;
 mod export;
 mod failure;
 mod fio_names;
-mod idle;
 mod import;
-mod inspect;
-mod instrument;
 mod interrupts;
 mod io;
-mod link;
-mod map;
-mod memory;
-mod note;
-mod number;
+pub(crate) mod note;
+pub(crate) mod number;
 mod plan;
 mod plugin;
 mod price;
-mod reading_text;
 mod report;
 mod run;
 mod runs;
 mod sample_text;
-mod session;
+pub(crate) mod session;
 mod sim;
 mod study;
-mod targets;
+pub(crate) mod targets;
 mod validate;
 mod workload;
 
 use crate::console::Console;
 use crate::harmless::harmless;
+use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::text::{UsageError, quoted};
 use clap::{Parser, Subcommand};
+use context::{Context, Ending, Global};
 use halfpower_model::ResolveError;
 use interrupts::Interrupts;
 use std::path::PathBuf;
@@ -60,17 +55,6 @@ Examples:
 
 Exit status: 0 done; 1 failed; 2 wrong usage or study; 3 a regression; 4 undecided;
 130 interrupted.";
-
-/// Options that mean the same everywhere.
-#[derive(Debug, clap::Args)]
-struct Global {
-    /// Keep results in this file [default: $XDG_DATA_HOME/halfpower/results.db]
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Results")]
-    store: Option<PathBuf>,
-    /// Print JSON on standard output, and nothing else there: one document, or one a line for each of several files
-    #[arg(long, global = true, help_heading = "Results")]
-    json: bool,
-}
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -104,19 +88,6 @@ enum Command {
     Doctor(doctor::Arguments),
 }
 
-/// How a command ended, when it did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    Done,
-    /// It did what it could; what was asked for failed, and the user was told.
-    Failed,
-    Interrupted,
-    /// A comparison found something worse.
-    Regression,
-    /// A comparison cannot tell.
-    Undecided,
-}
-
 /// The exit status of wrong usage.
 const WRONG_USAGE: u8 = 2;
 
@@ -124,16 +95,6 @@ const WRONG_USAGE: u8 = 2;
 #[derive(Debug, thiserror::Error)]
 #[error("see above")]
 struct Reported;
-
-/// What every command needs.
-struct Context {
-    global: Global,
-    console: Console,
-    /// What Ctrl-C does.
-    interrupts: Interrupts,
-    /// The command as it was typed, to reproduce it.
-    typed: String,
-}
 
 /// Parses the command line and runs it.
 pub(crate) fn main() -> ExitCode {
@@ -157,7 +118,7 @@ pub(crate) fn main() -> ExitCode {
     let json = cli.global.json;
     let (status, why) = match run(cli, console.clone(), typed) {
         Ok(ending) => (ending.status(), ending.why().to_owned()),
-        Err(error) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
+        Err(error) if session::is_closed_pipe(&error) => return ExitCode::SUCCESS,
         Err(error) => {
             if !error.is::<Reported>() {
                 failure::report(&console, &error);
@@ -267,12 +228,6 @@ fn is_usage(error: &anyhow::Error) -> bool {
             || cause.is::<crate::study::StudyErrors>()
             || cause.is::<crate::plan::PlanError>()
     })
-}
-
-/// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
 }
 
 #[cfg(test)]

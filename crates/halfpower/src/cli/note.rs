@@ -7,7 +7,7 @@ const VARIABLES: [&str; 2] = ["HALFPOWER_NOTE", "sqlio_note"];
 
 /// What a result is remembered by.
 #[derive(Clone, Debug, Args)]
-pub(super) struct NoteArgument {
+pub(crate) struct NoteArgument {
     /// Something to remember the result by [default: $HALFPOWER_NOTE, else $sqlio_note, else none]
     #[arg(long, value_name = "TEXT", help_heading = "Results")]
     note: Option<String>,
@@ -15,7 +15,7 @@ pub(super) struct NoteArgument {
 
 impl NoteArgument {
     /// The note; none where there is nothing in it.
-    pub(super) fn text(&self) -> Option<String> {
+    pub(crate) fn text(&self) -> Option<String> {
         self.note.clone().or_else(in_environment).filter(|note| !note.is_empty())
     }
 }

@@ -3,12 +3,12 @@
 use std::ffi::{OsStr, OsString};
 
 /// A number of something.
-pub(super) fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+pub(crate) fn count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     whole(text, "a whole number of 1 or more")
 }
 
 /// A number that nothing is counted by.
-pub(super) fn any<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+pub(crate) fn any<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     whole(text, "a whole number of 0 or more")
 }
 

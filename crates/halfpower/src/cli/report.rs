@@ -3,11 +3,13 @@
 use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
 use super::{Context, Ending};
+use crate::instrument::reading::Reading;
+use crate::instrument::show::{ReadingInput, reading_html};
 use crate::output::Output;
-use crate::report::{Analysed, ReadingInput, reading_html};
+use crate::report::Analysed;
 use crate::store::{RunId, Store};
 use clap::Args;
-use halfpower_model::{Reading, TargetKind};
+use halfpower_model::TargetKind;
 use std::path::PathBuf;
 
 /// Writes the report of a stored run again, from its samples, or of what an instrument read

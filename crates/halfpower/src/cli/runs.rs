@@ -1,9 +1,10 @@
 //! `halfpower runs`: what the store holds.
 
+use super::session;
 use super::{Context, Ending};
-use super::{instrument, session};
 use crate::ground::{self, Cleaned};
 use crate::harmless::harmless;
+use crate::instrument::command;
 use crate::report::{self, Analysed};
 use crate::store::{Repaired, RunId, RunSummary, Store, StoreError};
 use clap::{Args, Subcommand};
@@ -58,7 +59,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         }
         Action::Show { run } => {
             if let Some(reading) = store.reading(*run)? {
-                instrument::show(context, &reading)?;
+                command::show(context, &reading)?;
                 return Ok(Ending::Done);
             }
             let analysed = Analysed::load(&store, *run)?;

@@ -1,6 +1,6 @@
 //! A run from the command line to its report: shared by `run`, `study run` and `study resume`.
 
-use super::{Context, Ending};
+use super::context::{Context, Ending};
 use crate::ground::{Contents, KeptTestFile, Opened, Opening, Site, is_simulated};
 use crate::output::Output;
 use crate::plan::Plan;
@@ -18,7 +18,7 @@ use std::time::Instant;
 pub(super) const DEFAULT_REPORT: &str = "halfpower-report.html";
 
 /// The store the user named, the usual one, or one in memory.
-pub(super) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
+pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
     let mut store = if keep { Store::open(&store_path(context)?)? } else { Store::in_memory()? };
     let console = context.console.clone();
     store.report_damage(move |damage| console.warning(damage));
@@ -233,10 +233,16 @@ pub(super) fn find_again(context: &Context, store: &Store, run: RunId, arguments
     }
 }
 
+/// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.
+pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
+}
+
 /// Says how a result is had that could not be printed.
-pub(super) fn not_printed(context: &Context, store: &Store, run: RunId, error: &anyhow::Error) {
+pub(crate) fn not_printed(context: &Context, store: &Store, run: RunId, error: &anyhow::Error) {
     // Who went away has seen enough, and the rest is where he expects it.
-    if !super::is_closed_pipe(error) || store.command("").is_none() {
+    if !is_closed_pipe(error) || store.command("").is_none() {
         let remedy = find_again(context, store, run, |run| format!("runs show {run}"));
         context.console.warning(&format!("the result could not be printed; {remedy}"));
     }
@@ -267,7 +273,7 @@ pub(super) fn check_report(path: &Path) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When the current directory is gone.
-pub(super) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
+pub(crate) fn stored_targets(targets: &[PathBuf]) -> std::io::Result<Vec<String>> {
     let absolute = |path: &PathBuf| {
         if path.as_os_str() == NULL_TARGET || is_simulated(path) { Ok(path.clone()) } else { std::path::absolute(path) }
     };

@@ -1,6 +1,6 @@
 //! What is measured, and what of it may be lost: shared by every command that takes targets.
 
-use super::Context;
+use super::context::Context;
 use crate::ground::{Overwrite, SimulatedName, is_simulated};
 use crate::study::{StandIns, Study, VOLUME};
 use crate::text::UsageError;
@@ -94,7 +94,7 @@ impl TargetArgument {
 
 /// What the levels below a target advertise, where the kernel does not tell.
 #[derive(Clone, Debug, Args)]
-pub(super) struct PeakArguments {
+pub(crate) struct PeakArguments {
     /// Peak that a level advertises: memory, bus, link or device, as device=3500MB/s; repeated for several
     ///
     /// Of a bus as a whole, of each link and each device. Replaces what the kernel tells.
@@ -107,7 +107,7 @@ impl PeakArguments {
     ///
     /// # Errors
     /// When two are of one level.
-    pub(super) fn given(&self) -> Result<&[GivenPeak], UsageError> {
+    pub(crate) fn given(&self) -> Result<&[GivenPeak], UsageError> {
         let levels: Vec<LevelName> = self.given.iter().map(|given| given.level).collect();
         match levels.iter().enumerate().find(|(index, level)| levels[..*index].contains(level)) {
             Some((_, twice)) => Err(UsageError(format!("--pap names {twice} twice; give one peak of each level"))),

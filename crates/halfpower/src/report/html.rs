@@ -18,7 +18,7 @@ const TEMPLATES: [(&str, &str); 6] = [
     ("frame.html", include_str!("frame.html")),
     ("report.html", include_str!("report.html")),
     ("comparison.html", include_str!("comparison/comparison.html")),
-    ("reading.html", include_str!("reading/reading.html")),
+    ("reading.html", include_str!("reading.html")),
 ];
 const STYLE: &str = include_str!("report.css");
 
@@ -34,7 +34,7 @@ pub(crate) fn html(input: &ReportInput<'_>) -> Result<String> {
 ///
 /// # Errors
 /// When the template does not fit what it is given.
-pub(super) fn render(name: &str, view: impl Serialize) -> Result<String> {
+pub(crate) fn render(name: &str, view: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);

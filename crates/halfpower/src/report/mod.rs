@@ -4,23 +4,21 @@
 //! that is all. Everything that comes from a record (paths, notes, model names) is untrusted and escaped. The HTML file
 //! loads nothing: no script, no font, no picture from elsewhere.
 
-mod chart;
+pub(crate) mod chart;
 mod comparison;
-mod html;
+pub(crate) mod html;
 mod noise;
 mod pyramid;
-mod reading;
 mod stored;
 mod summary;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
-mod tests;
-mod view;
+pub(crate) mod tests;
+pub(crate) mod view;
 mod wrap;
 
 pub(crate) use comparison::{ComparisonInput, comparison_html, comparison_text};
 pub(crate) use html::html;
-pub(crate) use reading::{ReadingInput, reading_html};
 pub(crate) use stored::Analysed;
 pub(crate) use summary::summary;
 

@@ -1,6 +1,6 @@
 //! The tables of the report: figures with their units, one place for each.
 
-use super::chart::Chart;
+use super::chart::{Chart, Value};
 use crate::study::published::{self, beside::PaperFigure};
 use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
@@ -18,16 +18,16 @@ const NO_FIGURE: &str = "–";
 
 /// A table; the first column names the row.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Names of the columns; empty where the rows speak for themselves.
-    pub(super) head: Vec<String>,
+    pub(crate) head: Vec<String>,
     /// Rows, all equally wide.
-    pub(super) rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Of rows as wide as the head.
-    pub(super) fn new<const COLUMNS: usize>(
+    pub(crate) fn new<const COLUMNS: usize>(
         head: [&str; COLUMNS],
         rows: impl Iterator<Item = [String; COLUMNS]>,
     ) -> Table {
@@ -35,8 +35,8 @@ impl Table {
     }
 }
 
-/// What a chart shows, as text: a row for each `x`, a column for each line.
-pub(super) fn of_chart(chart: &Chart) -> Table {
+/// What a chart shows, as `text` writes it: a row for each `x`, a column for each line.
+pub(crate) fn of_chart(chart: &Chart, text: impl Fn(Value) -> String) -> Table {
     let mut places: Vec<f64> = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
@@ -44,7 +44,7 @@ pub(super) fn of_chart(chart: &Chart) -> Table {
     let row = |x: &f64| {
         let figures = chart.lines.iter().map(|line| {
             let point = line.points.iter().find(|point| point.x == *x);
-            point.map_or_else(|| NO_FIGURE.to_owned(), |point| point.y.text())
+            point.map_or_else(|| NO_FIGURE.to_owned(), |point| text(point.y))
         });
         std::iter::once(chart.x.text(*x)).chain(figures).collect()
     };
@@ -313,7 +313,7 @@ pub(super) fn of_skipped(skipped: &[(String, String)]) -> Table {
 }
 
 /// The machine and the target. What the system does not tell is left out.
-pub(super) fn of_environment(environment: &Environment, program: &Program) -> Table {
+pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Table {
     let target = &environment.target;
     let text = |value: &Option<String>| value.clone();
     let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());

@@ -97,7 +97,7 @@ struct FigureView<'a> {
 
 /// A chart, drawn, with its words and its table.
 #[derive(Debug, Serialize)]
-pub(super) struct ChartView {
+pub(crate) struct ChartView {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) description: String,
@@ -361,7 +361,7 @@ fn ranges(numbers: &[i64]) -> String {
 }
 
 /// Draws a chart; `None` when nothing in it can be drawn.
-pub(super) fn chart_view(chart: &Chart) -> Option<ChartView> {
+pub(crate) fn chart_view(chart: &Chart) -> Option<ChartView> {
     let svg = chart::svg(chart)?;
     let shown = chart.lines.iter().take(LINES_SHOWN).enumerate();
     let legend = shown.flat_map(|(index, line)| {
@@ -384,7 +384,7 @@ pub(super) fn chart_view(chart: &Chart) -> Option<ChartView> {
         view_box: chart::view_box(),
         svg,
         legend: legend.chain(half).collect(),
-        table: table::of_chart(chart),
+        table: table::of_chart(chart, Value::text),
     })
 }
 

@@ -4,8 +4,8 @@ use super::Store;
 use super::damage::damaged;
 use super::error::{During, StoreError};
 use super::run::{NewRun, Run, RunId, RunKind, RunStatus, json};
-use halfpower_model::Reading;
-use halfpower_model::reading::{Figures, MemorySpeed};
+use crate::instrument::reading::{Figures, Reading};
+use halfpower_model::reading::MemorySpeed;
 use rusqlite::OptionalExtension;
 
 impl Store {

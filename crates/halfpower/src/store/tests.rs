@@ -1,12 +1,13 @@
 use super::error::StoreError;
 use super::*;
+use crate::instrument::reading::{Figures, Reading};
 use crate::plan::{Overrides, Plan};
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
-use halfpower_model::reading::{Bandwidth, Figures, Kernel, MemorySpeed, Rounds, Vectors};
+use halfpower_model::reading::{Bandwidth, Kernel, MemorySpeed, Rounds, Vectors};
 use halfpower_model::sample::{DepthMean, Histograms, Latency, Program, Totals};
 use halfpower_model::{
-    Bytes, BytesPerSecond, Environment, Histogram, Personality, Reading, Sample, TargetFacts, TargetKind, WorkloadSpec,
+    Bytes, BytesPerSecond, Environment, Histogram, Personality, Sample, TargetFacts, TargetKind, WorkloadSpec,
 };
 use std::path::{Path, PathBuf};
 

@@ -155,7 +155,7 @@ fn a_limit_that_is_set_is_shown() {
     assert_eq!(level(&target["levels"], "read_limit")["pap_bytes_per_s"], 24e6);
     assert!(level(&target["levels"], "write_limit").is_null());
     let text = outcome(group.command(&lab, &["inspect", device.name(), "--no-store"])).stdout;
-    assert!(text.contains("limited") && text.contains("read limit") && text.contains("24 MB/s"), "{text}");
+    assert!(text.contains("throttled") && text.contains("read limit") && text.contains("24 MB/s"), "{text}");
     let sample = outcome(group.command(&lab, &["io", device.name(), "--requests=1", "--no-store"]));
     assert!(sample.stderr.contains("held to 24 MB/s"), "{}", sample.stderr);
     // Who is not in the group is not held back.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 #[test]
-fn what_was_dropped_is_cold_and_is_remembered() {
+fn dropped_targets_are_cold_and_stored() {
     let lab = Lab::new();
     lab.data_file("file", 8192);
     let read = |lab: &Lab| std::fs::read(lab.path("file")).unwrap().len();
@@ -20,7 +20,7 @@ fn what_was_dropped_is_cold_and_is_remembered() {
         return skip("the file system here keeps files in memory");
     }
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    assert_eq!((&target["steps"][0]["way"], &target["cached_before"]), (&"advice".into(), &1.0.into()));
+    assert_eq!((&target["steps"][0]["method"], &target["cached_before"]), (&"advice".into(), &1.0.into()));
     assert!(after < 0.01, "{after}");
     let list = lab.run(["runs"]).stdout;
     assert!(list.contains("drop-cache on ") && list.contains("(before the test)"), "{list}");
@@ -33,7 +33,7 @@ fn what_was_dropped_is_cold_and_is_remembered() {
 }
 
 #[test]
-fn drop_cache_says_what_stands_in_its_way() {
+fn drop_cache_refuses_what_it_cannot_drop() {
     let lab = Lab::new();
     lab.data_file("file", 16);
     lab.refuses(["drop-cache", "null:"], 1, "holds nothing");
@@ -42,7 +42,7 @@ fn drop_cache_says_what_stands_in_its_way() {
 }
 
 #[test]
-fn targets_are_read_alone_and_together_and_it_is_remembered() {
+fn link_reads_targets_alone_and_together() {
     let lab = Lab::new();
     lab.data_file("one", 8192);
     lab.data_file("two", 8192);
@@ -67,11 +67,11 @@ fn targets_are_read_alone_and_together_and_it_is_remembered() {
     assert!(settings[2]["of_alone"]["value"].as_f64().unwrap() > 0.0 && settings[0]["of_alone"].is_null());
     assert_eq!(lab.json(["runs", "show", "1", "--json"]), reading);
     let shown = lab.run(["runs", "show", "1"]).stdout;
-    assert!(shown.contains("2 at once") && shown.contains("of the sum alone"), "{shown}");
+    assert!(shown.contains("2 together") && shown.contains("of the sum of each alone"), "{shown}");
 }
 
 #[test]
-fn a_map_goes_on_where_it_was_interrupted() {
+fn an_interrupted_map_continues() {
     let lab = Lab::new();
     lab.data_file("file", 64 << 10);
     if !lab.has_direct_ring() {
@@ -96,24 +96,24 @@ fn a_map_goes_on_where_it_was_interrupted() {
 }
 
 #[test]
-fn link_and_map_say_what_they_cannot_measure() {
+fn link_and_map_refuse_what_they_cannot_measure() {
     let lab = Lab::new();
     lab.data_file("file", 256);
     for instrument in ["link", "map"] {
-        lab.refuses([instrument, "null:"], 2, "has nothing behind it");
+        lab.refuses([instrument, "null:"], 2, "has no storage behind it");
         lab.refuses([instrument, "none"], 1, "does not exist");
         lab.refuses([instrument, "place"], 1, "is a directory");
     }
     for (instrument, instead) in
-        [("link", ":disk` tells"), ("map", "`, has the zones"), ("inspect", ":disk`"), ("drop-cache", "--cache")]
+        [("link", ":disk` shows"), ("map", "` shows the zones"), ("inspect", ":disk`"), ("drop-cache", "--cache")]
     {
         let refused = lab.run([instrument, "sim:hdd-18tb:disk"]);
-        let named = format!("is simulated, and {instrument} needs files or devices of this host; ");
+        let named = format!("is simulated; {instrument} needs files or devices of this host; ");
         assert_refusal(&refused, 2, &named, instrument);
         assert!(refused.stderr.contains("hdd-18tb") && refused.stderr.contains(instead), "{}", refused.stderr);
         lab.refuses([instrument, "sim:hdd-18tb"], 2, "names no volume");
     }
-    lab.refuses(["map", "file", "--places=9999"], 2, "it must be 1 to 4096");
+    lab.refuses(["map", "file", "--places=9999"], 2, "use 1 to 4096");
     lab.refuses(["map", "--resume=1"], 1, "there is no run 1");
     if lab.has_direct_ring() {
         lab.refuses(["map", "file", "--read-size=64KiB"], 2, "does not hold 256 places");
@@ -126,7 +126,7 @@ fn link_and_map_say_what_they_cannot_measure() {
         );
         assert_eq!(map("--read-size=4KiB")["warnings"], serde_json::Value::Null);
         let one = lab.run(["map", "file", "--places=1", "--read-size=4KiB", "--no-store"]).stdout;
-        assert!(one.contains("at 1 place\n"), "{one}");
+        assert!(one.contains("at 1 place, "), "{one}");
     }
 }
 
@@ -248,18 +248,18 @@ fn a_sample_with_a_soaker_has_both_bounds_and_they_do_not_cross() {
 }
 
 #[test]
-fn instruments_speak_of_their_own_options() {
+fn instruments_name_their_own_options() {
     let lab = Lab::new();
     lab.data_file("file", 2048);
     lab.write("small", b"a few bytes");
     for (arguments, needle) in [
         (&["link", "file", "--region=10GiB"][..], "use a smaller --region"),
-        (&["link", "file", "--request-size=777"], "--request-size is 777 B; use one of those"),
+        (&["link", "file", "--request-size=777"], "--request-size is 777 B; use a multiple"),
         (&["link", "file", "--request-size=2MiB", "--region=1MiB"], "or a larger --region"),
-        (&["map", "small"], "which does not hold a read; name a larger target"),
+        (&["map", "small"], "less than one read; name a larger target"),
     ] {
         let outcome = lab.run(arguments);
-        if outcome.stderr.contains("takes no direct I/O") {
+        if outcome.stderr.contains("does not support direct I/O") {
             return skip("no direct I/O here");
         }
         assert_refusal(&outcome, 2, needle, &format!("{arguments:?}"));

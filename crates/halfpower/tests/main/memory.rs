@@ -23,7 +23,7 @@ fn memory_is_measured_remembered_and_drawn() {
     assert_eq!(figures["latency"].as_array().map(Vec::len), Some(2));
     assert_eq!(lab.json(["runs", "show", "1", "--json"]), reading);
     let shown = lab.run(["runs", "show", "1"]).stdout;
-    assert!(shown.starts_with("1 thread, 8 MiB: read ") && shown.contains("double read"), "{shown}");
+    assert!(shown.starts_with("1 thread, 8 MiB each: read ") && shown.contains("double read"), "{shown}");
     let written = lab.run(["report", "1", "--output=memory.html"]);
     assert_eq!(written.status, Some(0), "{}", written.stderr);
     let page = std::fs::read_to_string(lab.path("memory.html")).unwrap();

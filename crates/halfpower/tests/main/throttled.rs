@@ -113,7 +113,7 @@ fn of_setting(reading: &Value, index: usize) -> f64 {
 }
 
 #[test]
-fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
+fn a_map_of_a_throttled_device_has_no_result() {
     let Some(throttle) = Throttle::new() else { return };
     let lab = Lab::new();
     let Some(device) = Loop::on(&lab.data_file("image", 16 << 10)) else {
@@ -128,9 +128,9 @@ fn zones_of_a_throttled_device_say_that_they_mean_nothing() {
     throttle.limit(&device, 24_000_000);
     let reading = throttle.json(&lab, &map);
     assert_eq!(codes(&reading), ["limited"]);
-    assert!(reading["figures"]["limited"].as_str().unwrap().starts_with("reads to 24 MB/s"), "{reading}");
+    assert!(reading["figures"]["limited"].as_str().unwrap().starts_with("reads at 24 MB/s"), "{reading}");
     let message = reading["warnings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("reads to 24 MB/s, by control group blkio:/halfpower-test-"), "{message}");
+    assert!(message.contains("reads at 24 MB/s, control group blkio:/halfpower-test-"), "{message}");
     assert_eq!(codes(&lab.json([&map[..], &["--json", "--no-store"]].concat())), [""; 0], "who is not in the group");
 }
 
@@ -202,7 +202,7 @@ fn a_throttled_device_has_the_rate_that_is_known() {
     assert_ne!(reading["figures"]["sharing"], "limit");
     let medium = &reading["figures"]["targets"][1]["medium"];
     assert_eq!(medium["verdict"], "undecided", "a read that waits for the throttle looks like one of a medium");
-    assert!(medium["limited"].as_str().unwrap().starts_with("reads to 20 MB/s"), "{medium}");
+    assert!(medium["limited"].as_str().unwrap().starts_with("reads at 20 MB/s"), "{medium}");
 }
 
 #[test]

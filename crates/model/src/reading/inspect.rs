@@ -7,6 +7,7 @@ use crate::units::{Bytes, BytesPerSecond};
 use crate::workload::words::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What inspecting found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -345,5 +346,17 @@ impl Link {
     pub fn is_below_its_best(&self) -> bool {
         let rate = |rate: LinkRate| rate.gigabits_per_s * f64::from(rate.lanes);
         self.now.zip(self.best).is_some_and(|(now, best)| rate(now) < rate(best) * 0.99)
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limits = [
+            self.read_bytes_per_s.map(|rate| format!("reads at {rate}, ")),
+            self.write_bytes_per_s.map(|rate| format!("writes at {rate}, ")),
+            self.read_requests_per_s.map(|rate| format!("{rate} reads per second, ")),
+            self.write_requests_per_s.map(|rate| format!("{rate} writes per second, ")),
+        ];
+        write!(f, "{}control group {}", limits.into_iter().flatten().collect::<String>(), self.group)
     }
 }

@@ -1,8 +1,7 @@
 //! How fast memory is: the studies' eight tests, and today's kernels by working set and threads.
 
 use super::Rounds;
-use crate::sample::Warning;
-use crate::units::{Bytes, BytesPerSecond, significant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -135,11 +134,6 @@ impl Kernel {
     pub fn copies(self) -> bool {
         matches!(self, Kernel::Copy | Kernel::CopyNonTemporal | Kernel::Memcpy)
     }
-
-    /// Whether its stores go past the caches.
-    fn is_past(self) -> bool {
-        matches!(self, Kernel::WriteNonTemporal | Kernel::CopyNonTemporal)
-    }
 }
 
 impl fmt::Display for Kernel {
@@ -147,9 +141,9 @@ impl fmt::Display for Kernel {
         f.pad(match self {
             Kernel::Read => "read",
             Kernel::Write => "write",
-            Kernel::WriteNonTemporal => "write past",
+            Kernel::WriteNonTemporal => "write NT",
             Kernel::Copy => "copy",
-            Kernel::CopyNonTemporal => "copy past",
+            Kernel::CopyNonTemporal => "copy NT",
             Kernel::Memcpy => "memcpy",
         })
     }
@@ -209,52 +203,15 @@ impl MemorySpeed {
         cells.max_by(|one, other| one.bytes_per_s.median.total_cmp(&other.bytes_per_s.median))
     }
 
-    /// A warning where others had a part of the machine meanwhile: the best round of a figure is then far above the middle
-    /// one, which it hardly is on an idle machine (1 of 186 figures there, 12 of 96 on a busy one).
-    pub fn disturbed(&self) -> Option<Warning> {
+    /// How many figures were disturbed, if they are too many for an idle machine; 1 of 186 there, 12 of 96 on a busy one.
+    /// The best round of a disturbed figure is far above the median.
+    pub fn disturbed(&self) -> Option<usize> {
         let is_off = |cell: &&Bandwidth| {
             let best = cell.bytes_per_s.rounds.iter().copied().fold(0.0, f64::max);
             best > SPREAD_MAX * cell.bytes_per_s.median
         };
         let off = self.bandwidth.iter().filter(is_off).count();
-        (off as f64 > OFF_MAX * self.bandwidth.len() as f64).then(|| {
-            Warning::new(
-                "disturbed",
-                format!(
-                    "of {} of {} figures the best round was more than a quarter above the middle one: \
-                     others used the machine meanwhile",
-                    off,
-                    self.bandwidth.len()
-                ),
-                "measure again on an idle machine; `halfpower idle` tells how idle it is",
-            )
-        })
-    }
-
-    /// What memory does, beyond all caches that were measured: a sentence for each number of threads, with the best kernel
-    /// of each kind, and one for the latency.
-    pub fn verdict(&self) -> Vec<String> {
-        let bandwidth = self.thread_counts().into_iter().filter_map(|threads| {
-            let size = *self.sizes(threads).last()?;
-            let best = |kernels: &[Kernel]| {
-                let rate = |kernel: &Kernel| Some((self.bandwidth(*kernel, threads, size)?.median, *kernel));
-                let best = kernels.iter().filter_map(rate).max_by(|one, other| one.0.total_cmp(&other.0));
-                best.map_or("not measured".to_owned(), |(rate, kernel)| {
-                    format!("{}{}", BytesPerSecond(rate), if kernel.is_past() { " past the caches" } else { "" })
-                })
-            };
-            let read = best(&[Kernel::Read]);
-            let write = best(&[Kernel::Write, Kernel::WriteNonTemporal]);
-            let copy = best(&[Kernel::Copy, Kernel::CopyNonTemporal, Kernel::Memcpy]);
-            let who =
-                if threads == 1 { format!("1 thread, {size}") } else { format!("{threads} threads, {size} each") };
-            Some(format!("{who}: read {read}, write {write}, copy {copy}"))
-        });
-        let latency = self.latency.last().map(|latency| {
-            let nanoseconds = significant(latency.latency_ns.median);
-            format!("a load that waits for the one before, {}: {nanoseconds} ns", latency.size_bytes)
-        });
-        bandwidth.chain(latency).collect()
+        (off as f64 > OFF_MAX * self.bandwidth.len() as f64).then_some(off)
     }
 }
 
@@ -262,45 +219,6 @@ impl MemorySpeed {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_verdict_is_of_the_largest_working_set_and_the_best_kernel() {
-        let cell = |kernel, threads, mib: u64, gigabytes: f64| Bandwidth {
-            kernel,
-            threads,
-            size_bytes: Bytes(mib << 20),
-            bytes_per_s: Rounds::new(vec![gigabytes * 1e9]),
-        };
-        let latency = |mib: u64, ns| LoadLatency { size_bytes: Bytes(mib << 20), latency_ns: Rounds::new(vec![ns]) };
-        let speed = MemorySpeed {
-            vectors: Vectors::Avx2,
-            caches: Vec::new(),
-            huge_page_share: None,
-            processors: vec![0, 1],
-            studies: Vec::new(),
-            bandwidth: vec![
-                cell(Kernel::Read, 2, 32, 40.0),
-                cell(Kernel::Read, 1, 1, 200.0),
-                cell(Kernel::Read, 1, 64, 23.5),
-                cell(Kernel::Write, 1, 64, 15.0),
-                cell(Kernel::WriteNonTemporal, 1, 64, 24.0),
-                cell(Kernel::CopyNonTemporal, 1, 64, 19.0),
-                cell(Kernel::Memcpy, 1, 64, 9.0),
-            ],
-            latency: vec![latency(1, 5.0), latency(64, 119.4)],
-        };
-        let best = |kernels: &[Kernel]| speed.best(kernels).map(|cell| (cell.threads, cell.bytes_per_s.median / 1e9));
-        assert_eq!(best(&[Kernel::Read]), Some((2, 40.0)), "of the largest working sets, not of the caches");
-        assert_eq!(best(&[Kernel::Memcpy, Kernel::CopyNonTemporal]), Some((1, 19.0)));
-        assert_eq!(best(&[Kernel::Copy]), None);
-        assert_eq!(
-            speed.verdict(),
-            [
-                "1 thread, 64 MiB: read 23.5 GB/s, write 24 GB/s past the caches, copy 19 GB/s past the caches",
-                "2 threads, 32 MiB each: read 40 GB/s, write not measured, copy not measured",
-                "a load that waits for the one before, 64 MiB: 119 ns"
-            ]
-        );
-    }
     #[test]
     fn a_busy_machine_shows_in_the_rounds() {
         let cell = |rounds: &[f64]| Bandwidth {
@@ -321,7 +239,6 @@ mod tests {
             latency: Vec::new(),
         };
         assert_eq!(speed(1).disturbed(), None);
-        let warning = speed(2).disturbed().unwrap();
-        assert!(warning.code == "disturbed" && warning.message.starts_with("of 2 of 20 figures"), "{warning:?}");
+        assert_eq!(speed(2).disturbed(), Some(2));
     }
 }

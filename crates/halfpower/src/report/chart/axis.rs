@@ -8,7 +8,7 @@ const TICKS_WITH_UNITS: f64 = 6.0;
 
 /// What runs from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::report) enum XAxis {
+pub(crate) enum XAxis {
     /// Request size in bytes, each doubling a step.
     RequestSize,
     /// Depth, each doubling a step.
@@ -23,7 +23,7 @@ pub(in crate::report) enum XAxis {
 
 /// What runs from bottom to top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::report) enum YAxis {
+pub(crate) enum YAxis {
     /// Bytes per second from zero.
     BytesPerSecond,
     /// Requests per second from zero.
@@ -115,7 +115,7 @@ impl XAxis {
     }
 
     /// A value in that column.
-    pub(in crate::report) fn text(self, x: f64) -> String {
+    pub(crate) fn text(self, x: f64) -> String {
         match self {
             XAxis::RequestSize | XAxis::WorkingSet | XAxis::Place => Bytes(x as u64).to_string(),
             XAxis::Depth => significant(x),
@@ -134,7 +134,7 @@ impl YAxis {
     }
 
     /// The unit that suits the largest figure: what to divide by, and its name.
-    pub(super) fn unit(self, most: f64) -> (f64, &'static str) {
+    pub(crate) fn unit(self, most: f64) -> (f64, &'static str) {
         match self {
             YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e9 => (1e9, "GB/s"),
             YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e6 => (1e6, "MB/s"),
@@ -157,7 +157,7 @@ impl YAxis {
     }
 
     /// The number at a figure.
-    pub(super) fn tick(self, figure: f64, divisor: f64) -> String {
+    pub(crate) fn tick(self, figure: f64, divisor: f64) -> String {
         match self {
             YAxis::Latency => Nanoseconds(figure.round() as u64).to_string(),
             _ => significant(figure / divisor),

@@ -9,7 +9,7 @@ mod figures;
 mod lines;
 mod swatch;
 
-pub(super) use axis::{XAxis, YAxis};
+pub(crate) use axis::{XAxis, YAxis};
 pub(super) use bars::{bars, bars_view_box};
 pub(super) use draw::{svg, view_box};
 pub(super) use figures::PAPER;
@@ -29,48 +29,48 @@ pub(super) const LINES_SHOWN: usize = 7;
 
 /// A chart before it is drawn.
 #[derive(Clone, Debug)]
-pub(super) struct Chart {
+pub(crate) struct Chart {
     /// Unique in the report; a word for `id` attributes.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// What it shows, in a few words.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// What a point is.
-    pub(super) point: &'static str,
+    pub(crate) point: &'static str,
     /// The horizontal axis.
-    pub(super) x: XAxis,
+    pub(crate) x: XAxis,
     /// The vertical axis.
-    pub(super) y: YAxis,
+    pub(crate) y: YAxis,
     /// The lines, in the plan's order.
-    pub(super) lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
     /// Half of the peak, where a finding names the peak, in bytes per second.
-    pub(super) half_of_peak: Option<f64>,
+    pub(crate) half_of_peak: Option<f64>,
 }
 
 /// A line of a chart.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// What sets it apart from the others of the chart.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// How it is stroked.
-    pub(super) stroke: Stroke,
+    pub(crate) stroke: Stroke,
     /// Its points, by `x`.
-    pub(super) points: Vec<Point>,
+    pub(crate) points: Vec<Point>,
     /// The model that describes them, where one does.
-    pub(super) fitted: Option<Fitted>,
+    pub(crate) fitted: Option<Fitted>,
 }
 
 /// A model's curve beside what was measured.
 #[derive(Clone, Debug)]
-pub(super) struct Fitted {
+pub(crate) struct Fitted {
     /// The model, in words.
-    pub(super) law: &'static str,
+    pub(crate) law: &'static str,
     /// Its pieces, in the units of the axes.
-    pub(super) curves: Vec<Curve>,
+    pub(crate) curves: Vec<Curve>,
 }
 
 /// Strokes tell the use of the caches, so that a line is told apart without colour, or what its points have between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stroke {
+pub(crate) enum Stroke {
     /// Direct.
     Solid,
     /// Through the file cache.
@@ -85,16 +85,16 @@ pub(super) enum Stroke {
 
 /// A point of a line, in the units of the axes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// Bytes, a depth, a share or a place.
-    pub(super) x: f64,
+    pub(crate) x: f64,
     /// The figure.
-    pub(super) y: Value,
+    pub(crate) y: Value,
 }
 
 /// What a point stands for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A mean over repetitions.
     Estimate(Estimate),
     /// A percentile of a merged histogram, in ns.
@@ -105,7 +105,7 @@ pub(super) enum Value {
 
 impl Value {
     /// The bare figure.
-    pub(super) fn figure(self) -> f64 {
+    pub(crate) fn figure(self) -> f64 {
         match self {
             Value::Estimate(estimate) => estimate.value,
             Value::LatencyNs(latency_ns) => latency_ns as f64,
@@ -114,7 +114,7 @@ impl Value {
     }
 
     /// For people.
-    pub(super) fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Value::Estimate(estimate) => estimate.to_string(),
             Value::LatencyNs(latency_ns) => Quantity::Nanoseconds.format(latency_ns as f64),

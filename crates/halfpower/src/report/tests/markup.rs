@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const VOID: [&str; 5] = ["meta", "br", "hr", "img", "link"];
 
 /// Tags of a page in order, without their angle brackets. Style sheets, comments and the document type are passed over.
-pub(in crate::report) fn tags(page: &str) -> Vec<&str> {
+pub(crate) fn tags(page: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = page;
     while let Some(start) = rest.find('<') {
@@ -27,7 +27,7 @@ pub(in crate::report) fn tags(page: &str) -> Vec<&str> {
 }
 
 /// Fails when an element is not closed where it should be, or text has a stray bracket.
-pub(in crate::report) fn check_nesting(page: &str) {
+pub(crate) fn check_nesting(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     for tag in tags(page) {
         let name = tag.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap();
@@ -42,7 +42,7 @@ pub(in crate::report) fn check_nesting(page: &str) {
 }
 
 /// Fails when an identifier is given twice, or one is named that does not exist.
-pub(in crate::report) fn check_ids(page: &str) {
+pub(crate) fn check_ids(page: &str) {
     let mut ids = BTreeSet::new();
     let values = |name: &'static str| page.split(name).skip(1).filter_map(|rest| rest.split('"').next());
     for id in values(" id=\"") {
@@ -56,7 +56,7 @@ pub(in crate::report) fn check_ids(page: &str) {
 }
 
 /// Elements of one name, outermost ones, with their tags.
-pub(in crate::report) fn elements<'a>(page: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn elements<'a>(page: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     let (start, end) = (format!("<{name}"), format!("</{name}>"));
     let mut rest = page;
     std::iter::from_fn(move || {
@@ -69,7 +69,7 @@ pub(in crate::report) fn elements<'a>(page: &'a str, name: &str) -> impl Iterato
 }
 
 /// The page with the insides of some elements left out.
-pub(in crate::report) fn without(page: &str, names: &[&str]) -> String {
+pub(crate) fn without(page: &str, names: &[&str]) -> String {
     names.iter().fold(page.to_owned(), |page, name| {
         let inside: Vec<&str> = elements(&page, name).collect();
         inside.iter().fold(page.clone(), |page, element| {

@@ -4,7 +4,7 @@
 //! `INSTA_UPDATE=always cargo test -p halfpower report` writes the golden files anew.
 
 mod comparison;
-pub(super) mod markup;
+pub(crate) mod markup;
 mod stored;
 
 use super::{Analysed, html, summary};

@@ -1,0 +1,39 @@
+//! What every command is given, and how a command ends.
+
+use super::interrupts::Interrupts;
+use crate::console::Console;
+use std::path::PathBuf;
+
+/// Options that mean the same everywhere.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Global {
+    /// Keep results in this file [default: $XDG_DATA_HOME/halfpower/results.db]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Results")]
+    pub(crate) store: Option<PathBuf>,
+    /// Print JSON on standard output, and nothing else there: one document, or one a line for each of several files
+    #[arg(long, global = true, help_heading = "Results")]
+    pub(crate) json: bool,
+}
+
+/// What every command is given.
+pub(crate) struct Context {
+    pub(crate) global: Global,
+    pub(crate) console: Console,
+    /// What Ctrl-C does.
+    pub(crate) interrupts: Interrupts,
+    /// The command as it was typed, to reproduce it.
+    pub(crate) typed: String,
+}
+
+/// How a command ended, when it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Done,
+    /// It did what it could; what was asked for failed, and the user was told.
+    Failed,
+    Interrupted,
+    /// A comparison found something worse.
+    Regression,
+    /// A comparison cannot tell.
+    Undecided,
+}

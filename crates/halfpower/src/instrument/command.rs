@@ -1,0 +1,145 @@
+//! What the commands of all instruments share: options, refusals, keeping and showing a reading.
+
+use super::reading::Reading;
+use super::show::reading_text;
+use crate::cli::context::Context;
+use crate::cli::note::NoteArgument;
+use crate::cli::session;
+use crate::ground::SimulatedName;
+use crate::store::Store;
+use crate::text::UsageError;
+use clap::Args;
+use halfpower_engine::inspect::inspect;
+use halfpower_engine::{Access, Target};
+use halfpower_model::ResolveError;
+use halfpower_model::TargetKind;
+use halfpower_model::reading::inspect::Device;
+use std::path::{Path, PathBuf};
+
+/// Where a reading goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct Keeping {
+    /// Do not keep the result in the store
+    #[arg(long, conflicts_with = "store")]
+    no_store: bool,
+    #[command(flatten)]
+    note: NoteArgument,
+}
+
+impl Keeping {
+    /// The store, or one in memory.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(crate) fn open_store(&self, context: &Context) -> anyhow::Result<Store> {
+        session::open_store(context, !self.no_store)
+    }
+
+    /// Whether the reading is stored on disk.
+    pub(crate) fn lasts(&self) -> bool {
+        !self.no_store
+    }
+
+    /// The user's note.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.note.text()
+    }
+}
+
+/// A workload's error, naming the options of the instrument: `size` for the request size, `span` for the region.
+pub(crate) fn in_own_words(error: ResolveError, size: &str, span: &str) -> UsageError {
+    UsageError(match error {
+        ResolveError::TooSmall { path, size, asked } => {
+            format!("{path} has {size}, less than {asked}; use a smaller {span}, or name a larger target")
+        }
+        ResolveError::Alignment { path, alignment, size: asked } => {
+            format!("direct I/O on {path} needs multiples of {alignment}, and {size} is {asked}; use a multiple")
+        }
+        ResolveError::NoDirect { path, .. } => no_direct(&path),
+        other => other.to_string(),
+    })
+}
+
+fn no_direct(path: &str) -> String {
+    format!("{path} does not support direct I/O, so the page cache would be measured; name a file or device on a disk")
+}
+
+/// Opens a target that can be read past the page cache.
+///
+/// # Errors
+/// If it cannot.
+pub(crate) fn open_direct(path: &Path) -> anyhow::Result<Target> {
+    let target = Target::open(path, Access::Read)?;
+    let facts = target.facts();
+    if facts.kind == TargetKind::Null {
+        anyhow::bail!(UsageError("null: has no storage behind it; name files or block devices".to_owned()));
+    }
+    if facts.direct_alignment_bytes.is_none() {
+        anyhow::bail!(UsageError(no_direct(&facts.path)));
+    }
+    Ok(target)
+}
+
+/// Rejects volumes of simulated machines.
+///
+/// # Errors
+/// If a target is one, with `instead`: what shows the same of it, a command with MACHINE and VOLUME in it.
+pub(crate) fn refuse_simulated(targets: &[PathBuf], instrument: &str, instead: &str) -> Result<(), UsageError> {
+    let Some((target, name)) = targets.iter().find_map(|target| Some((target, SimulatedName::of(target)?))) else {
+        return Ok(());
+    };
+    let SimulatedName { machine, volume, .. } = name?;
+    let instead = instead.replace("MACHINE", &machine).replace("VOLUME", &volume);
+    let target = target.display();
+    Err(UsageError(format!("{target} is simulated; {instrument} needs files or devices of this host; {instead}")))
+}
+
+/// How a control group throttles reads of a target, on its device or on one below it; none if it does not.
+///
+/// # Errors
+/// If the target does not exist.
+pub(crate) fn read_limit(target: &Path) -> anyhow::Result<Option<String>> {
+    let (inspected, _) = inspect(&[target.to_owned()])?;
+    let device = inspected.targets.first().and_then(|target| target.ground.device.as_ref());
+    let mut limits = device.into_iter().flat_map(Device::stack).flat_map(|device| &device.limits);
+    let limit = limits.find(|limit| limit.read_bytes_per_s.is_some() || limit.read_requests_per_s.is_some());
+    Ok(limit.map(ToString::to_string))
+}
+
+/// Keeps a reading of some targets, or of none, and shows it.
+///
+/// # Errors
+/// If it cannot be kept or printed.
+pub(crate) fn conclude(
+    context: &Context,
+    keeping: &Keeping,
+    targets: &[PathBuf],
+    mut reading: Reading,
+) -> anyhow::Result<()> {
+    reading.note = keeping.note();
+    context.console.end_bar();
+    // Each even if the other fails, so that the result is not lost.
+    let shown = show(context, &reading);
+    if !keeping.no_store || shown.is_err() {
+        let mut store = session::open_store(context, true)?;
+        let targets = session::stored_targets(targets)?.join(", ");
+        let run = store.add_reading(&format!("halfpower {}", context.typed), &targets, &reading)?;
+        if let Err(error) = &shown {
+            session::not_printed(context, &store, run, error);
+        }
+    }
+    shown
+}
+
+/// Shows a reading, for people or as JSON.
+///
+/// # Errors
+/// When it cannot be printed.
+pub(crate) fn show(context: &Context, reading: &Reading) -> anyhow::Result<()> {
+    if context.global.json {
+        context.console.print_json(reading)
+    } else {
+        context.console.print(&reading_text(reading))
+    }
+}

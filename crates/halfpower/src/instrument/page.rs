@@ -1,0 +1,101 @@
+//! What an instrument shows: sentences, charts, tables, bars and trees. The terminal and the HTML page have the same.
+
+use crate::report::chart::Chart;
+use crate::report::table::Table;
+use halfpower_model::Estimate;
+use serde::Serialize;
+
+/// What an instrument shows.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) title: &'static str,
+    /// The result, in sentences.
+    pub(crate) verdict: Vec<String>,
+    /// What is missing from an interrupted run.
+    pub(crate) unfinished: Option<String>,
+    pub(crate) charts: Vec<Chart>,
+    pub(crate) sections: Vec<Section>,
+    /// How it was measured, in paragraphs; on the HTML page only.
+    pub(crate) method: Vec<&'static str>,
+}
+
+/// A part with a title and a sentence about it, which may be empty.
+#[derive(Debug, Serialize)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) about: String,
+    pub(crate) body: Body,
+}
+
+/// What a section shows.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", content = "of", rename_all = "snake_case")]
+pub(crate) enum Body {
+    /// Figures in rows.
+    Table(Table),
+    /// Text in rows.
+    Facts(Table),
+    /// A bar for each figure.
+    Bars(Vec<Bar>),
+    /// What lies on what.
+    Tree(Vec<Branch>),
+}
+
+/// A node of a tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Branch {
+    pub(crate) name: String,
+    pub(crate) said: String,
+    pub(crate) below: Vec<Branch>,
+}
+
+/// One figure beside others.
+#[derive(Debug, Serialize)]
+pub(crate) struct Bar {
+    pub(crate) label: String,
+    /// Length in percent of the longest possible bar.
+    pub(crate) length: f64,
+    /// The ends of its interval, likewise.
+    pub(crate) interval: Option<(f64, f64)>,
+    /// The figure as text.
+    pub(crate) figure: String,
+    /// A remark; may be empty.
+    pub(crate) about: String,
+}
+
+impl Section {
+    pub(crate) fn new(title: impl Into<String>, about: impl Into<String>, body: Body) -> Section {
+        Section { title: title.into(), about: about.into(), body }
+    }
+}
+
+impl Branch {
+    pub(crate) fn leaf(name: impl Into<String>, said: String) -> Branch {
+        Branch { name: name.into(), said, below: Vec::new() }
+    }
+}
+
+impl Bar {
+    /// Of a share, cut to 0 to 1; an unknown one has no length.
+    pub(crate) fn of_share(label: String, share: Option<f64>, figure: String, about: String) -> Bar {
+        Bar { label, length: percent(share.unwrap_or(0.0)), interval: None, figure, about }
+    }
+
+    /// Of a figure beside others of which `most` is the largest.
+    pub(crate) fn of_estimate(label: String, estimate: Estimate, most: f64, about: String) -> Bar {
+        let place = |value: f64| percent(value / most);
+        let interval = estimate.low.zip(estimate.high).map(|(low, high)| (place(low), place(high)));
+        Bar { label, length: place(estimate.value), interval, figure: estimate.to_string(), about }
+    }
+}
+
+/// To a hundredth of a percent, so that a page has no digits that cannot be seen.
+fn percent(share: f64) -> f64 {
+    let cut = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    (cut * 1e4).round() / 1e2
+}
+
+/// A plural `s`.
+pub(crate) fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

@@ -1,0 +1,214 @@
+//! Shows a reading: as text on the terminal, and as an HTML page in the form of the report. It computes no figure; every
+//! text of a record is escaped.
+
+use super::page::{Bar, Body, Branch, Page, Section};
+use super::reading::{Figures, Reading};
+use super::{drop_cache, idle, inspect, link, map, memory};
+use crate::harmless::harmless;
+use crate::report::chart::{Chart, Stroke, Value, XAxis};
+use crate::report::html::render;
+use crate::report::table::{self, Table};
+use crate::report::view::{ChartView, chart_view};
+use halfpower_model::sample::Warning;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Rows of a table on the terminal; the HTML page has all.
+const ROWS_SHOWN: usize = 32;
+/// Columns of a table are no wider than this; a longer cell pushes the rest of its row to the right.
+const CELL: usize = 40;
+/// Size of a plot on the terminal.
+const COLUMNS: usize = 64;
+const ROWS: usize = 10;
+
+/// A reading, and where it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadingInput<'a> {
+    /// The run's number in the store.
+    pub(crate) run: i64,
+    /// The targets as they were named; empty if the instrument has none.
+    pub(crate) target: &'a str,
+    /// The command line that made it.
+    pub(crate) command: &'a str,
+    pub(crate) reading: &'a Reading,
+}
+
+/// `run` is its number in the store, as people type it.
+fn page_of(reading: &Reading, run: &str) -> Page {
+    match &reading.figures {
+        Figures::Inspect(inspected) => inspect::page::page(inspected),
+        Figures::DropCache(dropped) => drop_cache::page::page(dropped),
+        Figures::Link(link) => link::page::page(link),
+        Figures::Map(map) => map::page::page(map, run),
+        Figures::Memory(speed) => memory::page::page(speed),
+        Figures::Idle(idleness) => idle::page::page(idleness),
+    }
+}
+
+/// What the template is given.
+#[derive(Debug, Serialize)]
+struct View<'a> {
+    title: &'a str,
+    version: &'a str,
+    run: i64,
+    date: String,
+    target: &'a str,
+    host: &'a str,
+    note: Option<&'a str>,
+    verdict: Vec<String>,
+    unfinished: Option<String>,
+    charts: Vec<ChartView>,
+    sections: Vec<Section>,
+    warnings: &'a [Warning],
+    environment: Table,
+    method: Vec<&'static str>,
+    command: &'a str,
+}
+
+/// The page of a reading.
+///
+/// # Errors
+/// If the template does not fit the view, which a test would have shown.
+pub(crate) fn reading_html(input: &ReadingInput<'_>) -> anyhow::Result<String> {
+    let reading = input.reading;
+    let page = page_of(reading, &input.run.to_string());
+    let view = View {
+        title: page.title,
+        version: &reading.program.version,
+        run: input.run,
+        date: reading.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        target: input.target,
+        host: &reading.environment.host,
+        note: reading.note.as_deref(),
+        verdict: page.verdict,
+        unfinished: page.unfinished,
+        charts: page.charts.iter().filter_map(chart_view).collect(),
+        sections: page.sections,
+        warnings: &reading.warnings,
+        environment: table::of_environment(&reading.environment, &reading.program),
+        method: page.method,
+        command: input.command,
+    };
+    render("reading.html", view)
+}
+
+/// A reading for the terminal.
+pub(crate) fn reading_text(reading: &Reading) -> String {
+    let page = page_of(reading, "RUN");
+    let mut text = String::new();
+    for sentence in page.verdict.iter().chain(&page.unfinished) {
+        let _ = writeln!(text, "{}", harmless(sentence));
+    }
+    for warning in &reading.warnings {
+        let _ = writeln!(text, "Warning: {}; {}", harmless(&warning.message), harmless(&warning.remedy));
+    }
+    for shown in &page.charts {
+        match shown.x {
+            XAxis::Place => plot(&mut text, shown),
+            _ => matrix(&mut text, shown),
+        }
+    }
+    for section in &page.sections {
+        let _ = writeln!(text, "\n{}", harmless(&section.title));
+        if !section.about.is_empty() {
+            let _ = writeln!(text, "  {}", harmless(&section.about));
+        }
+        match &section.body {
+            Body::Table(figures) => rows(&mut text, &figures.head, &figures.rows, true),
+            Body::Facts(facts) => rows(&mut text, &facts.head, &facts.rows, false),
+            Body::Bars(bars) => {
+                let cells = |bar: &Bar| vec![bar.label.clone(), bar.figure.clone(), bar.about.clone()];
+                rows(&mut text, &[], &bars.iter().map(cells).collect::<Vec<_>>(), false);
+            }
+            Body::Tree(branches) => tree(&mut text, branches, 1),
+        }
+    }
+    text
+}
+
+/// Rows in columns as wide as their cells; figures are aligned on the right.
+fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], are_figures: bool) {
+    let head = (!head.is_empty()).then(|| head.to_vec());
+    let shown = head.iter().chain(rows.iter().take(ROWS_SHOWN));
+    let lines: Vec<Vec<_>> = shown.map(|cells| cells.iter().map(|cell| harmless(cell)).collect()).collect();
+    let count = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let wide =
+        |column: usize| lines.iter().filter_map(|cells| cells.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..count).map(|column| wide(column).unwrap_or(0).min(CELL)).collect();
+    for cells in &lines {
+        let mut line = String::new();
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let _ = match are_figures && column > 0 {
+                true => write!(line, "  {cell:>width$}"),
+                false => write!(line, "  {cell:<width$}"),
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    if rows.len() > ROWS_SHOWN {
+        let _ = writeln!(text, "  and {} more", rows.len() - ROWS_SHOWN);
+    }
+}
+
+/// A line for each branch, indented by its depth.
+fn tree(text: &mut String, branches: &[Branch], depth: usize) {
+    for branch in branches {
+        let indent = "  ".repeat(depth);
+        let _ = writeln!(text, "{indent}{:<13} {}", harmless(&branch.name), harmless(&branch.said));
+        tree(text, &branch.below, depth + 1);
+    }
+}
+
+/// A chart as a table: a row for each `x`, a column for each line. The unit of several lines is in the title.
+fn matrix(text: &mut String, chart: &Chart) {
+    let most = chart.lines.iter().flat_map(|line| &line.points).map(|point| point.y.figure()).fold(0.0, f64::max);
+    let (divisor, unit) = chart.y.unit(most);
+    let (title, figures) = match chart.lines.len() {
+        0 | 1 => (chart.title.clone(), table::of_chart(chart, Value::text)),
+        _ => {
+            let bare = |value: Value| chart.y.tick(value.figure(), divisor);
+            (format!("{}, {unit}", chart.title), table::of_chart(chart, bare))
+        }
+    };
+    let _ = writeln!(text, "\n{title}");
+    rows(text, &figures.head, &figures.rows, true);
+}
+
+/// A chart in characters: points as `*`, each the median of its column, and steps as `-` behind them. It begins at zero.
+fn plot(text: &mut String, chart: &Chart) {
+    let points = |stroke| chart.lines.iter().filter(move |line| line.stroke == stroke).flat_map(|line| &line.points);
+    let all = chart.lines.iter().flat_map(|line| &line.points);
+    let (end, top) = all.fold((0.0, 0.0), |(end, top): (f64, f64), it| (end.max(it.x), top.max(it.y.figure())));
+    if top <= 0.0 || end <= 0.0 {
+        return;
+    }
+    let mut columns = vec![Vec::new(); COLUMNS];
+    for point in points(Stroke::Points) {
+        columns[((point.x / end * COLUMNS as f64) as usize).min(COLUMNS - 1)].push(point.y.figure());
+    }
+    let row_of = |figure: f64| ((figure / top * ROWS as f64).ceil() as usize).clamp(1, ROWS);
+    let medians: Vec<Option<usize>> = columns.iter_mut().map(|figures| median(figures).map(row_of)).collect();
+    let step = |column: usize| {
+        let at = (column as f64 + 0.5) / COLUMNS as f64 * end;
+        points(Stroke::Steps).take_while(|point| point.x <= at).last().map(|point| row_of(point.y.figure()))
+    };
+    let _ = writeln!(text, "\n{}", chart.title);
+    for row in (1..=ROWS).rev() {
+        let cell = |column: usize| match (medians[column] == Some(row), step(column) == Some(row)) {
+            (true, _) => '*',
+            (false, true) => '-',
+            (false, false) => ' ',
+        };
+        let (divisor, unit) = chart.y.unit(top);
+        let label = if row == ROWS { format!("{} {unit}", chart.y.tick(top, divisor)) } else { String::new() };
+        let line: String = (0..COLUMNS).map(cell).collect();
+        let _ = writeln!(text, "  {label:>10} |{}", line.trim_end());
+    }
+    let _ = writeln!(text, "  {:>10} +{}", "0", "-".repeat(COLUMNS));
+    let _ = writeln!(text, "  {:>10}  0{:>width$}", "", chart.x.text(end), width = COLUMNS - 1);
+}
+
+fn median(figures: &mut [f64]) -> Option<f64> {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied()
+}
