@@ -22,14 +22,14 @@ use study::{Shelf, Study};
 
 #[path = "../../crates/halfpower/src/cli/mod.rs"]
 mod cli;
+#[path = "../../crates/halfpower/src/console.rs"]
+mod console;
 #[path = "../../crates/halfpower/src/interchange/import/damage.rs"]
 mod damage;
-#[path = "../../crates/halfpower/src/ground/mod.rs"]
-mod ground;
-#[path = "../../crates/halfpower/src/harmless.rs"]
-mod harmless;
 #[path = "../../crates/halfpower/src/input.rs"]
 mod input;
+#[path = "../../crates/halfpower/src/instrument/mod.rs"]
+mod instrument;
 #[path = "../../crates/halfpower/src/interchange/mod.rs"]
 mod interchange;
 #[path = "../../crates/halfpower/src/output.rs"]
@@ -40,10 +40,16 @@ mod plan;
 mod report;
 #[path = "../../crates/halfpower/src/runner/mod.rs"]
 mod runner;
+#[path = "../../crates/halfpower/src/sanitize.rs"]
+mod sanitize;
 #[path = "../../crates/halfpower/src/store/mod.rs"]
 mod store;
 #[path = "../../crates/halfpower/src/study/mod.rs"]
 mod study;
+#[path = "../../crates/halfpower/src/target/mod.rs"]
+mod target;
+#[path = "../../crates/halfpower/src/text.rs"]
+mod text;
 #[path = "../../crates/halfpower/src/validate/mod.rs"]
 mod validate;
 

@@ -2,7 +2,7 @@
 //! writes there, and nothing is written here that could steer a terminal, whether there is one or not: what is in a file
 //! today is on a terminal tomorrow.
 
-use crate::harmless::{harmless, harmless_json, harmless_lines};
+use crate::sanitize::{sanitize, sanitize_json, sanitize_lines};
 use crate::text::causes;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -58,14 +58,14 @@ impl Console {
 
     /// Says something on standard error, in one line: what it names may hold others.
     pub(crate) fn message(&self, text: &str) {
-        self.say("", &harmless(text));
+        self.say("", &sanitize(text));
     }
 
     fn say(&self, label: &str, text: &str) {
         let width = self.bar.as_ref().and_then(|_| columns_of(std::io::stderr()));
         let plain = format!("{label}{text}");
         let lines: Vec<_> =
-            plain.split('\n').map(|line| folded(&harmless(line), width.unwrap_or(usize::MAX))).collect();
+            plain.split('\n').map(|line| folded(&sanitize(line), width.unwrap_or(usize::MAX))).collect();
         let shown = lines.join("\n").replacen(label, &self.label(label), 1);
         let print = || {
             // Standard error is closed: there is nobody to tell.
@@ -79,12 +79,12 @@ impl Console {
 
     /// A warning, in one line: what it names may hold others.
     pub(crate) fn warning(&self, text: &str) {
-        self.say(WARNING, &harmless(text));
+        self.say(WARNING, &sanitize(text));
     }
 
     /// An error with its causes, in one line.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        self.say(ERROR, &harmless(&causes(error.as_ref())));
+        self.say(ERROR, &sanitize(&causes(error.as_ref())));
     }
 
     /// An error of several lines, as the mistakes in a study are.
@@ -123,8 +123,8 @@ impl Console {
         if let Some(bar) = &self.bar {
             bar.set_length(length);
             bar.set_position(position);
-            bar.set_prefix(harmless(left).into_owned());
-            bar.set_message(harmless(figure).into_owned());
+            bar.set_prefix(sanitize(left).into_owned());
+            bar.set_message(sanitize(figure).into_owned());
         }
     }
 
@@ -142,7 +142,7 @@ impl Console {
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
-        self.print_styled(&harmless_lines(text))
+        self.print_styled(&sanitize_lines(text))
     }
 
     /// The same in one line: what it names may hold others.
@@ -150,7 +150,7 @@ impl Console {
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print_line(&self, text: &str) -> anyhow::Result<()> {
-        self.print_styled(&harmless(text))
+        self.print_styled(&sanitize(text))
     }
 
     /// The same of a text with colours of our own, in which nothing else is that steers a terminal.
@@ -175,7 +175,7 @@ impl Console {
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print_json(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
-        self.print_styled(&harmless_json(&serde_json::to_string_pretty(value)?))
+        self.print_styled(&sanitize_json(&serde_json::to_string_pretty(value)?))
     }
 
     /// The same on a line, one of several documents.
@@ -183,7 +183,7 @@ impl Console {
     /// # Errors
     /// When standard output is closed or full.
     pub(crate) fn print_json_line(&self, value: &impl serde::Serialize) -> anyhow::Result<()> {
-        self.print_styled(&harmless_json(&serde_json::to_string(value)?))
+        self.print_styled(&sanitize_json(&serde_json::to_string(value)?))
     }
 }
 

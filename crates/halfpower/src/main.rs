@@ -3,8 +3,6 @@
 
 mod cli;
 mod console;
-mod ground;
-mod harmless;
 mod input;
 mod instrument;
 mod interchange;
@@ -12,8 +10,10 @@ mod output;
 mod plan;
 mod report;
 mod runner;
+mod sanitize;
 mod store;
 mod study;
+mod target;
 mod text;
 mod validate;
 

@@ -1,8 +1,8 @@
 //! `halfpower doctor`: what this host can and cannot measure.
 
 use super::{Context, Ending};
-use crate::ground::{self, Wish};
-use crate::harmless::harmless;
+use crate::sanitize::sanitize;
+use crate::target::{self, TargetOptions};
 use clap::Args;
 use halfpower_engine::instruments;
 use halfpower_model::{Environment, Personality, TargetKind};
@@ -18,8 +18,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let wish = Wish { targets: arguments.paths.clone(), ..Wish::default() };
-    let site = ground::look(&wish)?;
+    let options = TargetOptions { targets: arguments.paths.clone(), ..TargetOptions::default() };
+    let site = target::examine(&options)?;
     let environment = site.environment();
     if context.global.json {
         context.console.print_json(
@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     }
     let mut text = describe(&environment);
     for note in &site.notes {
-        let _ = writeln!(text, "{:<13} {}; {}", "note", harmless(&note.message), harmless(&note.remedy));
+        let _ = writeln!(text, "{:<13} {}; {}", "note", sanitize(&note.message), sanitize(&note.remedy));
     }
     context.console.print(&text)?;
     Ok(Ending::Done)
@@ -78,7 +78,7 @@ fn describe(environment: &Environment) -> String {
     }
     let mut text = String::new();
     for (name, value) in lines {
-        let _ = writeln!(text, "{name:<13} {}", harmless(&value));
+        let _ = writeln!(text, "{name:<13} {}", sanitize(&value));
     }
     text
 }

@@ -10,8 +10,8 @@
 //! Only a person's second signal counts. `timeout` sends each signal twice, to the program and to its group; a shell that
 //! exits and a terminal that closes both send SIGHUP; SIGXCPU comes every second.
 
-use crate::harmless::harmless;
 use crate::output::remove_unfinished;
+use crate::sanitize::sanitize;
 use crate::text::quoted;
 use halfpower_engine::test_file;
 use halfpower_model::Cancel;
@@ -142,7 +142,7 @@ fn watch_aside(signals: &[i32], unheeded: Arc<AtomicBool>, last: impl Fn() + Sen
 
 fn farewell() -> String {
     let left = test_file::still_there().into_iter().map(|path| {
-        let name = harmless(&quoted(path.into_os_string())).into_owned();
+        let name = sanitize(&quoted(path.into_os_string())).into_owned();
         format!("; {name} is left: remove it with `rm {name}`")
     });
     format!("\nStopped at once{}.\n", left.collect::<String>())

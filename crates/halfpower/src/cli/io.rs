@@ -5,8 +5,8 @@ use super::number::count;
 use super::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use super::workload::{PLACE, WorkloadArguments};
 use super::{Context, Ending, sample_text, session};
-use crate::ground::{self, Contents, KeptTestFile, Opened, Opening, Site, Wish};
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
+use crate::target::{self, Contents, KeptTestFile, Opened, Opening, Site, TargetOptions};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::{Access, Host, Target};
@@ -106,7 +106,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         return verify(context, arguments, &spec, written);
     }
     let targets = arguments.set.on(&arguments.targets)?;
-    let wish = Wish {
+    let options = TargetOptions {
         targets: targets.clone(),
         files: arguments.files,
         layout: spec.layout.unwrap_or_default(),
@@ -118,8 +118,8 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     };
     let mut store = session::open_store(context, !arguments.no_store)?;
     // Before the room is looked at: a test file that was left may be what takes it.
-    ground::offer_removal(&mut store, &targets, &context.console)?;
-    let site = ground::look(&wish)?;
+    target::offer_removal(&mut store, &targets, &context.console)?;
+    let site = target::examine(&options)?;
     let workload = spec.resolve(&site.environment())?;
     check_may_write(&site, &workload)?;
     if let Some(plugin) = &workload.plugin {

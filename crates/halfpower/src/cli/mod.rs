@@ -27,8 +27,8 @@ mod validate;
 mod workload;
 
 use crate::console::Console;
-use crate::harmless::harmless;
 use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
+use crate::sanitize::sanitize;
 use crate::text::{UsageError, quoted};
 use clap::{Parser, Subcommand};
 use context::{Context, Ending, Global};
@@ -157,7 +157,7 @@ fn not_understood(console: &Console, error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // What it quotes of an argument is that of one which steers no terminal and is one line.
-    let arguments = std::env::args().map(|argument| harmless(&argument).into_owned().into());
+    let arguments = std::env::args().map(|argument| sanitize(&argument).into_owned().into());
     let quoting = Cli::try_parse_from(number::with_negatives_bound(arguments)).err();
     match &quoting {
         Some(error) => drop(error.print()),

@@ -5,8 +5,8 @@ use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
 use super::targets::TargetArgument;
 use super::{Context, Ending};
-use crate::harmless::harmless;
 use crate::plan::emit::{self, Emission, EmitError};
+use crate::sanitize::sanitize;
 use crate::text::UsageError;
 use clap::{Args, ValueEnum};
 
@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
         Form::Shell => context.console.print(&emit::shell(&emission).map_err(refused)?)?,
         Form::Fio => context.console.print(&emit::fio(&emission).map_err(refused)?)?,
         Form::Table if context.global.json => context.console.print_json(plan)?,
-        Form::Table => context.console.print(&format!("{}\n\n{}", harmless(&plan.describe()), plan.table()))?,
+        Form::Table => context.console.print(&format!("{}\n\n{}", sanitize(&plan.describe()), plan.table()))?,
     }
     Ok(Ending::Done)
 }

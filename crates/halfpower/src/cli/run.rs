@@ -6,10 +6,10 @@ use super::price::PriceArguments;
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use super::{Context, Ending};
-use crate::ground::{self, Contents, SimulatedName, Site, Wish};
 use crate::plan::{Overrides, Plan, PlanError};
 use crate::store::{NewRun, RunKind};
 use crate::study::Study;
+use crate::target::{self, Contents, SimulatedName, Site, TargetOptions};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{Bytes, Environment, WorkloadSpec};
@@ -104,7 +104,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     carry_out_study(context, &study, RunKind::Survey, &arguments.paths, &arguments.common)
 }
 
-/// A study on its targets, from looking at the ground to the report.
+/// A study on its targets, from examining them to the report.
 pub(super) fn carry_out_study(
     context: &Context,
     study: &Study,
@@ -116,12 +116,12 @@ pub(super) fn carry_out_study(
     let mut store = if arguments.dry_run { None } else { Some(session::open_store(context, !arguments.no_store)?) };
     if let Some(store) = &mut store {
         // Before the room is looked at: a test file that was left may be what takes it.
-        ground::offer_removal(store, targets, &context.console)?;
+        target::offer_removal(store, targets, &context.console)?;
     }
     let twice = arguments.aa.then(|| study.clone().twice());
     let (study, kind) = twice.as_ref().map_or((study, kind), |twice| (twice, RunKind::Aa));
     let Prepared { site, environment, plan } = prepare(study, targets, &arguments.plan)?;
-    context.console.message(&format!("Ground: {}", site.describe(&environment)));
+    context.console.message(&format!("Target: {}", site.describe(&environment)));
     for note in &site.notes {
         context.console.warning(&format!("{}; {}", note.message, note.remedy));
     }
@@ -154,7 +154,7 @@ pub(super) fn carry_out_study(
     session::show_end(context, &store, run, end, report)
 }
 
-/// The ground looked at, and the plan for it.
+/// The examined targets and their plan.
 pub(super) struct Prepared {
     pub(super) site: Site,
     /// Of all that the workloads go to.
@@ -162,10 +162,10 @@ pub(super) struct Prepared {
     pub(super) plan: Plan,
 }
 
-/// Looks at the ground and makes the plan; changes nothing.
+/// Examines the targets and makes the plan; changes nothing.
 pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArguments) -> anyhow::Result<Prepared> {
     refuse_set_twice(study, targets)?;
-    let wish = Wish {
+    let options = TargetOptions {
         targets: targets.to_vec(),
         files: arguments.files,
         size: arguments.size.or(study.test_file),
@@ -173,9 +173,9 @@ pub(super) fn prepare(study: &Study, targets: &[PathBuf], arguments: &PlanArgume
         overwrite: arguments.overwrite.of(targets)?,
         // Laid over one another: what comes last counts.
         peaks: [study.peaks.as_slice(), arguments.peaks.given()?].concat(),
-        ..Wish::default()
+        ..TargetOptions::default()
     };
-    let site = ground::look(&wish)?;
+    let site = target::examine(&options)?;
     let environment = site.environment();
     let overrides = Overrides {
         workload: WorkloadSpec { size: arguments.size, ..WorkloadSpec::default() },

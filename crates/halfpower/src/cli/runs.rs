@@ -2,11 +2,11 @@
 
 use super::session;
 use super::{Context, Ending};
-use crate::ground::{self, Cleaned};
-use crate::harmless::harmless;
 use crate::instrument::command;
 use crate::report::{self, Analysed};
+use crate::sanitize::sanitize;
 use crate::store::{Repaired, RunId, RunSummary, Store, StoreError};
+use crate::target::{self, Cleaned};
 use clap::{Args, Subcommand};
 
 /// Lists the stored runs; shows or removes some; removes test files that killed runs left; repairs the store.
@@ -83,7 +83,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
             }
         }
         Action::Clean => {
-            let Cleaned { removed, kept } = ground::remove_leftovers(&mut store)?;
+            let Cleaned { removed, kept } = target::remove_leftovers(&mut store)?;
             removed.iter().for_each(|file| context.console.message(&format!("Removed {}.", file.path.display())));
             kept.iter().for_each(|(_, reason)| context.console.warning(reason));
             if removed.is_empty() && kept.is_empty() {
@@ -159,7 +159,7 @@ fn table(runs: &[RunSummary]) -> String {
         let note = run.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
         // The name of an import has its file's in it.
         let what = format!("{}{on}{note}", run.name);
-        let what = harmless(&what);
+        let what = sanitize(&what);
         format!("{:>4}  {begun:<16}  {:<11}  {:>7}  {what}", run.id.0, run.status.word(), run.samples)
     }));
     lines.join("\n")

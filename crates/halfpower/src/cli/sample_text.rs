@@ -1,6 +1,6 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
-use crate::harmless::harmless;
+use crate::sanitize::sanitize;
 use halfpower_analysis::{attribute, busiest_first, doubts, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
@@ -15,7 +15,7 @@ pub(super) fn summary(sample: &Sample) -> String {
         _ => sample.workload.to_string(),
     };
     let head = format!("{what}, {}, on {}", sample.environment.way(&sample.workload), places(sample));
-    let mut text = harmless(&head).into_owned() + "\n";
+    let mut text = sanitize(&head).into_owned() + "\n";
     let parts = [
         ("read", sample.read.as_ref()),
         ("write", sample.write.as_ref()),
@@ -111,7 +111,7 @@ fn left_unflushed(sample: &Sample) -> Option<String> {
 }
 
 fn line(text: &mut String, name: &str, figures: &str) {
-    let _ = writeln!(text, "  {name:<11} {}", harmless(figures));
+    let _ = writeln!(text, "  {name:<11} {}", sanitize(figures));
 }
 
 /// Where a limit in bytes came to no whole number of requests, and so to more.

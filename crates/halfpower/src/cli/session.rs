@@ -1,12 +1,12 @@
 //! A run from the command line to its report: shared by `run`, `study run` and `study resume`.
 
 use super::context::{Context, Ending};
-use crate::ground::{Contents, KeptTestFile, Opened, Opening, Site, is_simulated};
 use crate::output::Output;
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
 use crate::store::{RunId, RunStatus, Store};
+use crate::target::{Contents, KeptTestFile, Opened, Opening, Site, is_simulated};
 use anyhow::Context as _;
 use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
@@ -30,7 +30,7 @@ pub(super) fn store_path(context: &Context) -> anyhow::Result<PathBuf> {
     Ok(context.global.store.clone().map_or_else(Store::default_path, Ok)?)
 }
 
-/// Carries a run out that the store knows of, on ground that was looked at.
+/// Carries out a run that the store knows of, on examined targets.
 ///
 /// Whatever happens, the test file is removed and the store knows how the run ended.
 pub(super) fn carry_out(

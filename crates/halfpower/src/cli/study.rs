@@ -5,11 +5,11 @@ use super::run::{CommonArguments, carry_out_study};
 use super::session::{self, DEFAULT_REPORT};
 use super::targets::{OverwriteArgument, TargetArgument};
 use super::{Context, Ending};
-use crate::ground::{self, SimulatedName, Wish};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
+use crate::target::{self, SimulatedName, TargetOptions};
 use crate::text::UsageError;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -279,8 +279,11 @@ fn checked(name: &str, shelf: Shelf<'_>) -> Result<Study, Vec<anyhow::Error>> {
 /// others, which come to as many as there are on their target, those that it names.
 fn workloads(study: &Study) -> usize {
     let planned = || -> anyhow::Result<usize> {
-        let path = study.path.as_ref().map(PathBuf::from).filter(|path| ground::is_simulated(path));
-        let site = ground::look(&Wish { targets: vec![path.context("it names no machine")?], ..Wish::default() })?;
+        let path = study.path.as_ref().map(PathBuf::from).filter(|path| target::is_simulated(path));
+        let site = target::examine(&TargetOptions {
+            targets: vec![path.context("it names no machine")?],
+            ..TargetOptions::default()
+        })?;
         let machines = site.machines(&study.settings())?;
         let plan = Plan::make(study, &Overrides { machines, ..Overrides::default() }, &site.environment())?;
         Ok(plan.cells.len())
@@ -292,10 +295,10 @@ fn workloads(study: &Study) -> usize {
 /// goes to.
 fn fits(path: &str, set: &Settings) -> Result<(), String> {
     let path = PathBuf::from(path);
-    if !ground::is_simulated(&path) {
+    if !target::is_simulated(&path) {
         return Ok(());
     }
-    let site = ground::look(&Wish { targets: vec![path], ..Wish::default() });
+    let site = target::examine(&TargetOptions { targets: vec![path], ..TargetOptions::default() });
     let made = site.and_then(|site| Ok(site.machines(std::slice::from_ref(set))?));
     made.map(drop).map_err(|error| format!("{error:#}"))
 }
@@ -304,8 +307,8 @@ fn fits(path: &str, set: &Settings) -> Result<(), String> {
 fn as_a_whole(study: Study) -> anyhow::Result<Study> {
     let path = study.path.as_deref().unwrap_or_default();
     study.settings().iter().try_for_each(|set| fits(path, set)).map_err(UsageError)?;
-    if let Some(target) = Some(PathBuf::from(path)).filter(|path| ground::is_simulated(path)) {
-        ground::look(&Wish { targets: vec![target], ..Wish::default() })?.machines_of(&study)?;
+    if let Some(target) = Some(PathBuf::from(path)).filter(|path| target::is_simulated(path)) {
+        target::examine(&TargetOptions { targets: vec![target], ..TargetOptions::default() })?.machines_of(&study)?;
     }
     Ok(study)
 }
@@ -356,7 +359,7 @@ fn resume(
         .into());
     }
     overwrite.refuse_without_name(&targets, &format!("run {id}"))?;
-    let wish = Wish {
+    let options = TargetOptions {
         size: plan.file_bytes.or(plan.test_file_bytes),
         size_is_fixed: plan.test_file_bytes.is_some(),
         overwrite: overwrite.of(&targets)?,
@@ -364,10 +367,10 @@ fn resume(
         files: plan.files,
         peaks: stored.environment.target.given_peaks(),
         targets,
-        ..Wish::default()
+        ..TargetOptions::default()
     };
     let volumes = volumes_in(plan.cells.iter().map(|cell| cell.workload.set.without(VOLUME).0));
-    let site = ground::look(&wish)?;
+    let site = target::examine(&options)?;
     let now = site.environment_of(&volumes)?;
     let writes = plan.cells.iter().any(|cell| cell.workload.operation.destroys());
     if let Some(path) = site.only_read().filter(|_| writes) {

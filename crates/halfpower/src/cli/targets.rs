@@ -1,8 +1,8 @@
 //! What is measured, and what of it may be lost: shared by every command that takes targets.
 
 use super::context::Context;
-use crate::ground::{Overwrite, SimulatedName, is_simulated};
 use crate::study::{StandIns, Study, VOLUME};
+use crate::target::{Overwrite, SimulatedName, is_simulated};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{GivenPeak, LevelName, Settings};

@@ -4,11 +4,11 @@
 use super::page::{Bar, Body, Branch, Page, Section};
 use super::reading::{Figures, Reading};
 use super::{drop_cache, idle, inspect, link, map, memory};
-use crate::harmless::harmless;
 use crate::report::chart::{Chart, Stroke, Value, XAxis};
 use crate::report::html::render;
 use crate::report::table::{self, Table};
 use crate::report::view::{ChartView, chart_view};
+use crate::sanitize::sanitize;
 use halfpower_model::sample::Warning;
 use serde::Serialize;
 use std::fmt::Write;
@@ -97,10 +97,10 @@ pub(crate) fn reading_text(reading: &Reading) -> String {
     let page = page_of(reading, "RUN");
     let mut text = String::new();
     for sentence in page.verdict.iter().chain(&page.unfinished) {
-        let _ = writeln!(text, "{}", harmless(sentence));
+        let _ = writeln!(text, "{}", sanitize(sentence));
     }
     for warning in &reading.warnings {
-        let _ = writeln!(text, "Warning: {}; {}", harmless(&warning.message), harmless(&warning.remedy));
+        let _ = writeln!(text, "Warning: {}; {}", sanitize(&warning.message), sanitize(&warning.remedy));
     }
     for shown in &page.charts {
         match shown.x {
@@ -109,9 +109,9 @@ pub(crate) fn reading_text(reading: &Reading) -> String {
         }
     }
     for section in &page.sections {
-        let _ = writeln!(text, "\n{}", harmless(&section.title));
+        let _ = writeln!(text, "\n{}", sanitize(&section.title));
         if !section.about.is_empty() {
-            let _ = writeln!(text, "  {}", harmless(&section.about));
+            let _ = writeln!(text, "  {}", sanitize(&section.about));
         }
         match &section.body {
             Body::Table(figures) => rows(&mut text, &figures.head, &figures.rows, true),
@@ -130,7 +130,7 @@ pub(crate) fn reading_text(reading: &Reading) -> String {
 fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], are_figures: bool) {
     let head = (!head.is_empty()).then(|| head.to_vec());
     let shown = head.iter().chain(rows.iter().take(ROWS_SHOWN));
-    let lines: Vec<Vec<_>> = shown.map(|cells| cells.iter().map(|cell| harmless(cell)).collect()).collect();
+    let lines: Vec<Vec<_>> = shown.map(|cells| cells.iter().map(|cell| sanitize(cell)).collect()).collect();
     let count = lines.iter().map(Vec::len).max().unwrap_or(0);
     let wide =
         |column: usize| lines.iter().filter_map(|cells| cells.get(column)).map(|cell| cell.chars().count()).max();
@@ -154,7 +154,7 @@ fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], are_figures: b
 fn tree(text: &mut String, branches: &[Branch], depth: usize) {
     for branch in branches {
         let indent = "  ".repeat(depth);
-        let _ = writeln!(text, "{indent}{:<13} {}", harmless(&branch.name), harmless(&branch.said));
+        let _ = writeln!(text, "{indent}{:<13} {}", sanitize(&branch.name), sanitize(&branch.said));
         tree(text, &branch.below, depth + 1);
     }
 }

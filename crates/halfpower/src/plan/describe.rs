@@ -1,7 +1,7 @@
 //! A plan in words: a paragraph before it is run, a table for who asks.
 
 use super::{Plan, TestFileEnd};
-use crate::harmless::harmless;
+use crate::sanitize::sanitize;
 use crate::study::Order;
 use halfpower_model::key::names;
 use halfpower_model::{Nanoseconds, Workload};
@@ -71,9 +71,9 @@ impl Plan {
             let _ = writeln!(
                 text,
                 "left out of {}: {}: {}",
-                harmless(&skipped.label),
+                sanitize(&skipped.label),
                 counted(skipped.cells, "workload"),
-                harmless(&skipped.reason)
+                sanitize(&skipped.reason)
             );
         }
         text
@@ -160,7 +160,7 @@ fn columns(rows: &[[String; 7]]) -> String {
     }
     let line = |row: &[String; 7]| {
         let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        harmless(cells.join("  ").trim_end()).into_owned() + "\n"
+        sanitize(cells.join("  ").trim_end()).into_owned() + "\n"
     };
     rows.iter().map(line).collect()
 }

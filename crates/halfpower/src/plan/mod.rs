@@ -15,8 +15,8 @@ mod tests;
 
 pub(crate) use make::{Overrides, PlanError};
 
-use crate::ground::is_simulated;
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
+use crate::target::simulated::is_simulated;
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};

@@ -3,7 +3,7 @@
 
 use super::ReportInput;
 use super::view::View;
-use crate::harmless::harmless_lines;
+use crate::sanitize::sanitize_lines;
 use anyhow::Result;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -43,7 +43,7 @@ pub(crate) fn render(name: &str, view: impl Serialize) -> Result<String> {
         environment.add_template(name, template)?;
     }
     let page = environment.get_template(name)?.render(Serde(view))?;
-    Ok(match harmless_lines(&page) {
+    Ok(match sanitize_lines(&page) {
         Cow::Borrowed(_) => page,
         Cow::Owned(page) => page,
     })

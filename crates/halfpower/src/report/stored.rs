@@ -1,8 +1,8 @@
 //! A run from the store, analysed: what the summary and the report are made from.
 
 use super::{ReportInput, RunStatus as Course};
-use crate::harmless::harmless;
 use crate::plan::Plan;
+use crate::sanitize::sanitize;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
 use crate::study::published::beside::paper_figures;
 use crate::study::published::figures;
@@ -127,7 +127,7 @@ impl Analysed {
         let origin = self.samples.first()?.sample.origin.as_ref()?;
         let tool = [&origin.tool, &origin.version].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
         let tool = if tool.is_empty() { String::new() } else { format!(", measured by {}", tool.join(" ")) };
-        let file = harmless(&origin.file);
+        let file = sanitize(&origin.file);
         Some(format!(
             "Imported from {file} ({}{tool}). Nothing of it was measured here: how is for that program to say. What the \
              file does not tell is left out.",

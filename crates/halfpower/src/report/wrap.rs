@@ -1,7 +1,7 @@
 //! Lines for a terminal: words with a style, broken so that none is longer than the width.
 
 use super::table::Table;
-use crate::harmless::harmless;
+use crate::sanitize::sanitize;
 
 /// How a word looks where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Page {
         let words = spans.iter().flat_map(|(style, text)| words(text.as_ref()).map(move |word| (*style, word)));
         let mut line: Vec<(Style, String)> = Vec::new();
         let mut used = 0;
-        let mut lead = harmless(first).into_owned();
+        let mut lead = sanitize(first).into_owned();
         for (style, word) in words.flat_map(|(style, word)| pieces(&word, room).map(move |piece| (style, piece))) {
             let length = word.chars().count();
             if used > 0 && used + 1 + length > room {
@@ -178,11 +178,11 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = "";
     for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        let harmless = harmless(word).into_owned();
+        let sanitized = sanitize(word).into_owned();
         let belongs = before == "±" || (is_number(before) && is_unit(word));
         match words.last_mut().filter(|_| belongs) {
-            Some(last) => *last += &format!("{UNBROKEN}{harmless}"),
-            None => words.push(harmless),
+            Some(last) => *last += &format!("{UNBROKEN}{sanitized}"),
+            None => words.push(sanitized),
         }
         before = word;
     }

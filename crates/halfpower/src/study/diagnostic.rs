@@ -3,7 +3,7 @@
 //! All of them are collected and shown at once. Lines and columns count from 1, columns in characters, as editors do;
 //! what is shown is made safe for a terminal: tabs become spaces, control characters a mark.
 
-use crate::harmless::{harmless, is_harmful};
+use crate::sanitize::{is_unprintable, sanitize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
@@ -174,7 +174,7 @@ fn excerpt(source: &str, first: usize, marked: usize) -> [String; 2] {
         let width = if character == '\t' { 4 } else { 1 };
         match character {
             '\t' => line.push_str("    "),
-            harmful if is_harmful(harmful) => line.push('\u{fffd}'),
+            harmful if is_unprintable(harmful) => line.push('\u{fffd}'),
             plain => line.push(plain),
         }
         if place < first {
@@ -191,7 +191,7 @@ fn excerpt(source: &str, first: usize, marked: usize) -> [String; 2] {
 
 /// Text of a study, safe to show: short, without control characters.
 pub(super) fn shown(text: &str) -> String {
-    let mut short: String = harmless(text).chars().take(60).collect();
+    let mut short: String = sanitize(text).chars().take(60).collect();
     if text.chars().nth(60).is_some() {
         short.push('…');
     }
@@ -206,10 +206,10 @@ impl fmt::Display for StudyErrors {
             }
             let Diagnostic { line, column, message, help, excerpt } = diagnostic;
             let gutter = " ".repeat(line.to_string().len());
-            writeln!(f, "{}:{line}:{column}: {}", harmless(&self.file), harmless(message))?;
+            writeln!(f, "{}:{line}:{column}: {}", sanitize(&self.file), sanitize(message))?;
             writeln!(f, " {line} | {}", excerpt[0])?;
             writeln!(f, " {gutter} | {}", excerpt[1])?;
-            write!(f, " {gutter} = {}", harmless(help))?;
+            write!(f, " {gutter} = {}", sanitize(help))?;
         }
         if self.left_out > 0 {
             write!(f, "\nand {} more mistakes", self.left_out)?;

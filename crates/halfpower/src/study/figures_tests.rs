@@ -2,9 +2,9 @@
 
 use super::builtin::FILES;
 use super::*;
-use crate::ground::{self, Wish};
 use crate::plan::{Overrides, Plan};
 use crate::study::published::{beside, figures};
+use crate::target::{self, TargetOptions};
 use halfpower_model::{Cancel, Testbed, Workload};
 use halfpower_sim::Simulated;
 use std::collections::{BTreeSet, HashSet};
@@ -13,9 +13,9 @@ use std::path::Path;
 const FOLDERS: [&str; 2] = ["nt4", "win2000"];
 
 /// A plan of a study on its own machine, short.
-fn plan(study: &Study) -> (Plan, ground::Site) {
+fn plan(study: &Study) -> (Plan, target::Site) {
     let path = study.path.as_ref().unwrap();
-    let site = ground::look(&Wish { targets: vec![path.into()], ..Wish::default() }).unwrap();
+    let site = target::examine(&TargetOptions { targets: vec![path.into()], ..TargetOptions::default() }).unwrap();
     let overrides = Overrides {
         workload: WorkloadSpec {
             duration: Some(Nanoseconds(20_000_000)),

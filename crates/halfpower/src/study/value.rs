@@ -3,7 +3,7 @@
 
 use super::diagnostic::{Problem, shown};
 use super::near::nearest;
-use crate::harmless::is_harmful;
+use crate::sanitize::is_unprintable;
 pub(super) use halfpower_model::key::LARGEST;
 use halfpower_model::key::LONGEST;
 use halfpower_model::{Bytes, Nanoseconds};
@@ -138,5 +138,5 @@ pub(super) fn no_choice(word: &str, choices: &[&str]) -> Problem {
 }
 
 pub(super) fn safe(error: &dyn std::fmt::Display) -> String {
-    error.to_string().chars().filter(|character| !is_harmful(*character)).take(200).collect()
+    error.to_string().chars().filter(|character| !is_unprintable(*character)).take(200).collect()
 }

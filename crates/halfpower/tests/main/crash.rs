@@ -212,7 +212,7 @@ fn what_is_offered_after_an_end_works() {
     running.signal(Signal::KILL);
     running.wait();
     let next = lab.run(["io", "place", "--size=1MiB", "--requests=1"]);
-    assert!(next.stderr.contains("; `halfpower io place --size=1MiB --duration=60s` measures anew"), "{}", next.stderr);
+    assert!(next.stderr.contains("; `halfpower io place --size=1MiB --duration=60s` runs it again"), "{}", next.stderr);
     assert!(!next.stderr.contains("study resume"), "{}", next.stderr);
     // A store that was named is named again; what kept nothing cannot go on.
     for (kept, offer) in [("--store=own.db", "study resume 1 --store "), ("--no-store", "Nothing was kept")] {

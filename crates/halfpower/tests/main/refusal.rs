@@ -232,7 +232,7 @@ fn a_tmpfs_of_ten_mebibytes_is_too_small_for_a_survey() {
     let lab = Lab::new();
     let Some(_mounted) = Mounted::tmpfs(lab.path("small"), "size=10m") else { return };
     lab.refuses(["run", "small"], 2, "10 MiB are free and 128 MiB are needed");
-    lab.refuses(["io", "small", "--size=20MiB"], 2, "there is too little room under small");
+    lab.refuses(["io", "small", "--size=20MiB"], 2, "too little space in small");
     let fits = lab.run(["io", "small", "--size=2MiB", "--requests=9"]);
     assert_eq!(fits.status, Some(0), "{}", fits.stderr);
     assert!(fits.stderr.contains("small is memory, not storage"), "{}", fits.stderr);

@@ -352,7 +352,7 @@ fn a_simulated_volume_stands_for_each_volume() {
 }
 
 #[test]
-fn a_study_s_ground_is_what_its_workloads_go_to() {
+fn a_study_s_targets_are_those_of_its_workloads() {
     let lab = Lab::new();
     let head = "name = \"two\"\n[target]\npath = \"sim:win2k-pentium3:atlas-1\"\n[trial]\nrepetitions = 1\n[[sweep]]\n";
     let run = |volumes: &str| {
@@ -362,12 +362,12 @@ fn a_study_s_ground_is_what_its_workloads_go_to() {
         assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
         (outcome.stderr, outcome.stdout.replace('\n', " "))
     };
-    let (ground, summary) = run("\"volume=fireball-raid0-2\", \"volume=fireball-1\"");
-    assert!(ground.starts_with("Ground: fireball-lct08, 256 MiB of memory.\n"), "{ground}");
+    let (target, summary) = run("\"volume=fireball-raid0-2\", \"volume=fireball-1\"");
+    assert!(target.starts_with("Target: fireball-lct08, 256 MiB of memory.\n"), "{target}");
     assert!(summary.contains("(fireball-lct08; kernel Windows 2000, 2 processors; by asyn"), "{summary}");
-    let (ground, summary) =
+    let (target, summary) =
         run("\"volume=fireball-1\", \"volume=nt4-pentium-pro:barracuda-uw\", \"processor.count=2\"");
-    assert!(ground.starts_with("Ground: fireball-lct08, barracuda-4lp, atlas-10k.\n"), "{ground}");
+    assert!(target.starts_with("Target: fireball-lct08, barracuda-4lp, atlas-10k.\n"), "{target}");
     assert!(summary.contains("atlas-10k; kernel Windows 2000, Windows NT 4.0 SP3)"), "{summary}");
     // So are they listed, the one that the target names among them where a workload goes to it.
     let runs = lab.json(["runs", "--json"]);

@@ -15,7 +15,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::harmless::{harmless_json, harmless_lines};
+use crate::sanitize::{sanitize_json, sanitize_lines};
 use crate::store::StoredSample;
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -80,9 +80,9 @@ pub(crate) fn export(samples: &[StoredSample], format: Format) -> anyhow::Result
     };
     let text = std::str::from_utf8(&exported.content).ok().filter(|_| format.is_text());
     if let Some(text) = text {
-        let harmless = if format.is_json() { harmless_json(text) } else { harmless_lines(text) };
-        if let Cow::Owned(harmless) = harmless {
-            exported.content = harmless.into_bytes();
+        let sanitized = if format.is_json() { sanitize_json(text) } else { sanitize_lines(text) };
+        if let Cow::Owned(sanitized) = sanitized {
+            exported.content = sanitized.into_bytes();
         }
     }
     Ok(exported)

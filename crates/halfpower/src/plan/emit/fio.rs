@@ -9,7 +9,7 @@
 mod job;
 
 use super::{Emission, EmitError, Trial, comment, is_test_file, name};
-use crate::ground::{Making, Place};
+use crate::target::{Creation, Place};
 use halfpower_model::{TargetKind, Workload};
 use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -123,7 +123,7 @@ fn target(place: &Place, name: &str) -> Vec<(&'static str, String)> {
         return Vec::new();
     }
     let mut target = vec![("filename", name.to_owned())];
-    if place.making == Making::Nothing {
+    if place.creation == Creation::Nothing {
         // What is gone is missed, and not made anew.
         target.push(("allow_file_create", "0".to_owned()));
     }

@@ -13,8 +13,9 @@ pub(crate) use options::options;
 pub(crate) use shell::shell;
 
 use super::Plan;
-use crate::ground::{Making, Place, SimulatedName, Site};
-use crate::harmless::is_harmful;
+use crate::sanitize::is_unprintable;
+use crate::target::simulated::SimulatedName;
+use crate::target::{Creation, Place, Site};
 use halfpower_engine::NULL_TARGET;
 use halfpower_model::Workload;
 use std::ops::Range;
@@ -121,7 +122,7 @@ impl Emission<'_> {
 
 /// A line of a comment: what is in it cannot end it.
 fn comment(text: &str) -> String {
-    let line: String = text.chars().map(|c| if is_harmful(c) { ' ' } else { c }).collect();
+    let line: String = text.chars().map(|c| if is_unprintable(c) { ' ' } else { c }).collect();
     format!("# {line}").trim_end().to_owned() + "\n"
 }
 
@@ -144,5 +145,5 @@ fn name(path: &Path) -> Result<String, EmitError> {
 
 /// Whether the file is made for this alone, and goes when it is over.
 fn is_test_file(place: &Place) -> bool {
-    matches!(place.making, Making::TestFile(_))
+    matches!(place.creation, Creation::TestFile(_))
 }

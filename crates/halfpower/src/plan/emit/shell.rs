@@ -6,9 +6,9 @@
 //! and each only by trials that write.
 
 use super::{Emission, EmitError, Trial, comment, is_test_file, name, options};
-use crate::ground::{Making, Place};
-use crate::harmless::is_harmful;
 use crate::plan::Plan;
+use crate::sanitize::is_unprintable;
+use crate::target::{Creation, Place};
 use crate::text::quoted;
 use halfpower_engine::Access;
 use halfpower_model::{Among, TargetKind, Workload};
@@ -100,7 +100,7 @@ pub(crate) fn shell(emission: &Emission<'_>) -> Result<String, EmitError> {
     }
     script.push_str(END);
     // Of an option, a plug-in's name say.
-    match script.lines().find(|line| line.contains(is_harmful)) {
+    match script.lines().find(|line| line.contains(is_unprintable)) {
         Some(line) => Err(EmitError::Harmful(line.to_owned())),
         None => Ok(script),
     }
@@ -176,7 +176,8 @@ impl<'a> Places<'a> {
 
     /// Makes what is not there.
     fn make(&self, script: &mut String, plan: &Plan) {
-        let made: Vec<&ShellPlace<'a>> = self.0.iter().filter(|shell| shell.place.making != Making::Nothing).collect();
+        let made: Vec<&ShellPlace<'a>> =
+            self.0.iter().filter(|shell| shell.place.creation != Creation::Nothing).collect();
         let Some(first) = made.first() else { return };
         for shell in &made {
             let _ = writeln!(script, "made_{}=", shell.number);
@@ -195,7 +196,7 @@ impl<'a> Places<'a> {
             let _ = write!(script, " --overwrite={}", shell.word);
         }
         script.push_str(" >/dev/null || exit\n}\nmake_files\n");
-        for shell in made.iter().filter(|shell| shell.place.making == Making::NamedFile) {
+        for shell in made.iter().filter(|shell| shell.place.creation == Creation::NamedFile) {
             let _ = writeln!(script, "made_{}=", shell.number);
         }
     }
@@ -211,21 +212,21 @@ impl ShellPlace<'_> {
     /// What removes it, where it was made and does not stay.
     fn removal(&self) -> String {
         let ShellPlace { word, number, .. } = self;
-        match self.place.making {
-            Making::TestFile(_) => {
+        match self.place.creation {
+            Creation::TestFile(_) => {
                 format!("    [ -z \"$made_{number}\" ] || {{ rm -f -- {word}; rmdir -- \"$made_{number}\"; }}\n")
             }
             // Half made it is of no use.
-            Making::NamedFile => format!("    [ -z \"$made_{number}\" ] || rm -f -- {word}\n"),
-            Making::Nothing | Making::LargerFile => String::new(),
+            Creation::NamedFile => format!("    [ -z \"$made_{number}\" ] || rm -f -- {word}\n"),
+            Creation::Nothing | Creation::LargerFile => String::new(),
         }
     }
 
     /// What takes a name that nobody has.
     fn room(&self) -> String {
         let ShellPlace { place, name, word, number } = self;
-        match &place.making {
-            Making::TestFile(_) => {
+        match &place.creation {
+            Creation::TestFile(_) => {
                 let directory = quoted(name.into());
                 format!(
                     "\nnew={directory}/halfpower-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \\n')\n\
@@ -234,8 +235,8 @@ impl ShellPlace<'_> {
                      made_{number}=$new\n"
                 )
             }
-            Making::NamedFile => format!("\n(set -C && : >{word}) || exit\nmade_{number}={word}\n"),
-            Making::Nothing | Making::LargerFile => String::new(),
+            Creation::NamedFile => format!("\n(set -C && : >{word}) || exit\nmade_{number}={word}\n"),
+            Creation::Nothing | Creation::LargerFile => String::new(),
         }
     }
 }

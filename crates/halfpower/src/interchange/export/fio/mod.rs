@@ -9,7 +9,7 @@ mod files;
 mod options;
 
 use super::Exported;
-use crate::harmless::harmless_json;
+use crate::sanitize::sanitize_json;
 use crate::store::StoredSample;
 use halfpower_model::histogram::{Histogram, bucket_middle};
 use halfpower_model::sample::{Latency, Totals};
@@ -38,7 +38,7 @@ pub(super) fn write(samples: &[StoredSample]) -> Exported {
 }
 
 fn text(document: &Value) -> String {
-    harmless_json(&format!("{document:#}\n")).into_owned()
+    sanitize_json(&format!("{document:#}\n")).into_owned()
 }
 
 /// A sample as fio would have written it of a group of jobs.

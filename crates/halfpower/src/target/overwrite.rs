@@ -1,11 +1,11 @@
-//! What the user allows to be lost: nothing, every target, or those that were named, one by one.
+//! Which targets the user allows to be overwritten: none, all, or those named one by one.
 
 use crate::text::UsageError;
 use halfpower_engine::Access;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Which targets may lose what they hold.
+/// Which targets may be overwritten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Overwrite {
     /// None.
@@ -13,15 +13,15 @@ pub(crate) enum Overwrite {
     Nothing,
     /// Every one.
     Everything,
-    /// Those of these names.
+    /// Those with these names.
     Named(Vec<PathBuf>),
 }
 
 impl Overwrite {
-    /// What was said, checked against the targets there are.
+    /// Checked against the targets.
     ///
     /// # Errors
-    /// When a name is none of the targets'.
+    /// If a name is not a target's.
     pub(crate) fn of(self, targets: &[PathBuf]) -> Result<Overwrite, UsageError> {
         let Overwrite::Named(names) = &self else { return Ok(self) };
         match names.iter().find(|name| !targets.iter().any(|target| is_same_name(name, target))) {
@@ -45,7 +45,7 @@ impl Overwrite {
         }
     }
 
-    /// What may be done to a target.
+    /// The access to a target.
     pub(crate) fn access(&self, target: &Path) -> Access {
         match self {
             Overwrite::Nothing => Access::Read,
@@ -56,12 +56,12 @@ impl Overwrite {
     }
 }
 
-/// Whether two names are one, seen from here: `disk.img`, `./disk.img` and its absolute name.
+/// Whether two names are the same absolute path: `disk.img`, `./disk.img`.
 fn is_same_name(one: &Path, other: &Path) -> bool {
     one == other || std::path::absolute(one).is_ok_and(|one| std::path::absolute(other).is_ok_and(|other| one == other))
 }
 
-/// Whether two names lead to one file or device, through links or as its several names.
+/// Whether two names are one file or device, by symbolic or hard links.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let facts = |path: &Path| std::fs::metadata(path).ok();
     facts(one).zip(facts(other)).is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
@@ -72,10 +72,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_named_may_be_lost() {
+    fn only_named_targets_may_be_overwritten() {
         let targets = ["a", "/b", "c"].map(PathBuf::from);
-        let said = Overwrite::Named(vec![PathBuf::from("./a"), PathBuf::from("/b")]).of(&targets).unwrap();
-        let access = targets.each_ref().map(|target| said.access(target));
+        let named = Overwrite::Named(vec![PathBuf::from("./a"), PathBuf::from("/b")]).of(&targets).unwrap();
+        let access = targets.each_ref().map(|target| named.access(target));
         assert_eq!(access, [Access::Overwrite, Access::Overwrite, Access::Read]);
         let error = Overwrite::Named(vec![PathBuf::from("d")]).of(&targets).unwrap_err().to_string();
         assert!(error.contains("names d, but the targets are a, /b, c"), "{error}");

@@ -1,4 +1,4 @@
-//! A test file that the store knows of, so that it is found again whatever happens.
+//! A test file that is recorded in the store, so that it is found again after a crash.
 
 use crate::store::{self, NewTestFile, RunId, Store, TestFileId};
 use halfpower_engine::TargetError;
@@ -13,7 +13,7 @@ pub(crate) struct KeptTestFile {
 }
 
 impl KeptTestFile {
-    /// Makes an empty one under a new name. The store knows of it before it is there.
+    /// Creates an empty one under a new name, recorded in the store before it exists.
     pub(super) fn make(directory: &Path, size: Bytes, store: &mut Store, run: RunId) -> anyhow::Result<Self> {
         let mut salt = u64::from(std::process::id()) ^ (jiff::Timestamp::now().as_nanosecond() as u64);
         let name = store::TestFile::name_of(random::split_mix(&mut salt));
@@ -45,23 +45,23 @@ impl KeptTestFile {
         Ok(KeptTestFile { file, id })
     }
 
-    /// Takes over one that a killed run left, which the store vouches for.
+    /// Adopts the test file of a killed run, which the store has identified.
     ///
     /// # Errors
-    /// When it is gone, or another process has taken it over.
+    /// If it is gone, or another process has adopted it.
     pub(crate) fn adopt(store: &mut Store, left: &store::TestFile) -> anyhow::Result<Self> {
         anyhow::ensure!(
             store.take_test_file(left.id)?,
-            "{} has been taken over by another process; wait until it is done",
+            "{} is in use by another process; wait until that ends",
             left.path.display()
         );
         Ok(KeptTestFile { file: TestFile::adopt(&left.path, left.file.as_ref())?, id: left.id })
     }
 
-    /// Removes it and strikes it off the store's list.
+    /// Removes it, and its record in the store.
     ///
     /// # Errors
-    /// When it cannot be removed; the store then still knows of it.
+    /// If it cannot be removed; its record then stays.
     pub(crate) fn remove(self, store: &mut Store) -> anyhow::Result<()> {
         self.file.remove()?;
         Ok(store.test_file_removed(self.id)?)

@@ -1,6 +1,6 @@
-//! A site: the ground looked at, and what it takes to open the targets on it.
+//! The targets of a run as they were examined, and opening them.
 
-use super::place::{Making, Place};
+use super::place::{Creation, Place};
 use super::test_file::KeptTestFile;
 use crate::plan::TestFileEnd;
 use crate::store::{self, RunId, Store};
@@ -16,19 +16,19 @@ use halfpower_sim::Simulated;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Part of a run's seed that draws the test files' bytes.
+/// Part of a run's seed for the contents of test files.
 const FILL_SEED: u64 = 1 << 41;
 
-/// Where a run will take place.
+/// The targets of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// Every target, in order; never empty.
     pub(super) places: Vec<Place>,
-    /// What the user should know beforehand.
+    /// Warnings before the run.
     pub(crate) notes: Vec<Warning>,
-    /// What levels below the targets advertise, by the user's word.
+    /// Advertised throughput of levels, given by the user.
     peaks: Vec<GivenPeak>,
-    /// The machine that the targets are of, where it is no host.
+    /// The simulated machine of the targets; none on this host.
     simulated: Option<Simulated>,
 }
 
@@ -36,36 +36,36 @@ pub(crate) struct Site {
 pub(crate) struct Opened {
     /// The testbed on them.
     pub(crate) testbed: Box<dyn Testbed>,
-    /// The files that were made for the run and go with it.
+    /// Test files that are removed after the run.
     pub(crate) test_files: Vec<KeptTestFile>,
-    /// Bytes that were written before; none when nothing had to be.
+    /// Bytes written to fill them; none if none had to be filled.
     pub(crate) filled: Option<Bytes>,
 }
 
-/// What a file that is made has in it.
+/// The contents of a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// Data, from its first byte to its last.
     Data,
-    /// A length and no more: the workload brings it into the state it wants.
+    /// A length only: the workload sets its own state.
     Length,
 }
 
-/// What opening the targets takes, beside the site.
+/// What opening the targets needs besides the site.
 pub(crate) struct Opening<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) run: RunId,
     pub(crate) seed: u64,
     pub(crate) contents: Contents,
-    /// Test files that a killed start of the run left: taken over where they hold what they should, else removed.
+    /// Test files of an earlier start that was killed: adopted if their contents are right, else removed.
     pub(crate) left: Vec<store::TestFile>,
     pub(crate) cancel: &'a Cancel,
-    /// Is told how many bytes are written.
+    /// Gets the number of bytes written.
     pub(crate) progress: &'a mut dyn FnMut(Bytes),
 }
 
 impl Contents {
-    /// What a file needs to have for a workload that writes it in this state.
+    /// The contents that a workload needs for this file state.
     pub(crate) fn for_state(state: FileState) -> Contents {
         if state.holds_data() { Contents::Data } else { Contents::Length }
     }
@@ -76,11 +76,11 @@ impl Site {
         Site { places, notes, peaks, simulated: None }
     }
 
-    /// Volumes of a machine that is simulated, with what its levels advertise by the user's word.
+    /// Volumes of a simulated machine, with the advertised throughput of its levels.
     pub(super) fn simulated(mut machine: Simulated, peaks: Vec<GivenPeak>) -> Self {
         machine.give_peaks(&peaks);
         let targets = machine.describe().all_targets();
-        // Nothing is there that could be lost.
+        // It holds no data.
         let place = |facts: &TargetFacts| Place::as_it_is(Path::new(&facts.path), facts.clone(), Access::Overwrite);
         let places = targets.map(place).collect();
         Site { places, notes: Vec::new(), peaks, simulated: Some(machine) }
@@ -91,7 +91,7 @@ impl Site {
         &self.places
     }
 
-    /// What levels below the targets advertise, by the user's word.
+    /// Advertised throughput of levels, given by the user.
     pub(crate) fn peaks(&self) -> &[GivenPeak] {
         &self.peaks
     }
@@ -101,19 +101,19 @@ impl Site {
         if let Some(machine) = &self.simulated {
             return machine.describe().clone();
         }
-        let mut facts = self.places.iter().map(|place| match place.making {
-            Making::Nothing => place.facts.clone(),
-            // What lies there now says nothing of what will.
+        let mut facts = self.places.iter().map(|place| match place.creation {
+            Creation::Nothing => place.facts.clone(),
+            // The allocation now says nothing about that of the new file.
             _ => TargetFacts { allocated_bytes: None, ..place.facts.clone() },
         });
         let first = facts.next().expect("a site has a place");
         halfpower_engine::environment(first, facts.collect())
     }
 
-    /// What workloads go to that name these volumes, for who reads of it; none among them is what was named.
+    /// The environment of workloads on these volumes; none is the named target.
     ///
     /// # Errors
-    /// When there is none of a name.
+    /// If a volume does not exist.
     pub(crate) fn environment_of(&self, volumes: &[Option<String>]) -> Result<Environment, UsageError> {
         let own = self.environment();
         let named: Vec<String> = volumes.iter().flatten().cloned().collect();
@@ -122,10 +122,10 @@ impl Site {
         Ok(Environment::joined(volumes.iter().map(of)).unwrap_or(own))
     }
 
-    /// Volumes of the machine, or of another one that ships, each as it is; empty on a host.
+    /// Volumes of the machine, or of another one that ships, unchanged; empty on this host.
     ///
     /// # Errors
-    /// When there is none of a name.
+    /// If a volume does not exist.
     pub(crate) fn volumes(&self, names: &[String]) -> Result<HashMap<String, Environment>, UsageError> {
         let Some(machine) = &self.simulated else { return Ok(HashMap::new()) };
         let of = |name: &String| match machine.at(name) {
@@ -135,10 +135,10 @@ impl Site {
         names.iter().map(of).collect()
     }
 
-    /// The machine as each of these settings makes it, and as the volume alone that they name; empty on a host.
+    /// The machine with each of these settings, and with only their volume; empty on this host.
     ///
     /// # Errors
-    /// When some cannot be, with each of them.
+    /// If some settings are invalid, with all of them.
     pub(crate) fn machines(&self, settings: &[Settings]) -> Result<HashMap<Settings, Simulated>, UsageError> {
         let Some(machine) = &self.simulated else { return Ok(HashMap::new()) };
         let (mut made, mut wrong) = (HashMap::new(), Vec::new());
@@ -155,10 +155,10 @@ impl Site {
         if wrong.is_empty() { Ok(made) } else { Err(UsageError(wrong.join("; and: "))) }
     }
 
-    /// The same for all that a study sets.
+    /// The same for all settings of a study.
     ///
     /// # Errors
-    /// Also when a setting is of nothing on the way of any of the volumes that it goes to.
+    /// Also if a setting does not affect the I/O path of any of its volumes.
     pub(crate) fn machines_of(&self, study: &Study) -> Result<HashMap<Settings, Simulated>, UsageError> {
         let settings = study.settings();
         let made = self.machines(&settings)?;
@@ -167,98 +167,97 @@ impl Site {
         Ok(made)
     }
 
-    /// The ground in a sentence: what lies there, how much room, how it may be read.
+    /// The targets in a sentence: file system, device, free space, direct I/O.
     pub(crate) fn describe(&self, environment: &Environment) -> String {
-        let mut grounds: Vec<String> = Vec::new();
+        let mut targets: Vec<String> = Vec::new();
         for place in self.places.iter().filter(|_| self.simulated.is_none()) {
-            let ground = describe(place);
-            if !grounds.contains(&ground) {
-                grounds.push(ground);
+            let target = describe(place);
+            if !targets.contains(&target) {
+                targets.push(target);
             }
         }
         if self.simulated.is_some() {
-            grounds.push(environment.devices().join(", "));
+            targets.push(environment.devices().join(", "));
         }
-        // Several machines have no one memory.
+        // The memory of several machines differs.
         let memory = Some(environment.memory_bytes).filter(|memory| memory.0 > 0);
         let memory = memory.map(|memory| format!(", {memory} of memory")).unwrap_or_default();
-        format!("{}{memory}.", grounds.join("; "))
+        format!("{}{memory}.", targets.join("; "))
     }
 
-    /// The note that this is no storage, if it is none.
+    /// The warning that the target is memory, not storage.
     pub(crate) fn memory_note(&self) -> Option<&Warning> {
         self.notes.iter().find(|note| note.code == "memory")
     }
 
-    /// Why a cache that is to be cold cannot be made so, if it cannot: what does not leave the cache must at least not
-    /// fit into it.
+    /// Why a cold cache is impossible, if it is: files that cannot be dropped from the page cache must not fit into it.
     pub(crate) fn no_cold_cache(&self, memory: Bytes) -> Option<String> {
         let stays = self.places.iter().filter(|place| place.cache_can_be_emptied == Some(false));
         let bytes: Vec<u64> = stays.map(|place| place.facts.size_bytes.0).collect();
         (!bytes.is_empty() && bytes.iter().sum::<u64>() <= memory.0)
-            .then(|| format!("the file cache cannot be emptied here; it needs a --size above the {memory} of memory"))
+            .then(|| format!("the page cache cannot be emptied here; use a --size above the {memory} of memory"))
     }
 
-    /// The first target that is there and must not be written.
+    /// The first target that must not be written.
     pub(crate) fn only_read(&self) -> Option<&Path> {
         self.places.iter().find(|place| place.access == Access::Read).map(|place| place.path.as_path())
     }
 
     /// Bytes that are written before the first trial.
     pub(crate) fn fill_bytes(&self, contents: Contents) -> Option<Bytes> {
-        let made = self.places.iter().filter(|place| place.making != Making::Nothing);
+        let made = self.places.iter().filter(|place| place.creation != Creation::Nothing);
         let bytes: u64 = made.map(|place| place.facts.size_bytes.0).sum();
         (contents == Contents::Data && bytes > 0).then_some(Bytes(bytes))
     }
 
-    /// Size of each file that is made, where there are several targets.
+    /// Size of each new file, if there are several targets.
     pub(crate) fn each_file(&self) -> Option<Bytes> {
-        let made = self.places.iter().find(|place| place.making != Making::Nothing);
+        let made = self.places.iter().find(|place| place.creation != Creation::Nothing);
         made.filter(|_| self.places.len() > 1).map(|place| place.facts.size_bytes)
     }
 
-    /// Refuses what a simulated machine does not do, and settings that are of nothing on its volume's way.
+    /// Rejects what a simulated machine cannot do, and settings that do not affect the volume's I/O path.
     ///
     /// # Errors
-    /// With what it is, and what to say instead.
+    /// With the remedy.
     pub(crate) fn refuse_unsimulated(&self, workload: &Workload) -> Result<(), UsageError> {
         let Some(machine) = &self.simulated else { return Ok(()) };
         let beside = Simulated::refuse_beside([machine]).map_err(|error| UsageError(crate::text::causes(&error)));
         beside.and(machine.refuse(workload).map_err(|error| UsageError(crate::text::causes(&error))))
     }
 
-    /// Refuses targets that are there but would be read where nothing is stored.
+    /// Rejects existing targets with holes where a workload reads.
     ///
     /// # Errors
-    /// When a part of what one of the workloads reads was never written, with the remedy.
+    /// If a part that a workload reads was never written, with the remedy.
     pub(crate) fn refuse_holes<'w>(&self, workloads: impl Iterator<Item = &'w Workload>) -> anyhow::Result<()> {
         let reads = workloads.filter(|workload| workload.operation.reads());
         let part = |workload: &Workload| workload.layout.part(workload.span, self.places.len() as u32);
         let Some(most) = reads.map(part).max() else { return Ok(()) };
         let host = self.places.iter().filter(|_| self.simulated.is_none());
-        for place in host.filter(|place| place.making == Making::Nothing) {
+        for place in host.filter(|place| place.creation == Creation::Nothing) {
             Target::open(&place.path, Access::Read)?.refuse_holes(most)?;
         }
         Ok(())
     }
 
-    /// What becomes of the files that are made.
+    /// What happens to new files after the run.
     pub(crate) fn test_file_end(&self) -> TestFileEnd {
-        let stays = |place: &Place| matches!(place.making, Making::NamedFile | Making::LargerFile);
+        let stays = |place: &Place| matches!(place.creation, Creation::NamedFile | Creation::LargerFile);
         if self.places.iter().any(stays) { TestFileEnd::Kept } else { TestFileEnd::Removed }
     }
 
-    /// Makes what has to be made and opens the targets.
+    /// Creates what has to be created and opens the targets.
     ///
     /// # Errors
-    /// When there is no room, no permission, or it was interrupted; then nothing stays that was not there before.
+    /// If there is no space or no permission, or it was interrupted; then no new file stays.
     pub(crate) fn open(&self, mut opening: Opening<'_>) -> anyhow::Result<Opened> {
         if let Some(machine) = &self.simulated {
             return Ok(Opened { testbed: Box::new(machine.clone()), test_files: Vec::new(), filled: None });
         }
         let mut made = Made::default();
         let opened = self.make_and_open(&mut opening, &mut made);
-        // What was left and did not suit has gone to nobody.
+        // Leftovers that were not adopted.
         for left in &opening.left {
             KeptTestFile::adopt(opening.store, left)?.remove(opening.store)?;
         }
@@ -269,7 +268,7 @@ impl Site {
                 Ok(Opened { testbed: Box::new(host), test_files: made.test_files, filled: made.filled })
             }
             Err(error) => {
-                // The first thing that went wrong says the most; a file that stays is in the store's list.
+                // The first error is the most useful; a file that stays has its record in the store.
                 for file in made.test_files {
                     let _ = file.remove(opening.store);
                 }
@@ -284,21 +283,21 @@ impl Site {
             let seed = random::derive_seed(opening.seed, FILL_SEED + number as u64);
             let before = made.filled.unwrap_or_default();
             let size = place.facts.size_bytes;
-            let target = match &place.making {
-                Making::Nothing => Target::open(&place.path, place.access)?,
-                Making::LargerFile => {
+            let target = match &place.creation {
+                Creation::Nothing => Target::open(&place.path, place.access)?,
+                Creation::LargerFile => {
                     let target = Target::open(&place.path, Access::Overwrite)?;
                     enlarge(&place.path, &target, size, seed, opening, before)?;
                     target.examined_again()?
                 }
-                Making::NamedFile => {
+                Creation::NamedFile => {
                     let file = TestFile::create_at(&place.path)?;
                     write(&file, size, seed, opening, before)?;
                     let target = file.open()?;
                     made.named.push(file);
                     target
                 }
-                Making::TestFile(directory) => match take_over(directory, size, opening, made)? {
+                Creation::TestFile(directory) => match take_over(directory, size, opening, made)? {
                     Some(target) => {
                         targets.push(target);
                         continue;
@@ -312,7 +311,7 @@ impl Site {
                     }
                 },
             };
-            if place.making != Making::Nothing && opening.contents == Contents::Data {
+            if place.creation != Creation::Nothing && opening.contents == Contents::Data {
                 made.filled = Some(Bytes(before.0 + size.0));
             }
             targets.push(target);
@@ -321,16 +320,16 @@ impl Site {
     }
 }
 
-/// What was made so far.
+/// What has been created.
 #[derive(Default)]
 struct Made {
     test_files: Vec<KeptTestFile>,
-    /// Files that the user named; removed when dropped.
+    /// Named files; removed on drop.
     named: Vec<TestFile>,
     filled: Option<Bytes>,
 }
 
-/// Takes over a file in the directory that a killed start of the run left, if one holds what it should.
+/// Adopts a test file in the directory that a killed start of the run left, if its contents are right.
 fn take_over(
     directory: &Path,
     size: Bytes,
@@ -349,7 +348,7 @@ fn take_over(
             made.test_files.push(file);
             return Ok(Some(target));
         }
-        // It was killed while the file was being filled, or while it was in some other state.
+        // The run was killed while the file was being filled, or was in another state.
         drop(target);
         file.remove(opening.store)?;
     }
@@ -390,8 +389,8 @@ fn describe(place: &Place) -> String {
         Some(transport) => format!("{device} ({transport})"),
         None => device.clone(),
     });
-    let ground = [facts.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
-    let mut parts = vec![if ground.is_empty() { facts.path.clone() } else { ground }];
+    let on = [facts.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
+    let mut parts = vec![if on.is_empty() { facts.path.clone() } else { on }];
     parts.extend(place.free_bytes.map(|free| format!("{free} free")));
     parts.push(match facts.direct_alignment_bytes {
         Some(alignment) => format!("direct I/O in multiples of {alignment}"),
@@ -400,7 +399,7 @@ fn describe(place: &Place) -> String {
     parts.extend(
         place
             .cache_can_be_emptied
-            .map(|can| format!("a file cache that {} be emptied", if can { "can" } else { "cannot" })),
+            .map(|can| format!("the page cache {} be emptied", if can { "can" } else { "cannot" })),
     );
     parts.join(", ")
 }

@@ -1,16 +1,16 @@
-//! Test files that killed runs left behind: found at the next start, offered for removal, never removed unasked.
+//! Test files of killed runs: found at the next start, offered for removal, never removed without asking.
 
-use super::KeptTestFile;
+use super::test_file::KeptTestFile;
 use crate::console::Console;
 use crate::store::{RunStatus, Standing, Store, TestFile};
 use crate::text::causes;
 use std::path::{Path, PathBuf};
 
-/// Reports test files that were left, and asks whether to remove them where somebody can answer. Directories among the
-/// targets are looked at as well, for files that were moved there and for those of runs that kept no store.
+/// Reports leftover test files, and offers to remove them if there is a terminal. Looks in target directories too, for files
+/// that were moved, and for those of runs with another store.
 ///
 /// # Errors
-/// When the store cannot be read, or a file cannot be removed.
+/// If the store cannot be read, or a file cannot be removed.
 pub(crate) fn offer_removal(store: &mut Store, targets: &[PathBuf], console: &Console) -> anyhow::Result<()> {
     let known = store.test_file_paths()?;
     for (file, standing) in store.look_for_test_files()? {
@@ -26,7 +26,7 @@ pub(crate) fn offer_removal(store: &mut Store, targets: &[PathBuf], console: &Co
         match store.moved_test_file(&path)? {
             Some(file) => offer(store, &file, console)?,
             None => console.warning(&format!(
-                "{} looks like a test file of a run that this store does not know; remove it yourself if nobody is using it",
+                "{} looks like a test file, but this store has no run for it; if no program uses it, remove it",
                 path.display()
             )),
         }
@@ -50,14 +50,14 @@ fn offer(store: &mut Store, file: &TestFile, console: &Console) -> anyhow::Resul
 pub(crate) struct Cleaned {
     /// The files that were removed.
     pub(crate) removed: Vec<TestFile>,
-    /// Those that were not, each with the reason and what to do.
+    /// The others, each with the reason and the remedy.
     pub(crate) kept: Vec<(PathBuf, String)>,
 }
 
-/// Removes every test file that was left and is certain to be one.
+/// Removes every leftover that is certainly a test file.
 ///
 /// # Errors
-/// When the store cannot be read, or a file cannot be removed.
+/// If the store cannot be read, or a file cannot be removed.
 pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
     let mut cleaned = Cleaned::default();
     for (file, standing) in store.look_for_test_files()? {
@@ -65,7 +65,7 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
             Standing::Left => {
                 match KeptTestFile::adopt(store, &file).and_then(|kept| kept.remove(store)) {
                     Ok(_) => cleaned.removed.push(file),
-                    // One that cannot be removed keeps none of the others.
+                    // The others are removed all the same.
                     Err(error) => cleaned.kept.push((file.path.clone(), not_removed(&file, &error))),
                 }
             }
@@ -79,18 +79,18 @@ pub(crate) fn remove_leftovers(store: &mut Store) -> anyhow::Result<Cleaned> {
 fn unproven(file: &TestFile) -> String {
     let path = file.path.display();
     format!(
-        "{path} may be the test file of a run that was killed, but nothing proves it; look at it, and remove it yourself"
+        "{path} may be the test file of a killed run, but that cannot be verified; check it, and remove it yourself"
     )
 }
 
 fn not_removed(file: &TestFile, error: &anyhow::Error) -> String {
-    format!("{} is left: {}", file.path.display(), causes(error.as_ref()))
+    format!("{} was not removed: {}", file.path.display(), causes(error.as_ref()))
 }
 
 fn out_of_sight(file: &TestFile) -> String {
     format!(
-        "{}, the test file of a run that was killed, was not found: its directory is not there, or another one is in its \
-         place; mount or rename it back, and try again",
+        "{}, the test file of a killed run, was not found: its directory is missing or has been replaced; mount or rename it \
+         back, and try again",
         file.path.display()
     )
 }
@@ -98,20 +98,20 @@ fn out_of_sight(file: &TestFile) -> String {
 fn describe(left: &TestFile, store: &Store) -> String {
     let run = left.run.and_then(|id| store.run(id).ok());
     let again = run.filter(|run| run.status != RunStatus::Complete).and_then(|run| match run.plan {
-        Some(_) => Some(format!("; `{}` goes on with it", store.command(&format!("study resume {}", run.id))?)),
-        // A single workload is begun anew.
-        None => Some(format!("; `{}` measures anew", run.command)),
+        Some(_) => Some(format!("; `{}` continues the run", store.command(&format!("study resume {}", run.id))?)),
+        // A single workload starts again.
+        None => Some(format!("; `{}` runs it again", run.command)),
     });
     let path = left.path.display();
-    format!("a run that was killed left its test file {path} ({}){}", left.bytes, again.unwrap_or_default())
+    format!("a killed run left its test file {path} ({}){}", left.bytes, again.unwrap_or_default())
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths are the same file.
 fn same_file(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// Files in a directory that bear a test file's name. A name proves nothing, so they are only spoken of.
+/// Files with the name of a test file. A name proves nothing, so they are only reported.
 fn unknown_test_files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     entries.flatten().map(|entry| entry.path()).filter(|path| TestFile::is_called_one(path)).collect()
