@@ -22,6 +22,7 @@ pub use instrument::clock::Clock;
 pub use instrument::{drop_cache, idle, inspect, link, map, memory};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
+pub use run::worker_process;
 pub use target::filesystem;
 pub use target::ground::Ground;
 pub use target::test_file;

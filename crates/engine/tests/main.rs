@@ -47,6 +47,12 @@ fn personalities(host: &Host) -> Vec<Personality> {
     moving.into_iter().filter(|personality| host.describe().supports(*personality)).collect()
 }
 
+/// Worker processes are this program, started with the name of this test.
+#[test]
+fn worker_process() {
+    halfpower_engine::worker_process();
+}
+
 #[test]
 fn every_personality_does_as_many_requests_as_asked() {
     let (_directory, path) = file(4 << 20);

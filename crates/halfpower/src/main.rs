@@ -24,9 +24,11 @@ use std::thread;
 const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
+    // A worker of `--processes` is this program too.
+    let work = || if halfpower_engine::worker_process() { ExitCode::SUCCESS } else { cli::main() };
     // The stack of the first thread is as large as `ulimit -s` says, which may be too little for anything.
-    match thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(cli::main) {
+    match thread::Builder::new().name("main".to_owned()).stack_size(STACK).spawn(work) {
         Ok(work) => work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        Err(_) => cli::main(),
+        Err(_) => work(),
     }
 }

@@ -17,7 +17,7 @@ const CALIBRATION_NS: u64 = 5_000_000;
 static FIRST_PAIR: OnceLock<(u64, u64)> = OnceLock::new();
 
 /// The clock of this host: where ticks come from and what they are worth.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Clock {
     /// The time stamp counter.
     Tsc {
@@ -28,6 +28,7 @@ pub enum Clock {
     Monotonic,
     /// A test's own, in nanoseconds: it stands until the test moves it.
     #[cfg(test)]
+    #[serde(skip)]
     Virtual(&'static std::sync::atomic::AtomicU64),
 }
 

@@ -6,6 +6,9 @@ mod processors;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod worker_process;
+
+pub use worker_process::worker_process;
 
 use crate::errno;
 use crate::instrument::accounts::{Accounted, Accounts};
@@ -18,6 +21,7 @@ use crate::worker::buffers::Buffers;
 use crate::worker::extras::Extras;
 use crate::worker::ledger::Volumes;
 use crate::worker::recorder::Snapshot;
+use crate::worker::shared::Zeroed;
 use crate::worker::{Outcome, Record, RequestFailure, Schedule, Surroundings, Worker, shared};
 use gate::{Gate, Start};
 use halfpower_model::RequestKind;
@@ -127,12 +131,22 @@ struct Shared<'a> {
     records: shared::Shared<Record>,
     /// One for each target that has workers of its own, else one.
     cursors: shared::Shared<AtomicU64>,
-    gate: shared::Shared<Gate>,
-    /// Ends every worker.
-    stop: shared::Shared<AtomicBool>,
-    /// Workers that have finished, and the bytes of all when the first had.
-    finished: shared::Shared<AtomicU64>,
+    common: shared::Shared<Common>,
 }
+
+/// What there is one of in a run.
+#[repr(C)]
+struct Common {
+    gate: Gate,
+    /// Ends every worker.
+    stop: AtomicBool,
+    /// Workers that have finished, and the bytes of all when the first had.
+    finished: AtomicU64,
+    bytes_at_first_finish: AtomicU64,
+}
+
+// SAFETY: a gate, a flag and numbers, each of which may be zero, changed as atomics.
+unsafe impl Zeroed for Common {}
 
 impl<'a> Shared<'a> {
     fn new(
@@ -148,18 +162,16 @@ impl<'a> Shared<'a> {
             ledger,
             records: shared::Shared::new(workload.workers as usize)?,
             cursors: shared::Shared::new(workload.volumes() as usize)?,
-            gate: shared::Shared::new(1)?,
-            stop: shared::Shared::new(1)?,
-            finished: shared::Shared::new(2)?,
+            common: shared::Shared::new(1)?,
         })
     }
 
     fn gate(&self) -> &Gate {
-        &self.gate[0]
+        &self.common[0].gate
     }
 
     fn stop(&self) -> &AtomicBool {
-        &self.stop[0]
+        &self.common[0].stop
     }
 
     /// Whether the time of the measured part is over.
@@ -175,8 +187,9 @@ impl<'a> Shared<'a> {
 
     /// A worker has finished.
     fn finish(&self) {
-        if self.finished[0].fetch_add(1, Relaxed) == 0 {
-            self.finished[1].store(self.bytes(), Relaxed);
+        let common = &self.common[0];
+        if common.finished.fetch_add(1, Relaxed) == 0 {
+            common.bytes_at_first_finish.store(self.bytes(), Relaxed);
         }
     }
 }
@@ -191,13 +204,13 @@ pub(crate) fn run<P: Personality>(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RawRun, MeasureError> {
-    // Before this run has threads, and on all processors.
+    // Before the workers, and on all processors.
     let mut accounts = Accounts::prepare(workload, clock).map_err(setup_failed)?;
     let _limited = Limited::to(workload.cpu_count).map_err(setup_failed)?;
     let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;
     let processes = match workload.worker_kind {
         WorkerKind::Thread => None,
-        WorkerKind::Process => Some(Processes::fork::<P>(&shared).map_err(setup_failed)?),
+        WorkerKind::Process => Some(Processes::start(&shared).map_err(setup_failed)?),
     };
     std::thread::scope(|scope| {
         let (sender, events) = channel();
@@ -295,7 +308,7 @@ fn gather(
         late,
         backlog_max,
         backlog_at_end,
-        bytes_at_first_finish: shared.finished[1].load(Relaxed),
+        bytes_at_first_finish: shared.common[0].bytes_at_first_finish.load(Relaxed),
         intervals: watched.intervals,
         stood_still: watched.stood_still.max(stopped),
         started_at,

@@ -21,9 +21,10 @@ use halfpower_model::{Buffering, Bytes, MeasureError, TargetFacts, TargetKind, W
 use in_use::{Claims, Locks, Node};
 use rustix::fs::{AtFlags, CWD, FileType, OFlags, StatxFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -73,7 +74,32 @@ pub(crate) struct Opened {
     flags: OFlags,
 }
 
+/// The same, for a process that inherits the descriptor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OpenedHandle {
+    pub(crate) descriptor: RawFd,
+    kind: TargetKind,
+    size: Bytes,
+    flags: u32,
+}
+
 impl Opened {
+    /// As another process may attach it.
+    pub(crate) fn handle(&self) -> OpenedHandle {
+        let (descriptor, flags) = (self.file.as_raw_fd(), self.flags.bits());
+        OpenedHandle { descriptor, kind: self.kind, size: self.size, flags }
+    }
+
+    /// The target of the process that started this one.
+    ///
+    /// # Safety
+    /// This process has inherited the descriptor, and nobody else here owns it.
+    pub(crate) unsafe fn attach(handle: OpenedHandle) -> Opened {
+        // SAFETY: the caller hands it over.
+        let file = unsafe { File::from_raw_fd(handle.descriptor) };
+        Opened { file, kind: handle.kind, size: handle.size, flags: OFlags::from_bits_retain(handle.flags) }
+    }
+
     /// A plain file that a test has open for reading and writing.
     #[cfg(test)]
     pub(crate) fn of(file: File) -> Opened {

@@ -3,12 +3,14 @@
 //! Requests that overlap would race, and a check would cry wolf: a request claims its blocks before it goes and lets go
 //! of them when it is back, whoever of the workers issued it. Who cannot have them waits.
 
-use super::shared::Shared;
+use super::shared::{self, Shared};
 use halfpower_model::content::{Mismatch, Stamper, UNWRITTEN};
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
 use halfpower_model::{Sharing, Workload};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::RangeInclusive;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A request is at the block.
@@ -36,7 +38,38 @@ pub(crate) struct Volumes<'a> {
     first: usize,
 }
 
+/// The same, for a worker's process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LedgerHandle {
+    seed: u64,
+    block_bytes: u64,
+    blocks_a_volume: usize,
+    blocks: shared::Handle,
+    counts: shared::Handle,
+    first: usize,
+}
+
+impl LedgerHandle {
+    /// What a process inherits of it.
+    pub(crate) fn descriptors(&self) -> [RawFd; 2] {
+        [self.blocks.descriptor, self.counts.descriptor]
+    }
+}
+
 impl<'a> Volumes<'a> {
+    /// As another process may attach them.
+    pub(crate) fn handle(self) -> LedgerHandle {
+        let Ledger { seed, block_bytes, blocks_a_volume, blocks, counts } = self.ledger;
+        LedgerHandle {
+            seed: *seed,
+            block_bytes: *block_bytes,
+            blocks_a_volume: *blocks_a_volume,
+            blocks: blocks.handle(),
+            counts: counts.handle(),
+            first: self.first,
+        }
+    }
+
     /// The part of a volume, counted from the first.
     pub(crate) fn page(self, volume: usize) -> Page<'a> {
         self.ledger.page(self.first + volume)
@@ -62,6 +95,20 @@ impl Ledger {
         let blocks_a_volume = usize::try_from(workload.span.0.div_ceil(block_bytes)).map_err(io::Error::other)?;
         let blocks = Shared::new(blocks_a_volume * workload.volumes() as usize)?;
         Ok(Ledger { seed: workload.seed, block_bytes, blocks_a_volume, blocks, counts: Shared::new(2)? })
+    }
+
+    /// The ledger of the process that started this one, and its first volume.
+    ///
+    /// # Errors
+    /// The kernel's.
+    ///
+    /// # Safety
+    /// As of [`Shared::attach`], of both descriptors.
+    pub(crate) unsafe fn attach(handle: LedgerHandle) -> io::Result<(Ledger, usize)> {
+        let LedgerHandle { seed, block_bytes, blocks_a_volume, blocks, counts, first } = handle;
+        // SAFETY: the caller hands them over, and `Volumes::handle` made both of these types.
+        let (blocks, counts) = unsafe { (Shared::attach(blocks)?, Shared::attach(counts)?) };
+        Ok((Ledger { seed, block_bytes, blocks_a_volume, blocks, counts }, first))
     }
 
     /// The ledger after each worker has submitted so many requests of the workload's stream, and `failed` were not done.

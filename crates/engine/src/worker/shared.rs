@@ -1,9 +1,13 @@
-//! Memory that the threads of this process and the processes forked from it see alike: counters, cursors, flags.
+//! Memory that the threads of this process and the processes of its workers share: counters, cursors, flags.
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use serde::{Deserialize, Serialize};
+use std::ffi::CStr;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
@@ -27,7 +31,25 @@ unsafe impl<T: Zeroed, const N: usize> Zeroed for [T; N] {}
 pub(crate) struct Shared<T> {
     base: NonNull<T>,
     length: usize,
+    memory: OwnedFd,
     owned: PhantomData<T>,
+}
+
+/// The same memory, for a process that inherits the descriptor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Handle {
+    pub(crate) descriptor: RawFd,
+    length: usize,
+}
+
+/// A file that is memory and has no name, empty.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
+    // Kernels before 6.3 do not know the flag, and some later ones ask for it.
+    let noexec = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL);
+    Ok(noexec.or_else(|_| memfd_create(name, MemfdFlags::CLOEXEC))?)
 }
 
 // SAFETY: it gives shared references only, and its values are Sync.
@@ -41,14 +63,45 @@ impl<T: Zeroed> Shared<T> {
     /// # Errors
     /// The kernel's, when there is not enough memory.
     pub(crate) fn new(length: usize) -> io::Result<Self> {
+        let memory = memory_file(c"halfpower")?;
+        ftruncate(&memory, Self::bytes(length)? as u64)?;
+        Self::map(memory, length)
+    }
+
+    /// The memory as another process may attach it.
+    pub(crate) fn handle(&self) -> Handle {
+        Handle { descriptor: self.memory.as_raw_fd(), length: self.length }
+    }
+
+    /// The memory of the process that started this one.
+    ///
+    /// # Errors
+    /// The kernel's, or when it is smaller than it should be.
+    ///
+    /// # Safety
+    /// [`handle`](Shared::handle) of the same type gave it, this process has inherited the descriptor, and nobody else here
+    /// owns that.
+    pub(crate) unsafe fn attach(handle: Handle) -> io::Result<Self> {
+        // SAFETY: the caller hands it over.
+        let memory = unsafe { OwnedFd::from_raw_fd(handle.descriptor) };
+        if (fstat(&memory)?.st_size as u64) < Self::bytes(handle.length)? as u64 {
+            return Err(io::Error::other("shared memory is smaller than it should be"));
+        }
+        Self::map(memory, handle.length)
+    }
+
+    fn bytes(length: usize) -> io::Result<usize> {
         let too_much = || io::Error::new(io::ErrorKind::OutOfMemory, "more memory than an address can name");
-        let bytes = size_of::<T>().checked_mul(length.max(1)).ok_or_else(too_much)?;
+        size_of::<T>().checked_mul(length.max(1)).filter(|bytes| *bytes <= isize::MAX as usize).ok_or_else(too_much)
+    }
+
+    fn map(memory: OwnedFd, length: usize) -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place the kernel chooses touches nobody's memory.
-        let base = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)?
-        };
-        let base = NonNull::new(base.cast::<T>()).ok_or_else(too_much)?;
-        Ok(Shared { base, length, owned: PhantomData })
+        let base =
+            unsafe { mmap(std::ptr::null_mut(), Self::bytes(length)?, access, MapFlags::SHARED, memory.as_fd(), 0)? };
+        let base = NonNull::new(base.cast::<T>()).ok_or_else(|| io::Error::other("memory at address zero"))?;
+        Ok(Shared { base, length, memory, owned: PhantomData })
     }
 }
 
@@ -57,14 +110,14 @@ impl<T> Deref for Shared<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping is page-aligned, holds `length` values that are zeros, and lives as long as `self`.
+        // SAFETY: the mapping is page-aligned, holds `length` values that began as zeros, and lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length) }
     }
 }
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, unmapped once; nothing borrows it any more.
+        // SAFETY: the mapping made in `map`, unmapped once; nothing borrows it any more.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), size_of::<T>() * self.length.max(1)) };
     }
 }

@@ -76,17 +76,10 @@ struct SignalOne {
 
 impl Observer for SignalOne {
     fn progress(&mut self, _: &Progress) {
-        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-        let children =
-            tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default());
-        let children: Vec<i32> = children
-            .flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
-            .collect();
-        // The tests beside this one have children too; those of this one have its thread's name.
-        let own = std::thread::current().name().unwrap_or_default().to_owned();
-        let comm = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        if let Some(pid) = children.into_iter().find(|pid| comm(pid).trim() == own) {
-            kill_process(Pid::from_raw(pid).unwrap(), self.signal).unwrap();
+        // The thread that measures has started them.
+        let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
+        if let Some(pid) = children.split_whitespace().next() {
+            kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), self.signal).unwrap();
         }
         if let Some(cancel) = &self.cancel {
             cancel.cancel();
@@ -95,7 +88,7 @@ impl Observer for SignalOne {
 }
 
 /// A sample of two processes, of which one gets a signal at the first progress.
-fn with_signal(name: &str, signal: Signal, seconds: u64, cancels: bool) -> Sample {
+fn with_signal(signal: Signal, seconds: u64, cancels: bool) -> Sample {
     let (_directory, path) = file(4 << 20);
     let spec = WorkloadSpec {
         pattern: Some(Pattern::Random),
@@ -103,28 +96,23 @@ fn with_signal(name: &str, signal: Signal, seconds: u64, cancels: bool) -> Sampl
         duration: Some(Nanoseconds(seconds * 1_000_000_000)),
         ..Default::default()
     };
-    signal_one(host(&path, Access::Read), name, signal, &spec, cancels).1
+    signal_one(&mut host(&path, Access::Read), signal, &spec, cancels)
 }
 
-/// The same of any workload, and the host it was on.
-fn signal_one(mut host: Host, name: &str, signal: Signal, spec: &WorkloadSpec, cancels: bool) -> (Host, Sample) {
+/// The same of any workload.
+fn signal_one(host: &mut Host, signal: Signal, spec: &WorkloadSpec, cancels: bool) -> Sample {
     let spec = WorkloadSpec { workers: Some(2), processes: Some(WorkerKind::Process), ..spec.clone() };
     let workload = spec.resolve(host.describe()).unwrap();
     let cancel = Cancel::default();
     let mut observer = SignalOne { signal, cancel: cancels.then(|| cancel.clone()) };
-    // A forked process has the name of the thread that forked it, and that one has the name of the thread that made it.
-    let measure = move || {
-        let sample = host.measure(&workload, &mut observer, &cancel).unwrap();
-        (host, sample)
-    };
-    let (host, sample) = std::thread::Builder::new().name(name.to_owned()).spawn(measure).unwrap().join().unwrap();
+    let sample = host.measure(&workload, &mut observer, &cancel).unwrap();
     assert!(sample.total.requests > 0 && sample.elapsed_s < 30.0);
-    (host, sample)
+    sample
 }
 
 #[test]
 fn a_process_that_is_killed_ends_the_others_and_leaves_what_was_measured() {
-    let failure = with_signal("kill-one", Signal::KILL, 60, false).failure.expect("it failed");
+    let failure = with_signal(Signal::KILL, 60, false).failure.expect("it failed");
     assert_eq!(failure.code, "worker");
     assert!(failure.message.contains("killed by signal 9"), "{failure:?}");
 }
@@ -134,7 +122,7 @@ fn what_a_killed_process_wrote_is_neither_forgotten_nor_called_wrong() {
     for (personality, depth) in [(Personality::Sync, 1), (Personality::IoUring, 16)] {
         for verify in [Verify::Stamp, Verify::ReadBack] {
             let (_directory, path) = file(4 << 20);
-            let host = host(&path, Access::Overwrite);
+            let mut host = host(&path, Access::Overwrite);
             if !host.describe().supports(personality) {
                 eprintln!("skipped: {personality} does not work on this machine");
                 continue;
@@ -150,7 +138,7 @@ fn what_a_killed_process_wrote_is_neither_forgotten_nor_called_wrong() {
                 duration: Some(Nanoseconds(60_000_000_000)),
                 ..Default::default()
             };
-            let (mut host, written) = signal_one(host, "kill-writer", Signal::KILL, &spec, false);
+            let written = signal_one(&mut host, Signal::KILL, &spec, false);
             let case = format!("{personality}, {verify}");
             assert_eq!(written.failure.as_ref().map(|failure| failure.code.as_str()), Some("worker"), "{case}");
             assert!(written.workers.iter().all(|worker| worker.submitted >= worker.requests), "{case}");
@@ -164,7 +152,7 @@ fn what_a_killed_process_wrote_is_neither_forgotten_nor_called_wrong() {
 
 #[test]
 fn the_figures_side_by_side_have_the_bytes_and_the_time_of_a_killed_process() {
-    let sample = with_signal("kill-one-of-two", Signal::KILL, 60, false);
+    let sample = with_signal(Signal::KILL, 60, false);
     let parallel = sample.parallel.expect("two side by side");
     let [one, other] = [0, 1].map(|index| sample.workers[index].elapsed_s);
     let (least, most) = (one.min(other), one.max(other));
@@ -178,13 +166,13 @@ fn the_figures_side_by_side_have_the_bytes_and_the_time_of_a_killed_process() {
 
 #[test]
 fn a_process_that_somebody_stopped_hears_the_end_all_the_same() {
-    let failure = with_signal("stop-one", Signal::STOP, 60, true).failure.expect("it was interrupted");
+    let failure = with_signal(Signal::STOP, 60, true).failure.expect("it was interrupted");
     assert_eq!(failure.code, "interrupted");
 }
 
 #[test]
 fn a_process_that_somebody_stopped_does_not_keep_the_run_past_its_time() {
-    let sample = with_signal("stop-one-more", Signal::STOP, 1, false);
+    let sample = with_signal(Signal::STOP, 1, false);
     assert!(sample.is_complete(), "{:?}", sample.failure);
     assert!(sample.warnings.iter().any(|warning| warning.code == "paused"), "{:?}", sample.warnings);
 }

@@ -1,0 +1,207 @@
+//! A worker's process: this program, started once more by the one that measures and handed what it works with.
+//!
+//! A process forked from one that has threads may make only async-signal-safe calls, and plug-ins, panics and libaio do
+//! more. So each worker's process executes `/proc/self/exe`. `docs/decisions/worker-processes.md` has the figures.
+
+use super::{Common, Link, Shared, panic_message, work};
+use crate::instrument::clock::Clock;
+use crate::personality::{Granted, for_personality};
+use crate::target::{Opened, OpenedHandle};
+use crate::worker::ledger::{Ledger, LedgerHandle};
+use crate::worker::shared::{self, Handle};
+use crate::worker::{Outcome, Record};
+use halfpower_model::Workload;
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The environment variable that makes a process a worker: the descriptor of its order, a colon, its number.
+const VARIABLE: &str = "HALFPOWER_WORKER";
+
+/// Bytes of a message in one datagram, after the worker's number.
+pub(super) const CHUNK: usize = 16 << 10;
+pub(super) const NUMBER: usize = size_of::<u32>();
+
+/// A message of a worker's process: one line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Message {
+    Ready(Result<Granted, Error>),
+    Ended(Result<Outcome, Error>),
+}
+
+/// An error that crosses processes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Error {
+    errno: Option<i32>,
+    text: String,
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error { errno: error.raw_os_error(), text: error.to_string() }
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        error.errno.map_or_else(|| io::Error::other(error.text), io::Error::from_raw_os_error)
+    }
+}
+
+/// Everything that the workers of a run share, for processes that inherit its descriptors.
+#[derive(Serialize, Deserialize)]
+struct Order {
+    parent: i32,
+    workload: Workload,
+    clock: Clock,
+    targets: Vec<OpenedHandle>,
+    ledger: Option<LedgerHandle>,
+    records: Handle,
+    cursors: Handle,
+    common: Handle,
+}
+
+/// Starts the processes of a run's workers.
+pub(super) struct Launcher {
+    /// The order, in memory.
+    order: OwnedFd,
+    /// All that a process inherits.
+    inherited: Vec<RawFd>,
+}
+
+impl Launcher {
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn new(shared: &Shared<'_>) -> io::Result<Launcher> {
+        let order = Order {
+            parent: getpid().as_raw_nonzero().get(),
+            workload: shared.workload.clone(),
+            clock: shared.clock,
+            targets: shared.targets.iter().map(Opened::handle).collect(),
+            ledger: shared.ledger.map(|volumes| volumes.handle()),
+            records: shared.records.handle(),
+            cursors: shared.cursors.handle(),
+            common: shared.common.handle(),
+        };
+        let memory = shared::memory_file(c"halfpower order")?;
+        let mut inherited = vec![memory.as_raw_fd()];
+        inherited.extend(order.targets.iter().map(|target| target.descriptor));
+        inherited.extend(order.ledger.iter().flat_map(LedgerHandle::descriptors));
+        inherited.extend([&order.records, &order.cursors, &order.common].map(|memory| memory.descriptor));
+        let mut file = std::fs::File::from(memory);
+        file.write_all(&serde_json::to_vec(&order)?)?;
+        Ok(Launcher { order: file.into(), inherited })
+    }
+
+    /// Starts worker `index`, which sends its messages to `says`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn start(&self, index: u32, says: &UnixDatagram) -> io::Result<Pid> {
+        let mut command = Command::new("/proc/self/exe");
+        // The argument names the test that this is in a test's program; others do not look at it.
+        command.arg0("halfpower").arg("worker_process").env(VARIABLE, format!("{}:{index}", self.order.as_raw_fd()));
+        // Standard output belongs to the program's own results.
+        command.stdin(OwnedFd::from(says.try_clone()?)).stdout(Stdio::null());
+        let inherited = self.inherited.clone();
+        let keep_open = move || {
+            for descriptor in &inherited {
+                // SAFETY: it changes a flag of a descriptor in the forked process and touches no memory.
+                if unsafe { libc::fcntl(*descriptor, libc::F_SETFD, 0) } < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec it calls fcntl alone, which is async-signal-safe. It allocates nothing and takes no
+        // lock. The descriptors are open: `shared` and this launcher own them.
+        unsafe { command.pre_exec(keep_open) };
+        let child = command.spawn()?;
+        Pid::from_raw(child.id() as i32).ok_or_else(|| io::Error::other("a process without a number"))
+    }
+}
+
+/// The worker's side of the socket.
+struct ChildLink {
+    index: u32,
+    says: UnixDatagram,
+}
+
+impl ChildLink {
+    fn say(&self, message: &Message) {
+        // Nobody listens any more where this fails: the parent is gone, and this process soon will be.
+        let Ok(mut line) = serde_json::to_vec(message) else { return };
+        line.push(b'\n');
+        for chunk in line.chunks(CHUNK) {
+            let datagram = [&self.index.to_le_bytes(), chunk].concat();
+            while self.says.send(&datagram).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
+        }
+    }
+}
+
+impl Link for ChildLink {
+    fn ready(&self, granted: io::Result<Granted>) {
+        self.say(&Message::Ready(granted.map_err(Error::from)));
+    }
+}
+
+/// Does the work of a worker where this process was started as one, and is true then. Call it first in `main`: a process
+/// that measures with worker processes starts its own program for each.
+pub fn worker_process() -> bool {
+    let Ok(order) = std::env::var(VARIABLE) else { return false };
+    let Some((descriptor, index)) = order.split_once(':') else { return false };
+    let Ok(index) = index.parse() else { return false };
+    let Ok(says) = io::stdin().as_fd().try_clone_to_owned() else { return true };
+    let link = ChildLink { index, says: says.into() };
+    let ended = carry_out(descriptor, index, &link);
+    link.say(&Message::Ended(ended.map_err(Error::from)));
+    true
+}
+
+fn carry_out(descriptor: &str, index: u32, link: &ChildLink) -> io::Result<Outcome> {
+    leave_signals_to_parent()?;
+    // Opened once more: the others of the run read the same order.
+    let order: Order = serde_json::from_slice(&std::fs::read(format!("/proc/self/fd/{descriptor}"))?)?;
+    if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(order.parent) {
+        return Err(io::Error::other("the process that started it has ended"));
+    }
+    // SAFETY: the parent runs this same program. It made each of them as the type that is named here, kept the descriptors
+    // open for this process, and names each once.
+    let (records, cursors, common, ledger, targets) = unsafe {
+        (
+            shared::Shared::<Record>::attach(order.records)?,
+            shared::Shared::<AtomicU64>::attach(order.cursors)?,
+            shared::Shared::<Common>::attach(order.common)?,
+            order.ledger.map(|ledger| Ledger::attach(ledger)).transpose()?,
+            order.targets.into_iter().map(|target| Opened::attach(target)).collect::<Vec<_>>(),
+        )
+    };
+    let ledger = ledger.as_ref().map(|(ledger, first)| ledger.volumes(*first));
+    let (workload, targets) = (&order.workload, targets.as_slice());
+    let shared = Shared { workload, targets, clock: order.clock, ledger, records, cursors, common };
+    let run = || for_personality!(workload.personality, P => work::<P>(&shared, index, link));
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        shared.stop().store(true, Relaxed);
+        Err(io::Error::other(format!("it panicked: {}", panic_message(panic.as_ref()))))
+    })
+}
+
+/// The parent decides when to stop, and this process ends with it. A file that grows past `ulimit -f` is an error of the
+/// write.
+fn leave_signals_to_parent() -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let ignored =
+        [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGALRM, libc::SIGXCPU, libc::SIGXFSZ];
+    for signal in ignored {
+        // SAFETY: it sets no handler, and no code of this process has set one.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // In place of `exe`, for whoever lists processes.
+    Ok(rustix::thread::set_name(c"halfpower")?)
+}
