@@ -107,8 +107,8 @@ pub(crate) trait Personality: Sized {
     /// Takes a transfer in; it may start now or when the next completions are awaited.
     ///
     /// # Safety
-    /// Until the transfer comes back, its bytes stay mapped, and nobody else writes them, nor reads them when the
-    /// transfer does.
+    /// The address leads to as many bytes as the transfer is long, inside the worker's buffers. Until it comes back they stay
+    /// mapped, and nobody else writes them, nor reads them where the transfer writes them.
     unsafe fn submit(&mut self, transfer: Transfer);
 
     /// Starts what was taken in, where that is worth a call of its own. What cannot start now starts with [`reap`].

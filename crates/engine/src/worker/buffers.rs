@@ -55,19 +55,18 @@ impl Buffers {
         (0..self.slots).for_each(|slot| data.fill(self.slot_mut(slot, 0), &mut random));
     }
 
-    /// Address of byte `from` of a slot.
+    /// Address of byte `from` of a slot. Whoever uses it answers for both: beyond the slot it leads nowhere.
     #[inline]
     pub(crate) fn address(&self, slot: usize, from: usize) -> *mut u8 {
         debug_assert!(slot < self.slots && from < self.slot_bytes);
-        // SAFETY: callers name a slot below `slots` and a byte below `slot_bytes`, so it stays inside the mapping.
-        unsafe { self.base.as_ptr().add(slot * self.stride + from) }
+        self.base.as_ptr().wrapping_add(slot * self.stride + from)
     }
 
     /// The bytes of a slot from byte `from` on.
     #[inline]
     pub(crate) fn slot_mut(&mut self, slot: usize, from: usize) -> &mut [u8] {
         assert!(slot < self.slots && from < self.slot_bytes, "inside a slot");
-        // SAFETY: the range is inside the mapping, initialised by the kernel, and borrowed mutably with `self`.
+        // SAFETY: the range is inside the mapping, as was asserted, initialised by the kernel, and borrowed mutably with `self`.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot, from), self.slot_bytes - from) }
     }
 

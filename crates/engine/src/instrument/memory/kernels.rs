@@ -12,20 +12,23 @@ use std::hint::black_box;
 /// Bytes that sizes of working sets are multiples of; half of it is a whole number of turns of every loop.
 pub const GRANULE: usize = 4096;
 
-/// The widest that this processor has.
+/// The widest that this CPU has.
 pub(super) fn widest() -> Vectors {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            return Vectors::Avx512;
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            return Vectors::Avx2;
-        }
-        Vectors::Sse2
+    let forms = [Vectors::Avx512, Vectors::Avx2, Vectors::Sse2];
+    forms.into_iter().find(|form| is_supported(*form)).unwrap_or(Vectors::Scalar)
+}
+
+/// Whether this CPU has the instructions of a form.
+fn is_supported(vectors: Vectors) -> bool {
+    match vectors {
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
+        // Part of x86-64.
+        Vectors::Sse2 => cfg!(target_arch = "x86_64"),
+        form => form == Vectors::Scalar,
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    Vectors::Scalar
 }
 
 /// The kernels there are in a form; plain accesses cannot pass the caches by.
@@ -44,7 +47,8 @@ pub(super) struct Trace {
 /// Runs a kernel over a working set, so many times.
 ///
 /// # Panics
-/// When the size is no multiple of [`GRANULE`], the memory does not begin at one, or there are no passes.
+/// When the size is no multiple of [`GRANULE`], the memory does not begin at one, there are no passes, or this CPU lacks the
+/// instructions.
 pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
     assert!(memory.len().is_multiple_of(GRANULE) && memory.as_ptr().addr().is_multiple_of(GRANULE));
     assert!(passes > 0 && !memory.is_empty());
@@ -52,16 +56,16 @@ pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u
         copy_by_library(memory, passes);
         return Trace { sum: 0 };
     }
+    assert!(is_supported(vectors), "this CPU has no {vectors:?}");
     match vectors {
-        // SAFETY: the form is one the processor has, as `widest` found or the caller asked it; the range is a slice that
-        // is aligned for the widest vectors and a whole number of turns long, in halves too.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: the CPU has the form, and the slice is aligned and as long as it must be: all of it was asserted above.
         Vectors::Avx512 => unsafe { avx512::run(kernel, memory, passes) },
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: the same.
         Vectors::Avx2 => unsafe { avx2::run(kernel, memory, passes) },
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: the same.
         Vectors::Sse2 => unsafe { sse2::run(kernel, memory, passes) },
         _ => scalar::run(kernel, memory, passes),
     }
@@ -83,7 +87,7 @@ fn copy_by_library(memory: &mut [u8], passes: u64) {
 /// `.endr` once for each register.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_kernels {
-    ($module:ident, $width:literal, $register:literal, move: $move:literal, stream: $stream:literal, sum: $sum:literal,
+    ($module:ident, $feature:literal, $width:literal, $register:literal, move: $move:literal, stream: $stream:literal, sum: $sum:literal,
      count: $count:literal, leave: $leave:literal) => {
         mod $module {
             use super::{Kernel, Trace};
@@ -93,7 +97,8 @@ macro_rules! vector_kernels {
             const ONES: [u64; 8] = [1; 8];
 
             /// # Safety
-            /// The processor has these vectors; the memory is aligned to 4096 bytes and a multiple of them long.
+            /// The CPU has these vectors; the memory is aligned to 4096 bytes and a multiple of them long.
+            #[target_feature(enable = $feature)]
             pub(super) unsafe fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
                 let middle = memory.len() / 2;
                 let range = memory.as_mut_ptr_range();
@@ -111,6 +116,7 @@ macro_rules! vector_kernels {
                 Trace { sum: 0 }
             }
 
+            #[target_feature(enable = $feature)]
             unsafe fn read(start: *const u8, end: *const u8, passes: u64) -> u64 {
                 let mut sums = [0_u64; $width];
                 // SAFETY: loads from the range alone, and stores of 8 registers into `sums`, which has room for them.
@@ -142,20 +148,24 @@ macro_rules! vector_kernels {
                         zeros = in(reg) ZEROS.as_ptr(), sums = in(reg) sums.as_mut_ptr(),
                         out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
                         out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                        // vzeroupper clears the upper halves of these as well.
+                        out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                        out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
                         options(nostack)
                     );
                 }
                 sums.iter().fold(0, |sum, word| sum.wrapping_add(*word))
             }
 
-            vector_kernels!(@write write, $width, $register, $move, $move, $count, $leave, "");
-            vector_kernels!(@write write_past, $width, $register, $move, $stream, $count, $leave, "sfence");
-            vector_kernels!(@copy copy, $width, $register, $move, $move, $leave, "");
-            vector_kernels!(@copy copy_past, $width, $register, $move, $stream, $leave, "sfence");
+            vector_kernels!(@write write, $feature, $width, $register, $move, $move, $count, $leave, "");
+            vector_kernels!(@write write_past, $feature, $width, $register, $move, $stream, $count, $leave, "sfence");
+            vector_kernels!(@copy copy, $feature, $width, $register, $move, $move, $leave, "");
+            vector_kernels!(@copy copy_past, $feature, $width, $register, $move, $stream, $leave, "sfence");
         }
     };
-    (@write $name:ident, $width:literal, $register:literal, $move:literal, $store:literal, $count:literal,
+    (@write $name:ident, $feature:literal, $width:literal, $register:literal, $move:literal, $store:literal, $count:literal,
      $leave:literal, $fence:literal) => {
+        #[target_feature(enable = $feature)]
         unsafe fn $name(start: *mut u8, end: *mut u8, passes: u64) {
             // SAFETY: stores into the range alone.
             unsafe {
@@ -179,15 +189,20 @@ macro_rules! vector_kernels {
                     at = out(reg) _, start = in(reg) start, end = in(reg) end,
                     passes = inout(reg) passes => _,
                     zeros = in(reg) ZEROS.as_ptr(), ones = in(reg) ONES.as_ptr(),
-                    out("xmm0") _, out("xmm1") _,
+                    out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                    out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                    // vzeroupper clears the upper halves of these as well.
+                    out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                    out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
                     options(nostack)
                 );
             }
         }
     };
-    (@copy $name:ident, $width:literal, $register:literal, $move:literal, $store:literal, $leave:literal,
+    (@copy $name:ident, $feature:literal, $width:literal, $register:literal, $move:literal, $store:literal, $leave:literal,
      $fence:literal) => {
         /// Copies what lies between `source` and `destination` to there.
+        #[target_feature(enable = $feature)]
         unsafe fn $name(source: *const u8, destination: *mut u8, passes: u64) {
             // SAFETY: loads from the source and stores into the destination, as long as the source.
             unsafe {
@@ -220,6 +235,9 @@ macro_rules! vector_kernels {
                     passes = inout(reg) passes => _,
                     out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
                     out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                    // vzeroupper clears the upper halves of these as well.
+                    out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                    out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
                     options(nostack)
                 );
             }
@@ -228,13 +246,13 @@ macro_rules! vector_kernels {
 }
 
 #[cfg(target_arch = "x86_64")]
-vector_kernels!(avx512, 64, "zmm", move: "vmovdqu64", stream: "vmovntdq", sum: "vpaddq zmm\\r, zmm\\r,",
+vector_kernels!(avx512, "avx512f", 64, "zmm", move: "vmovdqu64", stream: "vmovntdq", sum: "vpaddq zmm\\r, zmm\\r,",
     count: "vpaddq zmm1, zmm1, zmm0", leave: "vzeroupper");
 #[cfg(target_arch = "x86_64")]
-vector_kernels!(avx2, 32, "ymm", move: "vmovdqu", stream: "vmovntdq", sum: "vpaddq ymm\\r, ymm\\r,",
+vector_kernels!(avx2, "avx2", 32, "ymm", move: "vmovdqu", stream: "vmovntdq", sum: "vpaddq ymm\\r, ymm\\r,",
     count: "vpaddq ymm1, ymm1, ymm0", leave: "vzeroupper");
 #[cfg(target_arch = "x86_64")]
-vector_kernels!(sse2, 16, "xmm", move: "movdqu", stream: "movntdq", sum: "paddq xmm\\r,",
+vector_kernels!(sse2, "sse2", 16, "xmm", move: "movdqu", stream: "movntdq", sum: "paddq xmm\\r,",
     count: "paddq xmm1, xmm0", leave: "");
 
 /// The kernels by volatile accesses, for processors that have no form of their own here.

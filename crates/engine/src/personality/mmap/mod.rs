@@ -65,7 +65,8 @@ impl AtOnce for Mmap {
         let mapping = &self.mappings[usize::from(transfer.target)];
         let result = match transfer.kind {
             RequestKind::Read | RequestKind::Write => {
-                mapping.copy(self.control, transfer).unwrap_or_else(|error| failed(&error))
+                // SAFETY: the caller's promise.
+                unsafe { mapping.copy(self.control, transfer) }.unwrap_or_else(|error| failed(&error))
             }
             RequestKind::Flush => mapping.sync(0, mapping.length),
             RequestKind::Trim => self.control.run(&mapping.target, transfer),
@@ -116,12 +117,11 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Address of a byte, which lies in the mapping.
+    /// Address of a byte. Whoever uses it answers for the byte: beyond the mapping it leads nowhere.
     #[inline]
     fn address(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.length);
-        // SAFETY: callers name a byte below `length`, so it stays inside the mapping.
-        unsafe { self.base.as_ptr().add(offset) }
+        self.base.as_ptr().wrapping_add(offset)
     }
 
     /// Tells the kernel the order of what comes; whether it takes the advice.
@@ -132,8 +132,11 @@ impl Mapping {
     }
 
     /// Reads or writes; gives what a completion carries.
+    ///
+    /// # Safety
+    /// As for [`AtOnce::transfer`].
     #[inline]
-    fn copy(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
+    unsafe fn copy(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
         let length = transfer.length as usize;
         if length > self.length || transfer.offset > (self.length - length) as u64 {
             // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
@@ -148,13 +151,17 @@ impl Mapping {
         };
         match copied {
             Copied::Whole => Ok(transfer.length as i32),
-            Copied::Struck => self.again(control, transfer),
+            // SAFETY: the caller's promise.
+            Copied::Struck => unsafe { self.again(control, transfer) },
         }
     }
 
     /// Puts the file back where zeros stand for it, and asks the kernel what is wrong with the transfer.
+    ///
+    /// # Safety
+    /// As for [`AtOnce::transfer`], and the transfer lies in the mapping.
     #[cold]
-    fn again(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
+    unsafe fn again(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
         let (first, length) = self.pages(transfer.offset as usize, transfer.length as usize);
         let (place, file) = (self.address(first).cast::<c_void>(), &self.target.file);
         // SAFETY: the range lies in this mapping, which nobody but this worker uses, and gets what it had before.
@@ -217,7 +224,8 @@ mod tests {
         let mut bytes = vec![1; 64 << 10];
         let (address, length) = (bytes.as_mut_ptr(), 16 << 10);
         let read = Transfer { tag: 0, length, offset: 5000, address, target: 0, kind: RequestKind::Read };
-        let copy = || mapping.copy(Control::Fsync, &read).unwrap();
+        // SAFETY: the transfer's bytes are the vector's, which is longer and not used meanwhile.
+        let copy = || unsafe { mapping.copy(Control::Fsync, &read) }.unwrap();
         assert_eq!(copy(), 16 << 10);
         file.set_len(9096).unwrap();
         assert_eq!(copy(), 4096, "as much as there is");
