@@ -7,7 +7,7 @@ use crate::personality::{for_personality, null::Null, personalities};
 use crate::record::{self, Context};
 use crate::run;
 use crate::system::Root;
-use crate::system::machine::{governors, processor_model};
+use crate::system::machine::{available_memory, governors, processor_model};
 use crate::target::meddling::Watched;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
@@ -297,11 +297,4 @@ fn check_memory(workload: &Workload) -> Result<(), MeasureError> {
         ))),
         _ => Ok(()),
     }
-}
-
-pub(crate) fn available_memory() -> Option<Bytes> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = meminfo.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(Bytes(kib * 1024))
 }

@@ -4,12 +4,14 @@
 //! → a worker's loop, compiled for each personality → the [`Sample`](halfpower_model::Sample). This is the only crate
 //! with `unsafe`; every block says why it is sound.
 
+mod buffers;
 mod errno;
 mod host;
 mod instrument;
 mod personality;
 mod record;
 mod run;
+mod shared_memory;
 mod system;
 mod target;
 mod verification;
@@ -23,7 +25,7 @@ pub use instrument::{drop_cache, idle, inspect, link, map, memory};
 pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use run::worker_process;
-pub use target::filesystem;
+pub use system::filesystem;
 pub use target::ground::Ground;
 pub use target::test_file;
 pub use target::{Access, NULL_TARGET, Target, TargetError, refuse_same};

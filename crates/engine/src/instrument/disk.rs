@@ -1,7 +1,7 @@
 //! What the block layer did, from the device's `stat` file (Linux, Documentation/block/stat.rst). Reading it costs a
 //! few microseconds, before and after a sample.
 
-use crate::target::filesystem::{sysfs_device, whole_disk};
+use crate::system::filesystem::{sysfs_device, whole_disk};
 use halfpower_model::sample::{Block, Direction};
 use std::path::{Path, PathBuf};
 

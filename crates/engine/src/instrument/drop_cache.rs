@@ -6,7 +6,8 @@
 //! end is mincore(2)'s word.
 
 use super::cache;
-use crate::target::{Access, Target, TargetError, filesystem};
+use crate::system::filesystem;
+use crate::target::{Access, Target, TargetError};
 use halfpower_model::{Bytes, Cancel};
 use rustix::fs::{CWD, Mode, OFlags};
 use serde::{Deserialize, Serialize};

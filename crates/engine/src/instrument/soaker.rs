@@ -14,7 +14,7 @@
 //! measure. Method: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), section 4.
 
 use super::clock::Clock;
-use crate::worker::shared::{Shared, Zeroed};
+use crate::shared_memory::{Shared, Zeroed};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;

@@ -1,7 +1,7 @@
 //! Personalities that do a transfer when they are given it: one at a time, and no waiting. They say how they do it; how
 //! that fits among those that keep many outstanding is said here, once.
 
-use super::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Personality, Setup, Transfer};
 use std::io;
 
 /// A way to do a transfer at once. The functions are those of [`Personality`].

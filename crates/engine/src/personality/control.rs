@@ -1,6 +1,6 @@
 //! Trims and flushes by plain system calls, for every personality that has no way of its own to do them.
 
-use super::{Transfer, failed, moved};
+use super::interface::{Transfer, failed, moved};
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{TargetKind, Workload};

@@ -2,7 +2,7 @@
 //! blocks, and what it cannot take. They address the whole disk whatever was opened, so a partition is refused, and so
 //! is anything stacked on disks.
 
-use crate::target::filesystem::sysfs_device;
+use crate::system::filesystem::sysfs_device;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Bytes, Workload};
 use rustix::fs::{OFlags, major, minor};

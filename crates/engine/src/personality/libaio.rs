@@ -6,7 +6,7 @@
 //! operation for, and flushes where it refuses them are done when they are taken in.
 
 use super::control::Control;
-use super::{Completion, Personality, Setup, Transfer, failed};
+use super::interface::{Completion, Personality, Setup, Transfer, failed};
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use std::io;
@@ -324,7 +324,7 @@ fn limit_reached(wanted: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::buffers::Buffers;
+    use crate::buffers::Buffers;
     use halfpower_model::Workload;
 
     #[test]

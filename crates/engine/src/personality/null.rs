@@ -1,6 +1,6 @@
 //! Completes every transfer at once and moves no byte: what is left is the cost of the program itself.
 
-use super::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Personality, Setup, Transfer};
 use std::io;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Several targets as one volume: transfers to it become transfers of another personality to its targets. Stripes cut
 //! them at chunks; mirrors write to all and read from one.
 
-use super::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Personality, Setup, Transfer};
 use halfpower_model::Layout;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::MirrorReads;
@@ -232,7 +232,7 @@ impl<P: Personality> Spread<P> {
 mod tests {
     use super::super::null::Null;
     use super::*;
-    use crate::worker::buffers::Buffers;
+    use crate::buffers::Buffers;
     use halfpower_model::{Bytes, Personality as Name, Workload};
 
     /// Keeps what it is given, and completes it when told to.

@@ -2,7 +2,7 @@
 
 use super::at_once::AtOnce;
 use super::control::Control;
-use super::{Setup, Transfer};
+use super::interface::{Setup, Transfer};
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use rustix::io::Errno;

@@ -7,9 +7,10 @@
 
 use super::at_once::AtOnce;
 use super::control::Control;
-use super::{Setup, Transfer, moved};
-use crate::target::{Opened, filesystem};
-use crate::worker::buffers::Buffers;
+use super::interface::{Setup, Transfer, moved};
+use crate::buffers::Buffers;
+use crate::system::filesystem;
+use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::RwFlag;
 use halfpower_model::{TargetKind, Workload};

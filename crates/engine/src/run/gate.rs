@@ -1,6 +1,6 @@
 //! Where all workers wait until everybody is ready, threads and processes alike.
 
-use crate::worker::shared::Zeroed;
+use crate::shared_memory::Zeroed;
 use rustix::thread::futex;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -66,7 +66,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::shared::Shared;
+    use crate::shared_memory::Shared;
 
     #[test]
     fn everybody_goes_when_it_opens() {

@@ -3,9 +3,11 @@
 mod gate;
 mod processes;
 mod processors;
+mod state;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod work;
 mod worker_process;
 
 pub use worker_process::worker_process;
@@ -13,36 +15,26 @@ pub use worker_process::worker_process;
 use crate::errno;
 use crate::instrument::accounts::{Accounted, Accounts};
 use crate::instrument::clock::Clock;
-use crate::instrument::cpu::Meter;
-use crate::personality::spread::Spread;
-use crate::personality::{Granted, Personality, Setup};
+use crate::personality::interface::{Granted, Personality};
 use crate::target::Opened;
-use crate::worker::buffers::Buffers;
-use crate::worker::extras::Extras;
 use crate::worker::ledger::Volumes;
 use crate::worker::recorder::Snapshot;
-use crate::worker::shared::Zeroed;
-use crate::worker::{Outcome, Record, RequestFailure, Schedule, Surroundings, Worker, shared};
-use gate::{Gate, Start};
+use crate::worker::{Outcome, Record, RequestFailure};
+use gate::Start;
 use halfpower_model::RequestKind;
-use halfpower_model::random::derive_seed;
 use halfpower_model::sample::Interval;
-use halfpower_model::workload::FEW_REQUESTS;
-use halfpower_model::{
-    Cancel, Closing, Durability, Layout, MeasureError, Nanoseconds, Observer, Sharing, Verify, WorkerKind, Workload,
-};
+use halfpower_model::{Cancel, MeasureError, Nanoseconds, Observer, WorkerKind, Workload};
 use processes::Processes;
-use processors::{Limited, pin};
+use processors::Limited;
+use state::{Event, Link, Shared};
 use std::any::Any;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 use watch::Watched;
-
-/// Part of a workload's seed that draws the data written.
-const DATA_SEED: u64 = 1 << 40;
+use work::{panic_message, work};
 
 /// What the workers gave, before it becomes a sample.
 #[derive(Debug)]
@@ -86,19 +78,6 @@ pub(crate) struct WorkerRun {
     pub(crate) breakdown: Option<String>,
 }
 
-/// What a worker tells the watching thread.
-enum Event {
-    /// It is ready to start, with the options granted, or cannot be.
-    Ready(io::Result<Granted>),
-    /// It has ended.
-    Done,
-}
-
-/// How a worker says that it is ready to start.
-trait Link {
-    fn ready(&self, told: io::Result<Granted>);
-}
-
 /// Sends [`Event::Done`] when a worker ends, by a panic too, and then stops the others.
 struct ThreadLink<'a> {
     events: Sender<Event>,
@@ -119,78 +98,6 @@ impl Drop for ThreadLink<'_> {
         }
         // As above.
         let _ = self.events.send(Event::Done);
-    }
-}
-
-/// What the workers of a run share, processes too.
-struct Shared<'a> {
-    workload: &'a Workload,
-    targets: &'a [Opened],
-    clock: Clock,
-    ledger: Option<Volumes<'a>>,
-    records: shared::Shared<Record>,
-    /// One for each target that has workers of its own, else one.
-    cursors: shared::Shared<AtomicU64>,
-    common: shared::Shared<Common>,
-}
-
-/// What there is one of in a run.
-#[repr(C)]
-struct Common {
-    gate: Gate,
-    /// Ends every worker.
-    stop: AtomicBool,
-    /// Workers that have finished, and the bytes of all when the first had.
-    finished: AtomicU64,
-    bytes_at_first_finish: AtomicU64,
-}
-
-// SAFETY: a gate, a flag and numbers, each of which may be zero, changed as atomics.
-unsafe impl Zeroed for Common {}
-
-impl<'a> Shared<'a> {
-    fn new(
-        workload: &'a Workload,
-        targets: &'a [Opened],
-        clock: Clock,
-        ledger: Option<Volumes<'a>>,
-    ) -> io::Result<Shared<'a>> {
-        Ok(Shared {
-            workload,
-            targets,
-            clock,
-            ledger,
-            records: shared::Shared::new(workload.workers as usize)?,
-            cursors: shared::Shared::new(workload.volumes() as usize)?,
-            common: shared::Shared::new(1)?,
-        })
-    }
-
-    fn gate(&self) -> &Gate {
-        &self.common[0].gate
-    }
-
-    fn stop(&self) -> &AtomicBool {
-        &self.common[0].stop
-    }
-
-    /// Whether the time of the measured part is over.
-    fn is_over(&self) -> bool {
-        let end = |from: u64| Some(from.saturating_add(self.clock.ticks(self.workload.limits.duration?.0)));
-        self.gate().started_at().and_then(end).is_some_and(|end| self.clock.tick() > end)
-    }
-
-    /// Bytes of all workers until now.
-    fn bytes(&self) -> u64 {
-        self.records.iter().flat_map(|record| &record.kinds).map(|recorder| recorder.bytes()).sum()
-    }
-
-    /// A worker has finished.
-    fn finish(&self) {
-        let common = &self.common[0];
-        if common.finished.fetch_add(1, Relaxed) == 0 {
-            common.bytes_at_first_finish.store(self.bytes(), Relaxed);
-        }
     }
 }
 
@@ -334,11 +241,6 @@ fn setup_failed(source: io::Error) -> MeasureError {
     MeasureError::System { action: "prepare", subject: format!("a worker{remedy}"), source }
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
-}
-
 /// Waits until every worker is ready; gives what came of the options of one of them.
 fn await_ready(shared: &Shared<'_>, events: &Receiver<Event>, cancel: &Cancel) -> io::Result<Granted> {
     let mut granted = Granted::default();
@@ -360,98 +262,6 @@ fn await_ready(shared: &Shared<'_>, events: &Receiver<Event>, cancel: &Cancel) -
         awaited -= 1;
     }
     Ok(granted)
-}
-
-/// What a worker does, from its preparation to its end.
-fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &dyn Link) -> io::Result<Outcome> {
-    let workload = shared.workload;
-    let outcome = if !Extras::are_needed(workload, shared.ledger.is_some()) {
-        work_with::<P, false>(shared, index, link)
-    } else if workload.layout == Layout::Each {
-        work_with::<P, true>(shared, index, link)
-    } else {
-        work_with::<Spread<P>, true>(shared, index, link)
-    };
-    shared.finish();
-    if outcome.is_err() {
-        shared.stop().store(true, Relaxed);
-    }
-    outcome
-}
-
-fn work_with<P: Personality, const FULL: bool>(
-    shared: &Shared<'_>,
-    index: u32,
-    link: &dyn Link,
-) -> io::Result<Outcome> {
-    let (worker, told) = match prepare::<P, FULL>(shared, index) {
-        Ok(worker) => {
-            let granted = worker.granted();
-            (Some(worker), Ok(granted))
-        }
-        Err(error) => (None, Err(error)),
-    };
-    link.ready(told);
-    match (worker, shared.gate().wait()) {
-        (Some(worker), Start::At(measure_from)) => {
-            worker.run(schedule(shared.workload, index, shared.clock, measure_from))
-        }
-        _ => Ok(Outcome::default()),
-    }
-}
-
-fn prepare<'a, P: Personality, const FULL: bool>(
-    shared: &'a Shared<'_>,
-    index: u32,
-) -> io::Result<Worker<'a, P, FULL>> {
-    let workload = shared.workload;
-    pin(workload, index)?;
-    // Before the personality, whose threads it counts as well.
-    let meter = Meter::start();
-    let (slots, slot_bytes) =
-        if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
-    let mut buffers = Buffers::new(slots, slot_bytes)?;
-    if workload.operation.writes() && workload.verify == Verify::Off && P::MOVES_DATA {
-        buffers.fill(&workload.data, derive_seed(workload.seed, DATA_SEED + u64::from(index)));
-    }
-    let volume = workload.volume_of(index);
-    let targets = match workload.layout {
-        Layout::Each => shared.targets.get(volume..=volume).unwrap_or_default(),
-        _ => shared.targets,
-    };
-    let outstanding = workload.depth;
-    let personality = P::open(Setup { targets, buffers: &buffers, outstanding, workload })?;
-    let own_targets = if FULL { targets.iter().map(Opened::reopen).collect::<io::Result<_>>()? } else { Vec::new() };
-    let surroundings = Surroundings {
-        clock: shared.clock,
-        workload,
-        index,
-        record: &shared.records[index as usize],
-        stop: shared.stop(),
-        cursor: (workload.sharing == Sharing::Cursor).then(|| &shared.cursors[volume]),
-        extras: Extras::new(workload, index, shared.clock, own_targets, shared.ledger),
-        meter,
-    };
-    Ok(Worker::new(personality, buffers, surroundings))
-}
-
-/// Worker `index`'s part of the limits.
-fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) -> Schedule {
-    let limits = &workload.limits;
-    // Of several sizes they are counted as they go.
-    let by_bytes = limits.bytes.filter(|_| workload.sizes.is_empty());
-    let by_bytes = by_bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
-    let requests = [limits.requests, by_bytes].into_iter().flatten().min();
-    let workers = u64::from(workload.workers);
-    let share = requests.map(|all| all / workers + u64::from(u64::from(index) < all % workers));
-    Schedule {
-        measure_from,
-        measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
-        requests: share.unwrap_or(u64::MAX),
-        count_drain: workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed,
-        // At a rate it is the arrivals that tell how many there are in a time.
-        few: if workload.rate.is_some() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
-    }
 }
 
 fn snapshots(records: &[Record]) -> [Snapshot; 4] {

@@ -4,8 +4,8 @@
 //! flag and the ledger lie in memory that all share.
 
 use super::gate::Start;
+use super::state::{Event, Shared};
 use super::worker_process::{CHUNK, Launcher, Message, NUMBER};
-use super::{Event, Shared};
 use crate::worker::Outcome;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 use std::io;

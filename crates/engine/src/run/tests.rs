@@ -2,8 +2,10 @@
 //! machine is.
 
 use super::*;
-use crate::personality::{Completion, Transfer};
+use crate::personality::interface::{Completion, Setup, Transfer};
+use halfpower_model::Durability;
 use halfpower_model::{Arrivals, Bytes, Limits, Rate};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 const WARMUP_NS: u64 = 20_000_000;

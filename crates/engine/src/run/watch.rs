@@ -1,6 +1,6 @@
 //! Watches the workers while they run: progress, intervals, cancellation.
 
-use super::{Event, Shared};
+use super::state::{Event, Shared};
 use crate::instrument::accounts::Accounts;
 use crate::worker::recorder::Snapshot;
 use halfpower_model::sample::Interval;

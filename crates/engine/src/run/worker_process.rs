@@ -3,12 +3,14 @@
 //! A process forked from one that has threads may make only async-signal-safe calls, and plug-ins, panics and libaio do
 //! more. So each worker's process executes `/proc/self/exe`. `docs/decisions/worker-processes.md` has the figures.
 
-use super::{Common, Link, Shared, panic_message, work};
+use super::state::{Common, Link, Shared};
+use super::work::{panic_message, work};
 use crate::instrument::clock::Clock;
-use crate::personality::{Granted, for_personality};
+use crate::personality::for_personality;
+use crate::personality::interface::Granted;
+use crate::shared_memory::{self, Handle, memory_file};
 use crate::target::{Opened, OpenedHandle};
 use crate::worker::ledger::{Ledger, LedgerHandle};
-use crate::worker::shared::{self, Handle};
 use crate::worker::{Outcome, Record};
 use halfpower_model::Workload;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
@@ -89,7 +91,7 @@ impl Launcher {
             cursors: shared.cursors.handle(),
             common: shared.common.handle(),
         };
-        let memory = shared::memory_file(c"halfpower order")?;
+        let memory = memory_file(c"halfpower order")?;
         let mut inherited = vec![memory.as_raw_fd()];
         inherited.extend(order.targets.iter().map(|target| target.descriptor));
         inherited.extend(order.ledger.iter().flat_map(LedgerHandle::descriptors));
@@ -175,9 +177,9 @@ fn carry_out(descriptor: &str, index: u32, link: &ChildLink) -> io::Result<Outco
     // open for this process, and names each once.
     let (records, cursors, common, ledger, targets) = unsafe {
         (
-            shared::Shared::<Record>::attach(order.records)?,
-            shared::Shared::<AtomicU64>::attach(order.cursors)?,
-            shared::Shared::<Common>::attach(order.common)?,
+            shared_memory::Shared::<Record>::attach(order.records)?,
+            shared_memory::Shared::<AtomicU64>::attach(order.cursors)?,
+            shared_memory::Shared::<Common>::attach(order.common)?,
             order.ledger.map(|ledger| Ledger::attach(ledger)).transpose()?,
             order.targets.into_iter().map(|target| Opened::attach(target)).collect::<Vec<_>>(),
         )

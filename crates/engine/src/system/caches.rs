@@ -1,8 +1,7 @@
 //! The caches of the processors (Linux, Documentation/ABI/stable/sysfs-devices-system-cpu): of one of them, and of the
 //! machine. A cache whose size or sharers the kernel does not tell is left out.
 
-use super::machine::processors_in;
-use super::{Root, entries, number, text};
+use super::{Root, entries, number, processors_in, text};
 use halfpower_model::Bytes;
 use halfpower_model::reading::{Cache as DataCache, inspect::Cache};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! Block devices in sysfs: what each is, and what it is made of, down to the hardware or to the file of a loop device.
 
+use super::filesystem::{mount_above, whole_disk};
 use super::limits::Groups;
 use super::{Root, entries, links, links_in, name_of, network, number, text};
-use crate::target::filesystem::{mount_above, whole_disk};
 use halfpower_model::Bytes;
 use halfpower_model::reading::inspect::{Backing, Device, DeviceKind, FileSystem, Ground, LinkKind, Queue};
 use std::fs;

@@ -2,8 +2,8 @@
 //! own group alone, and `io.max` of version 2, which counts for all groups below it. Source: Linux,
 //! Documentation/admin-guide/cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
 
+use super::filesystem::{Mount, mounts_in};
 use super::{Root, text};
-use crate::target::filesystem::{Mount, mounts_in};
 use halfpower_model::BytesPerSecond;
 use halfpower_model::reading::inspect::Limit;
 use std::path::{Component, Path, PathBuf};

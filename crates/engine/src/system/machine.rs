@@ -151,14 +151,12 @@ fn memory_peak(modules: &[MemoryModule], channels: Option<u32>) -> Result<(Bytes
     Ok((BytesPerSecond(rate), format!("{kind}-{speed} × {width} bytes × {channels} {plural}").replace(" at-", " at ")))
 }
 
-/// The processors that a list of the kernel's names, such as `0-3,8`.
-pub(crate) fn processors_in(list: &str) -> Option<Vec<u32>> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
-    };
-    let ranges: Option<Vec<_>> = list.split(',').map(range).collect();
-    Some(ranges?.into_iter().flatten().collect())
+/// Memory that programs could have now.
+pub(crate) fn available_memory() -> Option<Bytes> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = meminfo.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(Bytes(kib * 1024))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 pub(crate) mod caches;
 pub(crate) mod device;
 mod dmi;
+pub mod filesystem;
 pub(crate) mod levels;
 mod limits;
 mod links;
@@ -79,4 +80,14 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
 /// The last part of a path.
 pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The processors that a list of the kernel's names, such as `0-3,8`.
+pub(crate) fn processors_in(list: &str) -> Option<Vec<u32>> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    };
+    let ranges: Option<Vec<_>> = list.split(',').map(range).collect();
+    Some(ranges?.into_iter().flatten().collect())
 }

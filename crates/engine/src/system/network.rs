@@ -5,8 +5,8 @@
 //! peak is its `speed` (Linux, Documentation/ABI/testing/sysfs-class-net): bits of data, the line's coding is off already,
 //! the headers of frames are not. Addresses are looked at and not kept.
 
+use super::filesystem::Mount;
 use super::{Root, entries, links, number, text};
-use crate::target::filesystem::Mount;
 use halfpower_model::BytesPerSecond;
 use halfpower_model::reading::inspect::{Link, LinkKind, LinkRate, Network};
 use halfpower_model::units::significant;
@@ -51,7 +51,7 @@ const REFUSES: u32 = 0x200;
 
 /// Of a network file system; none of any other.
 pub(super) fn of(root: &Root, mount: &Mount) -> Option<Network> {
-    if !crate::target::filesystem::is_network(&mount.kind) {
+    if !super::filesystem::is_network(&mount.kind) {
         return None;
     }
     let options: Vec<&str> = mount.options.split(',').collect();

@@ -1,6 +1,5 @@
 //! Why a target cannot be used.
 
-use super::in_use;
 use crate::errno;
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
 use std::io;
@@ -186,7 +185,7 @@ impl TargetError {
             Some(libc::EISDIR) => TargetError::Directory { path },
             Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Full { path },
             Some(libc::EFBIG) => TargetError::TooLarge { path },
-            Some(libc::EBUSY) => TargetError::InUse { reason: in_use::held("it"), path },
+            Some(libc::EBUSY) => TargetError::InUse { reason: held("it"), path },
             Some(libc::ETXTBSY) => {
                 TargetError::InUse { path, reason: "it is a program that is running; stop that first".to_owned() }
             }
@@ -201,4 +200,12 @@ fn attribute_of(path: &Path) -> Option<(&'static str, char)> {
     let attributes = [(StatxAttributes::IMMUTABLE, "immutable", 'i'), (StatxAttributes::APPEND, "append-only", 'a')];
     let set = attributes.into_iter().find(|(attribute, ..)| found.contains(*attribute));
     set.map(|(_, name, flag)| (name, flag))
+}
+
+/// What to say of a device that cannot be opened exclusively, of which the tree names no user.
+pub(super) fn held(device: &str) -> String {
+    format!(
+        "{device} is held exclusively: by a mount in another container, the journal or log of a file system, a volume \
+         manager, or another program; stop that first"
+    )
 }

@@ -1,8 +1,11 @@
 //! What a directory offers before a test file is made in it: space, file system, direct I/O, a cache that can be
 //! emptied. Looked at with a nameless file that is gone when it is closed.
 
-use super::{Access, TargetError, describe_open, filesystem, refuse_made_up};
+use super::error::TargetError;
+use super::facts::describe_open;
+use super::open::{Access, needs_proc, refuse_made_up};
 use crate::instrument::cache;
+use crate::system::filesystem;
 use halfpower_model::{Bytes, TargetFacts};
 use rustix::fs::{Mode, OFlags, fstatvfs};
 use std::fs::File;
@@ -29,7 +32,7 @@ impl Ground {
     /// # Errors
     /// When it is not there, not a directory, or cannot be written.
     pub fn of(directory: &Path) -> Result<Ground, TargetError> {
-        super::needs_proc()?;
+        needs_proc()?;
         let fail = |error: io::Error| TargetError::from_io("write", directory, error);
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| fail(error.into()))?;

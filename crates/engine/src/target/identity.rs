@@ -1,7 +1,7 @@
 //! Refuses targets that share storage: two names of one file or device, a partition and its disk, a loop device and the
 //! file it lies on. Told by identity, never by name; what requests to the one find, requests to the other have changed.
 
-use super::TargetError;
+use super::error::TargetError;
 use super::in_use::{Node, tree_of_host};
 use std::fs::{self, Metadata};
 use std::path::Path;

@@ -5,8 +5,9 @@
 //! that is cut short and has grown back before the next look goes unnoticed. Of devices nothing is said: the kernel
 //! lets nobody cut one short, and requests to one that was taken away fail.
 
+use super::in_use;
+use super::open::Target;
 use super::several::Chosen;
-use super::{Target, in_use};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Observer, Progress, TargetKind, Workload};
 use rustix::fs::{AtFlags, StatxFlags, statx};

@@ -1,8 +1,13 @@
 //! The targets of a workload, one or several: what is done to all of them alike before and after the requests.
 
-use super::{Access, Opened, Target, TargetError, filesystem, identity};
+use super::error::TargetError;
+use super::facts::members;
+use super::identity;
+use super::open::{Access, Target};
+use super::reopened::Opened;
 use crate::instrument::cache;
 use crate::instrument::disk::DiskCounters;
+use crate::system::filesystem;
 use halfpower_model::{Bytes, CachePolicy, Cancel, FileState, MeasureError, TargetFacts, TargetKind, Workload};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -184,9 +189,7 @@ impl Target {
     /// device, so that nobody takes the others for all.
     fn devices(&self) -> Vec<Option<(u32, u32)>> {
         match self.device {
-            Some(device) if self.facts.kind == TargetKind::File => {
-                filesystem::members(device).into_iter().map(Some).collect()
-            }
+            Some(device) if self.facts.kind == TargetKind::File => members(device).into_iter().map(Some).collect(),
             device => vec![device],
         }
     }

@@ -3,7 +3,9 @@
 //! Each state but the plain one costs the file all it held, so only a file that may be overwritten is touched, and
 //! never a device. Reserved blocks are asked of the file system itself (fallocate(2)), never imitated by writing zeros.
 
-use super::{Access, Target, TargetError, flags_for, open_again};
+use super::error::TargetError;
+use super::open::{Access, Target};
+use super::reopened::{flags_for, open_again};
 use crate::target::test_file::fill;
 use halfpower_model::random::derive_seed;
 use halfpower_model::{Buffering, Bytes, Cancel, FileState, MeasureError, TargetKind, Workload};

@@ -5,9 +5,10 @@
 //! It is held open until then, so that nothing else is given its number. Where the file system has files without a name,
 //! it is known which file it is before it gets one: a program that is killed leaves none that cannot be told.
 
+use super::error::TargetError;
 use super::file_id::pin;
-use super::{Target, TargetError};
-use crate::worker::buffers::Buffers;
+use super::open::Target;
+use crate::buffers::Buffers;
 use halfpower_model::random::Random;
 use halfpower_model::{Bytes, Cancel, Data};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fstat, linkat, openat, statat, unlinkat};

@@ -3,7 +3,7 @@
 //! transfer that failed or was short.
 
 use super::{Slot, Worker};
-use crate::personality::{Completion, Personality, Transfer};
+use crate::personality::interface::{Completion, Personality, Transfer};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {

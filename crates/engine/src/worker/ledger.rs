@@ -3,7 +3,7 @@
 //! Requests that overlap would race, and a check would cry wolf: a request claims its blocks before it goes and lets go
 //! of them when it is back, whoever of the workers issued it. Who cannot have them waits.
 
-use super::shared::{self, Shared};
+use crate::shared_memory::{Handle, Shared};
 use halfpower_model::content::{Mismatch, Stamper, UNWRITTEN};
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
 use halfpower_model::{Sharing, Workload};
@@ -44,8 +44,8 @@ pub(crate) struct LedgerHandle {
     seed: u64,
     block_bytes: u64,
     blocks_a_volume: usize,
-    blocks: shared::Handle,
-    counts: shared::Handle,
+    blocks: Handle,
+    counts: Handle,
     first: usize,
 }
 

@@ -7,27 +7,25 @@
 //! rate, flushes between writes, data that is made at submission, and verification.
 
 mod at_once;
-pub(crate) mod buffers;
 pub(crate) mod extras;
 pub(crate) mod ledger;
 mod pace;
 pub(crate) mod recorder;
 mod requests;
-pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 
+use crate::buffers::Buffers;
 use crate::instrument::clock::Clock;
 use crate::instrument::cpu::{Meter, Usage};
-use crate::personality::{Completion, Granted, Personality};
-use buffers::Buffers;
+use crate::personality::interface::{Completion, Granted, Personality};
+use crate::shared_memory::Zeroed;
 use extras::Extras;
 use halfpower_model::Workload;
 use halfpower_model::stream::{Request, RequestKind, RequestStream};
 use pace::{Lateness, wait_until};
 use recorder::Recorder;
 use serde::{Deserialize, Serialize};
-use shared::Zeroed;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

@@ -4,8 +4,8 @@
 //! could not go in time goes as soon as it can, and its response time counts from the intended arrival.
 
 use super::recorder::Recorder;
-use super::shared::Zeroed;
 use crate::instrument::clock::Clock;
+use crate::shared_memory::Zeroed;
 use halfpower_model::Workload;
 use halfpower_model::arrivals::ArrivalStream;
 use halfpower_model::workload::Arrivals;
@@ -142,7 +142,7 @@ pub(crate) fn wait_until(clock: Clock, tick: u64, stop: &AtomicBool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::shared::Shared;
+    use crate::shared_memory::Shared;
     use halfpower_model::workload::Rate;
 
     fn pace(arrivals: Arrivals) -> Pace {

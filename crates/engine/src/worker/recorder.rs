@@ -3,7 +3,7 @@
 //! Only the worker writes: plain loads and stores, no locked instruction in the hot loop. The watching thread reads the
 //! same counters for progress and intervals; a reading may be a few requests behind, never torn.
 
-use crate::worker::shared::Zeroed;
+use crate::shared_memory::Zeroed;
 use halfpower_model::Histogram;
 use halfpower_model::histogram::{BUCKETS, bucket_of};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -120,7 +120,7 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::shared::Shared;
+    use crate::shared_memory::Shared;
 
     #[test]
     fn snapshots_add_workers_and_subtract_moments() {

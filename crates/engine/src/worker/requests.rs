@@ -2,7 +2,7 @@
 
 use super::extras::Admission;
 use super::{FailureCause, Phase, RequestFailure, Slot, Worker};
-use crate::personality::{Completion, Personality, Transfer};
+use crate::personality::interface::{Completion, Personality, Transfer};
 use halfpower_model::stream::{Request, RequestKind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::personality::{Setup, Transfer};
+use crate::personality::interface::{Setup, Transfer};
 use halfpower_model::Bytes;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn run(depth: u32, warmup_ms: u64, window_ms: u64) -> (Outcome, u64) {
 
 fn run_of_few(depth: u32, warmup_ms: u64, window_ms: u64, few: u64) -> (Outcome, halfpower_model::Histogram) {
     let workload = Workload { request_size: Bytes(4096), depth, span: Bytes(1 << 20), ..Workload::default() };
-    let records = shared::Shared::<Record>::new(1).unwrap();
+    let records = crate::shared_memory::Shared::<Record>::new(1).unwrap();
     let stop = AtomicBool::new(false);
     let buffers = Buffers::new(1, 1).unwrap();
     let slow = Slow { taken: Vec::new() };

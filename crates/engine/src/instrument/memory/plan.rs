@@ -3,7 +3,7 @@
 use super::MemoryError;
 use super::kernels::GRANULE;
 use super::together::allowed;
-use crate::host::available_memory;
+use crate::system::machine::available_memory;
 use crate::system::{Root, caches::data_caches};
 use halfpower_model::reading::Cache;
 use halfpower_model::{Bytes, Nanoseconds};

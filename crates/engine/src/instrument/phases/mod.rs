@@ -9,7 +9,7 @@ mod follow;
 mod ring;
 mod tracepoint;
 
-use crate::system::machine::processors_in;
+use crate::system::processors_in;
 use follow::Follower;
 use halfpower_model::sample::Phases;
 use ring::Ring;

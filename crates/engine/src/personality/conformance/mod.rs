@@ -12,9 +12,10 @@ mod faults;
 mod fuse;
 mod panics;
 
-use super::{Completion, Name, Personality, Setup, Transfer, for_personality};
+use super::interface::{Completion, Personality, Setup, Transfer};
+use super::{Name, for_personality};
+use crate::buffers::Buffers;
 use crate::target::{Access, Opened};
-use crate::worker::buffers::Buffers;
 use halfpower_model::random::Random;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{Buffering, Bytes, Operation, Plugin, Workload};

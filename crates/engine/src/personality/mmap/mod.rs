@@ -12,7 +12,8 @@ mod fault;
 
 use super::at_once::AtOnce;
 use super::control::Control;
-use super::{Setup, Transfer, failed, moved, sync};
+use super::interface::{Setup, Transfer, failed, moved};
+use super::sync;
 use crate::target::Opened;
 use fault::Copied;
 use halfpower_model::stream::RequestKind;

@@ -7,12 +7,12 @@ mod namespace;
 mod outcome;
 
 use super::device::{DeviceError, WriteDone, not_writable};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer, failed};
 use super::uring::Uring;
 use super::uring::entry::{Done32, Entry, Entry128, FileName};
 use super::uring::options::Prepared;
 use super::uring::registered::Slots;
 use super::uring::ring::Ring;
-use super::{Completion, Granted, Personality, Setup, Transfer, failed};
 use command::{Command, Data, RANGE_BYTES, range};
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{RingOption, Wish};

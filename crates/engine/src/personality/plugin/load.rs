@@ -3,7 +3,7 @@
 //! Refuses what is not a plug-in in a sentence that says what to do. A plug-in stays loaded until the program ends:
 //! threads it started, or handlers it set, may still run its code after its last worker is closed.
 
-use super::interface::{ABI_VERSION, Close, Describe, Entry, Open, Personality, Poll, Reap, Start, Submit};
+use super::abi::{ABI_VERSION, Close, Describe, Entry, Open, Personality, Poll, Reap, Start, Submit};
 use std::ffi::{CStr, CString};
 use std::io;
 

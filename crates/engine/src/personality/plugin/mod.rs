@@ -4,14 +4,14 @@
 //! that is not outstanding, more completions than transfers, more bytes than were asked for and numbers that are no errors
 //! end the sample with a sentence that says so.
 
-mod interface;
+mod abi;
 mod load;
 #[cfg(test)]
 mod tests;
 
 pub use load::PluginError;
 
-use super::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Personality, Setup, Transfer};
 use crate::errno;
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
@@ -42,7 +42,7 @@ pub(crate) struct Plugin {
     outstanding: Vec<Option<Outstanding>>,
     in_flight: u32,
     /// Where the plug-in writes what came back.
-    given: Vec<interface::Completion>,
+    given: Vec<abi::Completion>,
     /// Where it writes why it fails.
     error: Box<[c_char; ERROR_ROOM]>,
     description: String,
@@ -82,7 +82,7 @@ impl Personality for Plugin {
         self.outstanding[tag as usize] = Some(Outstanding { length, kind });
         self.in_flight += 1;
         let (kind, target, address) = (kind as u32, u32::from(target), address.cast());
-        let transfer = interface::Transfer { tag, kind, target, length, offset, address };
+        let transfer = abi::Transfer { tag, kind, target, length, offset, address };
         // SAFETY: the worker is open and this is its thread; whoever submitted the transfer keeps its bytes for it.
         unsafe { (self.functions.submit)(self.worker, &raw const transfer) };
     }
@@ -140,22 +140,22 @@ impl Plugin {
         let options = CString::new(named.options.as_str()).map_err(|error| failed(error.to_string()))?;
         let opened = if setup.targets.is_empty() { Vec::new() } else { setup.own_targets()? };
         let paths: Vec<Option<CString>> = opened.iter().map(|target| path_of(target.file.as_raw_fd())).collect();
-        let targets: Vec<interface::Target> = opened
+        let targets: Vec<abi::Target> = opened
             .iter()
             .zip(&paths)
-            .map(|(target, path)| interface::Target {
+            .map(|(target, path)| abi::Target {
                 path: path.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
                 size_bytes: target.size.0,
                 descriptor: target.file.as_raw_fd(),
-                kind: if target.kind == TargetKind::BlockDevice { interface::BLOCK_DEVICE } else { interface::FILE },
+                kind: if target.kind == TargetKind::BlockDevice { abi::BLOCK_DEVICE } else { abi::FILE },
             })
             .collect();
-        let addresses: Vec<*const interface::Target> = targets.iter().map(std::ptr::from_ref).collect();
+        let addresses: Vec<*const abi::Target> = targets.iter().map(std::ptr::from_ref).collect();
         let region = setup.buffers.region();
-        let raw = interface::Setup {
-            size: size_of::<interface::Setup>() as u32,
-            transfer_size: size_of::<interface::Transfer>() as u32,
-            target_size: size_of::<interface::Target>() as u32,
+        let raw = abi::Setup {
+            size: size_of::<abi::Setup>() as u32,
+            transfer_size: size_of::<abi::Transfer>() as u32,
+            target_size: size_of::<abi::Target>() as u32,
             targets_count: targets.len() as u32,
             targets: addresses.as_ptr(),
             options: options.as_ptr(),
@@ -174,7 +174,7 @@ impl Plugin {
         // SAFETY: the worker is open and this is its thread.
         let description = unsafe { text_at((functions.describe)(worker)) };
         let slots = setup.outstanding as usize;
-        let given = vec![interface::Completion::default(); slots];
+        let given = vec![abi::Completion::default(); slots];
         let outstanding = vec![None; slots];
         Ok(Plugin { file, functions, worker, _targets: opened, outstanding, error, in_flight: 0, given, description })
     }
@@ -193,7 +193,7 @@ impl Plugin {
             return Err(self.broken(format!("{given} completions of {} outstanding transfers", self.in_flight)));
         }
         for index in 0..given as usize {
-            let interface::Completion { tag, result } = self.given[index];
+            let abi::Completion { tag, result } = self.given[index];
             let Some(asked) = self.outstanding.get_mut(tag as usize).and_then(Option::take) else {
                 return Err(self.broken(format!("a completion with the tag {tag}, which is not outstanding")));
             };

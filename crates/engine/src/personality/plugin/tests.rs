@@ -1,8 +1,8 @@
 //! Plug-ins that keep to the interface and plug-ins that do not, as functions of the test itself.
 
-use super::interface::{self, ABI_VERSION};
+use super::abi::{self, ABI_VERSION};
 use super::*;
-use crate::worker::buffers::Buffers;
+use crate::buffers::Buffers;
 use halfpower_model::{Bytes, Workload};
 
 /// What the plug-in here is to do wrong; its worker's state.
@@ -11,12 +11,7 @@ struct Script {
     taken: Vec<(u32, u32)>,
 }
 
-unsafe extern "C" fn open(
-    setup: *const interface::Setup,
-    worker: *mut *mut c_void,
-    error: *mut c_char,
-    room: usize,
-) -> i32 {
+unsafe extern "C" fn open(setup: *const abi::Setup, worker: *mut *mut c_void, error: *mut c_char, room: usize) -> i32 {
     // SAFETY: the personality passes a setup, options with a zero at their end, and where to put the worker.
     unsafe {
         let options = CStr::from_ptr((*setup).options).to_str().unwrap().to_owned();
@@ -31,7 +26,7 @@ unsafe extern "C" fn open(
     0
 }
 
-unsafe extern "C" fn submit(worker: *mut c_void, transfer: *const interface::Transfer) {
+unsafe extern "C" fn submit(worker: *mut c_void, transfer: *const abi::Transfer) {
     // SAFETY: what `open` gave.
     let script = unsafe { &mut *worker.cast::<Script>() };
     // SAFETY: the personality passes a transfer.
@@ -40,7 +35,7 @@ unsafe extern "C" fn submit(worker: *mut c_void, transfer: *const interface::Tra
 
 unsafe extern "C" fn reap(
     worker: *mut c_void,
-    done: *mut interface::Completion,
+    done: *mut abi::Completion,
     room: u32,
     _: u32,
     _: *mut c_char,
@@ -50,17 +45,17 @@ unsafe extern "C" fn reap(
     let script = unsafe { &mut *worker.cast::<Script>() };
     assert_eq!(room as usize, script.taken.len());
     let (tag, length) = script.taken[0];
-    let good = interface::Completion { tag, result: length as i32 };
+    let good = abi::Completion { tag, result: length as i32 };
     let (count, answer) = match script.options.as_str() {
         "nothing" => (0, good),
         "too_many" => (room as i32 + 1, good),
         "far_too_many" => (i32::MAX, good),
         "reap_fails" => (-libc::ENODEV, good),
         "fails_oddly" => (i32::MIN, good),
-        "wrong_tag" => (1, interface::Completion { tag: u32::MAX, ..good }),
+        "wrong_tag" => (1, abi::Completion { tag: u32::MAX, ..good }),
         "twice" => (2, good),
-        "too_long" => (1, interface::Completion { result: length as i32 + 1, ..good }),
-        "no_error" => (1, interface::Completion { result: i32::MIN, ..good }),
+        "too_long" => (1, abi::Completion { result: length as i32 + 1, ..good }),
+        "no_error" => (1, abi::Completion { result: i32::MIN, ..good }),
         _ => (1, good),
     };
     // A plug-in that returns more than there is room for at least does not write it.
@@ -81,10 +76,10 @@ unsafe extern "C" fn describe(_: *mut c_void) -> *const c_char {
     c"script\n1".as_ptr()
 }
 
-fn table() -> interface::Personality {
-    interface::Personality {
+fn table() -> abi::Personality {
+    abi::Personality {
         abi_version: ABI_VERSION,
-        size: size_of::<interface::Personality>() as u32,
+        size: size_of::<abi::Personality>() as u32,
         open: Some(open),
         submit: Some(submit),
         start: None,
@@ -144,10 +139,10 @@ fn one_that_does_not_is_named_with_what_it_returned() {
 #[test]
 fn what_is_not_whole_is_refused() {
     let cases = [
-        (interface::Personality { abi_version: 2, ..table() }, "speaks version 2 of the interface"),
-        (interface::Personality { size: 16, ..table() }, "a part (16 bytes)"),
-        (interface::Personality { reap: None, ..table() }, "no reap function"),
-        (interface::Personality { describe: None, ..table() }, "no describe function"),
+        (abi::Personality { abi_version: 2, ..table() }, "speaks version 2 of the interface"),
+        (abi::Personality { size: 16, ..table() }, "a part (16 bytes)"),
+        (abi::Personality { reap: None, ..table() }, "no reap function"),
+        (abi::Personality { describe: None, ..table() }, "no describe function"),
     ];
     for (table, needle) in cases {
         // SAFETY: the table has as many bytes as any of them says.

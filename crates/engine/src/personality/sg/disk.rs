@@ -3,8 +3,8 @@
 
 use super::command::{CAPACITY_BYTES, Capacity, Command};
 use super::outcome::{Answer, Outcome, SENSE_BYTES};
-use crate::personality::Transfer;
 use crate::personality::device::{self, Blocks, DeviceError, Geometry};
+use crate::personality::interface::Transfer;
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;

@@ -8,7 +8,7 @@ mod outcome;
 
 use super::at_once::AtOnce;
 use super::device::{DeviceError, WriteDone, not_writable};
-use super::{Setup, Transfer};
+use super::interface::{Setup, Transfer};
 use command::{Command, UNMAP_LIST_BYTES, unmap_list};
 use disk::{Data, Direction, Disk};
 use halfpower_model::stream::RequestKind;

@@ -1,7 +1,7 @@
 //! What goes into a ring and what comes out of it, as the kernel lays them out (linux/io_uring.h): entries of 64 bytes,
 //! or 128 for commands to devices, and answers of 16, or 32.
 
-use super::super::Completion;
+use super::super::interface::Completion;
 use rustix::io_uring::{IoringOp, IoringSetupFlags, IoringSqeFlags, io_uring_sqe};
 use std::mem::offset_of;
 

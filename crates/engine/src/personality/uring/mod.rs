@@ -14,7 +14,7 @@ pub(crate) mod ring;
 #[cfg(test)]
 mod tests;
 
-use super::{Completion, Granted, Personality, Setup, Transfer, failed};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer, failed};
 use entry::{Done, Entry};
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{RingOption, Wish};

@@ -4,7 +4,7 @@ use super::entry::{Answer, Entry, FileName, Head, Submission};
 use super::registered::Slots;
 use super::ring::Ring;
 use crate::personality::control::Control;
-use crate::personality::{Completion, Transfer};
+use crate::personality::interface::{Completion, Transfer};
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::{TargetKind, Workload};

@@ -7,7 +7,7 @@
 use super::entry::{Answer, FileName, Submission};
 use super::registered::Slots;
 use super::ring::Ring;
-use crate::personality::Granted;
+use crate::personality::interface::Granted;
 use halfpower_model::{RingOption, RingOptions, Wish};
 use rustix::io_uring::IoringSetupFlags;
 use std::io;

@@ -7,10 +7,10 @@
 
 use super::entry::{Done, Entry, FileName};
 use super::ring::Ring;
+use crate::buffers::Buffers;
 use crate::personality::device::largest_transfer;
+use crate::system::filesystem::{sysfs_device, whole_disk};
 use crate::target::Opened;
-use crate::target::filesystem::{sysfs_device, whole_disk};
-use crate::worker::buffers::Buffers;
 use halfpower_model::workload::Layout;
 use halfpower_model::{Bytes, TargetKind, Workload};
 use rustix::fs::{fstat, major, minor};

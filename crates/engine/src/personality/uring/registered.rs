@@ -6,7 +6,7 @@
 
 use super::entry::{Answer, Submission};
 use super::ring::Ring;
-use crate::worker::buffers::SLOT_ALIGNMENT;
+use crate::buffers::SLOT_ALIGNMENT;
 use rustix::fd::{AsFd, AsRawFd, RawFd};
 use rustix::io_uring as kernel;
 use rustix::io_uring::{IoringEnterFlags, IoringOp, IoringRegisterOp};

@@ -1,7 +1,7 @@
 use super::entry::{Done, Done32, Entry, Entry128, FileName};
 use super::*;
+use crate::buffers::Buffers;
 use crate::target::{Access, Opened, Target};
-use crate::worker::buffers::Buffers;
 use halfpower_model::{Buffering, Bytes, Operation, RingOptions, Workload};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io_uring::IoringOp;

@@ -4,8 +4,8 @@
 //! path in sysfs may be hidden, renamed, removed, in another mount namespace, or contain any byte.
 
 use super::tree::{How, Node, Tree};
+use crate::system::filesystem::{Mount, mounts_at, unescape};
 use crate::system::{Root, entries, links_in, name_of, number, text};
-use crate::target::filesystem::{Mount, mounts_at, unescape};
 use rustix::fs::{major, makedev, minor};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_root_file_system_is_in_use() {
-        let root = crate::target::filesystem::mounts().into_iter().rfind(|mount| mount.point == Path::new("/"));
+        let root = crate::system::filesystem::mounts().into_iter().rfind(|mount| mount.point == Path::new("/"));
         let Some(root) = root.filter(|mount| mount.device.0 != 0) else {
             eprintln!("skipped: the root file system is not on a block device");
             return;

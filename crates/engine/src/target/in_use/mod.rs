@@ -8,8 +8,8 @@ mod host;
 mod opened;
 mod tree;
 
-use super::TargetError;
-use super::filesystem::{Mount, is_network, is_passed_on, mount_of, mounts};
+use super::error::{TargetError, held};
+use crate::system::filesystem::{Mount, is_network, is_passed_on, mount_of, mounts};
 pub(crate) use host::read as tree_of_host;
 use opened::Others;
 use std::fs::{File, Metadata};
@@ -283,14 +283,6 @@ impl Locks {
             _ => Locks::OfHost,
         }
     }
-}
-
-/// What to say of a device that cannot be opened exclusively, of which the tree names no user.
-pub(super) fn held(device: &str) -> String {
-    format!(
-        "{device} is held exclusively: by a mount in another container, the journal or log of a file system, a volume \
-         manager, or another program; stop that first"
-    )
 }
 
 /// Whether a path leads to the file or device of these facts.

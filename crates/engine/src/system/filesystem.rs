@@ -1,10 +1,6 @@
-//! What lies below a path: file system, mount, disk. From /proc/self/mountinfo and sysfs; what they do not say stays
-//! unknown.
+//! Mounts and file systems, from /proc/self/mountinfo, and the numbers of their devices, from sysfs.
 
-use crate::system::levels::{levels, limits};
-use crate::system::machine::memory;
-use crate::system::{Root, device as system_device, text};
-use halfpower_model::{TargetFacts, TargetKind};
+use super::{Root, text};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
@@ -105,30 +101,6 @@ impl Mount {
     }
 }
 
-/// Fills in what lies below `path`, whose device number (its own for a device, its file system's for a file) is
-/// `number`. Gives the number of the device whose counters tell of it.
-pub(crate) fn describe(facts: &mut TargetFacts, path: &Path, number: (u32, u32)) -> Option<(u32, u32)> {
-    let root = Root::host();
-    let mut device = root.device(number);
-    if let Ok(path) = std::path::absolute(path) {
-        let ground = system_device::ground_of(&root, &path);
-        facts.levels = levels(&ground, &memory(&root));
-        facts.limits = limits(&ground);
-    }
-    if facts.kind == TargetKind::File
-        && let Some(mount) = mount_of(path)
-    {
-        device = device.or_else(|| mount.source_device(&root));
-        facts.transport = is_network(&mount.kind).then(|| "network".to_owned());
-        facts.filesystem = Some(mount.kind);
-        facts.mount_options = Some(mount.options);
-    }
-    let device = device?;
-    let disk = whole_disk(&device);
-    describe_disk(facts, &disk);
-    number_of(&device)
-}
-
 /// Whether a file system of this type is on another machine.
 pub(crate) fn is_network(filesystem: &str) -> bool {
     const NETWORK: [&str; 10] =
@@ -189,52 +161,16 @@ pub(crate) fn disk_number(device: (u32, u32)) -> Option<(u32, u32)> {
     number_of(&whole_disk(&sysfs_device(device)?))
 }
 
-/// The numbers of a file system's devices: the one that is mounted, and what it lies on beside that.
-pub(crate) fn members(device: (u32, u32)) -> Vec<(u32, u32)> {
-    let root = Root::host();
-    let beside = root.device(device).map(|directory| system_device::members_beside(&root, &directory));
-    std::iter::once(device).chain(beside.unwrap_or_default().iter().filter_map(|member| number_of(member))).collect()
-}
-
 /// The number of the device whose directory in sysfs this is.
-fn number_of(directory: &Path) -> Option<(u32, u32)> {
+pub(crate) fn number_of(directory: &Path) -> Option<(u32, u32)> {
     let number = text(directory.join("dev"))?;
     let (major, minor) = number.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn describe_disk(facts: &mut TargetFacts, disk: &Path) {
-    let queue = system_device::queue(disk);
-    facts.device = disk.file_name().map(|name| name.to_string_lossy().into_owned());
-    facts.model = system_device::model(disk);
-    facts.firmware = system_device::firmware(disk);
-    facts.write_cache = queue.write_cache;
-    facts.rotational = queue.rotational;
-    facts.scheduler = queue.scheduler;
-    facts.read_ahead_bytes = queue.read_ahead_bytes;
-    facts.logical_block_bytes = queue.logical_block_bytes;
-    facts.transport = facts.transport.take().or_else(|| system_device::transport(disk));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_disk_tells_what_can_change_beneath_a_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let disk = directory.path().join("sda");
-        for (file, text) in
-            [("device/rev", "SN05 \n"), ("queue/write_cache", "write back\n"), ("queue/scheduler", "none [bfq]\n")]
-        {
-            std::fs::create_dir_all(disk.join(file).parent().unwrap()).unwrap();
-            std::fs::write(disk.join(file), text).unwrap();
-        }
-        let mut facts = TargetFacts::bare("file", halfpower_model::TargetKind::File, halfpower_model::Bytes(1));
-        describe_disk(&mut facts, &disk);
-        let told = [facts.device, facts.firmware, facts.write_cache, facts.scheduler].map(Option::unwrap_or_default);
-        assert_eq!(told, ["sda", "SN05", "write back", "bfq"]);
-    }
 
     #[test]
     fn mountinfo_lines_are_read() {

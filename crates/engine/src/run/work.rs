@@ -1,0 +1,120 @@
+//! What one worker does, on a thread or in a process: prepares, waits for the others, works.
+
+use super::gate::Start;
+use super::processors::pin;
+use super::state::{Link, Shared};
+use crate::buffers::Buffers;
+use crate::instrument::clock::Clock;
+use crate::instrument::cpu::Meter;
+use crate::personality::interface::{Personality, Setup};
+use crate::personality::spread::Spread;
+use crate::target::Opened;
+use crate::worker::extras::Extras;
+use crate::worker::{Outcome, Schedule, Surroundings, Worker};
+use halfpower_model::random::derive_seed;
+use halfpower_model::workload::FEW_REQUESTS;
+use halfpower_model::{Closing, Durability, Layout, Sharing, Verify, Workload};
+use std::any::Any;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Part of a workload's seed that draws the data written.
+const DATA_SEED: u64 = 1 << 40;
+
+/// What a worker does, from its preparation to its end.
+pub(super) fn work<P: Personality>(shared: &Shared<'_>, index: u32, link: &dyn Link) -> io::Result<Outcome> {
+    let workload = shared.workload;
+    let outcome = if !Extras::are_needed(workload, shared.ledger.is_some()) {
+        work_with::<P, false>(shared, index, link)
+    } else if workload.layout == Layout::Each {
+        work_with::<P, true>(shared, index, link)
+    } else {
+        work_with::<Spread<P>, true>(shared, index, link)
+    };
+    shared.finish();
+    if outcome.is_err() {
+        shared.stop().store(true, Relaxed);
+    }
+    outcome
+}
+
+fn work_with<P: Personality, const FULL: bool>(
+    shared: &Shared<'_>,
+    index: u32,
+    link: &dyn Link,
+) -> io::Result<Outcome> {
+    let (worker, told) = match prepare::<P, FULL>(shared, index) {
+        Ok(worker) => {
+            let granted = worker.granted();
+            (Some(worker), Ok(granted))
+        }
+        Err(error) => (None, Err(error)),
+    };
+    link.ready(told);
+    match (worker, shared.gate().wait()) {
+        (Some(worker), Start::At(measure_from)) => {
+            worker.run(schedule(shared.workload, index, shared.clock, measure_from))
+        }
+        _ => Ok(Outcome::default()),
+    }
+}
+
+fn prepare<'a, P: Personality, const FULL: bool>(
+    shared: &'a Shared<'_>,
+    index: u32,
+) -> io::Result<Worker<'a, P, FULL>> {
+    let workload = shared.workload;
+    pin(workload, index)?;
+    // Before the personality, whose threads it counts as well.
+    let meter = Meter::start();
+    let (slots, slot_bytes) =
+        if P::MOVES_DATA { (workload.depth as usize, workload.request_size.0 as usize) } else { (1, 1) };
+    let mut buffers = Buffers::new(slots, slot_bytes)?;
+    if workload.operation.writes() && workload.verify == Verify::Off && P::MOVES_DATA {
+        buffers.fill(&workload.data, derive_seed(workload.seed, DATA_SEED + u64::from(index)));
+    }
+    let volume = workload.volume_of(index);
+    let targets = match workload.layout {
+        Layout::Each => shared.targets.get(volume..=volume).unwrap_or_default(),
+        _ => shared.targets,
+    };
+    let outstanding = workload.depth;
+    let personality = P::open(Setup { targets, buffers: &buffers, outstanding, workload })?;
+    let own_targets = if FULL { targets.iter().map(Opened::reopen).collect::<io::Result<_>>()? } else { Vec::new() };
+    let surroundings = Surroundings {
+        clock: shared.clock,
+        workload,
+        index,
+        record: &shared.records[index as usize],
+        stop: shared.stop(),
+        cursor: (workload.sharing == Sharing::Cursor).then(|| &shared.cursors[volume]),
+        extras: Extras::new(workload, index, shared.clock, own_targets, shared.ledger),
+        meter,
+    };
+    Ok(Worker::new(personality, buffers, surroundings))
+}
+
+/// Worker `index`'s part of the limits.
+fn schedule(workload: &Workload, index: u32, clock: Clock, measure_from: u64) -> Schedule {
+    let limits = &workload.limits;
+    // Of several sizes they are counted as they go.
+    let by_bytes = limits.bytes.filter(|_| workload.sizes.is_empty());
+    let by_bytes = by_bytes.map(|bytes| bytes.0.div_ceil(workload.request_size.0));
+    let requests = [limits.requests, by_bytes].into_iter().flatten().min();
+    let workers = u64::from(workload.workers);
+    let share = requests.map(|all| all / workers + u64::from(u64::from(index) < all % workers));
+    Schedule {
+        measure_from,
+        measure_until: limits.duration.map_or(u64::MAX, |span| measure_from.saturating_add(clock.ticks(span.0))),
+        requests: share.unwrap_or(u64::MAX),
+        count_drain: workload.durability == Durability::FlushAtEnd || workload.closing == Closing::Timed,
+        // At a rate it is the arrivals that tell how many there are in a time.
+        few: if workload.rate.is_some() { 0 } else { FEW_REQUESTS.div_ceil(workers) },
+    }
+}
+
+/// What a panic said.
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

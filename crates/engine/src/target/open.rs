@@ -1,0 +1,322 @@
+//! A target, opened and guarded against other programs and against a workload that would measure memory.
+
+use super::error::TargetError;
+use super::facts::{describe_open, kind_of};
+use super::in_use::{self, Claims, Locks, Node};
+use super::reopened::{Opened, flags_for, leave_no_trace, open_again};
+use crate::errno;
+use crate::system::filesystem;
+use halfpower_model::{Bytes, MeasureError, TargetFacts, TargetKind, Workload};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// The name of the target that takes no I/O.
+pub const NULL_TARGET: &str = "null:";
+/// Share of holes above which a read measures memory rather than storage.
+const MAX_HOLE_SHARE: f64 = 0.01;
+/// What the null target pretends to hold.
+const NULL_SIZE: Bytes = Bytes(1 << 40);
+
+/// Whether requests may change what the target holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads only.
+    Read,
+    /// Reads and writes: what it holds is lost.
+    Overwrite,
+}
+
+/// A target, open. Workers reopen it through its descriptor, so that nobody can put another file under its name.
+#[derive(Debug)]
+pub struct Target {
+    pub(super) facts: TargetFacts,
+    pub(super) file: Option<File>,
+    pub(super) access: Access,
+    pub(super) device: Option<(u32, u32)>,
+    use_by_others: UseByOthers,
+    /// True once a workload has put it into another state than that of a file that holds data.
+    pub(super) is_reshaped: bool,
+}
+
+/// What keeps others from a target, and what is known of those that it keeps nothing from.
+#[derive(Debug, Default)]
+struct UseByOthers {
+    /// Devices below, kept from others as long as the target is open.
+    claims: Claims,
+    /// Of a target to be overwritten: what the kernel cannot tell.
+    unknown: Option<String>,
+}
+
+impl Target {
+    /// Opens a file, a block device or `null:`.
+    ///
+    /// # Errors
+    /// When it cannot be used as asked; a block device in use is never opened for writing.
+    pub fn open(path: &Path, access: Access) -> Result<Target, TargetError> {
+        needs_proc()?;
+        if path.as_os_str() == NULL_TARGET {
+            let facts = TargetFacts::bare(NULL_TARGET, TargetKind::Null, NULL_SIZE);
+            return Ok(Target {
+                facts,
+                file: None,
+                access,
+                device: None,
+                use_by_others: UseByOthers::default(),
+                is_reshaped: false,
+            });
+        }
+        let action = if access == Access::Overwrite { "write" } else { "read" };
+        let fail = |error: io::Error| TargetError::from_io(action, path, error);
+        let named = std::fs::metadata(path).map_err(fail)?;
+        let kind = kind_of(path, &named)?;
+        if kind == TargetKind::File {
+            refuse_made_up(path)?;
+        }
+        in_use::refuse_leased(path, &named, access == Access::Overwrite)?;
+        let mut claims = Claims::default();
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::Overwrite);
+        if access == Access::Overwrite {
+            refuse_read_only(path, &named)?;
+            claims = in_use::claim(path, &named)?;
+            // An exclusive open of a device fails while anything mounted or stacked claims it. A file that somebody has
+            // a lease on is not waited for.
+            options.custom_flags(if kind == TargetKind::BlockDevice { libc::O_EXCL } else { libc::O_NONBLOCK });
+        }
+        let file = options.open(path).map_err(|error| match error.raw_os_error() {
+            Some(libc::EAGAIN) => {
+                let reason = "another program holds a lease on it; stop that first".to_owned();
+                TargetError::InUse { path: path.display().to_string(), reason }
+            }
+            _ => fail(error),
+        })?;
+        leave_no_trace(&file);
+        // What was opened counts, not what the name meant a moment ago.
+        let metadata = file.metadata().map_err(fail)?;
+        if kind_of(path, &metadata)? != kind || Node::of(&metadata) != Node::of(&named) {
+            return Err(fail(io::Error::other("it was replaced while it was being opened")));
+        }
+        let (facts, device) = describe_open(path, &file, access)?;
+        let use_by_others = UseByOthers::of(path, &file, &facts, access, claims)?;
+        Ok(Target { facts, file: Some(file), access, device, use_by_others, is_reshaped: false })
+    }
+
+    /// A file of our own, open for reading and writing.
+    pub(crate) fn of_file(path: &Path, file: File) -> Result<Target, TargetError> {
+        let (facts, device) = describe_open(path, &file, Access::Overwrite)?;
+        // Nobody else has it yet; other runs are to see that it is being written.
+        in_use::keep_from_runs(&file, Locks::of(facts.filesystem.as_deref()));
+        let access = Access::Overwrite;
+        Ok(Target {
+            facts,
+            file: Some(file),
+            access,
+            device,
+            use_by_others: UseByOthers::default(),
+            is_reshaped: false,
+        })
+    }
+
+    /// The same, after it has grown.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn examined_again(self) -> Result<Target, TargetError> {
+        let Some(file) = &self.file else { return Ok(self) };
+        let (facts, device) = describe_open(Path::new(&self.facts.path), file, self.access)?;
+        Ok(Target { facts, device, ..self })
+    }
+
+    /// What it is and what it lies on.
+    pub fn facts(&self) -> &TargetFacts {
+        &self.facts
+    }
+
+    /// What cannot be told of other programs that may use a target to be overwritten; none where all is known.
+    pub fn unknown_use(&self) -> Option<&str> {
+        self.use_by_others.unknown.as_deref()
+    }
+
+    /// Whether another program locks a target that is only read, and so may be writing it.
+    pub(crate) fn is_written_by_others(&self) -> bool {
+        let locks = Locks::of(self.facts.filesystem.as_deref());
+        let file = self.file.as_ref().filter(|_| self.access == Access::Read);
+        file.is_some_and(|file| in_use::is_being_written(file, locks))
+    }
+
+    /// Locks it against runs that write, as long as it is open, and the devices that share storage with it, until the result
+    /// is dropped.
+    ///
+    /// # Errors
+    /// With the program that writes one of them.
+    pub(crate) fn keep_from_writers(&self) -> Result<Vec<File>, String> {
+        let Some(file) = &self.file else { return Ok(Vec::new()) };
+        if !in_use::keep_from_writers(file, Locks::of(self.facts.filesystem.as_deref())) {
+            return Err(format!("another program holds an exclusive lock on {}", self.facts.path));
+        }
+        let facts = file.metadata().map_err(|error| format!("{} cannot be examined ({error})", self.facts.path))?;
+        in_use::keep_others_from_writers(&facts)
+    }
+
+    /// The open target; none for `null:`.
+    pub fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+
+    /// Whether it may be written.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Opens it once more, as the workload's buffering asks.
+    pub(crate) fn reopen(&self, workload: &Workload) -> Result<Option<Opened>, MeasureError> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let flags = flags_for(workload.operation.destroys(), workload.buffering);
+        let file = open_again(file, flags).map_err(|source| {
+            let remedy = errno::limit_remedy(&source).map(|remedy| format!("; {remedy}")).unwrap_or_default();
+            MeasureError::System { action: "open", subject: format!("{}{remedy}", self.facts.path), source }
+        })?;
+        Ok(Some(Opened { file, kind: self.facts.kind, size: self.facts.size_bytes, flags }))
+    }
+
+    /// Whether it is a file that has its size and is stored from its first byte to its last, without holes.
+    pub fn is_filled(&self) -> bool {
+        let size = self.facts.size_bytes;
+        let length = self.file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
+        length >= Some(size.0) && self.hole_share(size) == 0.0
+    }
+
+    /// Refuses to read where nothing is stored: it would measure memory, not storage. Gives the share of holes.
+    ///
+    /// # Errors
+    /// When more than a hundredth of the first `span` bytes are holes, with the remedy.
+    pub fn refuse_holes(&self, span: Bytes) -> Result<f64, MeasureError> {
+        let hole_share = self.hole_share(span);
+        if hole_share <= MAX_HOLE_SHARE {
+            return Ok(hole_share);
+        }
+        let path = &self.facts.path;
+        Err(MeasureError::Unsupported(format!(
+            "{path} is sparse: nothing is stored for {:.0} % of what would be read, so it would measure memory; \
+             make a copy that is stored (`cp --sparse=never FILE COPY`) and name that, or name another file",
+            hole_share * 100.0,
+        )))
+    }
+
+    /// The share of the first `span` bytes that nothing is stored for: holes and extents never written.
+    pub(crate) fn hole_share(&self, span: Bytes) -> f64 {
+        let Some(file) = &self.file else { return 0.0 };
+        if self.facts.kind != TargetKind::File || span.0 == 0 {
+            return 0.0;
+        }
+        // A file cut short since it was opened is for the requests to find out, not a hole.
+        let end = file.metadata().map_or(span.0, |metadata| metadata.len().min(span.0));
+        hole_bytes(file, end) as f64 / span.0 as f64
+    }
+}
+
+impl UseByOthers {
+    /// Looks who else uses an open target that is to be overwritten, and locks it.
+    ///
+    /// # Errors
+    /// When it is to be overwritten and somebody uses it.
+    fn of(path: &Path, file: &File, facts: &TargetFacts, access: Access, claims: Claims) -> Result<Self, TargetError> {
+        let locks = Locks::of(facts.filesystem.as_deref());
+        let mut found = UseByOthers { claims, ..UseByOthers::default() };
+        if access == Access::Overwrite {
+            found.unknown = in_use::check_open(path, file, locks, &found.claims)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Refuses to write a block device that the kernel lets nobody write.
+fn refuse_read_only(path: &Path, facts: &std::fs::Metadata) -> Result<(), TargetError> {
+    let number = (rustix::fs::major(facts.rdev()), rustix::fs::minor(facts.rdev()));
+    let device = filesystem::sysfs_device(number).filter(|_| facts.file_type().is_block_device());
+    match device.and_then(|device| crate::system::number::<u8>(device.join("ro"))) {
+        Some(1) => Err(TargetError::ReadOnlyDevice { path: path.display().to_string() }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what the kernel makes up as it is read.
+pub(super) fn refuse_made_up(path: &Path) -> Result<(), TargetError> {
+    match filesystem::mount_of(path).filter(|mount| filesystem::is_made_up(&mount.kind)) {
+        None => Ok(()),
+        Some(mount) => Err(TargetError::NotStorage { path: path.display().to_string(), filesystem: mount.kind }),
+    }
+}
+
+/// Workers open the target anew through /proc/self/fd.
+pub(super) fn needs_proc() -> Result<(), TargetError> {
+    if Path::new("/proc/self/fd").is_dir() { Ok(()) } else { Err(TargetError::NoProc) }
+}
+
+/// Bytes of holes before `end`. A file with very many is taken to go on as it began.
+fn hole_bytes(file: &File, end: u64) -> u64 {
+    const SEGMENTS: usize = 10_000;
+    let seek = |place| rustix::fs::seek(file, place).ok();
+    let mut at = 0;
+    let mut holes = 0;
+    for _ in 0..SEGMENTS {
+        if at >= end {
+            return holes;
+        }
+        // No data from here on is an error (ENXIO): the rest is a hole.
+        let data = seek(rustix::fs::SeekFrom::Data(at)).unwrap_or(end).min(end);
+        holes += data - at;
+        if data == end {
+            return holes;
+        }
+        // A file system that knows no holes says the end.
+        at = seek(rustix::fs::SeekFrom::Hole(data)).unwrap_or(end);
+    }
+    (holes as f64 / at as f64 * end as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::ground::Ground;
+    use std::io::Write;
+
+    #[test]
+    fn holes_are_counted() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&vec![1; 1 << 20]).unwrap();
+        file.as_file().set_len(4 << 20).unwrap();
+        file.as_file().sync_all().unwrap();
+        let target = Target::open(file.path(), Access::Read).unwrap();
+        assert_eq!(target.facts().size_bytes, Bytes(4 << 20));
+        assert!((target.hole_share(Bytes(4 << 20)) - 0.75).abs() < 0.01);
+        assert!(target.hole_share(Bytes(1 << 20)) < 0.01);
+    }
+
+    #[test]
+    fn what_is_no_target_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let message = |path: &Path| Target::open(path, Access::Read).unwrap_err().to_string();
+        assert!(message(directory.path()).contains("is a directory"));
+        assert!(message(&directory.path().join("none")).contains("does not exist"));
+        assert!(message(Path::new("/dev/zero")).contains("character device"));
+    }
+
+    #[test]
+    fn what_the_kernel_makes_up_is_no_storage() {
+        for path in ["/proc/meminfo", "/sys/devices/system/cpu/online"] {
+            let message = Target::open(Path::new(path), Access::Read).unwrap_err().to_string();
+            assert!(message.contains(&format!("{path} is no storage")), "{message}");
+        }
+        let message = Ground::of(Path::new("/proc")).unwrap_err().to_string();
+        assert!(message.contains("what is in proc; name a path on a disk"), "{message}");
+    }
+
+    #[test]
+    fn null_holds_a_tebibyte_of_nothing() {
+        let target = Target::open(Path::new(NULL_TARGET), Access::Overwrite).unwrap();
+        assert_eq!((target.facts().kind, target.file().is_none()), (TargetKind::Null, true));
+    }
+}

@@ -1,0 +1,86 @@
+//! A target opened once more, with flags of its own: for a workload, and for each worker.
+
+use halfpower_model::{Buffering, Bytes, TargetKind};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::path::PathBuf;
+
+/// A target opened once more for a workload, as its buffering asks.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) kind: TargetKind,
+    pub(crate) size: Bytes,
+    pub(super) flags: OFlags,
+}
+
+/// The same, for a process that inherits the descriptor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OpenedHandle {
+    pub(crate) descriptor: RawFd,
+    kind: TargetKind,
+    size: Bytes,
+    flags: u32,
+}
+
+impl Opened {
+    /// As another process may attach it.
+    pub(crate) fn handle(&self) -> OpenedHandle {
+        let (descriptor, flags) = (self.file.as_raw_fd(), self.flags.bits());
+        OpenedHandle { descriptor, kind: self.kind, size: self.size, flags }
+    }
+
+    /// The target of the process that started this one.
+    ///
+    /// # Safety
+    /// This process has inherited the descriptor, and nobody else here owns it.
+    pub(crate) unsafe fn attach(handle: OpenedHandle) -> Opened {
+        // SAFETY: the caller hands it over.
+        let file = unsafe { File::from_raw_fd(handle.descriptor) };
+        Opened { file, kind: handle.kind, size: handle.size, flags: OFlags::from_bits_retain(handle.flags) }
+    }
+
+    /// A plain file that a test has open for reading and writing.
+    #[cfg(test)]
+    pub(crate) fn of(file: File) -> Opened {
+        let size = Bytes(file.metadata().map_or(0, |metadata| metadata.len()));
+        Opened { file, kind: TargetKind::File, size, flags: OFlags::RDWR | OFlags::CLOEXEC }
+    }
+
+    /// Opens it once more, as another program would: with a place to read ahead from that is its own.
+    pub(crate) fn reopen(&self) -> io::Result<Opened> {
+        let file = open_again(&self.file, self.flags)?;
+        Ok(Opened { file, ..*self })
+    }
+}
+
+pub(super) fn flags_for(write: bool, buffering: Buffering) -> OFlags {
+    let mut flags = OFlags::CLOEXEC;
+    flags |= if write { OFlags::RDWR } else { OFlags::RDONLY };
+    if buffering.is_direct() {
+        flags |= OFlags::DIRECT;
+    }
+    if buffering.is_through() {
+        flags |= OFlags::DSYNC;
+    }
+    flags
+}
+
+/// Reads through this descriptor leave the date of the last read alone, where the file is ours.
+pub(super) fn leave_no_trace(file: &File) {
+    // Only the owner may: for others their reads are seen.
+    let _ = rustix::fs::fcntl_getfl(file).and_then(|flags| rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME));
+}
+
+/// Opens what a descriptor stands for once more; without a trace in the access times where we may, as fio does: reading
+/// is not to write, and the bookkeeping is not what is measured.
+pub(super) fn open_again(file: &File, flags: OFlags) -> io::Result<File> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let open = |flags| rustix::fs::open(&path, flags, rustix::fs::Mode::empty());
+    // Only the owner may leave no trace.
+    let opened = open(flags | OFlags::NOATIME).or_else(|_| open(flags));
+    Ok(File::from(opened?))
+}
