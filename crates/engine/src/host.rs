@@ -8,7 +8,7 @@ use crate::record::{self, Context};
 use crate::run;
 use crate::system::Root;
 use crate::system::machine::{available_memory, governors, processor_model};
-use crate::target::meddling::Watched;
+use crate::target::interference::InterferenceWatch;
 use crate::target::{Opened, Target, TargetError, Targets};
 use crate::verification;
 use crate::worker::ledger::Ledger;
@@ -116,7 +116,7 @@ impl Host {
         let (stolen_before, stolen_from) = (cpu::stolen_s(), Instant::now());
         let ledger = (workload.verify != Verify::Off).then(|| Ledger::new(workload)).transpose().map_err(no_memory)?;
         let volumes = ledger.as_ref().map(|ledger| ledger.volumes(0));
-        let mut watched = Watched::new(&chosen, workload, observer);
+        let mut watched = InterferenceWatch::new(&chosen, workload, observer);
         let raw = for_personality!(workload.personality,
             P => run::run::<P>(workload, &targets, clock, volumes, &mut watched, cancel))?;
         let seen = looking.map(|looking| looking.map(Watching::finish));

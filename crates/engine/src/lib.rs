@@ -26,6 +26,6 @@ pub use personality::personalities;
 pub use personality::plugin::{PluginError, check_plugin};
 pub use run::worker_process;
 pub use system::filesystem;
-pub use target::ground::Ground;
+pub use target::directory::DirectoryFacts;
 pub use target::test_file;
 pub use target::{Access, NULL_TARGET, Target, TargetError, refuse_same};

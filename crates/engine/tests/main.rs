@@ -1,13 +1,13 @@
 //! The engine on real files: every personality does the same work, limits are exact, ends are clean.
 
 mod conformance;
-mod course;
 mod layouts;
 mod parallel;
+mod personalities;
 mod phases;
+mod requests;
 mod verify;
 mod warnings;
-mod ways;
 
 use halfpower_engine::{Access, Host, NULL_TARGET, Target};
 use halfpower_model::{

@@ -73,7 +73,7 @@ pub(crate) trait Personality: Sized {
     const MOVES_DATA: bool = true;
 
     /// Whether a transfer is done when [`transfer`](Personality::transfer) returns: one at a time, and no waiting.
-    const AT_ONCE: bool = false;
+    const SYNCHRONOUS: bool = false;
 
     /// Why it does not work on this host, with the remedy; none when it does.
     fn unavailable() -> Option<String> {
@@ -116,7 +116,7 @@ pub(crate) trait Personality: Sized {
     }
 
     /// Does a transfer at once, with nothing else outstanding; gives what a completion carries. Called only of a
-    /// personality that is [`AT_ONCE`](Personality::AT_ONCE), and then in place of the others.
+    /// personality that is [`SYNCHRONOUS`](Personality::SYNCHRONOUS), and then in place of the others.
     ///
     /// # Safety
     /// As for [`submit`](Personality::submit).

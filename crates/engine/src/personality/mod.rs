@@ -1,7 +1,6 @@
 //! Personalities: ways to do I/O, behind one small trait. The worker's loop is compiled for each, so that nothing in it
 //! asks which one it is.
 
-pub(crate) mod at_once;
 #[cfg(test)]
 mod conformance;
 mod control;
@@ -15,6 +14,7 @@ pub(crate) mod plugin;
 pub(crate) mod sg;
 pub(crate) mod spread;
 pub(crate) mod sync;
+pub(crate) mod synchronous;
 pub(crate) mod uring;
 pub(crate) mod vectored;
 
@@ -28,15 +28,15 @@ macro_rules! for_personality {
         use halfpower_model::Personality as Name;
         match $name {
             Name::Sync => {
-                type $type = $crate::personality::at_once::OneByOne<$crate::personality::sync::Sync>;
+                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::sync::Sync>;
                 $body
             }
             Name::Vectored => {
-                type $type = $crate::personality::at_once::OneByOne<$crate::personality::vectored::Vectored>;
+                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::vectored::Vectored>;
                 $body
             }
             Name::Mmap => {
-                type $type = $crate::personality::at_once::OneByOne<$crate::personality::mmap::Mmap>;
+                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::mmap::Mmap>;
                 $body
             }
             Name::Libaio => {
@@ -48,7 +48,7 @@ macro_rules! for_personality {
                 $body
             }
             Name::Sg => {
-                type $type = $crate::personality::at_once::OneByOne<$crate::personality::sg::Sg>;
+                type $type = $crate::personality::synchronous::OneAtATime<$crate::personality::sg::Sg>;
                 $body
             }
             Name::Nvme => {

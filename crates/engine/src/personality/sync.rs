@@ -1,8 +1,8 @@
 //! pread and pwrite: one transfer at a time.
 
-use super::at_once::AtOnce;
 use super::control::Control;
 use super::interface::{Setup, Transfer};
+use super::synchronous::Synchronous;
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ pub(crate) struct Sync {
     control: Control,
 }
 
-impl AtOnce for Sync {
+impl Synchronous for Sync {
     fn open(setup: Setup<'_>) -> io::Result<Self> {
         Ok(Sync { targets: setup.own_targets()?, control: Control::of(setup.workload) })
     }

@@ -5,9 +5,9 @@
 //! cannot be read, which ends in EFAULT where the flag is known. What a target does not take is recorded as refused and
 //! left out. With `nowait` a transfer that would have to wait is counted and done again without the flag.
 
-use super::at_once::AtOnce;
 use super::control::Control;
 use super::interface::{Setup, Transfer, moved};
+use super::synchronous::Synchronous;
 use crate::buffers::Buffers;
 use crate::system::filesystem;
 use crate::target::Opened;
@@ -30,7 +30,7 @@ pub(crate) struct Vectored {
     refused: Vec<String>,
 }
 
-impl AtOnce for Vectored {
+impl Synchronous for Vectored {
     fn unavailable() -> Option<String> {
         let nothing = vector(std::ptr::null_mut(), 0);
         // SAFETY: a call on no descriptor; it moves nothing.
@@ -144,9 +144,9 @@ fn polls(target: &Opened) -> bool {
     let Ok(facts) = target.file.metadata() else { return false };
     let number = if target.kind == TargetKind::BlockDevice { facts.rdev() } else { facts.dev() };
     let device = filesystem::sysfs_device((rustix::fs::major(number), rustix::fs::minor(number)));
-    let told =
+    let io_poll =
         device.and_then(|device| std::fs::read_to_string(filesystem::whole_disk(&device).join("queue/io_poll")).ok());
-    told.is_some_and(|text| text.trim() == "1")
+    io_poll.is_some_and(|text| text.trim() == "1")
 }
 
 /// Whether the kernel polls for preadv2 and pwritev2: since Linux 5.19 it takes `hipri` and ignores it (commit 9650b453a3d4).

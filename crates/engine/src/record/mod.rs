@@ -1,7 +1,7 @@
 //! Makes the sample record of what a run gave, and says what could make it wrong.
 
-mod idle;
-mod pacing;
+mod deviations;
+mod no_effect;
 mod warnings;
 
 use crate::errno;
@@ -9,6 +9,7 @@ use crate::instrument::clock::Clock;
 use crate::run::{RawRun, WorkerRun};
 use crate::worker::recorder::Snapshot;
 use crate::worker::{FailureCause, RequestFailure};
+use deviations::Observations;
 use halfpower_model::RequestKind;
 use halfpower_model::sample::{
     Block, ContextSwitches, Counters, Cpu, CpuTime, DepthMean, Failure, Histograms, Instrument, Latency, OpenLoop,
@@ -17,7 +18,6 @@ use halfpower_model::sample::{
 use halfpower_model::{
     Arrivals, BytesPerSecond, Closing, Durability, Environment, Histogram, Personality, Sample, TargetKind, Workload,
 };
-use pacing::Course;
 
 /// What is known beside the run itself.
 pub(crate) struct Context {
@@ -65,7 +65,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
     let pace_s = (elapsed_s - end_s) * f64::from(workload.workers);
     let loop_share = context.loop_ns_per_request * total.requests as f64 / 1e9 / pace_s.max(1e-9);
     let is_programs = workload.personality == Personality::Null || loop_share > 0.5;
-    let generator_bound = total.requests > 0 && is_programs && !pacing::keeps_rate(workload, &total);
+    let generator_bound = total.requests > 0 && is_programs && !deviations::keeps_rate(workload, &total);
     let is_open = workload.arrivals != Arrivals::Closed;
     let workers = worker_totals(raw, context.clock);
     let [kept_read, kept_write, kept_trim, kept_flush] = [&read, &write, &trim, &flush].map(Option::is_some);
@@ -112,7 +112,7 @@ pub(crate) fn sample(workload: &Workload, raw: &RawRun, context: Context) -> Sam
         ..Sample::empty(workload.clone(), context.environment)
     };
     sample.warnings = warnings::warnings(&sample, context.hole_share, context.stolen_over_s);
-    sample.warnings.extend(pacing::warnings(&sample, &Course::of(raw, context.clock)));
+    sample.warnings.extend(deviations::warnings(&sample, &Observations::of(raw, context.clock)));
     sample
 }
 

@@ -1,6 +1,6 @@
 //! What could make a sample's figures wrong.
 
-use super::idle;
+use super::no_effect;
 use crate::instrument::cpu;
 use halfpower_model::sample::{Warning, came_around, in_write_cache, left_in_buffer, memory_speed, once_over};
 use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
@@ -81,7 +81,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
         "processor time of the kernel's own workers is not in the lower bound".to_owned(),
         "take the processor cost from the sync personality",
     );
-    warnings.extend(idle::warnings(sample, hole_share).into_iter().chain(memory_speed(sample)));
+    warnings.extend(no_effect::warnings(sample, hole_share).into_iter().chain(memory_speed(sample)));
     warnings.extend(bounds_cross(sample));
     warnings.extend(unflushed(sample));
     warnings
@@ -144,11 +144,11 @@ mod tests {
         let workload = Workload { personality: Personality::Null, ..Workload::default() };
         let mut sample = Sample::empty(workload, crate::environment(nowhere, Vec::new()));
         (sample.elapsed_s, sample.generator_bound) = (1.0, true);
-        let told = |sample: &Sample| warnings(sample, 0.0, 1.0).remove(0).remedy;
+        let warning = |sample: &Sample| warnings(sample, 0.0, 1.0).remove(0).remedy;
         sample.cpu.waited_s = Some(0.02);
-        assert!(told(&sample).ends_with("this is what the program itself can do"), "{}", told(&sample));
+        assert!(warning(&sample).ends_with("this is what the program itself can do"), "{}", warning(&sample));
         sample.cpu.waited_s = Some(0.66);
-        let remedy = told(&sample);
+        let remedy = warning(&sample);
         assert!(remedy.ends_with("it waited 66 % of the time for a processor that others had"), "{remedy}");
     }
 
@@ -156,19 +156,19 @@ mod tests {
     fn no_more_than_all_was_stolen() {
         let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
         let mut sample = Sample::empty(Workload::default(), crate::environment(nowhere, Vec::new()));
-        let told = |sample: &Sample, over_s| {
+        let warning = |sample: &Sample, over_s| {
             let found = warnings(sample, 0.0, over_s).into_iter().find(|warning| warning.code == "time_stolen");
             found.map(|warning| warning.message)
         };
         sample.cpu.steal_s = Some(0.3 * f64::from(sample.environment.cpus));
-        assert_eq!(told(&sample, 1.0).unwrap(), "the hypervisor took 30 % of the processors' time");
-        assert_eq!(told(&sample, 0.08).unwrap(), "the hypervisor took 100 % of the processors' time");
-        assert_eq!(told(&sample, 10.0), None);
+        assert_eq!(warning(&sample, 1.0).unwrap(), "the hypervisor took 30 % of the processors' time");
+        assert_eq!(warning(&sample, 0.08).unwrap(), "the hypervisor took 100 % of the processors' time");
+        assert_eq!(warning(&sample, 10.0), None);
     }
 
     #[test]
     fn few_writes_that_a_device_may_have_kept_are_told() {
-        let told = |cache: Option<&str>, durability| {
+        let warning = |cache: Option<&str>, durability| {
             let write_cache = cache.map(str::to_owned);
             let facts = TargetFacts { write_cache, ..TargetFacts::bare("a", TargetKind::File, Bytes(1 << 30)) };
             let workload = Workload { buffering: Buffering::Direct, durability, ..Workload::default() };
@@ -176,7 +176,7 @@ mod tests {
             sample.write = Some(Totals { bytes: 32 << 20, ..Totals::default() });
             unflushed(&sample).map(|warning| warning.code)
         };
-        let of = |durability| [Some("write through"), Some("write back"), None].map(|cache| told(cache, durability));
+        let of = |durability| [Some("write through"), Some("write back"), None].map(|cache| warning(cache, durability));
         assert_eq!(of(Durability::FlushAtEnd), [Some("left_in_buffer".to_owned()), None, None]);
         assert_eq!(of(Durability::None), [None, Some("in_write_cache".to_owned()), None]);
     }

@@ -1,8 +1,8 @@
 //! Runs a workload's workers, each on a thread or in a process of its own, and watches them.
 
-mod gate;
+mod affinity;
+mod barrier;
 mod processes;
-mod processors;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -20,12 +20,12 @@ use crate::target::Opened;
 use crate::worker::ledger::Volumes;
 use crate::worker::recorder::Snapshot;
 use crate::worker::{Outcome, Record, RequestFailure};
-use gate::Start;
+use affinity::Restricted;
+use barrier::Start;
 use halfpower_model::RequestKind;
 use halfpower_model::sample::Interval;
 use halfpower_model::{Cancel, MeasureError, Nanoseconds, Observer, WorkerKind, Workload};
 use processes::Processes;
-use processors::Limited;
 use state::{Event, Link, Shared};
 use std::any::Any;
 use std::io;
@@ -85,9 +85,9 @@ struct ThreadLink<'a> {
 }
 
 impl Link for ThreadLink<'_> {
-    fn ready(&self, told: io::Result<Granted>) {
+    fn ready(&self, granted: io::Result<Granted>) {
         // The receiver outlives the workers; were it gone, nobody would be waiting.
-        let _ = self.events.send(Event::Ready(told));
+        let _ = self.events.send(Event::Ready(granted));
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn run<P: Personality>(
 ) -> Result<RawRun, MeasureError> {
     // Before the workers, and on all processors.
     let mut accounts = Accounts::prepare(workload, clock).map_err(setup_failed)?;
-    let _limited = Limited::to(workload.cpu_count).map_err(setup_failed)?;
+    let _restricted = Restricted::to(workload.cpu_count).map_err(setup_failed)?;
     let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;
     let processes = match workload.worker_kind {
         WorkerKind::Thread => None,
@@ -135,7 +135,7 @@ pub(crate) fn run<P: Personality>(
             accounts.begin();
         }
         let measure_from = clock.tick() + clock.ticks(workload.warmup.0);
-        shared.gate().open(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
+        shared.barrier().release(if ready.is_ok() { Start::At(measure_from) } else { Start::Never });
         let watched = match &ready {
             Ok(_) => watch::watch(&shared, &events, measure_from, &mut accounts, observer, cancel),
             Err(_) => Watched::default(),
@@ -189,7 +189,7 @@ fn gather(
     started_at: jiff::Timestamp,
     granted: Granted,
 ) -> RawRun {
-    let measure_from = shared.gate().started_at().unwrap_or(u64::MAX);
+    let measure_from = shared.barrier().started_at().unwrap_or(u64::MAX);
     let of_worker = |(record, ended): (&Record, Result<Outcome, String>)| {
         let mut counts = Snapshot::default();
         record.kinds.iter().for_each(|recorder| counts.add(recorder));
@@ -247,7 +247,7 @@ fn await_ready(shared: &Shared<'_>, events: &Receiver<Event>, cancel: &Cancel) -
     let mut awaited = shared.workload.workers;
     while awaited > 0 {
         match events.recv_timeout(watch::LOOK) {
-            Ok(Event::Ready(told)) => granted = told?,
+            Ok(Event::Ready(result)) => granted = result?,
             Err(RecvTimeoutError::Timeout) => {
                 if cancel.is_cancelled() {
                     shared.stop().store(true, Relaxed);

@@ -1,9 +1,9 @@
 //! Workers that are processes: starts them, relays their messages, and notices one that dies or is stopped.
 //!
-//! One thread hears all of them, so the rest of a run sees no difference from threads. Counters, cursors, the gate, the stop
+//! One thread hears all of them, so the rest of a run sees no difference from threads. Counters, cursors, the barrier, the stop
 //! flag and the ledger lie in memory that all share.
 
-use super::gate::Start;
+use super::barrier::Start;
 use super::state::{Event, Shared};
 use super::worker_process::{CHUNK, Launcher, Message, NUMBER};
 use crate::worker::Outcome;
@@ -42,7 +42,7 @@ impl<'a> Processes<'a> {
     /// Starts every worker.
     ///
     /// # Errors
-    /// The kernel's; the workers started until then have ended, and the run's gate is for nobody else.
+    /// The kernel's; the workers started until then have ended, and the run's barrier is for nobody else.
     pub(super) fn start(shared: &'a Shared<'a>) -> io::Result<Processes<'a>> {
         let (hears, says) = UnixDatagram::pair()?;
         hears.set_read_timeout(Some(LOOK))?;
@@ -52,7 +52,7 @@ impl<'a> Processes<'a> {
             match launcher.start(index, &says) {
                 Ok(pid) => processes.children.push(Child::new(pid)),
                 Err(error) => {
-                    shared.gate().open(Start::Never);
+                    shared.barrier().release(Start::Never);
                     // Nobody hears them any more, and they do not wait for it.
                     drop(processes.hears);
                     wait_for_all(&mut processes.children);

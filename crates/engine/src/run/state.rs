@@ -1,6 +1,6 @@
 //! What the workers of a run share with each other and with the thread that watches them.
 
-use super::gate::Gate;
+use super::barrier::Barrier;
 use crate::instrument::clock::Clock;
 use crate::personality::interface::Granted;
 use crate::shared_memory::{self, Zeroed};
@@ -21,7 +21,7 @@ pub(super) enum Event {
 
 /// How a worker says that it is ready to start.
 pub(super) trait Link {
-    fn ready(&self, told: io::Result<Granted>);
+    fn ready(&self, granted: io::Result<Granted>);
 }
 
 /// What the workers of a run share, processes too.
@@ -39,7 +39,7 @@ pub(super) struct Shared<'a> {
 /// What there is one of in a run.
 #[repr(C)]
 pub(super) struct Common {
-    pub(super) gate: Gate,
+    pub(super) barrier: Barrier,
     /// Ends every worker.
     pub(super) stop: AtomicBool,
     /// Workers that have finished, and the bytes of all when the first had.
@@ -47,7 +47,7 @@ pub(super) struct Common {
     pub(super) bytes_at_first_finish: AtomicU64,
 }
 
-// SAFETY: a gate, a flag and numbers, each of which may be zero, changed as atomics.
+// SAFETY: a barrier, a flag and numbers, each of which may be zero, changed as atomics.
 unsafe impl Zeroed for Common {}
 
 impl<'a> Shared<'a> {
@@ -68,8 +68,8 @@ impl<'a> Shared<'a> {
         })
     }
 
-    pub(super) fn gate(&self) -> &Gate {
-        &self.common[0].gate
+    pub(super) fn barrier(&self) -> &Barrier {
+        &self.common[0].barrier
     }
 
     pub(super) fn stop(&self) -> &AtomicBool {
@@ -79,7 +79,7 @@ impl<'a> Shared<'a> {
     /// Whether the time of the measured part is over.
     pub(super) fn is_over(&self) -> bool {
         let end = |from: u64| Some(from.saturating_add(self.clock.ticks(self.workload.limits.duration?.0)));
-        self.gate().started_at().and_then(end).is_some_and(|end| self.clock.tick() > end)
+        self.barrier().started_at().and_then(end).is_some_and(|end| self.clock.tick() > end)
     }
 
     /// Bytes of all workers until now.

@@ -23,11 +23,11 @@ static CLOCKS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Completes one transfer after another and moves the clock by what that takes.
-struct Law<const IS_AT_ONCE: bool>(Vec<Transfer>);
+struct Law<const IS_SYNCHRONOUS: bool>(Vec<Transfer>);
 
-impl<const IS_AT_ONCE: bool> Personality for Law<IS_AT_ONCE> {
+impl<const IS_SYNCHRONOUS: bool> Personality for Law<IS_SYNCHRONOUS> {
     const MOVES_DATA: bool = false;
-    const AT_ONCE: bool = IS_AT_ONCE;
+    const SYNCHRONOUS: bool = IS_SYNCHRONOUS;
 
     fn open(_: Setup<'_>) -> io::Result<Self> {
         Ok(Law(Vec::new()))
@@ -46,12 +46,12 @@ impl<const IS_AT_ONCE: bool> Personality for Law<IS_AT_ONCE> {
     }
 
     unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
-        CLOCKS[usize::from(IS_AT_ONCE)].fetch_add(SERVICE_NS, Relaxed);
+        CLOCKS[usize::from(IS_SYNCHRONOUS)].fetch_add(SERVICE_NS, Relaxed);
         transfer.length as i32
     }
 }
 
-fn run_law<const IS_AT_ONCE: bool>(depth: u32, limits: Limits, durability: Durability) -> RawRun {
+fn run_law<const IS_SYNCHRONOUS: bool>(depth: u32, limits: Limits, durability: Durability) -> RawRun {
     let workload = Workload {
         request_size: Bytes(4096),
         span: Bytes(1 << 20),
@@ -62,17 +62,17 @@ fn run_law<const IS_AT_ONCE: bool>(depth: u32, limits: Limits, durability: Durab
         durability,
         ..Workload::default()
     };
-    let clock = Clock::Virtual(&CLOCKS[usize::from(IS_AT_ONCE)]);
-    run::<Law<IS_AT_ONCE>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
+    let clock = Clock::Virtual(&CLOCKS[usize::from(IS_SYNCHRONOUS)]);
+    run::<Law<IS_SYNCHRONOUS>>(&workload, &[], clock, None, &mut (), &Cancel::default()).unwrap()
 }
 
 fn window() -> Limits {
     Limits { duration: Some(Nanoseconds(WINDOW_NS)), requests: None, bytes: None }
 }
 
-fn check_window<const IS_AT_ONCE: bool>() {
-    for depth in if IS_AT_ONCE { vec![1] } else { vec![1, 4] } {
-        let raw = run_law::<IS_AT_ONCE>(depth, window(), Durability::None);
+fn check_window<const IS_SYNCHRONOUS: bool>() {
+    for depth in if IS_SYNCHRONOUS { vec![1] } else { vec![1, 4] } {
+        let raw = run_law::<IS_SYNCHRONOUS>(depth, window(), Durability::None);
         assert_eq!(raw.elapsed, Nanoseconds(WINDOW_NS), "{depth} deep: neither the warm-up nor what is drained");
         let counted = raw.counts[0].histogram();
         assert_eq!(counted.count(), UNTIL - BEFORE, "{depth} deep: those that completed inside");

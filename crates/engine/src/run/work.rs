@@ -1,7 +1,7 @@
 //! What one worker does, on a thread or in a process: prepares, waits for the others, works.
 
-use super::gate::Start;
-use super::processors::pin;
+use super::affinity::pin;
+use super::barrier::Start;
 use super::state::{Link, Shared};
 use crate::buffers::Buffers;
 use crate::instrument::clock::Clock;
@@ -43,15 +43,15 @@ fn work_with<P: Personality, const FULL: bool>(
     index: u32,
     link: &dyn Link,
 ) -> io::Result<Outcome> {
-    let (worker, told) = match prepare::<P, FULL>(shared, index) {
+    let (worker, granted) = match prepare::<P, FULL>(shared, index) {
         Ok(worker) => {
             let granted = worker.granted();
             (Some(worker), Ok(granted))
         }
         Err(error) => (None, Err(error)),
     };
-    link.ready(told);
-    match (worker, shared.gate().wait()) {
+    link.ready(granted);
+    match (worker, shared.barrier().wait()) {
         (Some(worker), Start::At(measure_from)) => {
             worker.run(schedule(shared.workload, index, shared.clock, measure_from))
         }

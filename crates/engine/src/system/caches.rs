@@ -7,8 +7,8 @@ use halfpower_model::reading::{Cache as DataCache, inspect::Cache};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A cache as a processor's directory tells of it.
-struct Told {
+/// A cache of a CPU's directory.
+struct Entry {
     level: u32,
     /// `Data`, `Instruction` or `Unified`.
     kind: String,
@@ -18,18 +18,18 @@ struct Told {
 
 /// Data and unified caches of a processor, the innermost first.
 pub(crate) fn data_caches(root: &Root, processor: u32) -> Vec<DataCache> {
-    let told = told(&root.path(format!("/sys/devices/system/cpu/cpu{processor}")));
-    let mut data: Vec<Told> = told.into_iter().filter(|cache| cache.kind != "Instruction").collect();
+    let entries = entries_of(&root.path(format!("/sys/devices/system/cpu/cpu{processor}")));
+    let mut data: Vec<Entry> = entries.into_iter().filter(|cache| cache.kind != "Instruction").collect();
     data.sort_by_key(|cache| cache.level);
     let cache =
-        |cache: Told| DataCache { level: cache.level, size_bytes: cache.size, shared_by: cache.sharers.len() as u32 };
+        |cache: Entry| DataCache { level: cache.level, size_bytes: cache.size, shared_by: cache.sharers.len() as u32 };
     data.into_iter().map(cache).collect()
 }
 
-/// Each kind of cache of these processors once, with how many there are: a cache is told from others by who shares it.
+/// Each kind of cache of these processors once, with how many there are: a cache is distinguished by who shares it.
 pub(super) fn all<'p>(processors: impl IntoIterator<Item = &'p Path>) -> Vec<Cache> {
     let mut found: BTreeMap<(u32, String, Bytes), BTreeSet<BTreeSet<u32>>> = BTreeMap::new();
-    for cache in processors.into_iter().flat_map(told) {
+    for cache in processors.into_iter().flat_map(entries_of) {
         found.entry((cache.level, cache.kind, cache.size)).or_default().insert(cache.sharers);
     }
     let cache = |((level, kind, size_bytes), sharers): ((u32, String, Bytes), BTreeSet<_>)| Cache {
@@ -41,9 +41,9 @@ pub(super) fn all<'p>(processors: impl IntoIterator<Item = &'p Path>) -> Vec<Cac
     found.into_iter().map(cache).collect()
 }
 
-fn told(processor: &Path) -> Vec<Told> {
+fn entries_of(processor: &Path) -> Vec<Entry> {
     let one = |index: &Path| {
-        Some(Told {
+        Some(Entry {
             level: number(index.join("level"))?,
             kind: text(index.join("type"))?,
             size: number(index.join("size"))?,

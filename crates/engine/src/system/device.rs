@@ -69,7 +69,7 @@ fn device(root: &Root, directory: &Path, groups: &Groups, depth: u32) -> Device 
         kind,
         size_bytes: size_of(directory),
         made_as: made_as(directory, kind),
-        model: told(directory, &["device/model", "device/name"]).filter(|_| is_hardware),
+        model: first_text(directory, &["device/model", "device/name"]).filter(|_| is_hardware),
         firmware: firmware(directory),
         transport: if kind == DeviceKind::Partition { None } else { transport(directory) },
         queue: (kind != DeviceKind::Partition).then(|| queue(directory)),
@@ -83,7 +83,7 @@ fn device(root: &Root, directory: &Path, groups: &Groups, depth: u32) -> Device 
     }
 }
 
-fn told(directory: &Path, names: &[&str]) -> Option<String> {
+fn first_text(directory: &Path, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| text(directory.join(name)))
 }
 
@@ -94,12 +94,12 @@ pub(crate) fn size_of(directory: &Path) -> Bytes {
 
 /// The model of a disk.
 pub(crate) fn model(directory: &Path) -> Option<String> {
-    told(directory, &["device/model"])
+    first_text(directory, &["device/model"])
 }
 
 /// The revision of its firmware.
 pub(crate) fn firmware(directory: &Path) -> Option<String> {
-    told(directory, &["device/firmware_rev", "device/rev", "device/fwrev"])
+    first_text(directory, &["device/firmware_rev", "device/rev", "device/fwrev"])
 }
 
 fn kind_of(directory: &Path) -> DeviceKind {

@@ -261,7 +261,7 @@ mod tests {
         of(&fs::canonicalize(tree.root().path(disk)).unwrap()).into_iter().map(shown).collect()
     }
 
-    fn told(at: &str, megabytes: f64, source: &str) -> (String, Option<f64>, String) {
+    fn shown(at: &str, megabytes: f64, source: &str) -> (String, Option<f64>, String) {
         (at.to_owned(), Some(megabytes), source.to_owned())
     }
 
@@ -269,7 +269,7 @@ mod tests {
     fn an_nvme_disk_has_the_link_of_its_socket() {
         let tree = Tree::new();
         let disk = tree.nvme("nvme0n1", "259:0");
-        assert_eq!(links(&tree, &disk), [told("0000:41:00.0", 7877.0, "PCIe 16 GT/s × 4, 128b/130b")]);
+        assert_eq!(links(&tree, &disk), [shown("0000:41:00.0", 7877.0, "PCIe 16 GT/s × 4, 128b/130b")]);
         let link = of(&fs::canonicalize(tree.root().path(&disk)).unwrap()).remove(0);
         // The socket would do more, the disk would not.
         assert_eq!((link.best, link.is_below_its_best()), (link.now, false));
@@ -283,7 +283,7 @@ mod tests {
         let disk = tree.device(&format!("{subsystem}/nvme0n1"), "259:0", &[]);
         let controller = "sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/nvme/nvme0";
         tree.link(&Path::new("sys").join(subsystem).join("nvme0"), Path::new(controller));
-        assert_eq!(links(&tree, &disk), [told("0000:41:00.0", 7877.0, "PCIe 16 GT/s × 4, 128b/130b")]);
+        assert_eq!(links(&tree, &disk), [shown("0000:41:00.0", 7877.0, "PCIe 16 GT/s × 4, 128b/130b")]);
         // Of two that lead there, the one that works.
         tree.files(controller, &[("state", "connecting")]);
         let other = "sys/devices/pci0000:80/0000:80:01.1/0000:81:00.0";
@@ -291,7 +291,7 @@ mod tests {
         tree.pci("pci0000:80/0000:80:01.1/0000:81:00.0", ("8.0 GT/s PCIe", "2"), ("8.0 GT/s PCIe", "2"));
         tree.files(&format!("{other}/nvme/nvme1"), &[("state", "live")]);
         tree.link(&Path::new("sys").join(subsystem).join("nvme1"), Path::new(&format!("{other}/nvme/nvme1")));
-        assert_eq!(links(&tree, &disk), [told("0000:81:00.0", 1969.0, "PCIe 8 GT/s × 2, 128b/130b")]);
+        assert_eq!(links(&tree, &disk), [shown("0000:81:00.0", 1969.0, "PCIe 8 GT/s × 2, 128b/130b")]);
         tree.files(&format!("{other}/nvme/nvme1"), &[("state", "dead")]);
         assert_eq!(links(&tree, &disk)[0].0, "0000:41:00.0");
     }
@@ -306,8 +306,8 @@ mod tests {
         }
         let disk = tree.device(&format!("devices/pci0000:00/{}/nvme/nvme3/nvme3n1", ends.join("/")), "259:3", &[]);
         let wanted = [
-            told("0000:01:00.0", 7877.0, "PCIe 8 GT/s × 8, 128b/130b"),
-            told("0000:03:00.0", 1000.0, "PCIe 5 GT/s × 2, 8b/10b"),
+            shown("0000:01:00.0", 7877.0, "PCIe 8 GT/s × 8, 128b/130b"),
+            shown("0000:03:00.0", 1000.0, "PCIe 5 GT/s × 2, 8b/10b"),
         ];
         assert_eq!(links(&tree, &disk), wanted);
         let lower = of(&fs::canonicalize(tree.root().path(&disk)).unwrap()).remove(1);
@@ -318,7 +318,7 @@ mod tests {
     fn a_sata_disk_has_its_port_and_a_controller_that_says_nothing() {
         let tree = Tree::new();
         let found = links(&tree, &tree.sata("sda"));
-        assert_eq!(found[1], told("ata3", 600.0, "SATA 6 Gbit/s, 8b/10b"));
+        assert_eq!(found[1], shown("ata3", 600.0, "SATA 6 Gbit/s, 8b/10b"));
         assert_eq!((found.len(), found[0].0.as_str(), found[0].1), (2, "0000:00:17.0", None));
         assert!(found[0].2.contains("root"), "{found:?}");
     }
@@ -331,7 +331,7 @@ mod tests {
         tree.files(&format!("sys/{port}/link1/dev1.0/ata_device/dev1.0"), &[("xfer_mode", "XFER_UDMA_5")]);
         tree.files(&format!("sys/{port}/link1/dev1.1/ata_device/dev1.1"), &[("xfer_mode", "XFER_PIO_SLOW")]);
         let disk = tree.device(&format!("{port}/host0/target0:0:0/0:0:0:0/block/sda"), "8:0", &[]);
-        assert_eq!(links(&tree, &disk)[1..], [told("ata1", 100.0, "ATA in mode UDMA_5")]);
+        assert_eq!(links(&tree, &disk)[1..], [shown("ata1", 100.0, "ATA in mode UDMA_5")]);
         for (mode, rate) in [("MW_DMA_2", Some(16.7)), ("PIO_4", Some(16.7)), ("PIO_SLOW", None), ("UDMA_9", None)] {
             assert_eq!(mode_rate(&format!("XFER_{mode}")), rate, "{mode}");
         }
@@ -341,9 +341,9 @@ mod tests {
     fn a_sas_disk_has_its_lane_the_expander_s_lanes_and_the_adapter_s() {
         let tree = Tree::new();
         let wanted = [
-            told("0000:02:00.0", 3938.0, "PCIe 8 GT/s × 4, 128b/130b"),
-            told("port-0:0", 4800.0, "SAS 12 Gbit/s × 4, 8b/10b"),
-            told("port-0:0:1", 1200.0, "SAS 12 Gbit/s, 8b/10b"),
+            shown("0000:02:00.0", 3938.0, "PCIe 8 GT/s × 4, 128b/130b"),
+            shown("port-0:0", 4800.0, "SAS 12 Gbit/s × 4, 8b/10b"),
+            shown("port-0:0:1", 1200.0, "SAS 12 Gbit/s, 8b/10b"),
         ];
         assert_eq!(links(&tree, &tree.sas("sdb")), wanted);
     }
@@ -357,7 +357,7 @@ mod tests {
         tree.files(&format!("sys/{hub}/2-1.4"), &[("speed", "480")]);
         let disk = format!("{hub}/2-1.4/2-1.4:1.0/host6/target6:0:0/6:0:0:0/block/sdc");
         let disk = tree.device(&disk, "8:32", &[]);
-        let wanted = [told("2-1", 500.0, "USB 5 Gbit/s, 8b/10b"), told("2-1.4", 60.0, "USB 480 Mbit/s")];
+        let wanted = [shown("2-1", 500.0, "USB 5 Gbit/s, 8b/10b"), shown("2-1.4", 60.0, "USB 480 Mbit/s")];
         assert_eq!(links(&tree, &disk)[1..], wanted);
     }
 

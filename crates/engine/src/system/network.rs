@@ -78,10 +78,10 @@ pub(super) fn of(root: &Root, mount: &Mount) -> Option<Network> {
         }
         return Some(network);
     }
-    let told = value("addr").or_else(|| value("mon_addr")).or(server).and_then(address);
-    match told.map(|address| interface(root, address)) {
+    let server = value("addr").or_else(|| value("mon_addr")).or(server).and_then(address);
+    match server.map(|address| interface(root, address)) {
         Some(Some(name)) => {
-            network.links = way(root, &name);
+            network.links = links_of(root, &name);
             network.interface = Some(name);
         }
         Some(None) => network.unknown = Some("no route to the server is told".to_owned()),
@@ -177,7 +177,7 @@ fn is_own(fib_trie: &str, address: Ipv4Addr) -> bool {
 }
 
 /// The links to the interface's card, and its own to the network.
-fn way(root: &Root, interface: &str) -> Vec<Link> {
+fn links_of(root: &Root, interface: &str) -> Vec<Link> {
     let directory = root.path(format!("/sys/class/net/{interface}"));
     let mut found = fs::canonicalize(&directory).map(|card| links::of(&card)).unwrap_or_default();
     let link = |source: String| Link {

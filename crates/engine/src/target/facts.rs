@@ -95,10 +95,10 @@ fn direct_alignment(file: &File, facts: &TargetFacts) -> io::Result<Option<Bytes
         opened => opened?,
     };
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    if let Ok(told) = rustix::fs::statx(CWD, path.as_str(), AtFlags::empty(), StatxFlags::DIOALIGN)
-        && told.stx_mask & StatxFlags::DIOALIGN.bits() != 0
+    if let Ok(found) = rustix::fs::statx(CWD, path.as_str(), AtFlags::empty(), StatxFlags::DIOALIGN)
+        && found.stx_mask & StatxFlags::DIOALIGN.bits() != 0
     {
-        return Ok((told.stx_dio_offset_align > 0).then_some(Bytes(u64::from(told.stx_dio_offset_align))));
+        return Ok((found.stx_dio_offset_align > 0).then_some(Bytes(u64::from(found.stx_dio_offset_align))));
     }
     if facts.kind == TargetKind::BlockDevice {
         return Ok(facts.logical_block_bytes);
@@ -170,7 +170,7 @@ mod tests {
         }
         let mut facts = TargetFacts::bare("file", halfpower_model::TargetKind::File, halfpower_model::Bytes(1));
         describe_disk(&mut facts, &disk);
-        let told = [facts.device, facts.firmware, facts.write_cache, facts.scheduler].map(Option::unwrap_or_default);
-        assert_eq!(told, ["sda", "SN05", "write back", "bfq"]);
+        let found = [facts.device, facts.firmware, facts.write_cache, facts.scheduler].map(Option::unwrap_or_default);
+        assert_eq!(found, ["sda", "SN05", "write back", "bfq"]);
     }
 }

@@ -1,15 +1,15 @@
 //! Targets: what the requests go to. Opens them, finds out what they are, and guards devices that are in use.
 
+pub(crate) mod directory;
 mod error;
 mod facts;
 mod file_id;
-pub(crate) mod ground;
 mod identity;
 mod in_use;
-pub(crate) mod meddling;
+pub(crate) mod interference;
 mod open;
 mod reopened;
-mod several;
+mod set;
 mod state;
 pub mod test_file;
 
@@ -18,4 +18,4 @@ pub(crate) use facts::facts_unopened;
 pub use identity::refuse_same;
 pub use open::{Access, NULL_TARGET, Target};
 pub(crate) use reopened::{Opened, OpenedHandle};
-pub(crate) use several::Targets;
+pub(crate) use set::Targets;

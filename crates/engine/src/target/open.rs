@@ -280,7 +280,7 @@ fn hole_bytes(file: &File, end: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::ground::Ground;
+    use crate::target::directory::DirectoryFacts;
     use std::io::Write;
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
             let message = Target::open(Path::new(path), Access::Read).unwrap_err().to_string();
             assert!(message.contains(&format!("{path} is no storage")), "{message}");
         }
-        let message = Ground::of(Path::new("/proc")).unwrap_err().to_string();
+        let message = DirectoryFacts::of(Path::new("/proc")).unwrap_err().to_string();
         assert!(message.contains("what is in proc; name a path on a disk"), "{message}");
     }
 

@@ -6,12 +6,12 @@
 //! locks or formats. It is compiled in two forms: the plain one does not look at options; the full one has arrivals at a
 //! rate, flushes between writes, data that is made at submission, and verification.
 
-mod at_once;
 pub(crate) mod extras;
 pub(crate) mod ledger;
 mod pace;
 pub(crate) mod recorder;
 mod requests;
+mod synchronous;
 #[cfg(test)]
 mod tests;
 
@@ -280,8 +280,8 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             if now >= next_event || self.remaining == 0 || self.stop.load(Relaxed) {
                 next_event = self.change_phase(&schedule, now);
             }
-            if P::AT_ONCE && !FULL && self.phase == Phase::Measuring && self.in_flight() == 0 {
-                now = self.run_at_once(now, next_event);
+            if P::SYNCHRONOUS && !FULL && self.phase == Phase::Measuring && self.in_flight() == 0 {
+                now = self.run_synchronous(now, next_event);
                 last_reap = now;
                 if self.done.is_empty() {
                     continue;

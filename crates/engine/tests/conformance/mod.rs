@@ -15,32 +15,32 @@ use halfpower_model::{
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Every way to move bytes of a file here.
-fn ways(host: &Host) -> Vec<NamedPersonality> {
-    let mut ways = Vec::new();
+/// Every named to move bytes of a file here.
+fn personalities(host: &Host) -> Vec<NamedPersonality> {
+    let mut personalities = Vec::new();
     for facts in &host.describe().personalities {
         match (&facts.unavailable, facts.personality) {
             (Some(reason), personality) => eprintln!("skipped: {personality}, {reason}"),
             (None, Personality::Null) => eprintln!("skipped: null, it moves no bytes"),
-            (None, Personality::Plugin) => ways.extend(examples::positioned().map(|file| plugin(file, ""))),
+            (None, Personality::Plugin) => personalities.extend(examples::positioned().map(|file| plugin(file, ""))),
             (None, personality) if ["sg", "nvme"].contains(&personality.word()) => {
                 eprintln!("skipped: {personality}, it speaks to disks, not to files");
             }
-            (None, personality) => ways.push(NamedPersonality { personality, plugin: None }),
+            (None, personality) => personalities.push(NamedPersonality { personality, plugin: None }),
         }
     }
-    ways
+    personalities
 }
 
 fn plugin(file: &Path, options: &str) -> NamedPersonality {
     format!("plugin:{},{options}", file.display()).parse().unwrap()
 }
 
-/// What is said of every run here; by way of `way`.
-fn by(way: &NamedPersonality) -> WorkloadSpec {
+/// What is said of every run here; by named of `named`.
+fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
     WorkloadSpec {
-        personality: Some(way.personality),
-        plugin: way.plugin.clone(),
+        personality: Some(named.personality),
+        plugin: named.plugin.clone(),
         pattern: Some(Pattern::Random),
         request_size: Some(Bytes(4096)),
         buffering: Some(Buffering::Buffered),
@@ -50,8 +50,8 @@ fn by(way: &NamedPersonality) -> WorkloadSpec {
 
 /// A run of the plug-in that fails on demand, on storage of its own; none where it cannot be built.
 fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>> {
-    let way = plugin(examples::ram()?, options);
-    let spec = spec.or(&WorkloadSpec { size: Some(Bytes(1 << 20)), ..by(&way) });
+    let named = plugin(examples::ram()?, options);
+    let spec = spec.or(&WorkloadSpec { size: Some(Bytes(1 << 20)), ..spec_of(&named) });
     let mut host = host(Path::new(NULL_TARGET), Access::Overwrite);
     let workload = spec.resolve(host.describe()).unwrap();
     Some(host.measure(&workload, &mut (), &Cancel::default()))
@@ -61,45 +61,45 @@ fn ram(options: &str, spec: WorkloadSpec) -> Option<Result<Sample, MeasureError>
 fn the_same_work_leaves_the_same_bytes() {
     let (_directory, path) = file(1 << 20);
     let mut first = None;
-    let ways = ways(&host(&path, Access::Read));
-    for way in ways {
+    let personalities = personalities(&host(&path, Access::Read));
+    for named in personalities {
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
         let spec = WorkloadSpec {
             operation: Some("mix=30".parse::<Operation>().unwrap()),
             requests: Some(300),
             seed: Some(3),
-            ..by(&way)
+            ..spec_of(&named)
         };
         let sample = measure(&mut host(&path, Access::Overwrite), &spec);
-        assert!(sample.is_complete(), "{way}: {:?}", sample.failure);
-        assert_eq!(sample.total.requests, 300, "{way}");
+        assert!(sample.is_complete(), "{named}: {:?}", sample.failure);
+        assert_eq!(sample.total.requests, 300, "{named}");
         let bytes = std::fs::read(&path).unwrap();
         let changed = bytes.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 7)).count();
-        assert!((100..256).contains(&changed), "{way}: {changed} of 256 blocks are hit by some 210 random writes");
-        assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{way} left other bytes than the first");
+        assert!((100..256).contains(&changed), "{named}: {changed} of 256 blocks are hit by some 210 random writes");
+        assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{named} left other bytes than the first");
     }
 }
 
 #[test]
 fn what_is_written_verifies_in_every_way_workers_can_be() {
     let (_directory, path) = file(1 << 20);
-    let ways = ways(&host(&path, Access::Read));
-    for way in ways {
+    let personalities = personalities(&host(&path, Access::Read));
+    for named in personalities {
         for worker_kind in [WorkerKind::Thread, WorkerKind::Process] {
             let spec = WorkloadSpec {
                 operation: Some("mix=40".parse::<Operation>().unwrap()),
-                depth: way.personality.is_deep().then_some(8),
+                depth: named.personality.is_deep().then_some(8),
                 workers: Some(3),
                 processes: Some(worker_kind),
                 verify: Some(Verify::ReadBack),
                 requests: Some(2000),
-                ..by(&way)
+                ..spec_of(&named)
             };
             let sample = measure(&mut host(&path, Access::Overwrite), &spec);
-            assert!(sample.is_complete(), "{way}, {worker_kind}: {:?}", sample.failure);
+            assert!(sample.is_complete(), "{named}, {worker_kind}: {:?}", sample.failure);
             let verified = sample.verified.expect("it was verified");
-            assert_eq!((verified.wrong, verified.first_wrong), (0, None), "{way}, {worker_kind}");
-            assert!(verified.blocks > 200, "{way}, {worker_kind}: {} blocks", verified.blocks);
+            assert_eq!((verified.wrong, verified.first_wrong), (0, None), "{named}, {worker_kind}");
+            assert!(verified.blocks > 200, "{named}, {worker_kind}: {} blocks", verified.blocks);
         }
     }
 }
@@ -116,7 +116,7 @@ fn a_bit_that_a_plug_in_flips_is_found() {
             depth: Some(4),
             verify: Some(Verify::Stamp),
             requests: Some(2000),
-            ..by(&plugin(file_of_ram, options))
+            ..spec_of(&plugin(file_of_ram, options))
         };
         let sample = measure(&mut host(&path, Access::Overwrite), &spec);
         let verified = sample.verified.expect("it was verified");
@@ -128,16 +128,16 @@ fn a_bit_that_a_plug_in_flips_is_found() {
 #[test]
 fn cancelling_ends_every_personality() {
     let (_directory, path) = file(1 << 20);
-    let ways = ways(&host(&path, Access::Read));
-    for way in ways {
+    let personalities = personalities(&host(&path, Access::Read));
+    for named in personalities {
         let mut host = host(&path, Access::Read);
-        let spec = WorkloadSpec { duration: Some(Nanoseconds(600_000_000_000)), workers: Some(2), ..by(&way) };
+        let spec = WorkloadSpec { duration: Some(Nanoseconds(600_000_000_000)), workers: Some(2), ..spec_of(&named) };
         let workload = spec.resolve(host.describe()).unwrap();
         let (cancel, begun) = (Cancel::default(), Instant::now());
         let sample = host.measure(&workload, &mut CancelSoon(cancel.clone()), &cancel).unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(60), "{way}");
-        assert!(sample.total.requests > 0, "{way}");
-        assert_eq!(sample.failure.map(|failure| failure.code), Some("interrupted".to_owned()), "{way}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{named}");
+        assert!(sample.total.requests > 0, "{named}");
+        assert_eq!(sample.failure.map(|failure| failure.code), Some("interrupted".to_owned()), "{named}");
     }
 }
 

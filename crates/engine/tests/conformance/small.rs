@@ -9,7 +9,7 @@ fn a_file_system_that_fills_up_ends_every_personality_with_its_error() {
     let Some(small) = SmallFileSystem::mount() else { return };
     let path = small.directory.path().join("mounted/file");
     File::create(&path).unwrap().set_len(64 << 20).unwrap();
-    for way in ways(&host(&path, Access::Read)) {
+    for named in personalities(&host(&path, Access::Read)) {
         for buffering in [Buffering::Buffered, Buffering::Direct] {
             std::fs::remove_file(&path).unwrap();
             small.wait_for_room();
@@ -20,25 +20,25 @@ fn a_file_system_that_fills_up_ends_every_personality_with_its_error() {
                 request_size: Some(Bytes(64 << 10)),
                 bytes: Some(Bytes(64 << 20)),
                 buffering: Some(buffering),
-                ..by(&way)
+                ..spec_of(&named)
             };
             let mut host = host(&path, Access::Overwrite);
             if !matches!(spec.resolve(host.describe()), Ok(workload) if workload.buffering == buffering) {
-                eprintln!("skipped: {way}, {buffering} is not for it");
+                eprintln!("skipped: {named}, {buffering} is not for it");
                 continue;
             }
             let sample = measure(&mut host, &spec);
             let failure = sample.failure.as_ref().map(|failure| failure.code.as_str());
-            assert_eq!(failure, Some("ENOSPC"), "{way}, {buffering}");
-            assert_eq!(sample.total.errors.get("ENOSPC"), Some(&1), "{way}, {buffering}");
-            assert!(sample.total.requests > 0, "{way}, {buffering}: what was written before is counted");
+            assert_eq!(failure, Some("ENOSPC"), "{named}, {buffering}");
+            assert_eq!(sample.total.errors.get("ENOSPC"), Some(&1), "{named}, {buffering}");
+            assert!(sample.total.requests > 0, "{named}, {buffering}: what was written before is counted");
             // What it says it wrote is stored, and of the request that failed a part at most.
             let content = std::fs::read(&path).unwrap();
             let stored = content.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0)).count();
             let counted = (sample.total.bytes / 4096) as usize;
             assert!(
                 (counted..counted + 16).contains(&stored),
-                "{way}, {buffering}: {stored} stored, {counted} counted"
+                "{named}, {buffering}: {stored} stored, {counted} counted"
             );
         }
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The message of a warning; none where it is not there.
-fn told<'a>(sample: &'a Sample, code: &str) -> Option<&'a str> {
+fn message_of<'a>(sample: &'a Sample, code: &str) -> Option<&'a str> {
     sample.warnings.iter().find(|warning| warning.code == code).map(|warning| warning.message.as_str())
 }
 
@@ -36,20 +36,20 @@ fn trims_that_come_around_say_so() {
         let trims = WorkloadSpec { requests: Some(requests), pattern: Some(pattern), ..spec("trim") };
         let sample = measure(&mut host, &trims);
         assert_eq!(sample.trim.as_ref().unwrap().requests, requests);
-        let message = told(&sample, "trims_repeat");
+        let message = message_of(&sample, "trims_repeat");
         assert_eq!(message.is_some(), repeats.is_some(), "{requests} {pattern}: {message:?}");
         assert!(message.is_none_or(|message| message.starts_with(repeats.unwrap())), "{message:?}");
-        assert_eq!((told(&sample, "sparse_target"), told(&sample, "nothing_to_flush")), (None, None));
+        assert_eq!((message_of(&sample, "sparse_target"), message_of(&sample, "nothing_to_flush")), (None, None));
         // The same target is filled again; for a host of its own the holes are somebody's.
         let again = measure(&mut host, &WorkloadSpec { requests: Some(64), ..trims.clone() });
-        assert_eq!((told(&again, "trims_repeat"), told(&again, "sparse_target")), (None, None));
+        assert_eq!((message_of(&again, "trims_repeat"), message_of(&again, "sparse_target")), (None, None));
         if std::fs::metadata(&path).unwrap().blocks() * 512 >= 4 << 20 {
             eprintln!("skipped in part: this file system keeps punched blocks");
             continue;
         }
         drop(host);
         let elsewhere = measure(&mut super::host(&path, Access::Overwrite), &trims);
-        assert!(told(&elsewhere, "sparse_target").is_some_and(|message| message.contains("nothing for a trim")));
+        assert!(message_of(&elsewhere, "sparse_target").is_some_and(|message| message.contains("nothing for a trim")));
     }
 }
 
@@ -59,7 +59,7 @@ fn flushes_of_nothing_say_so() {
     let mut host = host(&path, Access::Overwrite);
     let mut flushes = |operation| {
         let sample = measure(&mut host, &WorkloadSpec { requests: Some(40), ..spec(operation) });
-        told(&sample, "nothing_to_flush").map(str::to_owned)
+        message_of(&sample, "nothing_to_flush").map(str::to_owned)
     };
     assert!(flushes("flush").unwrap().contains("what a flush costs that has nothing to do"));
     assert!(flushes("mix=write:50,flush:50").unwrap().starts_with("50 % of the flushes"));
@@ -100,7 +100,7 @@ fn changed(state: FileState, meddle: fn(&Path)) -> Option<String> {
     let mut meddler = Meddler { path, meddle: Some(meddle), cancel: cancel.clone() };
     let sample = host.measure(&workload, &mut meddler, &cancel).unwrap();
     assert!(meddler.meddle.is_none() && sample.total.errors.is_empty(), "{:?}", sample.failure);
-    told(&sample, "target_changed").map(str::to_owned)
+    message_of(&sample, "target_changed").map(str::to_owned)
 }
 
 #[test]
@@ -115,5 +115,5 @@ fn a_target_that_others_change_is_told() {
     }
     let reads = WorkloadSpec { operation: Some(Operation::Read), requests: Some(64), ..spec("read") };
     let (_directory, path) = file(4 << 20);
-    assert_eq!(told(&measure(&mut host(&path, Access::Read), &reads), "target_changed"), None);
+    assert_eq!(message_of(&measure(&mut host(&path, Access::Read), &reads), "target_changed"), None);
 }

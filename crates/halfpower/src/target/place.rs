@@ -3,7 +3,7 @@
 use super::options::TargetOptions;
 use super::simulated::SIMULATED;
 use crate::text::UsageError;
-use halfpower_engine::{Access, Ground, Target, TargetError};
+use halfpower_engine::{Access, DirectoryFacts, Target, TargetError};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Place {
     pub(super) fn find(path: &Path, options: &TargetOptions, size: Option<Bytes>) -> anyhow::Result<Place> {
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
-                Place::new(path, Ground::of(path)?, Creation::TestFile(path.to_owned()), path)
+                Place::new(path, DirectoryFacts::of(path)?, Creation::TestFile(path.to_owned()), path)
             }
             Ok(_) => Place::existing(path, options, size),
             // A file with the name of a simulated volume is a mistake.
@@ -61,7 +61,7 @@ impl Place {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && size.is_some() && options.size_is_fixed => {
                 let directory = directory_of(path);
-                Place::new(path, Ground::of(directory)?, Creation::NamedFile, directory)
+                Place::new(path, DirectoryFacts::of(directory)?, Creation::NamedFile, directory)
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(UsageError(format!(
                 "{} does not exist; name a file, a device or a directory, or create the file with --size",
@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    fn new(path: &Path, ground: Ground, creation: Creation, directory: &Path) -> anyhow::Result<Place> {
+    fn new(path: &Path, ground: DirectoryFacts, creation: Creation, directory: &Path) -> anyhow::Result<Place> {
         Ok(Place {
             path: path.to_owned(),
             facts: TargetFacts { path: path.display().to_string(), ..ground.facts },
@@ -94,7 +94,7 @@ impl Place {
         let grows = size.filter(|size| options.size_is_fixed && *size > facts.size_bytes);
         if grows.is_some() && facts.kind == TargetKind::File && access == Access::Overwrite {
             let directory = directory_of(path);
-            let place = Place::new(path, Ground::of(directory)?, Creation::LargerFile, directory)?;
+            let place = Place::new(path, DirectoryFacts::of(directory)?, Creation::LargerFile, directory)?;
             return Ok(Place { facts, cache_can_be_emptied: None, unknown_use, ..place });
         }
         Ok(Place { unknown_use, ..Place::as_it_is(path, facts, access) })

@@ -49,7 +49,7 @@ enum Asking {
     /// They are submitted, and reaped.
     InTurn,
     /// Each is done by one call, where the personality does them at once.
-    AtOnce,
+    Synchronous,
 }
 
 /// Where a personality keeps bytes.
@@ -79,8 +79,9 @@ fn subjects() -> Vec<Subject> {
             subjects.extend(examples::ram().map(|file| plugin(file, Storage::Own)));
             subjects.extend(examples::positioned().map(|file| plugin(file, Storage::Target)));
         } else {
-            let at_once = for_personality!(*personality, P => <P as Personality>::AT_ONCE).then_some(Asking::AtOnce);
-            subjects.extend(std::iter::once(Asking::InTurn).chain(at_once).map(|asking| {
+            let synchronous =
+                for_personality!(*personality, P => <P as Personality>::SYNCHRONOUS).then_some(Asking::Synchronous);
+            subjects.extend(std::iter::once(Asking::InTurn).chain(synchronous).map(|asking| {
                 let (plugin, storage) = (None, Storage::Target);
                 Subject { personality: *personality, plugin, storage, asking }
             }));
@@ -116,7 +117,7 @@ impl Subject {
         match (&self.plugin, self.asking) {
             (Some(plugin), _) => format!("plugin:{plugin}"),
             (None, Asking::InTurn) => self.personality.to_string(),
-            (None, Asking::AtOnce) => format!("{}, at once", self.personality),
+            (None, Asking::Synchronous) => format!("{}, at once", self.personality),
         }
     }
 
@@ -230,7 +231,7 @@ impl<P: Personality> Rig<P> {
 
     /// Does them all at once; gives their results in order.
     fn run(&mut self, wishes: &[Wish]) -> Vec<i32> {
-        if self.asking == Asking::AtOnce {
+        if self.asking == Asking::Synchronous {
             let [wish] = wishes else { panic!("one at a time") };
             let transfer = self.transfer(0, *wish);
             // SAFETY: as in `submit`.

@@ -10,10 +10,10 @@
 
 mod fault;
 
-use super::at_once::AtOnce;
 use super::control::Control;
 use super::interface::{Setup, Transfer, failed, moved};
 use super::sync;
+use super::synchronous::Synchronous;
 use crate::target::Opened;
 use fault::Copied;
 use halfpower_model::stream::RequestKind;
@@ -41,7 +41,7 @@ struct Mapping {
     advice: Option<Advice>,
 }
 
-impl AtOnce for Mmap {
+impl Synchronous for Mmap {
     fn open(setup: Setup<'_>) -> io::Result<Self> {
         fault::install()?;
         let workload = setup.workload;
@@ -128,14 +128,14 @@ impl Mapping {
     /// Tells the kernel the order of what comes; whether it takes the advice.
     fn advise(&self, from: usize, length: usize) -> bool {
         // SAFETY: the range is the mapping's own, and the advice changes nothing of what it holds.
-        let told = |advice| unsafe { madvise(self.address(from).cast(), length, advice) };
-        self.advice.is_some_and(|advice| told(advice).is_ok())
+        let is_taken = |advice| unsafe { madvise(self.address(from).cast(), length, advice) }.is_ok();
+        self.advice.is_some_and(|advice| is_taken(advice))
     }
 
     /// Reads or writes; gives what a completion carries.
     ///
     /// # Safety
-    /// As for [`AtOnce::transfer`].
+    /// As for [`Synchronous::transfer`].
     #[inline]
     unsafe fn copy(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
         let length = transfer.length as usize;
@@ -160,7 +160,7 @@ impl Mapping {
     /// Puts the file back where zeros stand for it, and asks the kernel what is wrong with the transfer.
     ///
     /// # Safety
-    /// As for [`AtOnce::transfer`], and the transfer lies in the mapping.
+    /// As for [`Synchronous::transfer`], and the transfer lies in the mapping.
     #[cold]
     unsafe fn again(&self, control: Control, transfer: &Transfer) -> io::Result<i32> {
         let (first, length) = self.pages(transfer.offset as usize, transfer.length as usize);

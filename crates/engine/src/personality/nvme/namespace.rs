@@ -43,19 +43,21 @@ impl Generic {
         // SAFETY: the call takes no argument and answers with the number.
         let namespace = unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ID) };
         let namespace = u32::try_from(namespace).map_err(|_| io::Error::last_os_error())?;
-        let told = identify(&file, namespace)?;
-        if told.metadata_bytes > 0 {
+        let identified = identify(&file, namespace)?;
+        if identified.metadata_bytes > 0 {
             return Err(io::Error::other(format!(
                 "each block has {} bytes of metadata; format the namespace without, or use another --personality",
-                told.metadata_bytes
+                identified.metadata_bytes
             )));
         }
-        if told.blocks * u64::from(told.block_bytes) != rustix::fs::seek(block, rustix::fs::SeekFrom::End(0))? {
+        if identified.blocks * u64::from(identified.block_bytes)
+            != rustix::fs::seek(block, rustix::fs::SeekFrom::End(0))?
+        {
             return Err(io::Error::other(
                 "the block device has another size than the namespace; rescan the controller",
             ));
         }
-        let geometry = Geometry::new(told.block_bytes, device::largest_transfer(&directory)?)?;
+        let geometry = Geometry::new(identified.block_bytes, device::largest_transfer(&directory)?)?;
         Ok(Generic { file, namespace, directory: generic, geometry, is_writable })
     }
 
@@ -74,7 +76,7 @@ fn open_beside(directory: &Path, is_writable: bool) -> io::Result<(PathBuf, File
     };
     let generic = format!("ng{number}");
     let beside = directory.with_file_name(&generic);
-    let told = fs::read_to_string(beside.join("dev")).map_err(|_| {
+    let number_beside = fs::read_to_string(beside.join("dev")).map_err(|_| {
         io::Error::other(format!("the kernel has no {generic} for {name}; Linux 5.13 or later makes one"))
     })?;
     let path = Path::new("/dev").join(&generic);
@@ -83,7 +85,7 @@ fn open_beside(directory: &Path, is_writable: bool) -> io::Result<(PathBuf, File
     })?;
     let facts = file.metadata()?;
     let number = format!("{}:{}", major(facts.rdev()), minor(facts.rdev()));
-    if !facts.file_type().is_char_device() || told.trim() != number {
+    if !facts.file_type().is_char_device() || number_beside.trim() != number {
         let message = format!("{} is not the device that belongs to {name}; let udev make it anew", path.display());
         return Err(io::Error::other(message));
     }

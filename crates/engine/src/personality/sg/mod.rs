@@ -6,9 +6,9 @@ mod command;
 mod disk;
 mod outcome;
 
-use super::at_once::AtOnce;
 use super::device::{DeviceError, WriteDone, not_writable};
 use super::interface::{Setup, Transfer};
+use super::synchronous::Synchronous;
 use command::{Command, UNMAP_LIST_BYTES, unmap_list};
 use disk::{Data, Direction, Disk};
 use halfpower_model::stream::RequestKind;
@@ -21,7 +21,7 @@ pub(crate) struct Sg {
     cause: Option<String>,
 }
 
-impl AtOnce for Sg {
+impl Synchronous for Sg {
     fn unavailable() -> Option<String> {
         let mut disks = std::fs::read_dir("/sys/class/scsi_disk").into_iter().flatten();
         disks.next().is_none().then(|| "this host has no SCSI or SATA disk; attach one, or use io_uring".to_owned())

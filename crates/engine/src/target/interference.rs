@@ -7,14 +7,14 @@
 
 use super::in_use;
 use super::open::Target;
-use super::several::Chosen;
+use super::set::Chosen;
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Observer, Progress, TargetKind, Workload};
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use std::path::Path;
 
 /// Looks at the targets while somebody else is told the progress.
-pub(crate) struct Watched<'a> {
+pub(crate) struct InterferenceWatch<'a> {
     targets: &'a [Target],
     /// Whether the workload itself changes the length.
     grows: bool,
@@ -23,19 +23,23 @@ pub(crate) struct Watched<'a> {
     observer: &'a mut dyn Observer,
 }
 
-impl Observer for Watched<'_> {
+impl Observer for InterferenceWatch<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.look();
         self.observer.progress(progress);
     }
 }
 
-impl<'a> Watched<'a> {
+impl<'a> InterferenceWatch<'a> {
     /// Targets that the workload is about to be run on.
-    pub(crate) fn new(targets: &'a Chosen<'_>, workload: &Workload, observer: &'a mut dyn Observer) -> Watched<'a> {
+    pub(crate) fn new(
+        targets: &'a Chosen<'_>,
+        workload: &Workload,
+        observer: &'a mut dyn Observer,
+    ) -> InterferenceWatch<'a> {
         let targets = targets.all();
         let least = targets.iter().map(|target| target.facts.size_bytes).collect();
-        Watched { targets, grows: workload.file_state.grows(), least, observer }
+        InterferenceWatch { targets, grows: workload.file_state.grows(), least, observer }
     }
 
     fn look(&mut self) {
@@ -47,13 +51,13 @@ impl<'a> Watched<'a> {
     /// What was done to the targets until now; none where nothing was.
     pub(crate) fn warning(mut self) -> Option<Warning> {
         self.look();
-        let told = self.targets.iter().zip(&self.least).flat_map(|(target, least)| {
+        let changes = self.targets.iter().zip(&self.least).flat_map(|(target, least)| {
             let resized = (!self.grows).then(|| resized(target, *least)).flatten();
             [resized, renamed(target), written(target)].into_iter().flatten()
         });
-        let told = told.collect::<Vec<_>>().join("; ");
+        let changes = changes.collect::<Vec<_>>().join("; ");
         let remedy = "find out who did it, and measure again when nobody else touches the target";
-        (!told.is_empty()).then(|| Warning::new("target_changed", told, remedy))
+        (!changes.is_empty()).then(|| Warning::new("target_changed", changes, remedy))
     }
 }
 
@@ -69,12 +73,12 @@ fn resized(target: &Target, least: Bytes) -> Option<String> {
     // Sizes that are near read the same where they are rounded.
     let is_near = |other: Bytes| other != size && other.0.abs_diff(size.0) < size.0 / 100;
     let in_bytes = is_near(now) || is_near(least);
-    let told = |bytes: Bytes| if in_bytes { format!("{} B", bytes.0) } else { bytes.to_string() };
-    let (was, is) = (told(size), told(now));
+    let shown = |bytes: Bytes| if in_bytes { format!("{} B", bytes.0) } else { bytes.to_string() };
+    let (was, is) = (shown(size), shown(now));
     if now < size {
         Some(format!("somebody cut {path} short while it was measured: it holds {is} of its {was}"))
     } else if least < size {
-        let least = told(least);
+        let least = shown(least);
         Some(format!("somebody cut {path} short to {least} or less while it was measured, and it grew again to {is}"))
     } else {
         (now > size).then(|| format!("somebody let {path} grow from {was} to {is} while it was measured"))
@@ -116,12 +120,12 @@ mod tests {
     }
 
     /// What is said of what was done before a progress and after it.
-    fn told(state: FileState, before: impl Fn(&Path), after: impl Fn(&Path)) -> Option<String> {
+    fn warning_after(state: FileState, before: impl Fn(&Path), after: impl Fn(&Path)) -> Option<String> {
         let (_directory, path, mut targets) = target();
         let workload = Workload { file_state: state, ..Workload::default() };
         let mut nobody = ();
         let chosen = targets.of(&workload).unwrap();
-        let mut watched = Watched::new(&chosen, &workload, &mut nobody);
+        let mut watched = InterferenceWatch::new(&chosen, &workload, &mut nobody);
         before(&path);
         let (elapsed, rate) = (Nanoseconds(0), BytesPerSecond(0.0));
         watched.progress(&Progress { elapsed, requests: 0, bytes: Bytes(0), rate });
@@ -138,22 +142,23 @@ mod tests {
     #[test]
     fn a_file_that_is_left_alone_is_not_spoken_of() {
         for state in FileState::ALL {
-            assert_eq!(told(*state, leave, leave), None, "{state}");
+            assert_eq!(warning_after(*state, leave, leave), None, "{state}");
         }
         let rewrite = |path: &Path| {
             let mut file = std::fs::File::options().write(true).open(path).unwrap();
             std::io::Write::write_all(&mut file, &[8; SIZE as usize]).unwrap();
         };
-        assert_eq!(told(FileState::Written, rewrite, rewrite), None);
+        assert_eq!(warning_after(FileState::Written, rewrite, rewrite), None);
         let another_name = |path: &Path| std::fs::hard_link(path, path.with_extension("link")).unwrap();
-        assert_eq!(told(FileState::Written, another_name, leave), None);
+        assert_eq!(warning_after(FileState::Written, another_name, leave), None);
     }
 
     #[test]
     fn a_length_that_changes_is_told_unless_the_workload_changes_it() {
         let [short, long] = [resize(SIZE / 4), resize(2 * SIZE)];
         let back = resize(SIZE);
-        let said = |before: &dyn Fn(&Path), after: &dyn Fn(&Path)| told(FileState::Written, before, after).unwrap();
+        let said =
+            |before: &dyn Fn(&Path), after: &dyn Fn(&Path)| warning_after(FileState::Written, before, after).unwrap();
         assert!(said(&short, &leave).contains("it holds 256 KiB of its 1 MiB"), "{}", said(&short, &leave));
         assert!(
             said(&short, &back).ends_with("short to 256 KiB or less while it was measured, and it grew again to 1 MiB")
@@ -164,10 +169,10 @@ mod tests {
         assert!(said(&nearly, &leave).contains("it holds 1048575 B of its 1048576 B"), "{}", said(&nearly, &leave));
         assert!(said(&nearly, &back).contains("short to 1048575 B or less"), "{}", said(&nearly, &back));
         for state in [FileState::Append, FileState::LastFirst, FileState::Truncated] {
-            assert_eq!(told(state, &short, &back), None, "{state}");
-            assert_eq!(told(state, leave, &long), None, "{state}");
+            assert_eq!(warning_after(state, &short, &back), None, "{state}");
+            assert_eq!(warning_after(state, leave, &long), None, "{state}");
         }
-        assert!(told(FileState::Sparse, &short, &back).is_some());
+        assert!(warning_after(FileState::Sparse, &short, &back).is_some());
     }
 
     #[test]
@@ -180,9 +185,9 @@ mod tests {
         };
         for state in [FileState::Written, FileState::Append] {
             for lost in [&remove as &dyn Fn(&Path), &move_away] {
-                assert!(told(state, lost, leave).unwrap().ends_with("it was removed, or has another name"));
+                assert!(warning_after(state, lost, leave).unwrap().ends_with("it was removed, or has another name"));
             }
-            assert!(told(state, leave, replace).unwrap().ends_with("another file has taken its name"));
+            assert!(warning_after(state, leave, replace).unwrap().ends_with("another file has taken its name"));
         }
     }
 }

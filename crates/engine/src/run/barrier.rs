@@ -16,21 +16,21 @@ pub(super) enum Start {
 
 /// Begins closed, in memory that processes share.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct Barrier {
     state: AtomicU32,
     tick: AtomicU64,
 }
 
 // SAFETY: two numbers, both zero while it is closed, changed as atomics.
-unsafe impl Zeroed for Gate {}
+unsafe impl Zeroed for Barrier {}
 
 const CLOSED: u32 = 0;
 const STARTED: u32 = 1;
 const GIVEN_UP: u32 = 2;
 
-impl Gate {
+impl Barrier {
     /// Lets everybody go, those who come later too.
-    pub(super) fn open(&self, start: Start) {
+    pub(super) fn release(&self, start: Start) {
         let state = match start {
             Start::At(tick) => {
                 self.tick.store(tick, Relaxed);
@@ -71,14 +71,14 @@ mod tests {
     #[test]
     fn everybody_goes_when_it_opens() {
         for (start, tick) in [(Start::At(7), Some(7)), (Start::Never, None)] {
-            let gate = &Shared::<Gate>::new(1).unwrap();
-            let wait = || match gate[0].wait() {
+            let barrier = &Shared::<Barrier>::new(1).unwrap();
+            let wait = || match barrier[0].wait() {
                 Start::At(tick) => Some(tick),
                 Start::Never => None,
             };
             std::thread::scope(|scope| {
                 let waiting: Vec<_> = (0..4).map(|_| scope.spawn(wait)).collect();
-                gate[0].open(start);
+                barrier[0].release(start);
                 assert!(waiting.into_iter().all(|thread| thread.join().unwrap() == tick));
             });
             assert_eq!(wait(), tick, "one that comes late");

@@ -17,7 +17,7 @@ const PROBE: usize = 1 << 20;
 
 /// What was found.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct DirectoryFacts {
     /// Facts of a file that would be made here; its size is that of the probe.
     pub facts: TargetFacts,
     /// Space that this user may still use.
@@ -26,12 +26,12 @@ pub struct Ground {
     pub cache_can_be_emptied: Option<bool>,
 }
 
-impl Ground {
+impl DirectoryFacts {
     /// Looks at a directory.
     ///
     /// # Errors
     /// When it is not there, not a directory, or cannot be written.
-    pub fn of(directory: &Path) -> Result<Ground, TargetError> {
+    pub fn of(directory: &Path) -> Result<DirectoryFacts, TargetError> {
         needs_proc()?;
         let fail = |error: io::Error| TargetError::from_io("write", directory, error);
         let folder = rustix::fs::open(directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -47,7 +47,11 @@ impl Ground {
         // A file system with less room than the probe tells its facts all the same.
         let written = rustix::io::pwrite(&file, &vec![1; PROBE], 0);
         let (facts, _) = describe_open(directory, &file, Access::Overwrite)?;
-        Ok(Ground { facts, free_bytes, cache_can_be_emptied: written.is_ok().then(|| empties(&file)).flatten() })
+        Ok(DirectoryFacts {
+            facts,
+            free_bytes,
+            cache_can_be_emptied: written.is_ok().then(|| empties(&file)).flatten(),
+        })
     }
 }
 
@@ -80,14 +84,14 @@ mod tests {
     #[test]
     fn a_directory_is_looked_at_and_left_as_it_was() {
         let directory = tempfile::tempdir().unwrap();
-        let ground = Ground::of(directory.path()).unwrap();
-        assert!(ground.free_bytes.0 > 0 && ground.facts.filesystem.is_some());
+        let found = DirectoryFacts::of(directory.path()).unwrap();
+        assert!(found.free_bytes.0 > 0 && found.facts.filesystem.is_some());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_missing_directory_says_so() {
-        let message = Ground::of(Path::new("/nowhere/at/all")).unwrap_err().to_string();
+        let message = DirectoryFacts::of(Path::new("/nowhere/at/all")).unwrap_err().to_string();
         assert!(message.contains("does not exist"), "{message}");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
     /// Runs until the tick `until` or something out of the ordinary, all of it measured; gives the present tick.
     #[inline(never)]
-    pub(super) fn run_at_once(&mut self, mut now: u64, until: u64) -> u64 {
+    pub(super) fn run_synchronous(&mut self, mut now: u64, until: u64) -> u64 {
         let Worker { record, stop, clock, .. } = *self;
         let address = self.buffers.address(0, 0);
         let mut submitted = 0;

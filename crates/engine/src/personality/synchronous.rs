@@ -4,8 +4,8 @@
 use super::interface::{Completion, Personality, Setup, Transfer};
 use std::io;
 
-/// A way to do a transfer at once. The functions are those of [`Personality`].
-pub(crate) trait AtOnce: Sized {
+/// A inner to do a transfer at once. The functions are those of [`Personality`].
+pub(crate) trait Synchronous: Sized {
     /// As [`Personality::unavailable`].
     fn unavailable() -> Option<String> {
         None
@@ -44,22 +44,22 @@ pub(crate) trait AtOnce: Sized {
     }
 }
 
-/// Such a way as a personality: it keeps the transfer it was given until it is waited for.
+/// Such a inner as a personality: it keeps the transfer it was given until it is waited for.
 #[derive(Debug)]
-pub(crate) struct OneByOne<W> {
-    way: W,
+pub(crate) struct OneAtATime<S> {
+    inner: S,
     taken: Option<Transfer>,
 }
 
-impl<W: AtOnce> Personality for OneByOne<W> {
-    const AT_ONCE: bool = true;
+impl<S: Synchronous> Personality for OneAtATime<S> {
+    const SYNCHRONOUS: bool = true;
 
     fn unavailable() -> Option<String> {
-        W::unavailable()
+        S::unavailable()
     }
 
     fn open(setup: Setup<'_>) -> io::Result<Self> {
-        Ok(OneByOne { way: W::open(setup)?, taken: None })
+        Ok(OneAtATime { inner: S::open(setup)?, taken: None })
     }
 
     #[inline]
@@ -71,7 +71,7 @@ impl<W: AtOnce> Personality for OneByOne<W> {
     fn reap(&mut self, done: &mut Vec<Completion>, _: u32) -> io::Result<()> {
         if let Some(transfer) = self.taken.take() {
             // SAFETY: whoever submitted the transfer keeps its bytes for it until it comes back.
-            let result = unsafe { self.way.transfer(&transfer) };
+            let result = unsafe { self.inner.transfer(&transfer) };
             done.push(Completion { tag: transfer.tag, result });
         }
         Ok(())
@@ -80,22 +80,22 @@ impl<W: AtOnce> Personality for OneByOne<W> {
     #[inline]
     unsafe fn transfer(&mut self, transfer: &Transfer) -> i32 {
         // SAFETY: by the caller's word.
-        unsafe { self.way.transfer(transfer) }
+        unsafe { self.inner.transfer(transfer) }
     }
 
     fn cause(&mut self) -> Option<String> {
-        self.way.cause()
+        self.inner.cause()
     }
 
     fn obtained(&self) -> Vec<String> {
-        self.way.obtained()
+        self.inner.obtained()
     }
 
     fn refused(&self) -> Vec<String> {
-        self.way.refused()
+        self.inner.refused()
     }
 
     fn would_block(&self) -> Option<u64> {
-        self.way.would_block()
+        self.inner.would_block()
     }
 }

@@ -18,17 +18,17 @@ pub(super) fn pin(workload: &Workload, index: u32) -> io::Result<()> {
 }
 
 /// The calling thread, and those it starts, kept to the first processors it may use; let go of when dropped.
-pub(super) struct Limited {
+pub(super) struct Restricted {
     before: Option<CpuSet>,
 }
 
-impl Limited {
+impl Restricted {
     /// To so many processors; none leaves it alone.
     ///
     /// # Errors
     /// When there are not so many, or the kernel refuses.
-    pub(super) fn to(processors: Option<u32>) -> io::Result<Limited> {
-        let Some(processors) = processors else { return Ok(Limited { before: None }) };
+    pub(super) fn to(processors: Option<u32>) -> io::Result<Restricted> {
+        let Some(processors) = processors else { return Ok(Restricted { before: None }) };
         let before = sched_getaffinity(None)?;
         if before.count() < processors {
             let there = before.count();
@@ -38,11 +38,11 @@ impl Limited {
         let allowed = (0..CpuSet::MAX_CPU).filter(|cpu| before.is_set(*cpu));
         allowed.take(processors as usize).for_each(|cpu| set.set(cpu));
         sched_setaffinity(None, &set)?;
-        Ok(Limited { before: Some(before) })
+        Ok(Restricted { before: Some(before) })
     }
 }
 
-impl Drop for Limited {
+impl Drop for Restricted {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             // What was allowed before still is, unless somebody took it away meanwhile.
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn the_program_keeps_to_one_processor_for_a_while() {
         let before = sched_getaffinity(None).unwrap();
-        let limited = Limited::to(Some(1)).unwrap();
+        let restricted = Restricted::to(Some(1)).unwrap();
         assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
-        drop(limited);
+        drop(restricted);
         assert_eq!(sched_getaffinity(None).unwrap(), before);
-        assert!(Limited::to(Some(100_000)).is_err());
+        assert!(Restricted::to(Some(100_000)).is_err());
     }
 }

@@ -11,9 +11,9 @@ const DEPTH_SHARE: f64 = 0.75;
 /// Share from which on a rate that was asked for is what set the pace.
 const KEPT_SHARE: f64 = 0.97;
 
-/// What the workers and who watched them know of the course of a sample.
+/// What the workers and who watched them know of the observations of a sample.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Observations {
     /// Requests outstanding at the end that do not count.
     cut_off: CutOff,
     /// How long the program stood still.
@@ -22,14 +22,14 @@ pub(super) struct Course {
     held_share: f64,
 }
 
-impl Course {
-    /// The course of a run.
-    pub(super) fn of(raw: &RawRun, clock: Clock) -> Course {
+impl Observations {
+    /// The observations of a run.
+    pub(super) fn of(raw: &RawRun, clock: Clock) -> Observations {
         let outcomes = || raw.workers.iter().map(|worker| &worker.outcome);
         let longest = |ticks: Option<u64>| clock.nanoseconds(ticks.unwrap_or(0));
         let held: u64 = outcomes().map(|outcome| outcome.held_ticks).sum();
         let elapsed: u64 = outcomes().map(|outcome| outcome.elapsed_ticks).sum();
-        Course {
+        Observations {
             cut_off: CutOff {
                 requests: outcomes().map(|outcome| outcome.overhang.requests).sum(),
                 longest_ns: longest(outcomes().map(|outcome| outcome.overhang.longest_ticks).max()),
@@ -43,24 +43,24 @@ impl Course {
     }
 }
 
-/// What of its course could make a sample's figures wrong.
-pub(super) fn warnings(sample: &Sample, course: &Course) -> Vec<Warning> {
-    let cut_off = stalled_at_end(sample, &course.cut_off);
-    let found = [paused(sample, course), cut_off, rate_not_reached(sample), depth(sample, course)];
+/// What of its observations could make a sample's figures wrong.
+pub(super) fn warnings(sample: &Sample, observations: &Observations) -> Vec<Warning> {
+    let cut_off = stalled_at_end(sample, &observations.cut_off);
+    let found = [paused(sample, observations), cut_off, rate_not_reached(sample), depth(sample, observations)];
     found.into_iter().flatten().collect()
 }
 
 /// A pause that is longer than all that was measured went on beside it.
-fn paused(sample: &Sample, course: &Course) -> Option<Warning> {
+fn paused(sample: &Sample, observations: &Observations) -> Option<Warning> {
     let measured = Nanoseconds::from_seconds(sample.elapsed_s);
-    let figures = match course.stood_still <= measured {
+    let figures = match observations.stood_still <= measured {
         true => "the figures have that time in them".to_owned(),
         false => format!("longer than the measured {measured}, so the figures have a part of it at most"),
     };
-    let stood_still = course.stood_still;
+    let stood_still = observations.stood_still;
     let message = format!("the program or a worker of it stood still for {stood_still}: {figures}");
     let remedy = "measure again, without stopping it, and where it gets a processor";
-    (course.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
+    (observations.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
 }
 
 /// Whether a rate was asked for and kept to, and so set the pace.
@@ -73,7 +73,7 @@ pub(super) fn keeps_rate(workload: &Workload, total: &Totals) -> bool {
 }
 
 /// A depth that was not reached, with the cause where it is known.
-fn depth(sample: &Sample, course: &Course) -> Option<Warning> {
+fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
     let workload = &sample.workload;
     // Said with the reason elsewhere.
     let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
@@ -86,9 +86,9 @@ fn depth(sample: &Sample, course: &Course) -> Option<Warning> {
     let message = format!("{:.1} requests were outstanding on average, not {asked}", sample.depth_mean.counted);
     (is_expected && sample.depth_mean.counted < DEPTH_SHARE * asked).then(|| {
         // A worker that waits for nothing has its whole depth: so much is missing of those that wait.
-        if course.held_share > 1.0 - DEPTH_SHARE {
+        if observations.held_share > 1.0 - DEPTH_SHARE {
             let waited =
-                format!("{:.0} % of the time one waited for another that it overlaps", course.held_share * 100.0);
+                format!("{:.0} % of the time one waited for another that it overlaps", observations.held_share * 100.0);
             let remedy = "requests that overlap go one after the other where they are verified: use a larger --size, a \
                           smaller --depth, fewer --workers or no --verify";
             return Warning::new("depth_not_reached", format!("{message}: {waited}"), remedy);
@@ -112,8 +112,8 @@ mod tests {
         Sample { elapsed_s: 1.0, ..Sample::empty(workload, crate::environment(facts, Vec::new())) }
     }
 
-    fn codes(sample: &Sample, course: &Course) -> Vec<String> {
-        warnings(sample, course).into_iter().map(|warning| warning.code).collect()
+    fn codes(sample: &Sample, observations: &Observations) -> Vec<String> {
+        warnings(sample, observations).into_iter().map(|warning| warning.code).collect()
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             let workload = Workload { personality: Personality::Libaio, buffering, depth: 8, ..Workload::default() };
             let mut sample = sample(workload);
             (sample.total.requests, sample.depth_mean.counted) = (100, 4.0);
-            warnings(&sample, &Course { held_share, ..Course::default() })
+            warnings(&sample, &Observations { held_share, ..Observations::default() })
         };
         assert!(of(Buffering::Buffered, 0.5).is_empty(), "that is told as submits_synchronously");
         let [unknown] = &of(Buffering::Direct, 0.1)[..] else { panic!("one warning") };
@@ -138,33 +138,40 @@ mod tests {
         let mut sample = sample(Workload::default());
         sample.total.latency_ns = Latency { max: Some(15_000_000), ..Latency::default() };
         let cut_off = |longest_ns| CutOff { requests: 8, longest_ns, ..CutOff::default() };
-        let course = |longest_ns| Course { cut_off: cut_off(longest_ns), ..Course::default() };
-        assert!(warnings(&sample, &course(30_000_000)).is_empty(), "twice the longest is nothing out of the ordinary");
-        let [told] = &warnings(&sample, &course(4_000_000_000))[..] else { panic!("one warning") };
-        assert_eq!(told.code, "stalled_at_end");
-        assert!(told.message.starts_with("8 requests were still outstanding at the end and the longest took 4 s"));
+        let observations = |longest_ns| Observations { cut_off: cut_off(longest_ns), ..Observations::default() };
+        assert!(
+            warnings(&sample, &observations(30_000_000)).is_empty(),
+            "twice the longest is nothing out of the ordinary"
+        );
+        let [warning] = &warnings(&sample, &observations(4_000_000_000))[..] else { panic!("one warning") };
+        assert_eq!(warning.code, "stalled_at_end");
+        assert!(warning.message.starts_with("8 requests were still outstanding at the end and the longest took 4 s"));
         sample.total.latency_ns.max = Some(1_000);
-        assert!(warnings(&sample, &course(10_000_000)).is_empty(), "as short as this it is no stall");
+        assert!(warnings(&sample, &observations(10_000_000)).is_empty(), "as short as this it is no stall");
         let response_ns = Latency { max: Some(1_000_000), ..Latency::default() };
         sample.total.latency_ns.max = Some(15_000_000);
         sample.open_loop = Some(OpenLoop { response_ns, ..OpenLoop::default() }.into());
         let late = CutOff { longest_response_ns: 50_000_000, ..cut_off(20_000_000) };
-        let late = Course { cut_off: late, ..Course::default() };
-        let [told] = &warnings(&sample, &late)[..] else { panic!("one warning") };
-        assert!(told.message.contains("50 ms from its intended arrival; the percentiles of the response do not"));
+        let late = Observations { cut_off: late, ..Observations::default() };
+        let [warning] = &warnings(&sample, &late)[..] else { panic!("one warning") };
+        assert!(warning.message.contains("50 ms from its intended arrival; the percentiles of the response do not"));
     }
 
     #[test]
     fn a_program_that_stood_still_is_told() {
-        let course = Course { stood_still: Nanoseconds(3_000_000_000), ..Course::default() };
-        let told = |elapsed_s| {
+        let observations = Observations { stood_still: Nanoseconds(3_000_000_000), ..Observations::default() };
+        let message = |elapsed_s| {
             let sample = Sample { elapsed_s, ..sample(Workload::default()) };
-            let [told] = &warnings(&sample, &course)[..] else { panic!("one warning") };
-            assert_eq!(told.code, "paused");
-            told.message.clone()
+            let [warning] = &warnings(&sample, &observations)[..] else { panic!("one warning") };
+            assert_eq!(warning.code, "paused");
+            warning.message.clone()
         };
-        assert!(told(4.0).ends_with("stood still for 3 s: the figures have that time in them"), "{}", told(4.0));
-        assert!(told(0.08).contains("longer than the measured 80 ms, so the figures have a part"), "{}", told(0.08));
+        assert!(message(4.0).ends_with("stood still for 3 s: the figures have that time in them"), "{}", message(4.0));
+        assert!(
+            message(0.08).contains("longer than the measured 80 ms, so the figures have a part"),
+            "{}",
+            message(0.08)
+        );
     }
 
     #[test]
@@ -172,7 +179,7 @@ mod tests {
         let of = |rate, requests: u64| {
             let mut sample = sample(Workload { rate: Some(rate), request_size: Bytes(4096), ..Workload::default() });
             (sample.total.requests, sample.total.bytes) = (requests, requests * 4096);
-            codes(&sample, &Course::default())
+            codes(&sample, &Observations::default())
         };
         assert_eq!(of(Rate::Requests(1_000_000), 45_616), ["rate_not_reached"]);
         assert!(of(Rate::Requests(1_000_000), 960_000).is_empty());
