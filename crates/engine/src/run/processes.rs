@@ -3,7 +3,6 @@
 //! One thread hears all of them, so the rest of a run sees no difference from threads. Counters, cursors, the barrier, the stop
 //! flag and the ledger lie in memory that all share.
 
-use super::barrier::Start;
 use super::state::{Event, Shared};
 use super::worker_process::{CHUNK, Launcher, Message, NUMBER};
 use crate::worker::Outcome;
@@ -42,7 +41,7 @@ impl<'a> Processes<'a> {
     /// Starts every worker.
     ///
     /// # Errors
-    /// The kernel's; the workers started until then have ended, and the run's barrier is for nobody else.
+    /// The kernel's; the workers started until then have ended.
     pub(super) fn start(shared: &'a Shared<'a>) -> io::Result<Processes<'a>> {
         let (hears, says) = UnixDatagram::pair()?;
         hears.set_read_timeout(Some(LOOK))?;
@@ -52,10 +51,7 @@ impl<'a> Processes<'a> {
             match launcher.start(index, &says) {
                 Ok(pid) => processes.children.push(Child::new(pid)),
                 Err(error) => {
-                    shared.barrier().release(Start::Never);
-                    // Nobody hears them any more, and they do not wait for it.
-                    drop(processes.hears);
-                    wait_for_all(&mut processes.children);
+                    end_all(&mut processes.children);
                     return Err(error);
                 }
             }
@@ -73,7 +69,7 @@ impl<'a> Processes<'a> {
                 looked_at = Instant::now();
             }
         }
-        wait_for_all(&mut self.children);
+        end_all(&mut self.children);
         self.children.into_iter().filter_map(|child| child.outcome).collect()
     }
 
@@ -122,8 +118,14 @@ impl<'a> Processes<'a> {
     }
 }
 
-fn wait_for_all(children: &mut [Child]) {
-    children.iter_mut().for_each(|child| child.wait(WaitOptions::empty()));
+/// Ends the processes, which have nothing left to do, and waits for them. One that somebody has stopped would not end by
+/// itself.
+fn end_all(children: &mut [Child]) {
+    for child in children.iter_mut().filter(|child| child.status.is_none()) {
+        // One that is gone needs nothing.
+        let _ = kill_process(child.pid, Signal::KILL);
+        child.wait(WaitOptions::empty());
+    }
 }
 
 impl Child {
