@@ -16,7 +16,6 @@ mod machine;
 mod margins;
 mod matching;
 mod noise;
-mod ranks;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -27,7 +26,6 @@ pub use environment::Difference;
 pub use figure::Figure;
 pub use margins::{FoundMargins, Margins};
 pub use noise::{FigureNoise, Noise, Scatter, against_itself};
-pub use ranks::{Disagreement, RankedBy, Ranks};
 pub use verdict::Outcome;
 
 use crate::resolution::{no_finer, no_finer_ratio};
@@ -36,7 +34,6 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{Estimate, Sample, Workload};
 use margins::Lookup;
 use matching::{Group, Index, gather};
-use ranks::Pairing;
 use serde::Serialize;
 
 /// What does not keep workloads apart, and so does not name them.
@@ -99,9 +96,6 @@ pub struct Change {
     /// Whether both sides have the same samples of a simulated machine, one by one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub same_samples: bool,
-    /// What ranks say beside the means; none with fewer than four repetitions a side.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<Ranks>,
 }
 
 /// What a change means.
@@ -120,11 +114,6 @@ pub enum Standing {
 
 /// Compares the samples of two groups; those that failed are left out.
 pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
-    compare_as(before, after, margins, Pairing::Apart)
-}
-
-/// The same, where the repetitions of the two may be pairs.
-fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairing: Pairing) -> Comparison {
     let told = machine::told(before, after);
     let [before_cells, after_cells] = told.each_ref().map(|side| gather(side));
     let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
@@ -145,7 +134,7 @@ fn compare_as(before: &[&Sample], after: &[&Sample], margins: Margins<'_>, pairi
     }
     let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
     let margins = Lookup::new(margins);
-    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins, pairing));
+    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
     let (outcome, mut sentence) = verdict::of(&cells);
     if cells.is_empty() {
         let apart = matching::apart(&before_cells, &after_cells);
@@ -163,7 +152,6 @@ fn add_changes(
     pairs: &[(&Group<'_, '_>, &Group<'_, '_>)],
     figure: Figure,
     margins: &Lookup<'_>,
-    pairing: Pairing,
 ) {
     let values = |group: &Group<'_, '_>, of_bytes: bool| -> Vec<f64> {
         // All of them or none: a mean over some would be of others than it says.
@@ -186,23 +174,20 @@ fn add_changes(
                 Alone::Beyond if !are_long_enough => Alone::Within,
                 alone => alone,
             };
-            changes.push((place, before, after, (contrast, held), alone, Ranks::of(&old, &new, pairing)));
+            changes.push((place, before, after, (contrast, held), alone));
         }
     }
     let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3.0).collect();
     let looked_at = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
-    for ((place, before, after, (contrast, held), alone, ranks), verdict) in
-        changes.into_iter().zip(verdicts(&contrasts))
-    {
+    for ((place, before, after, (contrast, held), alone), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
         let (ratio, margin) = (contrast.ratio, held.margin());
         let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
         let (verdict, doubt) = doubt::judged(figure, held, &contrast, verdict, looked_at);
         let (standing, single) = (standing(figure, verdict), alone != Alone::No);
         let same_samples = are_the_same(pairs[place]);
-        let change = Change { figure, before, after, ratio, margin, standing, doubt, single, same_samples, ranks };
+        let change = Change { figure, before, after, ratio, margin, standing, doubt, single, same_samples };
         compared[place].changes.push(if same_samples { change.of_the_same() } else { change });
     }
-    ranks::settle(compared.iter_mut().flat_map(|cell| &mut cell.changes).filter(|change| change.figure == figure));
 }
 
 /// Whether both have the same samples of a simulated machine.

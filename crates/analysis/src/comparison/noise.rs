@@ -9,8 +9,7 @@
 //! Data Mining and Knowledge Discovery 18 (2009), for the A/A test.
 
 use super::margins::{FOUND_MAX, Held};
-use super::ranks::Pairing;
-use super::{Change, Comparison, Figure, Margins, compare_as};
+use super::{Change, Comparison, Figure, Margins, compare};
 use crate::Observed;
 use crate::cells::{Cell, gather, is_usable};
 use crate::statistics::{Margin, RandomisedBlocks, median_estimate};
@@ -118,7 +117,7 @@ pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
         first.push(one.sample);
         second.push(other.sample);
     }
-    let comparison = compare_as(&first, &second, Margins::Usual, Pairing::InOrder);
+    let comparison = compare(&first, &second, Margins::Usual);
     let figures: Vec<FigureNoise> =
         Figure::ALL.into_iter().filter_map(|figure| of_figure(&comparison, figure)).collect();
     let sentence = sentence(figures.first()?);

@@ -7,13 +7,11 @@
 //! |---|---|---|
 //! | the mean of repetitions | [`mean_estimate`], Student's t | 2 values |
 //! | a typical value, whatever the distribution | [`median_estimate`], interpolated order statistics | 6 values |
-//! | the same where scatter is symmetric | [`pseudomedian`] and [`shift`], Hodges and Lehmann | 6; 5 and 5 |
 //! | a ratio within the same blocks | [`paired_ratio`], t of logarithms | 2 blocks |
 //! | a ratio of two runs | [`ratio_of_means`], Fieller with Welch's freedom | 5 and 5 |
 //! | several settings in the same blocks | [`RandomisedBlocks`] | 2 by 2 |
 //! | a figure without a formula | [`bootstrap_interval`], BCa, moved out as t is | 4 of each of several cells, 15 of one |
 //! | the mean of an autocorrelated series | [`series_mean`], batch means | 20 autocorrelation times |
-//! | how often one is above the other | [`cliffs_delta()`] | 5 and 5 |
 //! | what changed | [`Contrast`] and [`verdicts`] | as the ratio |
 //!
 //! Values are numbers: what is not finite is left out before it comes here. None gives an interval where the numbers do
@@ -23,18 +21,14 @@ mod autocorrelation;
 mod blocks;
 mod bootstrap;
 mod change_points;
-mod cliffs_delta;
 mod contrast;
 mod discoveries;
 mod divisive;
-mod hodges_lehmann;
 mod lasting_changes;
 mod least_squares;
 mod line;
 mod mean;
 mod median;
-mod rank_tests;
-mod ranks;
 mod ratio;
 mod steady_state;
 mod stopping;
@@ -44,17 +38,14 @@ pub use autocorrelation::{effective_size, series_mean, worth_by_batches};
 pub use blocks::RandomisedBlocks;
 pub use bootstrap::{bootstrap_interval, bootstrap_of_means};
 pub use change_points::change_points;
-pub use cliffs_delta::cliffs_delta;
 pub use contrast::{Contrast, Margin, Verdict, verdicts};
 pub use discoveries::adjusted_p_values;
 pub use divisive::divisive_change_points;
-pub use hodges_lehmann::{pseudomedian, shift};
 pub use lasting_changes::lasting_changes;
 pub use least_squares::{Equation, Fit, least_squares};
 pub use line::{Line, Point, weighted_line};
 pub use mean::{mean, mean_estimate, mean_interval, next_interval};
 pub use median::median_estimate;
-pub use rank_tests::{RankMethod, RankTest, mann_whitney, signed_rank};
 pub use ratio::{paired_ratio, ratio_of_means};
 pub use steady_state::{SteadyState, steady_state};
 pub use stopping::is_precise;

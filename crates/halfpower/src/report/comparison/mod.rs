@@ -8,7 +8,7 @@ mod text;
 pub(crate) use page::{ComparisonInput, comparison_html};
 pub(crate) use text::comparison_text;
 
-use halfpower_analysis::comparison::{Change, Difference, Disagreement, Doubt, Figure, Standing};
+use halfpower_analysis::comparison::{Change, Difference, Doubt, Figure, Standing};
 use halfpower_model::units::significant;
 
 /// In a word.
@@ -52,15 +52,6 @@ fn interval(change: &Change) -> String {
             format!("one sample, but more than {} times", significant(change.figure.plausible_noise().max(margin)))
         }
     }
-}
-
-/// Where ranks and means disagree, in words.
-fn disagreement(change: &Change) -> Option<&'static str> {
-    Some(match change.ranks?.disagreement? {
-        Disagreement::OnlyMeans => "the means differ, ranks do not show it: a few repetitions may decide",
-        Disagreement::OnlyRanks => "ranks differ, the means do not show it: a few repetitions far off may hide it",
-        Disagreement::Opposite => "ranks differ the other way: a few repetitions far off decide the means",
-    })
 }
 
 /// From so many on, facts that only one side tells are told in one row.

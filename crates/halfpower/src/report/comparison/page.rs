@@ -1,11 +1,11 @@
 //! The comparison as a page.
 
 use super::forest::{Forest, forest};
-use super::{basis, difference_rows, disagreement, signed, title, word};
+use super::{basis, difference_rows, signed, title, word};
 use crate::report::html::render;
 use crate::report::table::Table;
 use anyhow::Result;
-use halfpower_analysis::comparison::{ComparedCell, Comparison, Figure, RankedBy};
+use halfpower_analysis::comparison::{ComparedCell, Comparison, Figure};
 use halfpower_model::sample::{Program, Warning};
 use halfpower_model::units::significant;
 use serde::Serialize;
@@ -47,10 +47,6 @@ struct FigureView {
     better: &'static str,
     forest: Forest,
     table: Table,
-    /// What ranks say, where there are repetitions enough.
-    ranks: Option<Table>,
-    /// Where they disagree with the means.
-    disagreements: Vec<String>,
 }
 
 /// Workloads that only one side has.
@@ -94,8 +90,6 @@ fn figure_view(comparison: &Comparison, figure: Figure) -> Option<FigureView> {
         better: if figure.more_is_better() { "more is better" } else { "less is better" },
         forest: forest(comparison, figure)?,
         table: table(&comparison.cells, figure),
-        ranks: ranks(&comparison.cells, figure),
-        disagreements: disagreements(&comparison.cells, figure),
     })
 }
 
@@ -119,34 +113,6 @@ fn table(cells: &[ComparedCell], figure: Figure) -> Table {
         ])
     };
     Table::new(head, cells.iter().filter_map(row))
-}
-
-fn ranks(cells: &[ComparedCell], figure: Figure) -> Option<Table> {
-    let head = ["workload", "Cliff’s δ", "middle of all changes", "p of the rank test", "pairs", "against the means"];
-    let row = |cell: &ComparedCell| {
-        let change = cell.change(figure)?;
-        let ranks = change.ranks?;
-        let plain = |value: f64| format!("{}{}", if value < 0.0 { "−" } else { "" }, significant(value.abs()));
-        let interval = |low: Option<f64>, high: Option<f64>, words: &dyn Fn(f64) -> String| {
-            low.zip(high).map(|(low, high)| format!(" [{} to {}]", words(low), words(high))).unwrap_or_default()
-        };
-        let (delta, shift) = (ranks.delta, ranks.shift);
-        Some([
-            cell.name.clone(),
-            format!("{}{}", plain(delta.value), interval(delta.low, delta.high, &plain)),
-            format!("{} %{}", signed(shift.value), interval(shift.low, shift.high, &signed)),
-            significant(ranks.p_value),
-            if ranks.test == RankedBy::SignedRank { "yes" } else { "no" }.to_owned(),
-            if ranks.disagreement.is_some() { "disagree" } else { "agree" }.to_owned(),
-        ])
-    };
-    let table = Table::new(head, cells.iter().filter_map(row));
-    (!table.rows.is_empty()).then_some(table)
-}
-
-fn disagreements(cells: &[ComparedCell], figure: Figure) -> Vec<String> {
-    let told = |cell: &ComparedCell| Some(format!("{}: {}", cell.name, disagreement(cell.change(figure)?)?));
-    cells.iter().filter_map(told).collect()
 }
 
 fn capital(words: &str) -> String {

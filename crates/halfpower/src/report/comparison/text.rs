@@ -1,6 +1,6 @@
 //! The comparison for a terminal.
 
-use super::{basis, difference_rows, disagreement, signed, title, word};
+use super::{basis, difference_rows, signed, title, word};
 use crate::report::wrap::{Page, Style};
 use halfpower_analysis::comparison::{Change, ComparedCell, Comparison, Figure};
 
@@ -40,8 +40,7 @@ fn row(cell: &ComparedCell, figure: Figure) -> Option<[String; 4]> {
     Some([cell.name.clone(), change.before.to_string(), change.after.to_string(), changed(change)])
 }
 
-/// `+3.1 %, better (+1.2 to +5)`, and what ranks say against it.
+/// `+3.1 %, better (+1.2 to +5)`.
 fn changed(change: &Change) -> String {
-    let doubt = disagreement(change).map(|words| format!("; {words}")).unwrap_or_default();
-    format!("{} %, {} ({}){doubt}", signed(change.ratio.value), word(change.standing), basis(change))
+    format!("{} %, {} ({})", signed(change.ratio.value), word(change.standing), basis(change))
 }

@@ -108,33 +108,6 @@ fn a_row_says_where_only_the_number_of_workloads_leaves_it_undecided() {
 }
 
 #[test]
-fn where_ranks_disagree_with_the_means_the_workload_says_so() {
-    let sample = samples(&run(&fixed())).swap_remove(0);
-    let of = |rates: &[f64]| -> Vec<Sample> {
-        let of = |rate: &f64| {
-            let mut sample = sample.clone();
-            sample.total.bytes_per_s.0 = *rate;
-            sample
-        };
-        rates.iter().map(of).collect()
-    };
-    let old = [98e6, 99e6, 99.5e6, 100e6, 100.5e6, 101e6, 102e6, 103e6];
-    let mut hidden = old.map(|rate| 0.9 * rate);
-    hidden[3] = 400e6;
-    let comparison = compared(&of(&old), &of(&hidden));
-    let said = "ranks differ, the means do not show it: a few repetitions far off may hide it";
-    let text = comparison_text(&comparison, false, 400);
-    assert!(text.contains(said), "{text}");
-    let page = html(&comparison);
-    markup::check_nesting(&page);
-    assert!(page.contains(said) && page.contains("What ranks say") && page.contains("Cliff’s δ"));
-    let agreed = compared(&of(&old), &of(&old.map(|rate| 0.9 * rate)));
-    assert!(!comparison_text(&agreed, false, 400).contains("ranks") && html(&agreed).contains("<td>agree</td>"));
-    let few = compared(&of(&old[..3]), &of(&hidden[..3]));
-    assert!(!html(&few).contains("What ranks say"), "three a side have none");
-}
-
-#[test]
 fn a_plot_has_no_more_rows_than_can_be_read_and_all_that_changed() {
     let sample = samples(&run(&fixed())).swap_remove(0);
     let many = |factor: f64| -> Vec<Sample> {
