@@ -1,10 +1,23 @@
 //! A cell and its repetitions. What failed is counted here and goes no further.
 
+use crate::resolution;
 use crate::statistics::{mean, mean_estimate};
-use crate::{Observed, resolution};
 use halfpower_model::sample::IN_WRITE_CACHE;
 use halfpower_model::{Estimate, Quantity, Sample, Workload};
 use std::collections::BTreeMap;
+
+/// A sample as the store keeps it: with its number and its place in the plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<'a> {
+    /// The store's number of it.
+    pub id: i64,
+    /// Which cell of the plan.
+    pub cell: u32,
+    /// Which randomised block, and so which repetition, from 0.
+    pub block: u32,
+    /// What was measured.
+    pub sample: &'a Sample,
+}
 
 /// A cell with the repetitions that can be used, in the order of their blocks.
 #[derive(Clone, Debug)]

@@ -13,6 +13,11 @@ const PAGE: u64 = 4096;
 /// From this share on, what the device did for others is most of what it did.
 pub(crate) const MOST_FOR_OTHERS: f64 = 0.5;
 
+/// Most device reads per write that blocks written in part can cause: one at either end, and metadata.
+pub(crate) const PER_REQUEST_MAX: f64 = 2.5;
+/// Most blocks in one such read.
+pub(crate) const BLOCKS_EACH_MAX: f64 = 4.0;
+
 /// What the device read in one repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceReads {

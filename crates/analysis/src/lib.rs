@@ -5,48 +5,40 @@ mod attribution;
 mod block;
 mod cells;
 pub mod comparison;
-mod course;
+mod cost;
 mod device;
+mod evidence;
 mod findings;
 mod littles_law;
 pub mod models;
 mod parts;
 mod pyramid;
+mod rate_over_time;
 mod resolution;
 mod series;
 pub mod statistics;
 mod summary;
 #[cfg(test)]
 mod support;
+mod warm_up;
 mod warnings;
 mod words;
 
-use halfpower_model::histogram::Histogram;
 use halfpower_model::reading::MemorySpeed;
-use halfpower_model::sample::{Latency, Warning};
-use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, Offer, Reach, Sample, Workload};
+use halfpower_model::sample::Warning;
+use halfpower_model::{Finding, Offer};
 use serde::Serialize;
 
 pub use attribution::{Attribution, Owner, Sureness, attribute};
 pub use block::BlockLayer;
-pub use course::{WithinRun, within_run};
+pub use cells::Observed;
+pub use cost::{CostBound, CostByUnit, CostFit, CostPoint};
 pub use findings::first_peak;
 pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
+pub use summary::CellSummary;
+pub use warm_up::{WithinRun, within_run};
 pub use warnings::doubts;
-
-/// A sample as the store keeps it: with its number and its place in the plan.
-#[derive(Clone, Copy, Debug)]
-pub struct Observed<'a> {
-    /// The store's number of it.
-    pub id: i64,
-    /// Which cell of the plan.
-    pub cell: u32,
-    /// Which randomised block, and so which repetition, from 0.
-    pub block: u32,
-    /// What was measured.
-    pub sample: &'a Sample,
-}
 
 /// Everything a report shows.
 #[derive(Clone, Debug, Serialize)]
@@ -64,115 +56,6 @@ pub struct Analysis {
     /// Warnings of the samples, each code once in its first wording, with how many samples carry it; the most
     /// frequent first.
     pub warnings: Vec<(Warning, u32)>,
-}
-
-/// All repetitions of a cell together.
-///
-/// Where every sample failed, `samples` is empty and the estimates are zero of no repetitions: nothing was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct CellSummary {
-    /// Which cell of the plan.
-    pub cell: u32,
-    /// Its workload.
-    pub workload: Workload,
-    /// What its figures are of.
-    pub reach: Reach,
-    /// Mean throughput over the repetitions.
-    pub bytes_per_s: Estimate,
-    /// Mean request rate over the repetitions.
-    pub requests_per_s: Estimate,
-    /// How exactly a lone repetition tells the mean of its own run; no verdict rests on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub within_run: Option<WithinRun>,
-    /// Processor time a request, lower bound.
-    pub cpu_us_per_request: Option<Estimate>,
-    /// Processor time a MB (10^6), lower bound.
-    pub cpu_ms_per_mb: Option<Estimate>,
-    /// Latencies of the merged histogram.
-    pub latency: Latency,
-    /// Latency percentiles for a chart: share of requests and ns, only where ten requests lie beyond.
-    pub percentiles: Vec<(f64, u64)>,
-    /// What sets its pace; none where a soaker ran beside it, or its samples are another program's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Attribution>,
-    /// The lives of its requests in the block layer; none where they were not followed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block: Option<BlockLayer>,
-    /// How busy the parts were, where the machine is simulated; empty for all others.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<PartUse>,
-    /// The merged histogram, both operations.
-    #[serde(skip)]
-    pub histogram: Histogram,
-    /// The store's numbers of the samples used.
-    pub samples: Vec<i64>,
-    /// Samples of the cell that failed and are not used.
-    pub failed: u32,
-}
-
-/// Processor cost of one series (the same but for the request size): fixed + marginal × KiB.
-///
-/// Fitted to the means of the cells with each weighing by its relative error, so that a cost that does not grow in a
-/// straight line shows in wider intervals.
-#[derive(Clone, Debug, Serialize)]
-pub struct CostFit {
-    /// A workload of the series; its request size says nothing.
-    pub workload: Workload,
-    /// What the series is, in the words of a workload: `sequential read, 8 deep, direct`.
-    pub subject: String,
-    /// What of the cost.
-    pub bound: CostBound,
-    /// Microseconds a request.
-    pub fixed: Estimate,
-    /// Microseconds a KiB.
-    pub marginal: Estimate,
-    /// Share of the variance the fit explains, with the weights of the fit.
-    pub r_squared: f64,
-    /// The same in three parts, of buffered requests where that describes them better.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by_unit: Option<CostByUnit>,
-    /// The cells of the series.
-    pub cells: Vec<u32>,
-    /// What was fitted, the smallest requests first.
-    pub points: Vec<CostPoint>,
-}
-
-/// Processor cost in three parts: call + copy × KiB + something for every unit that a request begins.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct CostByUnit {
-    /// What the file cache works in.
-    pub unit: Bytes,
-    /// Microseconds a request.
-    pub call: Estimate,
-    /// Microseconds a KiB.
-    pub copy: Estimate,
-    /// Microseconds for each unit begun.
-    pub each_unit: Estimate,
-}
-
-/// Which bound of the processor cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CostBound {
-    /// What the workers' own threads used.
-    Lower,
-    /// What a soaker did not get of the whole machine.
-    Upper,
-}
-
-/// The cost of one request size, and what the fit makes of it.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct CostPoint {
-    /// Bytes of each request.
-    pub request_size: Bytes,
-    /// Processor time a request, the mean of the repetitions.
-    pub us_per_request: f64,
-    /// By how much that is above the fit.
-    pub residual_us: f64,
-    /// Throughput at which this cost takes the whole of one processor.
-    pub one_processor: BytesPerSecond,
-    /// And of all that the program may use; none where imported samples do not tell how many there were.
-    pub all_processors: Option<BytesPerSecond>,
 }
 
 /// Everything that can be said of one run's samples.
@@ -194,7 +77,7 @@ pub struct Beside<'a> {
 /// The same, where more is known than the samples tell.
 pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis {
     let cells = cells::gather(samples);
-    let evidence = findings::Evidence::new(&cells);
+    let evidence = evidence::Evidence::new(&cells);
     let costs = findings::processor_costs(&evidence);
     let models = models::Models::of(&evidence);
     let paces = findings::paces(&evidence);
@@ -214,8 +97,9 @@ pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis
 mod tests {
     use super::*;
     use crate::support::{Normal, Run, buffered, deep, flushed, hockney, random, read, write};
+    use halfpower_model::histogram::Histogram;
     use halfpower_model::sample::Failure;
-    use halfpower_model::{Bytes, FileState, FindingCode, Quantity};
+    use halfpower_model::{Bytes, FileState, FindingCode, Quantity, Sample, Workload};
     use proptest::prelude::*;
 
     /// The survey's cells with rates of a made-up disk and 1 % of noise.

@@ -7,6 +7,9 @@ use crate::cells::Cell;
 use crate::words::{Varied, circumstances};
 use halfpower_model::{CpuAccounting, Operation, Workload};
 
+/// A rate has stopped growing from this share of the highest on.
+const SHARE_OF_BEST: f64 = 0.95;
+
 /// Cells in the order of what varies, the smallest first; each has repetitions.
 #[derive(Clone, Debug)]
 pub(crate) struct Series<'a> {
@@ -55,6 +58,20 @@ pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: V
         one.distinction = distinction;
     }
     series
+}
+
+impl Series<'_> {
+    /// Whether the last cell is the first to come up to 95 % of the highest rate.
+    pub(crate) fn still_grows(&self) -> bool {
+        let means: Vec<f64> = self.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
+        index_of_knee(&means) + 1 == means.len()
+    }
+}
+
+/// The first rate that comes up to 95 % of the highest.
+pub(crate) fn index_of_knee(means: &[f64]) -> usize {
+    let highest = means.iter().copied().fold(0.0, f64::max);
+    means.iter().position(|mean| *mean >= SHARE_OF_BEST * highest).unwrap_or(0)
 }
 
 /// Where a workload stands among others.

@@ -1,16 +1,63 @@
 //! All repetitions of a cell in one summary: means over repetitions, latencies of the merged histogram.
 
-use crate::CellSummary;
+use crate::attribution::Attribution;
+use crate::block::BlockLayer;
 use crate::cells::Cell;
-use crate::course::within_run;
+use crate::parts::PartUse;
 use crate::statistics::mean_estimate;
+use crate::warm_up::{WithinRun, within_run};
 use crate::words::reach;
 use halfpower_model::sample::Latency;
-use halfpower_model::{Estimate, Histogram, Quantity};
+use halfpower_model::{Estimate, Histogram, Quantity, Reach, Workload};
+use serde::Serialize;
 
 /// The shares of requests a latency chart shows.
 const SHARES: [f64; 15] =
     [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.999_5, 0.999_9, 0.999_95, 0.999_99];
+
+/// All repetitions of a cell together.
+///
+/// Where every sample failed, `samples` is empty and the estimates are zero of no repetitions: nothing was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellSummary {
+    /// Which cell of the plan.
+    pub cell: u32,
+    /// Its workload.
+    pub workload: Workload,
+    /// What its figures are of.
+    pub reach: Reach,
+    /// Mean throughput over the repetitions.
+    pub bytes_per_s: Estimate,
+    /// Mean request rate over the repetitions.
+    pub requests_per_s: Estimate,
+    /// How exactly a lone repetition tells the mean of its own run; no verdict rests on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_run: Option<WithinRun>,
+    /// Processor time a request, lower bound.
+    pub cpu_us_per_request: Option<Estimate>,
+    /// Processor time a MB (10^6), lower bound.
+    pub cpu_ms_per_mb: Option<Estimate>,
+    /// Latencies of the merged histogram.
+    pub latency: Latency,
+    /// Latency percentiles for a chart: share of requests and ns, only where ten requests lie beyond.
+    pub percentiles: Vec<(f64, u64)>,
+    /// What sets its pace; none where a soaker ran beside it, or its samples are another program's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Attribution>,
+    /// The lives of its requests in the block layer; none where they were not followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockLayer>,
+    /// How busy the parts were, where the machine is simulated; empty for all others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartUse>,
+    /// The merged histogram, both operations.
+    #[serde(skip)]
+    pub histogram: Histogram,
+    /// The store's numbers of the samples used.
+    pub samples: Vec<i64>,
+    /// Samples of the cell that failed and are not used.
+    pub failed: u32,
+}
 
 /// The summary of a cell.
 pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {

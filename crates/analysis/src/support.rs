@@ -1,6 +1,6 @@
 //! Makes samples for the tests of this crate: figures are given, nothing is measured.
 
-use crate::Observed;
+use crate::cells::Observed;
 use halfpower_model::environment::ClockFacts;
 use halfpower_model::random::Random;
 use halfpower_model::sample::{Block, CpuTime, DepthMean, Direction, Latency, Totals};

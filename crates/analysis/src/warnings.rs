@@ -1,11 +1,12 @@
 //! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows, so
-//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::course), whose
+//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::warm_up), whose
 //! rate is that of [few requests](crate::resolution), or beside which the device worked most for
 //! [others](crate::device::share_for_others), and
 //! one that is known to be of memory by its workload does not: the findings say so of each figure.
 
+use crate::cells::Observed;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use crate::{Observed, course, findings, littles_law, resolution, words};
+use crate::{findings, littles_law, resolution, warm_up, words};
 use halfpower_model::Sample;
 use halfpower_model::sample::{MEMORY_SPEED, Warning};
 
@@ -43,7 +44,7 @@ pub fn doubts(sample: &Sample) -> Vec<Warning> {
     [
         bound,
         littles_law::doubt(sample),
-        course::doubt(sample),
+        warm_up::doubt(sample),
         resolution::doubt(sample),
         for_others(sample),
         findings::doubt_of_course(sample),

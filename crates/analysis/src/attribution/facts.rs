@@ -1,6 +1,6 @@
 //! The figures of a sample that its attribution rests on, each worked out once. One that nobody measured is none.
 
-use super::Beside;
+use super::neighbours::Beside;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
 use crate::parts::{alike, grouped, most_of};
 use halfpower_model::sample::{Block, Direction, Part, PartKind, Totals};
@@ -157,6 +157,14 @@ impl<'a> Facts<'a> {
     pub(super) fn streams(&self) -> bool {
         let passes = |part: &Part| part.phases.get(Part::PASSING).is_some_and(|share| *share > 0.5);
         self.sample.parts.iter().any(|part| part.kind == PartKind::Device && passes(part))
+    }
+
+    /// Of the requests' time, what went into flushes between writes; none where there were none.
+    pub(super) fn flushing_between_writes(&self) -> Option<f64> {
+        let flush = self.sample.flush.as_ref().filter(|flush| flush.requests > 0 && self.sample.total.bytes > 0)?;
+        let time_s = flush.latency_ns.mean? / 1e9 * flush.requests as f64;
+        let slots = self.sample.depth_mean.counted.max(f64::from(self.workload.workers));
+        Some(time_s / slots / self.sample.elapsed_s)
     }
 
     fn copies(&self, writes: bool) -> f64 {

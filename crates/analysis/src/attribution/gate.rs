@@ -6,9 +6,8 @@
 //! is. Whether more would be faster is for the arm's order and its buffer to tell, and is not said.
 
 use super::facts::{Facts, percent};
-use super::path::FASTER;
-use super::program::FULL;
-use super::{Owner, Standing, Sureness};
+use super::suspect::{Owner, Standing, Sureness};
+use super::thresholds::{FASTER, FULL};
 use crate::parts::alike;
 use halfpower_model::sample::{Part, PartKind};
 

@@ -12,19 +12,17 @@
 //!   were done, and that large ones go one at a time where those did.
 
 use super::facts::{Facts, percent};
-use super::path::FASTER;
-use super::program::{FULL, MOST_OF_IT, between_writes};
-use super::{Owner, Standing, Sureness, gate};
-use crate::findings::levels_between;
+use super::gate;
+use super::suspect::{Owner, Standing, Sureness};
+use super::thresholds::{FASTER, FULL, MATTERS, MOST_OF_IT};
+
 use crate::parts::{alike, grouped};
+use crate::rate_over_time::levels_between;
 use halfpower_model::sample::{Part, PartKind};
 
 /// Parts of a kind have not the same to do from so much of the time on; and of a controller's time that its own work takes so much
 /// matters.
 const UNLIKE: f64 = 0.1;
-
-/// Of the time, what makes it so much faster to be without that this is told.
-pub(super) const MATTERS: f64 = 1.0 - 1.0 / FASTER;
 
 /// One that is full sets the pace, whatever others of its kind do.
 pub(super) fn parts(facts: &Facts<'_>) -> Standing {
@@ -60,7 +58,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
         Some(PartKind::Controller) => Owner::Controller,
         Some(PartKind::Device | PartKind::Wait) | None => Owner::Device,
     };
-    let flushed = between_writes(facts).filter(|share| owner == Owner::Device && *share >= MOST_OF_IT);
+    let flushed = facts.flushing_between_writes().filter(|share| owner == Owner::Device && *share >= MOST_OF_IT);
     match flushed.filter(|_| busiest.phase(Part::PASSING) < 1.0 - MATTERS) {
         Some(flushed) => {
             let flushed = percent(flushed.min(1.0));

@@ -16,13 +16,13 @@
 //! well. Where no part is full, requests that are at the device are too few.
 
 use super::facts::{Facts, percent};
-use super::parts::{MATTERS, by_turns, none_full};
-use super::program::{FEWER, FULL, SPARE};
-use super::way::{Medium, medium};
-use super::{Owner, Standing, Sureness};
+use super::medium::{Medium, medium};
+use super::parts::{by_turns, none_full};
+use super::suspect::{Owner, Standing, Sureness};
+use super::thresholds::{FASTER, FEWER, FULL, MATTERS, NO_FASTER, SPARE};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::sample::{Part, PartKind};
-use halfpower_model::{Bytes, BytesPerSecond, FileState, Level, LevelName, Quantity};
+use halfpower_model::{Bytes, FileState, Quantity};
 
 /// A throttle's slice, the longest there is.
 const SLICE_S: f64 = 0.1;
@@ -30,11 +30,6 @@ const SLICE_S: f64 = 0.1;
 const BEYOND: f64 = 1.05;
 /// Larger requests may keep a device at work one at a time.
 const SMALL: Bytes = Bytes(64 << 10);
-/// A bus may be full from this share of its peak on.
-const NEARLY: f64 = 0.7;
-/// With more requests outstanding it is faster from here on, and no faster up to there.
-pub(super) const FASTER: f64 = 1.2;
-pub(super) const NO_FASTER: f64 = 1.1;
 
 /// One limit against what passed.
 struct Held {
@@ -117,59 +112,6 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
         }
     }
     held
-}
-
-pub(super) fn levels(facts: &Facts<'_>) -> Standing {
-    if let Some(share) = facts.beside.together {
-        let reason = format!("the targets together reach {} of what each alone adds up to", percent(share));
-        return Standing::Named(Owner::SharedLimit, Sureness::Sure, reason);
-    }
-    if facts.knows_parts() {
-        return Standing::Absent;
-    }
-    let rates = [false, true].map(|writes| facts.storage_bytes_per_s(writes).unwrap_or(0.0));
-    let rate = rates[0] + rates[1];
-    let shares = bus_levels(facts).into_iter().chain(device_peak(facts)).map(|(owner, at, peak)| {
-        (owner, rate / peak, at, format!("{} of its peak of {}", percent(rate / peak), BytesPerSecond(peak)))
-    });
-    let Some((owner, share, at, words)) = shares.max_by(|one, other| one.1.total_cmp(&other.1)) else {
-        return Standing::Absent;
-    };
-    match share {
-        share if share > 1.05 => Standing::Open(format!("{}: {words}, which is wrong or not on the way", owner.name())),
-        share if share >= FULL => Standing::NamedAt(owner, Sureness::Sure, at, words),
-        share if share >= NEARLY && owner != Owner::Device => match medium(facts) {
-            Medium::Idles(why) => Standing::NamedAt(owner, Sureness::Likely, at, format!("{words}, and {why}")),
-            Medium::Unknown => Standing::NamedAt(owner, Sureness::Likely, at, words),
-            Medium::Waits(_) => Standing::Open(format!("{} is at {words}", owner.name())),
-        },
-        share if share < SPARE => Standing::RuledOut(format!("every level whose peak is known ({words})")),
-        _ => Standing::Open(format!("{} is at {words}", owner.name())),
-    }
-}
-
-/// The buses whose peak is known: which level, what it is called, and its peak. What several targets share counts once.
-pub(super) fn bus_levels(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
-    peaks(facts, &[(LevelName::Bus, Owner::Bus), (LevelName::Link, Owner::Link)])
-}
-
-fn device_peak(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
-    peaks(facts, &[(LevelName::Device, Owner::Device)])
-}
-
-fn peaks(facts: &Facts<'_>, wanted: &[(LevelName, Owner)]) -> Vec<(Owner, String, f64)> {
-    let owner = |level: &Level| wanted.iter().find(|(name, _)| *name == level.name).map(|(_, owner)| *owner);
-    let is_known = |level: &Level| owner(level).is_some() && level.pap_bytes_per_s.is_some();
-    let environment = &facts.sample.environment;
-    // Most samples have none, and putting levels together takes time.
-    let any_known = environment.all_targets().any(|target| target.levels.iter().any(is_known));
-    let levels = if any_known { environment.levels() } else { Vec::new() };
-    let peak = |level: &Level| {
-        let peak = level.pap_bytes_per_s.filter(|peak| peak.0 > 0.0)?;
-        let at = level.held_by().first().map_or_else(String::new, |channel| channel.at.clone());
-        Some((owner(level)?, at, peak.0))
-    };
-    levels.iter().filter_map(peak).collect()
 }
 
 pub(super) fn depth(facts: &Facts<'_>) -> Standing {

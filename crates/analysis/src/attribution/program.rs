@@ -13,13 +13,12 @@
 
 use super::facts::{Facts, percent};
 use super::parts::none_full;
-use super::{Owner, Standing, Sureness};
-use crate::findings::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
+use super::suspect::{Owner, Standing, Sureness};
+use super::thresholds::{FEWER, FULL, MOST_OF_IT, SPARE};
+use crate::device::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Pattern, Personality, Quantity, Rate};
 
-/// From this share of its time on a worker wants a processor all the time.
-pub(super) const FULL: f64 = 0.9;
 /// All processors of a machine at work for so long leave few moments in which none of them is short.
 const NEARLY_ALL: f64 = 0.85;
 /// From this share of its time on a worker waits for others.
@@ -33,18 +32,12 @@ const BRAKED_AT_ALL: f64 = 0.1;
 /// A part of a block that is not in the file cache is read before it is written; so many of the writes make the device
 /// read from here on.
 const READS_FIRST: f64 = 0.25;
-/// From this share of the time on flushes set the pace, or those who have the processor.
-pub(super) const MOST_OF_IT: f64 = 0.5;
 /// Flushes that take less than this do not matter.
 const FLUSHED_AT_ALL: f64 = 0.25;
 /// A stream that stands still for so long at flushes loses as much again.
 const STOOD_STILL: f64 = 0.1;
-/// Of the requests that may be outstanding, so many are few.
-pub(super) const FEWER: f64 = 0.75;
 /// A device that has less to do than this hardly holds anybody up.
 const IDLE: f64 = 0.1;
-/// A device that has less to do than this could do more.
-pub(super) const SPARE: f64 = 0.5;
 
 pub(super) fn generator(facts: &Facts<'_>) -> Standing {
     let sample = facts.sample;
@@ -368,14 +361,6 @@ fn parity_before_write(facts: &Facts<'_>) -> Standing {
     Standing::Named(Owner::ReadBeforeWrite, Sureness::Likely, words)
 }
 
-/// Of the requests' time, what went into flushes between writes; none where there were none.
-pub(super) fn between_writes(facts: &Facts<'_>) -> Option<f64> {
-    let flush = facts.sample.flush.as_ref().filter(|flush| flush.requests > 0 && facts.sample.total.bytes > 0)?;
-    let time_s = flush.latency_ns.mean? / 1e9 * flush.requests as f64;
-    let slots = facts.sample.depth_mean.counted.max(f64::from(facts.workload.workers));
-    Some(time_s / slots / facts.sample.elapsed_s)
-}
-
 /// Of a simulated machine without a full part, how flushes that take little time themselves hold back what is around them. A worker
 /// that flushes waits for its own requests first, so that no more are outstanding than lie between two; and a stream onto
 /// a medium that turns stands still meanwhile.
@@ -413,7 +398,7 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
         // They were what was asked for.
         return Standing::Absent;
     }
-    let between = between_writes(facts);
+    let between = facts.flushing_between_writes();
     let is_flushed = facts.workload.durability == Durability::FlushAtEnd && facts.sample.flush_s.is_some();
     let at_end = is_flushed.then_some(facts.at_end);
     if between.is_none() && at_end.is_none() {

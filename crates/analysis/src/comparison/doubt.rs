@@ -1,25 +1,10 @@
 //! Why a change stays undecided, or is not called equivalent, where its interval against the margin is not all there is to say:
 //! it is one of many that were looked at, or the same differed by as much, or by so much that nothing can be told.
 
-use super::Figure;
+use super::change::Doubt;
+use super::figure::Figure;
 use super::margins::Held;
 use crate::statistics::{Contrast, Verdict};
-use serde::Serialize;
-
-/// Why a change is undecided, beside what its interval says.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "why", rename_all = "snake_case")]
-pub enum Doubt {
-    /// Its interval lies beyond the margin, but not surely enough of one among so many workloads.
-    OneOfMany {
-        /// How many have this figure with an interval.
-        workloads: usize,
-    },
-    /// It lies beyond what usually does not matter, and not beyond what the same differed by.
-    NoiseMayExplain,
-    /// The same differed by so much there that it gives no margin, and the change does not lie beyond that.
-    TooNoisy,
-}
 
 /// The verdict that stands, and what is in doubt; `verdict` is adjusted over so many workloads.
 pub(super) fn judged(

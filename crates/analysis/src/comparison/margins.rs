@@ -1,8 +1,9 @@
 //! What does not matter, of each figure of each workload: the usual margin, one that was said, or what a comparison of
 //! the same with the same found there.
 
+use super::change::{Change, ComparedCell};
+use super::figure::Figure;
 use super::matching::Index;
-use super::{ComparedCell, Figure, Noise};
 use crate::statistics::Margin;
 use halfpower_model::Workload;
 use halfpower_model::units::significant;
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 /// The most that the same may differ by and still give a margin: with a wider one nearly everything is equivalent. A rule that
 /// was set.
-pub(super) const FOUND_MAX: f64 = 0.25;
+const FOUND_MAX: f64 = 0.25;
 
 /// The margins that a comparison is held against.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,7 @@ pub enum Margins<'a> {
     Said(Margin),
     /// What the same differed by on this machine, workload by workload, never less than usual, and none where it
     /// is more than a quarter. What was not measured there has the usual margin.
-    Found(&'a Noise),
+    Found(&'a [ComparedCell]),
 }
 
 /// What a figure of a workload is held against.
@@ -50,6 +51,18 @@ impl Held {
             Held::Margin(margin) | Held::Noise(margin) | Held::TooNoisy(Some(margin)) => margin,
             Held::TooNoisy(None) => figure.usual_margin(),
         }
+    }
+}
+
+/// What a workload's changes are held against by this: the least margin that calls it equivalent to itself, and not less
+/// than the usual one. The usual one too where one repetition a side tells nothing.
+pub(super) fn held(change: &Change) -> Held {
+    let usual = change.figure.usual_margin();
+    match Margin::of_the_same(&[change.ratio]) {
+        None if change.single => Held::Margin(usual),
+        Some(found) if found <= usual => Held::Margin(usual),
+        Some(found) if found.share() <= FOUND_MAX => Held::Noise(found),
+        found => Held::TooNoisy(found),
     }
 }
 
@@ -101,7 +114,7 @@ impl<'a> Lookup<'a> {
     pub(super) fn new(margins: Margins<'a>) -> Lookup<'a> {
         let index = match margins {
             Margins::Usual | Margins::Said(_) => Index::default(),
-            Margins::Found(noise) => Index::of(noise.comparison.cells.iter().map(|cell| &cell.workload)),
+            Margins::Found(cells) => Index::of(cells.iter().map(|cell| &cell.workload)),
         };
         Lookup { margins, index }
     }
@@ -111,10 +124,10 @@ impl<'a> Lookup<'a> {
         match self.margins {
             Margins::Usual => Held::Margin(figure.usual_margin()),
             Margins::Said(margin) => Held::Margin(margin),
-            Margins::Found(noise) => {
-                let cell = self.index.find(workload).map(|place| &noise.comparison.cells[place]);
+            Margins::Found(cells) => {
+                let cell = self.index.find(workload).map(|place| &cells[place]);
                 let change = cell.and_then(|cell| cell.change(figure));
-                change.map_or(Held::Margin(figure.usual_margin()), super::noise::held)
+                change.map_or(Held::Margin(figure.usual_margin()), held)
             }
         }
     }

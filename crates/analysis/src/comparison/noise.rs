@@ -8,10 +8,10 @@
 //! Source: Kohavi, Longbotham, Sommerfield and Henne, "Controlled experiments on the web: survey and practical guide",
 //! Data Mining and Knowledge Discovery 18 (2009), for the A/A test.
 
-use super::margins::{FOUND_MAX, Held};
-use super::{Change, Comparison, Figure, Margins, compare};
-use crate::Observed;
-use crate::cells::{Cell, gather, is_usable};
+use super::compare::{Comparison, compare};
+use super::figure::Figure;
+use super::margins::{Margins, held};
+use crate::cells::{Cell, Observed, gather, is_usable};
 use crate::statistics::{Margin, RandomisedBlocks, median_estimate};
 use halfpower_model::random::derive_seed;
 use halfpower_model::units::significant;
@@ -122,18 +122,6 @@ pub fn against_itself(samples: &[Observed<'_>], seed: u64) -> Option<Noise> {
         Figure::ALL.into_iter().filter_map(|figure| of_figure(&comparison, figure)).collect();
     let sentence = sentence(figures.first()?);
     Some(Noise { sentence, figures, scatter: Scatter::of(samples), comparison })
-}
-
-/// What a workload's changes are held against by this: the least margin that calls it equivalent to itself, and not less
-/// than the usual one. The usual one too where one repetition a side tells nothing.
-pub(super) fn held(change: &Change) -> Held {
-    let usual = change.figure.usual_margin();
-    match Margin::of_the_same(&[change.ratio]) {
-        None if change.single => Held::Margin(usual),
-        Some(found) if found <= usual => Held::Margin(usual),
-        Some(found) if found.share() <= FOUND_MAX => Held::Noise(found),
-        found => Held::TooNoisy(found),
-    }
 }
 
 fn of_figure(comparison: &Comparison, figure: Figure) -> Option<FigureNoise> {

@@ -1,9 +1,10 @@
 //! Comparisons of samples with known changes.
 
 use super::*;
+use crate::statistics::Margin;
 use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
-use halfpower_model::BytesPerSecond;
 use halfpower_model::sample::Parallel;
+use halfpower_model::{BytesPerSecond, Sample, Workload};
 
 fn samples(run: &Run) -> Vec<&Sample> {
     run.samples.iter().map(|placed| &placed.sample).collect()
@@ -407,7 +408,7 @@ fn what_the_same_differed_by_does_not_matter_there_and_there_alone() {
     let noise = against_itself(&twice(&[(4, 0.0005), (64, 0.05)]).observed(), 1).unwrap();
     let with = |kib: u64, after: f64| {
         let (before, after) = (run(&[(read(kib), &close(1e8))]), run(&[(read(kib), &close(after))]));
-        let compared = compare(&samples(&before), &samples(&after), Margins::Found(&noise));
+        let compared = compare(&samples(&before), &samples(&after), Margins::Found(&noise.comparison.cells));
         let change = &compared.cells[0].changes[0];
         (change.standing, change.doubt, change.margin)
     };
@@ -430,7 +431,7 @@ fn what_differs_from_itself_by_more_than_a_quarter_gives_no_margin() {
     let of = |small: f64, large: f64| run(&[(read(4), &close(small)), (read(64), &close(large))]);
     let with = |after: f64| {
         let (before, after) = (of(1e8, 1e8), of(1e8, after));
-        compare(&samples(&before), &samples(&after), Margins::Found(&noise))
+        compare(&samples(&before), &samples(&after), Margins::Found(&noise.comparison.cells))
     };
     // Four times slower was equivalent, and the same is no better known.
     for after in [1e8, 0.8e8, 0.6e8] {

@@ -1,6 +1,7 @@
 //! What a comparison comes to as a whole.
 
-use super::{Change, ComparedCell, Doubt, Figure, Standing};
+use super::change::{Change, ComparedCell, Doubt, Standing};
+use super::figure::Figure;
 use halfpower_model::Workload;
 use halfpower_model::units::significant;
 use serde::Serialize;

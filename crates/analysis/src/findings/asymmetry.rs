@@ -5,10 +5,10 @@
 //! and counts where its interval lies wholly beyond a factor of two; over all sizes and depths of a run by Benjamini and
 //! Hochberg's rule. The pair that is furthest apart is named, and is a little too far where many are close.
 
-use super::Evidence;
 use super::load::{Loaded, by_load, extent, place};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::words::{caching, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation, Quantity, Reach};

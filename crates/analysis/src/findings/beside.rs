@@ -7,11 +7,11 @@
 //! says something only where the run has a pair that shows that places matter to this target at all. What one more byte of a
 //! request costs is what the slowest part takes for it.
 
-use super::Evidence;
 use super::shared_limit::{self, Holding};
 use crate::alike::{Axis, groups};
 use crate::attribution::{Beside, Growth, Places};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::series::Series;
 use halfpower_model::{Operation, Workload};
 use std::collections::BTreeMap;

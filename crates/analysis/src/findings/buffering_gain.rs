@@ -5,10 +5,10 @@
 //! ratio crosses zero, straight over log2 of the size between the two that are decided; its interval is a bootstrap over
 //! the blocks.
 
-use super::Evidence;
 use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::statistics::{bootstrap_of_means, estimate, mean, paired_ratio};
 use crate::words::{memory_note, reach, requests, sentence};

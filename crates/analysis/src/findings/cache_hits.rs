@@ -7,10 +7,10 @@
 //! drive's own or a hypervisor's, which no counter here sees. Reads of a cache that was filled on purpose, of holes and of
 //! nothing are left out.
 
-use super::Evidence;
 use super::load::{Loaded, by_load, extent, place};
 use crate::cells::Cell;
 use crate::device::{DeviceReads, mean_ratio, submitted};
+use crate::evidence::Evidence;
 use crate::statistics::{mean, mean_estimate};
 use crate::words::{caching, requests, sentence};
 use halfpower_model::units::significant;

@@ -7,7 +7,7 @@
 //! 1982). Every place of every series of a run is looked at, so the chances are adjusted for that by Benjamini and
 //! Hochberg's rule, and of the dips named at most one in twenty is none. What makes it is not looked for.
 
-use super::Evidence;
+use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::statistics::{Contrast, Margin, Verdict, adjusted_p_values};
 use crate::words::{memory_note, reach, requests, sentence};

@@ -10,112 +10,37 @@
 //! It cannot tell who changed: the device, its host, or another program. So what may be the cause is told as that, and where the
 //! device's counters show that it moved bytes for others, how many. Sources: see `statistics`.
 
-use super::Evidence;
 use crate::cells::Cell;
-use crate::course::{course, rates, warm_up_of};
 use crate::device::share_for_others;
-use crate::statistics::{
-    Point, divisive_change_points, estimate, lasting_changes, mean, mean_estimate, steady_state, weighted_line,
-};
+use crate::evidence::Evidence;
+use crate::rate_over_time::{Levels, MARGIN, Trend, rates_of};
+use crate::statistics::{Point, divisive_change_points, estimate, mean, mean_estimate, steady_state, weighted_line};
+use crate::warm_up::warm_up_of;
 use crate::words::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::sample::Warning;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 use std::collections::BTreeMap;
 
-/// Changes up to here are no claim.
-const MARGIN: f64 = 0.1;
-/// No scatter below this share of the mean is believed.
-const RESOLUTION: f64 = 0.02;
 /// Of all repetitions, those that must show it.
 const AGREEING: f64 = 0.8;
-const INTERVALS_MIN: usize = 12;
-/// Of more, several are taken together: finding changes takes time with the square of their number.
-const INTERVALS_MAX: usize = 400;
 const BLOCKS_MIN: usize = 5;
 const BLOCKS_DIVISIVE: usize = 10;
-
-/// How the rate went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Course {
-    /// High at first, then lower and level.
-    Fell,
-    /// Down in several steps.
-    FellInSteps,
-    /// Higher at the end.
-    Rose,
-    /// Neither: up and down.
-    Drifted,
-}
-
-/// The levels of one sample, one after another: from when on, and how high.
-#[derive(Clone, Debug, PartialEq)]
-struct Levels(Vec<(f64, f64)>);
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let within = evidence.cells.iter().filter_map(|cell| within(cell));
     within.chain(over_blocks(evidence)).collect()
 }
 
-impl Levels {
-    /// Of a sample's full intervals; none with too few of them.
-    fn of(sample: &Sample) -> Option<Levels> {
-        Levels::of_rates(&rates(sample, |interval| interval.bytes))
-    }
-
-    /// Of the starts of intervals, and the rates in them.
-    fn of_rates(rates: &[(f64, f64)]) -> Option<Levels> {
-        let together = rates.len().div_ceil(INTERVALS_MAX).max(1);
-        let rates: Vec<(f64, f64)> = rates
-            .chunks(together)
-            .filter_map(|some| Some((some[0].0, mean(&some.iter().map(|(_, rate)| *rate).collect::<Vec<_>>())?)))
-            .collect();
-        let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
-        let level = mean(&values).filter(|level| values.len() >= INTERVALS_MIN && *level > 0.0)?;
-        let mut starts = lasting_changes(&values, RESOLUTION * level);
-        starts.insert(0, 0);
-        let ends = starts[1..].iter().copied().chain([values.len()]);
-        let stretches =
-            starts.iter().zip(ends).filter_map(|(start, end)| Some((rates[*start].0, mean(&values[*start..end])?)));
-        Some(Levels(stretches.collect()))
-    }
-
-    /// The last over the first.
-    fn change(&self) -> f64 {
-        let ends = self.0.first().zip(self.0.last());
-        ends.filter(|(first, _)| first.1 > 0.0).map_or(1.0, |(first, last)| last.1 / first.1)
-    }
-
-    fn course(&self) -> Option<Course> {
-        let levels: Vec<f64> = self.0.iter().map(|(_, level)| *level).collect();
-        let (first, rest) = levels.split_first()?;
-        let (lowest, highest) =
-            rest.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), level| (low.min(*level), high.max(*level)));
-        let change = self.change();
-        if rest.is_empty() {
-            return None;
-        }
-        if change < 1.0 - MARGIN {
-            let is_level = highest <= lowest * (1.0 + MARGIN) && highest < *first * (1.0 - MARGIN);
-            return Some(if is_level { Course::Fell } else { Course::FellInSteps });
-        }
-        match (change > 1.0 + MARGIN, highest.max(*first) > lowest.min(*first) * (1.0 + 2.0 * MARGIN)) {
-            (true, _) => Some(Course::Rose),
-            (false, true) => Some(Course::Drifted),
-            (false, false) => None,
-        }
-    }
-}
-
 /// Says so of a sample whose rate changes and that is in no finding, since nobody told its workload: a log's.
 pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
-    let (quantity, rates) = course(sample).filter(|_| !sample.workload.is_described())?;
+    let (quantity, rates) = rates_of(sample).filter(|_| !sample.workload.is_described())?;
     let levels = Levels::of_rates(&rates)?;
-    let course = levels.course().filter(|course| *course != Course::Rose || warm_up_of(sample).is_none())?;
+    let trend = levels.trend().filter(|trend| *trend != Trend::Rose || warm_up_of(sample).is_none())?;
     let (first, last) = (levels.0.first()?, levels.0.last()?);
     let [first, last] = [first.1, last.1].map(|rate| quantity.format(rate));
     let until = Quantity::Nanoseconds.format(levels.0.get(1)?.0 * 1e9);
-    let message = match course {
-        Course::Drifted => format!("its rate changed {} times and came back to {last}", levels.0.len() - 1),
+    let message = match trend {
+        Trend::Drifted => format!("its rate changed {} times and came back to {last}", levels.0.len() - 1),
         _ => format!("its rate changed over time: {first} for {until}, {last} at the end"),
     };
     Some(Warning::new(
@@ -125,49 +50,22 @@ pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
     ))
 }
 
-/// Between which levels the rate of a sample went, the lowest and the highest; none where it has too few intervals. Of a rate that
-/// only ever changed once the two, however short either was: it changed within an interval at the most, and every rate
-/// before is beyond all those behind.
-pub(crate) fn levels_between(sample: &Sample) -> Option<(Quantity, f64, f64)> {
-    let (quantity, rates) = course(sample)?;
-    let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
-    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    let levels: Vec<f64> = Levels::of_rates(&rates)?.0.iter().map(|(_, level)| *level).collect();
-    let lasting = (least(&levels), most(&levels));
-    let once = (2..values.len().saturating_sub(2)).filter_map(|cut| {
-        let (before, after) = (&values[..cut], &values[cut + 1..]);
-        let [slow, fast] = if before[0] < after[0] { [before, after] } else { [after, before] };
-        (least(fast) > (1.0 + MARGIN) * most(slow)).then(|| mean(slow).zip(mean(fast))).flatten()
-    });
-    // The interval within which it changed is in neither.
-    let once = once.max_by(|(slow, fast), (slower, faster)| (fast - slow).total_cmp(&(faster - slower)));
-    let (low, high) = once.filter(|_| levels.len() == 1).unwrap_or(lasting);
-    Some((quantity, low, high))
-}
-
-/// Whether the rate of a sample changes in a way that is no beginning that settles.
-pub(crate) fn changes_otherwise(sample: &Sample) -> bool {
-    let course = Levels::of(sample).and_then(|levels| levels.course());
-    course.is_some_and(|course| course != Course::Rose)
-}
-
 fn within(cell: &Cell<'_>) -> Option<Finding> {
     let each: Vec<(&Sample, Levels)> =
         cell.repetitions.iter().filter_map(|observed| Some((observed.sample, Levels::of(observed.sample)?))).collect();
-    let mut courses: Vec<(Course, Vec<&Levels>)> = Vec::new();
+    let mut courses: Vec<(Trend, Vec<&Levels>)> = Vec::new();
     for (sample, levels) in &each {
-        let Some(course) = levels.course() else { continue };
+        let Some(trend) = levels.trend() else { continue };
         // A rise that settles is a warm-up, and the sample's warnings say so.
-        if course == Course::Rose && warm_up_of(sample).is_some() {
+        if trend == Trend::Rose && warm_up_of(sample).is_some() {
             continue;
         }
-        match courses.iter_mut().find(|(other, _)| *other == course) {
+        match courses.iter_mut().find(|(other, _)| *other == trend) {
             Some((_, of)) => of.push(levels),
-            None => courses.push((course, vec![levels])),
+            None => courses.push((trend, vec![levels])),
         }
     }
-    let (course, shown) = courses.into_iter().max_by_key(|(_, shown)| shown.len())?;
+    let (trend, shown) = courses.into_iter().max_by_key(|(_, shown)| shown.len())?;
     if (shown.len() as f64) < AGREEING * cell.repetitions.len() as f64 {
         return None;
     }
@@ -181,18 +79,18 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
         1 => "once".to_owned(),
         changes => format!("{changes} times"),
     };
-    let (brief, claim) = match course {
-        Course::Fell => (
+    let (brief, claim) = match trend {
+        Trend::Fell => (
             format!("fell: {high} for {from}, then {low}"),
             format!("{high} for the first {from} and {low} from there on, {change} of it, and level"),
         ),
-        Course::FellInSteps => {
+        Trend::FellInSteps => {
             (format!("fell from {high} to {low}"), format!("fell {times}, from {high} to {low}, {change} of it"))
         }
-        Course::Rose => (format!("rose from {high} to {low}"), format!("rose from {high} to {low}, {change} of it")),
-        Course::Drifted => (format!("changed {times}"), format!("its level changed {times} and came back")),
+        Trend::Rose => (format!("rose from {high} to {low}"), format!("rose from {high} to {low}, {change} of it")),
+        Trend::Drifted => (format!("changed {times}"), format!("its level changed {times} and came back")),
     };
-    let claim = format!("{claim}: {}{}", may_be(course), for_others(cell));
+    let claim = format!("{claim}: {}{}", may_be(trend), for_others(cell));
     let workload = cell.workload;
     let how = format!("{}, {}, {}", workload.request_size, depth(workload), caching(workload));
     let what = format!("{} {}, {how}", workload.pattern, requests(workload.operation));
@@ -208,12 +106,12 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
 }
 
 /// What looks so. Nothing here tells one from the other.
-fn may_be(course: Course) -> &'static str {
-    match course {
-        Course::Fell => "a credit for bursts that was used up, heat, or another program that began may be it",
-        Course::FellInSteps => "heat, a limit that grows tighter, or other programs may be it",
-        Course::Rose => "it may not have been settled at first, or another program ended",
-        Course::Drifted => "something that comes and goes may be it, such as another program",
+fn may_be(trend: Trend) -> &'static str {
+    match trend {
+        Trend::Fell => "a credit for bursts that was used up, heat, or another program that began may be it",
+        Trend::FellInSteps => "heat, a limit that grows tighter, or other programs may be it",
+        Trend::Rose => "it may not have been settled at first, or another program ended",
+        Trend::Drifted => "something that comes and goes may be it, such as another program",
     }
 }
 
@@ -304,7 +202,7 @@ mod tests {
     }
 
     /// A run of one cell whose samples have these megabytes in each tenth of a second, 1 % of noise added.
-    fn course(repetitions: usize, megabytes: &[f64]) -> Run {
+    fn run_of(repetitions: usize, megabytes: &[f64]) -> Run {
         let mut run = Run::default();
         let mut normal = Normal::new(11);
         run.add(read(64), &vec![1e9; repetitions]);
@@ -328,21 +226,21 @@ mod tests {
 
     #[test]
     fn a_fall_is_told_as_it_was_seen_and_what_it_may_be_as_that() {
-        let burst = found(&course(5, &levels(&[(10, 30.0), (20, 10.0)])));
+        let burst = found(&run_of(5, &levels(&[(10, 30.0), (20, 10.0)])));
         assert_eq!(burst[0].brief, "fell: 301 MB/s for 1 s, then 99.9 MB/s");
         assert!((burst[0].estimates[0].value - 1.0 / 3.0).abs() < 0.01);
-        let throttled = found(&course(5, &levels(&[(10, 30.0), (10, 20.0), (10, 10.0)])));
+        let throttled = found(&run_of(5, &levels(&[(10, 30.0), (10, 20.0), (10, 10.0)])));
         assert!(throttled[0].sentence.contains("fell 2 times, from 30"), "{}", throttled[0].sentence);
-        let rose = found(&course(1, &levels(&[(8, 10.0), (20, 20.0)])));
+        let rose = found(&run_of(1, &levels(&[(8, 10.0), (20, 20.0)])));
         assert!(rose[0].sentence.contains("rose from"), "{}", rose[0].sentence);
-        let disturbed = found(&course(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])));
+        let disturbed = found(&run_of(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])));
         assert!(disturbed[0].sentence.contains("changed 2 times and came back"), "{}", disturbed[0].sentence);
     }
 
     #[test]
     fn another_program_s_bytes_are_told_beside_a_fall_where_there_are_any() {
         let told = |device_bytes: u64| {
-            let mut run = course(3, &levels(&[(10, 30.0), (20, 10.0)]));
+            let mut run = run_of(3, &levels(&[(10, 30.0), (20, 10.0)]));
             run.device_reads(0, |_| (20_000, device_bytes));
             found(&run)[0].sentence.clone()
         };
@@ -361,7 +259,7 @@ mod tests {
                 value = lean * value + (1.0 - lean * lean).sqrt() * normal.draw();
                 10.0 * (1.0 + 0.2 * value).max(0.1)
             };
-            !found(&course(1, &(0..16).map(wave).collect::<Vec<_>>())).is_empty()
+            !found(&run_of(1, &(0..16).map(wave).collect::<Vec<_>>())).is_empty()
         };
         for lean in [0.0, 0.5, 0.8] {
             let false_ones = (0..100).filter(|seed| told(lean, *seed)).count();
@@ -371,16 +269,16 @@ mod tests {
 
     #[test]
     fn a_long_course_is_looked_at_as_a_whole() {
-        let long = found(&course(1, &levels(&[(20_000, 30.0), (20_000, 10.0)])));
+        let long = found(&run_of(1, &levels(&[(20_000, 30.0), (20_000, 10.0)])));
         assert!(long[0].brief.starts_with("fell: 300 MB/s for 33.3 min"), "{}", long[0].brief);
     }
 
     #[test]
     fn a_level_course_a_small_step_and_few_intervals_say_nothing() {
-        assert_eq!(found(&course(5, &levels(&[(30, 10.0)]))), []);
-        assert_eq!(found(&course(5, &levels(&[(15, 10.0), (15, 9.5)]))), []);
-        assert_eq!(found(&course(5, &levels(&[(5, 30.0), (6, 10.0)]))), []);
-        let mut once = course(5, &levels(&[(10, 30.0), (20, 10.0)]));
+        assert_eq!(found(&run_of(5, &levels(&[(30, 10.0)]))), []);
+        assert_eq!(found(&run_of(5, &levels(&[(15, 10.0), (15, 9.5)]))), []);
+        assert_eq!(found(&run_of(5, &levels(&[(5, 30.0), (6, 10.0)]))), []);
+        let mut once = run_of(5, &levels(&[(10, 30.0), (20, 10.0)]));
         once.samples.iter_mut().skip(1).for_each(|placed| placed.sample.intervals.clear());
         assert_eq!(found(&once), [], "one repetition of five");
     }
@@ -418,7 +316,7 @@ mod tests {
 
         #[test]
         fn every_figure_is_a_number(bytes in proptest::collection::vec(0_u32..100, 0..40), rates in proptest::collection::vec(0.0_f64..1e9, 1..12)) {
-            let mut run = course(2, &bytes.iter().map(|level| f64::from(*level)).collect::<Vec<_>>());
+            let mut run = run_of(2, &bytes.iter().map(|level| f64::from(*level)).collect::<Vec<_>>());
             run.add(write(4), &rates);
             for finding in found(&run) {
                 prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite()), "{:?}", finding);

@@ -5,10 +5,10 @@
 //! logarithms). Nothing else may differ, the flush in the timing least of all: without one the file system may put off
 //! what extending costs, and the figures say that they are of memory.
 
-use super::Evidence;
 use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::words::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::{FileState, Finding, FindingCode, Operation};

@@ -5,10 +5,10 @@
 //! this is what the drive's write cache is worth. The ratio is of throughputs measured in the same blocks (geometric mean,
 //! t interval of the logarithms).
 
-use super::Evidence;
 use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::alike::are_alike;
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::words::{depth, reach, requests, sentence};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode, RwFlag, RwFlags, Workload};

@@ -9,9 +9,9 @@
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997); Hockney,
 //! "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985).
 
-use super::{Evidence, highest};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::evidence::{Evidence, highest};
 use crate::models::Models;
 use crate::series::Series;
 use crate::statistics::{self, Interval, bootstrap_of_means};

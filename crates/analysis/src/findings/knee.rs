@@ -5,16 +5,15 @@
 //! The interval is a bootstrap over repetitions, and its ends are depths that were measured. Beside it
 //! stands what a [law of queues](crate::models::Concurrency) makes of the same depths.
 
-use super::Evidence;
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::models::{Load, Models};
-use crate::series::Series;
+use crate::series::{Series, index_of_knee};
 use crate::statistics::{bootstrap_of_means, estimate};
 use crate::words::{reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
 const DEPTHS_MIN: usize = 3;
-const SHARE_OF_BEST: f64 = 0.95;
 
 /// The knee of a series.
 #[derive(Clone, Copy, Debug)]
@@ -57,18 +56,6 @@ pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
         cell.rate(Quantity::RequestsPerSecond)?
     };
     Some(Knee { cell, rate, best: rate.value * highest / means[index], still_growing: index == means.len() - 1 })
-}
-
-/// Whether the last cell of a series is the first to come up to 95 % of the highest.
-pub(crate) fn still_grows(series: &Series<'_>) -> bool {
-    let means: Vec<f64> = series.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
-    index_of_knee(&means) + 1 == means.len()
-}
-
-/// The first that comes up to 95 % of the highest.
-fn index_of_knee(means: &[f64]) -> usize {
-    let highest = means.iter().copied().fold(0.0, f64::max);
-    means.iter().position(|mean| *mean >= SHARE_OF_BEST * highest).unwrap_or(0)
 }
 
 fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {

@@ -6,11 +6,11 @@
 //! [`super::read_before_write`]; one sample is enough for it. The block is a page of 4 KiB, or the device's where that is
 //! larger: a drive that has blocks of 4 KiB inside and says 512 is told so only by the cost.
 
-use super::Evidence;
 use super::load::{Loaded, by_load, extent, place};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
 use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::words::{caching, reach, requests, sentence};
 use halfpower_model::{Finding, FindingCode, Workload};

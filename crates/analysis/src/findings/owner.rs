@@ -4,10 +4,11 @@
 //! the same with more outstanding is faster, and whether the targets hold one another back. An owner is named where four
 //! repetitions of five name it; where they name different ones it cannot be told.
 
-use super::{Evidence, beside, best};
+use super::beside;
 use crate::alike::{Axis, distinctions, groups};
 use crate::attribution::{Attribution, Beside, Owner, attribute_beside};
 use crate::cells::Cell;
+use crate::evidence::{Evidence, best};
 use crate::series::rank;
 use crate::words::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Sample, Workload};

@@ -5,9 +5,9 @@
 //! beside it is no peak.
 
 use super::load::{Loaded, by_load};
-use super::{Evidence, best};
-use crate::CellSummary;
 use crate::alike::{Axis, bare};
+use crate::evidence::{Evidence, best};
+use crate::summary::CellSummary;
 use crate::words::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Settings, Workload};
 

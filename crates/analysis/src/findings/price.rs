@@ -8,8 +8,8 @@
 //! The capacity is the one given or, of block devices, theirs; a file says nothing of what it lies on.
 //! Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), tables 9 and 10.
 
-use super::{Evidence, highest};
 use crate::cells::Cell;
+use crate::evidence::{Evidence, highest};
 use crate::statistics::estimate;
 use crate::words::{reaches_storage, requests, sentence};
 use halfpower_model::units::significant;

@@ -11,13 +11,13 @@
 //! the best is told of where it is [worth it](crate::statistics::Fit::is_worth) and all three parts are above zero. Source: Chung, Gray, Worthington and Horst,
 //! "Windows 2000 disk IO performance" (2000), which gives these two figures for each way to do I/O.
 
-use super::Evidence;
 use crate::cells::Cell;
+use crate::cost::{CostBound, CostByUnit, CostFit, CostPoint};
+use crate::evidence::Evidence;
 use crate::resolution::begun_before;
 use crate::series::{Series, is_twin};
 use crate::statistics::{self, Equation, Interval, Line, Point, least_squares, mean, weighted_line};
 use crate::words::{reach, requests, sentence};
-use crate::{CostBound, CostByUnit, CostFit, CostPoint};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity};
 

@@ -9,14 +9,12 @@
 //! below the counters is not seen.
 
 use crate::cells::Cell;
-use crate::device::{DeviceReads, mean_ratio};
+use crate::device::{BLOCKS_EACH_MAX, DeviceReads, PER_REQUEST_MAX, mean_ratio};
 use crate::statistics::mean;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate, Operation, Quantity};
 
 const SHARE_MIN: f64 = 0.25;
-pub(crate) const PER_REQUEST_MAX: f64 = 2.5;
-pub(crate) const BLOCKS_EACH_MAX: f64 = 4.0;
 
 /// How requests lie on the blocks of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 //! that were measured are recommended, and never one whose figures are of memory rather than of the storage.
 
 use super::knee::{Knee, depth_estimate, growth, knee};
-use super::{Evidence, highest};
 use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
+use crate::evidence::{Evidence, highest};
 use crate::series::Series;
 use crate::statistics::ratio_of_means;
 use crate::words::{caching, depth, kind, reach, reaches_storage, sentence};

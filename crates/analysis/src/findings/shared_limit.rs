@@ -4,9 +4,9 @@
 //! (geometric mean, t interval of the logarithms). Sources: Riedel, van Ingen and Gray (1997), who added disks to a bus
 //! until the sum stopped growing.
 
-use super::Evidence;
 use crate::alike::{Axis, groups};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::models::Models;
 use crate::statistics::{mean_estimate, paired_ratio};
 use crate::words::{reach, requests, sentence};

@@ -5,10 +5,10 @@
 //! the logarithms). The most amplified of each kind is named. Source: the studies' writes smaller than a sector, and the
 //! small writes of Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988.
 
-use super::Evidence;
 use super::load::{Loaded, by_load, extent, place};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::statistics::paired_ratio;
 use crate::words::{caching, reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};

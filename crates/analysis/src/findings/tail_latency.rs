@@ -14,9 +14,9 @@
 //! Source: Feller, "An Introduction to Probability Theory and Its Applications", volume 2 (1971), chapter I.3, for the lack
 //! of memory and for geometric sums.
 
-use super::Evidence;
 use super::load::{Loaded, by_load, extent, place};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::statistics::mean_estimate;
 use crate::words::{caching, requests, sentence};
 use halfpower_model::histogram::bucket_low;

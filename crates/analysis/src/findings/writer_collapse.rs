@@ -8,9 +8,9 @@
 //! what both pass. Source: Knoblauch, "Performance problems when writing large files on CCISS hardware", linux-kernel,
 //! January 2008, by iozone's figures.
 
-use super::Evidence;
 use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
+use crate::evidence::Evidence;
 use crate::series::rank;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::words::{caching, memory_note, reach, requests, sentence};

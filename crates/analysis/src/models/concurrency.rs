@@ -23,8 +23,7 @@
 //! "Guerrilla Capacity Planning" (2007), chapters 4 to 6; Little, "A proof for the queuing formula L = λW", Operations
 //! Research 9 (1961).
 
-use super::{Curve, Match, curve, fitted, off, over};
-use crate::findings::still_grows;
+use super::fit::{Curve, Match, curve, fitted, off, over};
 use crate::series::Series;
 use crate::statistics::{Equation, Fit, Interval, least_squares};
 use halfpower_model::{Estimate, Quantity, Workload};
@@ -136,12 +135,12 @@ pub(super) fn fit(series: &Series<'_>, load: Load) -> Option<Concurrency> {
 fn exceeding(series: &Series<'_>, (limit, interval): (f64, Option<Interval>), relative_error: f64) -> Option<Estimate> {
     let rates = series.cells.iter().filter_map(|cell| cell.rate(Quantity::RequestsPerSecond));
     let highest = rates.max_by(|one, other| one.value.total_cmp(&other.value))?;
-    let most = match still_grows(series) {
+    let most = match series.still_grows() {
         // But for rounding: a limit at the last place is just what was measured there.
         true => limit * (1.0 + 1e-9),
         false => interval.map_or(limit, |interval| interval.high) * (1.0 + relative_error),
     };
-    let least = if still_grows(series) { highest.value } else { highest.low.unwrap_or(highest.value) };
+    let least = if series.still_grows() { highest.value } else { highest.low.unwrap_or(highest.value) };
     (least > most).then_some(highest)
 }
 

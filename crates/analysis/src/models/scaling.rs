@@ -7,10 +7,10 @@
 //! too little. They do not hold how far the curve itself is off, which is told beside them.
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997), who add disks to a bus.
 
-use super::{Match, fitted, off};
+use super::fit::{Match, fitted, off};
 use crate::alike::{Axis, groups};
 use crate::cells::Cell;
-use crate::findings::Evidence;
+use crate::evidence::Evidence;
 use crate::statistics::{Equation, bootstrap_of_means, least_squares};
 use halfpower_model::{Among, Estimate, Quantity, Workload};
 use serde::Serialize;

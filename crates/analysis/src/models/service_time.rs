@@ -12,7 +12,7 @@
 //! in interval estimation", Journal of the Royal Statistical Society B 16 (1954); Schwarz, "Estimating the dimension of a
 //! model", Annals of Statistics 6 (1978).
 
-use super::{Curve, Match, curve, fitted, off, over};
+use super::fit::{Curve, Match, curve, fitted, off, over};
 use crate::series::Series;
 use crate::statistics::{Equation, Fit, least_squares};
 use halfpower_model::{Bytes, Estimate, Quantity, Workload};

@@ -7,8 +7,8 @@
 //! shows: one level that is left over because its peak is unknown may be as idle as the others.
 //! Source: Riedel, van Ingen and Gray (1997), sections 3 and 4.
 
+use super::level::{Half, Stage, Standing};
 use super::rows::{Passage, Row};
-use super::{Half, Stage, Standing};
 use crate::findings::shared_limit::Holding;
 use crate::words::{requests, sentence};
 use halfpower_model::BytesPerSecond;

@@ -1,9 +1,10 @@
 //! The levels that requests passed, each with its peak and what it really gave.
 
-use super::{Half, PyramidLevel, Stage, Standing, throughput};
+use super::level::{Half, PyramidLevel, Stage, Standing};
 use crate::cells::Cell;
+use crate::evidence::{Evidence, highest};
 use crate::findings::shared_limit::{Holding, Together};
-use crate::findings::{Evidence, highest};
+use crate::statistics::mean_estimate;
 use crate::words::{caching, depth, reaches_storage, requests};
 use halfpower_model::reading::{Bandwidth, Kernel, MemorySpeed, StudyTest};
 use halfpower_model::{
@@ -150,7 +151,7 @@ impl<'a> Passage<'a> {
         let wanted = if self.operation == Operation::Write { StudyTest::FileWrite } else { StudyTest::FileRead };
         let study = || self.memory?.studies.iter().find(|study| study.test == wanted);
         let (rap, source) = match (self.cached, study()) {
-            (Some(cell), _) => (throughput(cell.bytes_per_s()), described(cell)),
+            (Some(cell), _) => (mean_rate(cell.bytes_per_s()), described(cell)),
             (None, Some(study)) => (
                 Some(study.bytes_per_s.estimate(Quantity::BytesPerSecond)),
                 format!("halfpower memory: {}", study.test),
@@ -222,7 +223,7 @@ impl<'a> Passage<'a> {
         let cell = if is_shared { self.best } else { self.best_of_all };
         match self.together.filter(|together| !is_shared && together.sum.value > cell.mean_bytes_per_s()) {
             Some(together) => (Some(together.sum), format!("{}, each alone, added up", of_requests(together.cell))),
-            None => (throughput(cell.bytes_per_s()), described(cell)),
+            None => (mean_rate(cell.bytes_per_s()), described(cell)),
         }
     }
 
@@ -292,6 +293,11 @@ fn level(
 fn least(pap: Option<BytesPerSecond>, rap: Option<Estimate>) -> Option<f64> {
     let known = [pap.map(|rate| rate.0), rap.map(|rap| rap.value)].into_iter().flatten();
     known.filter(|rate| rate.is_finite() && *rate > 0.0).min_by(f64::total_cmp)
+}
+
+/// The mean throughput of some repetitions.
+fn mean_rate(rates: &[f64]) -> Option<Estimate> {
+    mean_estimate(Quantity::BytesPerSecond, rates)
 }
 
 fn no_reading() -> String {

@@ -16,8 +16,8 @@
 //! (1979), and Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30 (1982), for
 //! few batches.
 
-use super::mean::variance;
-use super::{estimate, mean, mean_interval};
+use super::interval::estimate;
+use super::mean::{mean, mean_interval, variance};
 use halfpower_model::{Estimate, Quantity};
 
 const BATCHES: usize = 5;

@@ -7,8 +7,8 @@
 //! Source: Fisher, "The Design of Experiments" (1935), chapter 4; Montgomery, "Design and Analysis of Experiments",
 //! 8th edition (2013), section 4.1.
 
+use super::interval::{Interval, estimate};
 use super::mean::{mean, t_quantile, variance};
-use super::{Interval, estimate};
 use halfpower_model::{Estimate, Quantity};
 
 /// The analysis of a table of settings by blocks.

@@ -14,8 +14,8 @@
 //! Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 14, and problem 14.15 for several samples;
 //! Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), for the expansion.
 
-use super::mean::t_quantile;
-use super::{Interval, mean};
+use super::interval::Interval;
+use super::mean::{mean, t_quantile};
 use halfpower_model::random::Random;
 use statrs::distribution::{ContinuousCDF, Normal};
 

@@ -9,9 +9,10 @@
 //! Pharmacokinetics and Biopharmaceutics 15 (1987), for equivalence; Murphy and Myors, "Testing the hypothesis that
 //! treatments have negligible effects", Journal of Applied Psychology 84 (1999), for changes beyond a margin.
 
+use super::discoveries::adjusted_p_values;
+use super::interval::t_share_below;
 use super::mean::{mean, variance};
-use super::ratio::{Fieller, logarithms};
-use super::{adjusted_p_values, paired_ratio, ratio_of_means, t_share_below};
+use super::ratio::{Fieller, logarithms, paired_ratio, ratio_of_means};
 use halfpower_model::Estimate;
 use serde::{Deserialize, Serialize};
 

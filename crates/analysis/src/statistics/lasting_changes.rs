@@ -17,7 +17,7 @@
 //! set by simulation.
 
 use super::change_points::{FAR_OFF, change_points, moved_in, scatter};
-use super::mean;
+use super::mean::mean;
 
 /// What a change must explain, times the logarithm of the number of values.
 const PENALTY: f64 = 5.0;

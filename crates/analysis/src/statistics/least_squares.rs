@@ -7,7 +7,7 @@
 //! Source: Draper and Smith, "Applied Regression Analysis", 3rd edition (1998); Golub and Van Loan, "Matrix Computations",
 //! 4th edition (2013), section 5.5; Schwarz, "Estimating the dimension of a model", Annals of Statistics 6 (1978), for BIC.
 
-use super::Interval;
+use super::interval::Interval;
 use super::mean::t_quantile;
 use nalgebra::{DMatrix, DVector};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};

@@ -2,7 +2,8 @@
 //!
 //! Two points give a line without intervals.
 
-use super::{Equation, Interval, least_squares};
+use super::interval::Interval;
+use super::least_squares::{Equation, least_squares};
 
 /// A point and how much it counts; the weight is above zero.
 #[derive(Clone, Copy, Debug)]

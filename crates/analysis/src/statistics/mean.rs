@@ -6,7 +6,7 @@
 //! [median](super::median_estimate) has no such weakness.
 //! Source: Student, "The probable error of a mean", Biometrika 6 (1908).
 
-use super::{Interval, estimate};
+use super::interval::{Interval, estimate};
 use halfpower_model::{Estimate, Quantity};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -6,7 +6,7 @@
 //! none. Source: Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics", Statistics
 //! & Probability Letters 4 (1986).
 
-use super::{Interval, estimate, middle, sorted};
+use super::interval::{Interval, estimate, middle, sorted};
 use halfpower_model::{Estimate, Quantity};
 use statrs::distribution::{Binomial, DiscreteCDF};
 

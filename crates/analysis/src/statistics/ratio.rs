@@ -14,8 +14,8 @@
 //! Society B 16 (1954); Welch, "The generalization of Student's problem when several different population variances are
 //! involved", Biometrika 34 (1947).
 
+use super::interval::{Interval, estimate, t_share_below};
 use super::mean::{mean, mean_interval, t_quantile, variance};
-use super::{Interval, estimate, t_share_below};
 use halfpower_model::{Estimate, Quantity};
 
 /// The ratio of the first of each pair to the second; a pair is a block. None without pairs or with a rate of zero.

@@ -5,7 +5,8 @@
 //! Source: SNIA, "Solid State Storage Performance Test Specification", version 2.0.2 (2020), definition 2.1.24 of steady
 //! state.
 
-use super::{Point, mean, weighted_line};
+use super::line::{Point, weighted_line};
+use super::mean::mean;
 
 /// The rounds that are looked at together.
 const WINDOW: usize = 5;

@@ -97,7 +97,7 @@ pub(super) fn run(context: &Context, arguments: &Arguments) -> anyhow::Result<En
     let ((before, after), warnings) = without_copies(sides);
     let noise = arguments.margin_from.map(|run| noise(&store, run)).transpose()?;
     let margins = match (&noise, arguments.threshold) {
-        (Some(noise), _) => Margins::Found(noise),
+        (Some(noise), _) => Margins::Found(&noise.comparison.cells),
         (None, Some(threshold)) => Margins::Said(threshold),
         (None, None) => Margins::Usual,
     };

@@ -141,7 +141,7 @@ fn what_has_no_margin_is_said_to_have_none() {
     }
     let analysed = analysed.again();
     assert!(lines(&analysed, 200).contains("too noisy to tell"), "{}", lines(&analysed, 200));
-    let margins = Margins::Found(analysed.noise().unwrap());
+    let margins = Margins::Found(&analysed.noise().unwrap().comparison.cells);
     let comparison = compare(&before.iter().collect::<Vec<_>>(), &before.iter().collect::<Vec<_>>(), margins);
     let text = comparison_text(&comparison, false, 1000);
     let page = html(&comparison);

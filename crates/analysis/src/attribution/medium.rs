@@ -10,9 +10,8 @@
 //! - *A controller*: what is not so and grows in another way, the processors having time.
 
 use super::facts::{Facts, percent};
-use super::path::{NO_FASTER, bus_levels};
-use super::{Owner, Places, Standing, Sureness};
-use halfpower_model::{Bytes, Quantity};
+use super::neighbours::Places;
+use super::thresholds::NO_FASTER;
 
 /// At a place where the medium has less to do it is faster from here on: a part of the way that is full for nine tenths of the
 /// time leaves no more than 1.11.
@@ -26,12 +25,6 @@ const READS_FASTER: f64 = 2.0;
 const TURN_NS: f64 = 1e6;
 /// As fast as another from here on.
 const AS_FAST: f64 = 0.9;
-/// How much longer a byte takes than a bus's peak tells where the bus is given up and taken again: by so much less, by noise, and
-/// so much more.
-const LONGER: std::ops::RangeInclusive<f64> = 0.9..=1.43;
-/// What a bus spends on a request beside its bytes is no more than it would move so many in.
-const BESIDE: Bytes = Bytes(8192);
-
 /// Whether a sample waits for the medium.
 pub(super) enum Medium {
     /// Where the medium has less to do the same is so many times as fast.
@@ -72,40 +65,4 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
         }
         _ => Medium::Unknown,
     }
-}
-
-pub(super) fn way(facts: &Facts<'_>) -> Standing {
-    let Medium::Idles(why) = medium(facts) else { return Standing::Absent };
-    if facts.knows_parts() {
-        return Standing::Absent;
-    }
-    if facts.beside.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
-        return Standing::Absent;
-    }
-    let Some(growth) = facts.beside.growth else {
-        return Standing::Open("a bus or a controller: other request sizes were not tried".to_owned());
-    };
-    let time = |ns: f64| Quantity::Nanoseconds.format(ns);
-    let is_its = |peak: f64| {
-        let (bytes, beside) = (growth.ns_per_byte * peak / 1e9, growth.fixed_ns * peak / 1e9);
-        LONGER.contains(&bytes) && beside <= BESIDE.0 as f64
-    };
-    for (owner, at, peak) in bus_levels(facts) {
-        if is_its(peak) {
-            let reason = format!(
-                "{why}, a KiB more takes {}, which is what its peak lets through, and a request {} beside",
-                time(growth.ns_per_byte * 1024.0),
-                time(growth.fixed_ns.max(0.0))
-            );
-            return Standing::NamedAt(owner, Sureness::Likely, at, reason);
-        }
-    }
-    let processors =
-        facts.machine_busy().map_or_else(String::new, |share| format!(", processors are busy {}", percent(share)));
-    let reason = format!(
-        "{why}{processors}, and a request takes {} and {} for each KiB, as no bus with a known peak does",
-        time(growth.fixed_ns.max(0.0)),
-        time(growth.ns_per_byte.max(0.0) * 1024.0)
-    );
-    Standing::Named(Owner::Controller, Sureness::Likely, reason)
 }

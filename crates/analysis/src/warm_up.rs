@@ -10,9 +10,9 @@
 //! *Within the run* is by batch means too, and of this run alone: another may find another level, so no verdict rests on it.
 //! Sources: see [`warm_up`], [`series_mean`] and [`worth_by_batches`].
 
-use crate::findings::changes_otherwise;
+use crate::rate_over_time::{changes_otherwise, rates_of};
 use crate::statistics::{Contrast, Margin, Verdict, mean, series_mean, warm_up, worth_by_batches};
-use halfpower_model::sample::{Interval, Warning};
+use halfpower_model::sample::Warning;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Nanoseconds, Quantity, Sample};
 use serde::Serialize;
@@ -36,39 +36,10 @@ pub(crate) struct WarmUp {
     rest: Estimate,
 }
 
-/// The start of each full interval, in seconds, and how much of something went by in it, a second.
-pub(crate) fn rates(sample: &Sample, amount: fn(&Interval) -> u64) -> Vec<(f64, f64)> {
-    let spacing_s = sample.workload.interval.seconds();
-    let mut from_s = 0.0;
-    let mut rates = Vec::new();
-    for interval in &sample.intervals {
-        let length_s = interval.at_s - from_s;
-        // The last one is cut short where the sample ends.
-        if length_s > 0.5 * spacing_s && length_s > 0.0 {
-            rates.push((from_s, amount(interval) as f64 / length_s));
-        }
-        from_s = interval.at_s;
-    }
-    rates
-}
-
-/// Bytes a second, or requests where none has bytes; nothing where the figure is not the mean of its intervals.
-pub(crate) fn course(sample: &Sample) -> Option<(Quantity, Vec<(f64, f64)>)> {
-    if !sample.is_complete() || sample.flush_s.is_some() {
-        return None;
-    }
-    let has_bytes = sample.intervals.iter().any(|interval| interval.bytes > 0);
-    Some(if has_bytes {
-        (Quantity::BytesPerSecond, rates(sample, |interval| interval.bytes))
-    } else {
-        (Quantity::RequestsPerSecond, rates(sample, |interval| interval.requests))
-    })
-}
-
 /// The warm-up of a sample, where it has one that matters.
 pub(crate) fn warm_up_of(sample: &Sample) -> Option<WarmUp> {
-    let (quantity, course) = course(sample)?;
-    let rates: Vec<f64> = course.iter().map(|(_, rate)| *rate).collect();
+    let (quantity, rates) = rates_of(sample)?;
+    let (starts, rates): (Vec<f64>, Vec<f64>) = rates.into_iter().unzip();
     let end = warm_up(&rates).filter(|end| *end > 0)?;
     let whole = mean(&rates).filter(|whole| *whole > 0.0)?;
     let rest = series_mean(quantity, &rates[end..])?;
@@ -82,7 +53,7 @@ pub(crate) fn warm_up_of(sample: &Sample) -> Option<WarmUp> {
     };
     let verdict = Contrast { ratio: rest, margin: Margin::THROUGHPUT, p_value: None }.verdict();
     let matters = matches!(verdict, Verdict::Higher | Verdict::Lower) && !changes_otherwise(sample);
-    matters.then(|| WarmUp { end_s: course[end].0, rest })
+    matters.then(|| WarmUp { end_s: starts[end], rest })
 }
 
 /// Says so of a sample that has one.
@@ -105,8 +76,8 @@ pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
 
 /// How exactly a sample tells the mean of its own run; none with too few intervals, or where it did not settle.
 pub fn within_run(sample: &Sample) -> Option<WithinRun> {
-    let (quantity, course) = course(sample)?;
-    let rates: Vec<f64> = course.into_iter().map(|(_, rate)| rate).collect();
+    let (quantity, rates) = rates_of(sample)?;
+    let rates: Vec<f64> = rates.into_iter().map(|(_, rate)| rate).collect();
     warm_up(&rates)?;
     let mean = series_mean(quantity, &rates).filter(|mean| mean.relative_half_width().is_some())?;
     warm_up_of(sample).is_none().then(|| WithinRun {
@@ -128,6 +99,7 @@ impl WithinRun {
 mod tests {
     use super::*;
     use crate::support::{Normal, Run, read};
+    use halfpower_model::sample::Interval;
 
     /// A sample with these megabytes in each hundredth of a second, and 2 % of noise that leans on the interval before.
     fn sample(seed: u64, megabytes: impl Iterator<Item = f64>) -> Sample {

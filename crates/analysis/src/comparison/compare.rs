@@ -1,0 +1,170 @@
+//! Matches the workloads of two groups and holds every figure of each pair against its margin.
+
+use super::change::{Change, ComparedCell, Standing};
+use super::copies::{self, are_simulated};
+use super::environment::{self, Difference};
+use super::figure::Figure;
+use super::margins::{FoundMargins, Lookup, Margins};
+use super::matching::{self, Group, Index, gather};
+use super::verdict::{self, Outcome};
+use super::{doubt, machine};
+use crate::resolution::{no_finer, no_finer_ratio};
+use crate::statistics::{Contrast, Margin, Verdict, mean, mean_estimate, next_interval, verdicts};
+use halfpower_model::sample::Warning;
+use halfpower_model::{Estimate, Sample, Workload};
+use serde::Serialize;
+
+/// What does not keep workloads apart, and so does not name them.
+const NO_PART: [&str; 4] = ["duration", "requests", "bytes", "interval"];
+
+/// What two groups of samples come to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// What it comes to as a whole.
+    pub outcome: Outcome,
+    /// The same in a line.
+    pub sentence: String,
+    /// What is wrong with the runs that were named, for whoever named them to add.
+    pub warnings: Vec<Warning>,
+    /// What was taken from a comparison of the same with the same; none where nobody named one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_margins: Option<FoundMargins>,
+    /// What the two were measured on, as far as it differs.
+    pub differences: Vec<Difference>,
+    /// What both have, in the order of the first group.
+    pub cells: Vec<ComparedCell>,
+    /// What only the first has.
+    pub only_before: Vec<String>,
+    /// What only the second has.
+    pub only_after: Vec<String>,
+}
+
+/// Compares the samples of two groups; those that failed are left out.
+pub fn compare(before: &[&Sample], after: &[&Sample], margins: Margins<'_>) -> Comparison {
+    let told = machine::told(before, after);
+    let [before_cells, after_cells] = told.each_ref().map(|side| gather(side));
+    let all: Vec<&Workload> = before_cells.iter().chain(&after_cells).map(|cell| cell.workload).collect();
+    let mut names = halfpower_model::key::names(&all, &NO_PART);
+    let after_names = names.split_off(before_cells.len());
+    let index = Index::of(after_cells.iter().map(|cell| cell.workload));
+    let mut taken = vec![false; after_cells.len()];
+    let (mut cells, mut pairs, mut only_before) = (Vec::new(), Vec::new(), Vec::new());
+    for (cell, name) in before_cells.iter().zip(names) {
+        let of_one = |place: &usize| cell.is_of_one_workload() && after_cells[*place].is_of_one_workload();
+        let Some(place) = index.find(cell.workload).filter(of_one) else {
+            only_before.push(name);
+            continue;
+        };
+        taken[place] = true;
+        pairs.push((cell, &after_cells[place]));
+        cells.push(ComparedCell { name, workload: cell.samples[0].workload.clone(), changes: Vec::new() });
+    }
+    let only_after = after_names.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(name, _)| name).collect();
+    let margins = Lookup::new(margins);
+    Figure::ALL.into_iter().for_each(|figure| add_changes(&mut cells, &pairs, figure, &margins));
+    let (outcome, mut sentence) = verdict::of(&cells);
+    if cells.is_empty() {
+        let apart = matching::apart(&before_cells, &after_cells);
+        sentence.extend(apart.map(|apart| format!(" {apart}")));
+    }
+    let differences = environment::differences(before, after);
+    let found_margins = margins.are_found().then(|| FoundMargins::of(&cells));
+    let warnings = Vec::new();
+    Comparison { outcome, sentence, warnings, found_margins, differences, cells, only_before, only_after }
+}
+
+/// Adds a figure's change to each cell where both sides tell it.
+fn add_changes(
+    compared: &mut [ComparedCell],
+    pairs: &[(&Group<'_, '_>, &Group<'_, '_>)],
+    figure: Figure,
+    margins: &Lookup<'_>,
+) {
+    let values = |group: &Group<'_, '_>, of_bytes: bool| -> Vec<f64> {
+        // All of them or none: a mean over some would be of others than it says.
+        let told: Option<Vec<f64>> = group.samples.iter().map(|sample| figure.of(sample, of_bytes)).collect();
+        told.unwrap_or_default()
+    };
+    let mut changes = Vec::new();
+    for (place, (before, after)) in pairs.iter().enumerate() {
+        let of_bytes = before.samples.iter().all(|sample| sample.total.bytes_per_s.0 > 0.0);
+        let (old, new) = (values(before, of_bytes), values(after, of_bytes));
+        let (quantity, held) = (figure.quantity(of_bytes), margins.of(figure, &before.samples[0].workload));
+        let margin = held.least(figure);
+        let are_long_enough = before.samples.iter().chain(&after.samples).all(|sample| figure.is_long_enough(sample));
+        let estimates = mean_estimate(quantity, &old).zip(mean_estimate(quantity, &new));
+        if let Some(((before_mean, after_mean), contrast)) = estimates.zip(Contrast::apart(&new, &old, margin)) {
+            let [old_share, new_share] = [before, after].map(|group| figure.resolution(&group.samples));
+            let (before, after) = (no_finer(before_mean, old_share), no_finer(after_mean, new_share));
+            let contrast = Contrast { ratio: no_finer_ratio(contrast.ratio, new_share, old_share), ..contrast };
+            let alone = match beyond_noise(figure, margin, &old, &new) {
+                Alone::Beyond if !are_long_enough => Alone::Within,
+                alone => alone,
+            };
+            changes.push((place, before, after, (contrast, held), alone));
+        }
+    }
+    let contrasts: Vec<Contrast> = changes.iter().map(|change| change.3.0).collect();
+    let looked_at = contrasts.iter().filter(|contrast| contrast.p_value.is_some()).count();
+    for ((place, before, after, (contrast, held), alone), verdict) in changes.into_iter().zip(verdicts(&contrasts)) {
+        let (ratio, margin) = (contrast.ratio, held.margin());
+        let verdict = if alone == Alone::Beyond { direction(ratio.value) } else { verdict };
+        let (verdict, doubt) = doubt::judged(figure, held, &contrast, verdict, looked_at);
+        let (standing, single) = (standing(figure, verdict), alone != Alone::No);
+        let same_samples = are_the_same(pairs[place]);
+        let change = Change { figure, before, after, ratio, margin, standing, doubt, single, same_samples };
+        compared[place].changes.push(if same_samples { change.of_the_same() } else { change });
+    }
+}
+
+/// Whether both have the same samples of a simulated machine.
+fn are_the_same((before, after): (&Group<'_, '_>, &Group<'_, '_>)) -> bool {
+    let are_simulated = are_simulated(&before.samples) && are_simulated(&after.samples);
+    are_simulated && copies::are_equal(&before.samples, &after.samples)
+}
+
+impl Change {
+    /// As it is where both sides have the same samples: whatever they scatter by, nothing differs.
+    fn of_the_same(self) -> Change {
+        let ratio = Estimate { value: 1.0, low: Some(1.0), high: Some(1.0), ..self.ratio };
+        Change { ratio, standing: Standing::Equivalent, doubt: None, ..self }
+    }
+}
+
+/// Whether a side has one sample only, and then what can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alone {
+    /// Both have several.
+    No,
+    /// The two differ by more than the margin, than plausible noise, and than the samples of the other side among themselves.
+    Beyond,
+    /// They do not.
+    Within,
+}
+
+fn beyond_noise(figure: Figure, margin: Margin, old: &[f64], new: &[f64]) -> Alone {
+    let (single, others) = match (old, new) {
+        ([single], others) | (others, [single]) => (*single, others),
+        _ => return Alone::No,
+    };
+    let factor = mean(others).map_or(1.0, |mean| (single / mean).max(mean / single));
+    let is_one_of_them = next_interval(others).is_some_and(|next| next.holds(single));
+    if factor > figure.plausible_noise().max(margin.ends().1) && !is_one_of_them {
+        Alone::Beyond
+    } else {
+        Alone::Within
+    }
+}
+
+fn direction(ratio: f64) -> Verdict {
+    if ratio > 1.0 { Verdict::Higher } else { Verdict::Lower }
+}
+
+fn standing(figure: Figure, verdict: Verdict) -> Standing {
+    match verdict {
+        Verdict::Equivalent => Standing::Equivalent,
+        Verdict::Undecided => Standing::Undecided,
+        Verdict::Higher | Verdict::Lower if (verdict == Verdict::Higher) == figure.more_is_better() => Standing::Better,
+        Verdict::Higher | Verdict::Lower => Standing::Worse,
+    }
+}

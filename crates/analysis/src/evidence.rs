@@ -1,0 +1,64 @@
+//! The measured cells of a run, arranged in the series that models and findings look at.
+
+use crate::cells::Cell;
+use crate::series::{Series, group};
+use crate::words::Varied;
+use halfpower_model::{CpuAccounting, Estimate, Quantity};
+
+/// The measured cells in the arrangements that findings look at them.
+#[derive(Debug)]
+pub(crate) struct Evidence<'a> {
+    /// Cells with at least one repetition, in the plan's order.
+    pub(crate) cells: Vec<&'a Cell<'a>>,
+    pub(crate) by_size: Vec<Series<'a>>,
+    pub(crate) by_depth: Vec<Series<'a>>,
+    pub(crate) by_workers: Vec<Series<'a>>,
+    /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
+    pub(crate) soaked_by_size: Vec<Series<'a>>,
+    /// Peak advertised performance, where it was given.
+    pub(crate) advertised_bytes_per_s: Option<f64>,
+}
+
+impl<'a> Evidence<'a> {
+    /// From all cells of a run.
+    pub(crate) fn new(cells: &'a [Cell<'a>]) -> Self {
+        let is_soaked = |cell: &&Cell<'_>| cell.workload.cpu_accounting == CpuAccounting::Soaker;
+        let described = || cells.iter().filter(|cell| cell.workload.is_described());
+        let plain = || described().filter(move |cell| !is_soaked(cell));
+        let measured: Vec<_> = plain().filter(|cell| !cell.repetitions.is_empty()).collect();
+        let advertised_bytes_per_s = measured
+            .iter()
+            .flat_map(|cell| &cell.repetitions)
+            .find_map(|observed| observed.sample.environment.target.pap_bytes_per_s)
+            .map(|rate| rate.0)
+            .filter(|rate| rate.is_finite() && *rate > 0.0);
+        Evidence {
+            cells: measured,
+            by_size: group(plain(), Varied::RequestSize),
+            by_depth: group(plain(), Varied::Depth),
+            by_workers: group(plain(), Varied::Workers),
+            soaked_by_size: group(described().filter(is_soaked), Varied::RequestSize),
+            advertised_bytes_per_s,
+        }
+    }
+}
+
+/// The best of some cells and its mean: by throughput where requests come in an order, by their rate where they do not.
+pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate)> {
+    let ordered = cells.first()?.workload.pattern.is_ordered();
+    let cell = highest(cells, if ordered { Cell::mean_bytes_per_s } else { Cell::mean_requests_per_s })?;
+    let mean = if ordered { cell.rate(Quantity::BytesPerSecond) } else { cell.rate(Quantity::RequestsPerSecond) };
+    Some((cell, mean?))
+}
+
+/// The cell with the highest of a figure; the first of equals. None where none is above zero.
+pub(crate) fn highest<'a>(cells: &[&'a Cell<'a>], figure: impl Fn(&Cell<'a>) -> f64) -> Option<&'a Cell<'a>> {
+    let mut best: Option<(&'a Cell<'a>, f64)> = None;
+    for cell in cells {
+        let value = figure(cell);
+        if value > best.map_or(0.0, |(_, highest)| highest) {
+            best = Some((cell, value));
+        }
+    }
+    best.map(|(cell, _)| cell)
+}
