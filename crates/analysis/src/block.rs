@@ -78,7 +78,7 @@ fn part(estimate: Option<Estimate>) -> Option<Estimate> {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::support::{Run, read};
+    use crate::fixtures::{Run, read};
 
     #[test]
     fn repetitions_are_merged_and_those_that_saw_nothing_have_no_say() {

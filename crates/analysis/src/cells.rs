@@ -166,7 +166,7 @@ impl Cell<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, read};
+    use crate::fixtures::{Run, read};
     use halfpower_model::sample::Failure;
 
     #[test]

@@ -99,7 +99,7 @@ pub(crate) fn submitted(sample: &Sample) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, buffered, read, write};
+    use crate::fixtures::{Run, buffered, read, write};
     use halfpower_model::sample::WorkerTotals;
     use halfpower_model::{Nanoseconds, Workload};
 

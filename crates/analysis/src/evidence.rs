@@ -2,7 +2,7 @@
 
 use crate::cells::Cell;
 use crate::series::{Series, group};
-use crate::words::Varied;
+use crate::wording::Varied;
 use halfpower_model::{CpuAccounting, Estimate, Quantity};
 
 /// The measured cells in the arrangements that findings look at them.

@@ -1,14 +1,16 @@
 //! Samples in, findings out. Pure: no files, no clock, no `unsafe`, so that a stored result can always be analysed again.
 
-mod alike;
 mod attribution;
 mod block;
 mod cells;
+mod comparable;
 pub mod comparison;
 mod cost;
 mod device;
 mod evidence;
 mod findings;
+#[cfg(test)]
+mod fixtures;
 mod littles_law;
 pub mod models;
 mod parts;
@@ -18,11 +20,9 @@ mod resolution;
 mod series;
 pub mod statistics;
 mod summary;
-#[cfg(test)]
-mod support;
 mod warm_up;
 mod warnings;
-mod words;
+mod wording;
 
 use halfpower_model::reading::MemorySpeed;
 use halfpower_model::sample::Warning;
@@ -38,7 +38,7 @@ pub use parts::{PartUse, busiest_first};
 pub use pyramid::{Half, HalfPowerSize, Pyramid, PyramidLevel, Stage, Standing};
 pub use summary::CellSummary;
 pub use warm_up::{WithinRun, within_run};
-pub use warnings::doubts;
+pub use warnings::derived_warnings;
 
 /// Everything a report shows.
 #[derive(Clone, Debug, Serialize)]
@@ -62,12 +62,12 @@ pub struct Analysis {
 ///
 /// Samples that failed, and those without a usable rate, are counted and left out.
 pub fn analyse(samples: &[Observed<'_>]) -> Analysis {
-    analyse_beside(samples, &Beside::default())
+    analyse_with(samples, &Context::default())
 }
 
 /// What is known beside the samples.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside<'a> {
+pub struct Context<'a> {
     /// How fast the machine's memory is.
     pub memory: Option<&'a MemorySpeed>,
     /// What the storage costs.
@@ -75,17 +75,17 @@ pub struct Beside<'a> {
 }
 
 /// The same, where more is known than the samples tell.
-pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis {
+pub fn analyse_with(samples: &[Observed<'_>], context: &Context<'_>) -> Analysis {
     let cells = cells::gather(samples);
     let evidence = evidence::Evidence::new(&cells);
     let costs = findings::processor_costs(&evidence);
     let models = models::Models::of(&evidence);
     let paces = findings::paces(&evidence);
-    let findings = findings::all(&evidence, &costs, &models, &paces, beside.offer);
+    let findings = findings::all(&evidence, &costs, &models, &paces, context.offer);
     let summarise = |cell| CellSummary { pace: paces.get(cell).cloned(), ..summary::summarise(cell) };
     Analysis {
         cells: cells.iter().map(summarise).collect(),
-        pyramids: pyramid::all(&evidence, &findings, beside.memory),
+        pyramids: pyramid::all(&evidence, &findings, context.memory),
         findings,
         models,
         costs: costs.into_iter().flat_map(|cost| [Some(cost.fit), cost.upper]).flatten().collect(),
@@ -96,7 +96,7 @@ pub fn analyse_beside(samples: &[Observed<'_>], beside: &Beside<'_>) -> Analysis
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Normal, Run, buffered, deep, flushed, hockney, random, read, write};
+    use crate::fixtures::{Normal, Run, buffered, deep, flushed, hockney, random, read, write};
     use halfpower_model::histogram::Histogram;
     use halfpower_model::sample::Failure;
     use halfpower_model::{Bytes, FileState, FindingCode, Quantity, Sample, Workload};

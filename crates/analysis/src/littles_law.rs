@@ -24,7 +24,7 @@ const CUT_OFF_NS: f64 = 10e6;
 const CUT_OFF_TIMES: f64 = 2.0;
 
 /// What is wrong with the figures of a sample; none where they agree or too few are told.
-pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
     if !(sample.is_complete() && workload.tells("depth") && workload.tells("workers")) {
         return None;
@@ -85,7 +85,7 @@ fn tells_its_end(sample: &Sample) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, deep, flushed, read, write};
+    use crate::fixtures::{Run, deep, flushed, read, write};
     use halfpower_model::sample::Latency;
     use halfpower_model::{Origin, Workload};
 
@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn is_doubted(workload: Workload, little: f64, counted: f64) -> bool {
-        doubt(&sample(workload, little, counted)).is_some_and(|warning| warning.code == "littles_law")
+        warning(&sample(workload, little, counted)).is_some_and(|warning| warning.code == "littles_law")
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         assert!(!is_doubted(deep(8, read(4)), 8.4, 8.0));
         assert!(is_doubted(deep(8, read(4)), 8.5, 8.0));
         assert_eq!(
-            doubt(&sample(deep(8, read(4)), 16.0, 8.0)).unwrap().message,
+            warning(&sample(deep(8, read(4)), 16.0, 8.0)).unwrap().message,
             "rate × latency says that 16 requests were outstanding, and no more than 8 were asked for (Little's law)"
         );
         assert!(is_doubted(flushed(deep(8, write(4))), 8.5, 8.0), "whatever else is in the time");
@@ -122,7 +122,7 @@ mod tests {
         assert!(!is_doubted(flushed(deep(8, write(4))), 4.0, 8.0), "half of the time was the flush");
         let mut stalled = sample(deep(8, read(4)), 4.0, 8.0);
         stalled.warnings = vec![Warning::new("stalled_at_end", "", "")];
-        assert_eq!(doubt(&stalled), None);
+        assert_eq!(warning(&stalled), None);
     }
 
     #[test]
@@ -131,11 +131,11 @@ mod tests {
         sample.origin = Some(Box::new(Origin { unknown: ["depth_mean"].into_iter().collect(), ..Origin::default() }));
         sample.total.requests_per_s = 10_000.0;
         sample.total.latency_ns = Latency { mean: Some(800e3), ..Latency::default() };
-        assert_eq!(doubt(&sample), None);
+        assert_eq!(warning(&sample), None);
         // Microseconds that were taken for milliseconds.
         sample.total.latency_ns.mean = Some(800e6);
-        assert!(doubt(&sample).unwrap().message.contains("8000 requests were outstanding, and no more than 8"));
+        assert!(warning(&sample).unwrap().message.contains("8000 requests were outstanding, and no more than 8"));
         sample.total.latency_ns.mean = None;
-        assert_eq!(doubt(&sample), None, "too little is told");
+        assert_eq!(warning(&sample), None, "too little is told");
     }
 }

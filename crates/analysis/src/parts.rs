@@ -71,10 +71,10 @@ pub(crate) fn grouped<'a>(
 ) -> Vec<((&'a str, PartKind), Vec<f64>)> {
     let mut groups: Vec<((&str, PartKind), Vec<f64>)> = Vec::new();
     for (name, kind, busy) in parts {
-        let alike = (alike(name), kind);
-        match groups.iter_mut().find(|(other, _)| *other == alike) {
+        let of_kind = (without_number(name), kind);
+        match groups.iter_mut().find(|(other, _)| *other == of_kind) {
             Some((_, shares)) => shares.push(busy),
-            None => groups.push((alike, vec![busy])),
+            None => groups.push((of_kind, vec![busy])),
         }
     }
     groups.sort_by(|(_, one), (_, other)| {
@@ -84,9 +84,9 @@ pub(crate) fn grouped<'a>(
 }
 
 /// A part's name without its number.
-pub(crate) fn alike(name: &str) -> &str {
+pub(crate) fn without_number(name: &str) -> &str {
     match name.rsplit_once(' ') {
-        Some((alike, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => alike,
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => name,
     }
 }
@@ -123,7 +123,7 @@ pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::support::{Run, read};
+    use crate::fixtures::{Run, read};
 
     fn part(name: &str, kind: PartKind, busy: f64) -> Part {
         Part { busy, ..Part::idle(name, kind) }

@@ -50,7 +50,7 @@ pub(crate) fn no_finer_ratio(ratio: Estimate, above: f64, below: f64) -> Estimat
 }
 
 /// What is to be said of a sample that was ended by its time after a few requests.
-pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let requests = sample.total.requests;
     is_of_a_time(sample).filter(|_| sample.is_complete() && requests > 0)?;
     let message = if requests < TOO_FEW {
@@ -86,7 +86,7 @@ fn under_way(sample: &Sample) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::comparison::{Figure, Margins, Standing, compare};
-    use crate::support::{Run, read};
+    use crate::fixtures::{Run, read};
     use halfpower_model::Nanoseconds;
 
     /// Five samples of a second without any scatter, of so many requests of 1 MiB.
@@ -141,18 +141,18 @@ mod tests {
 
     #[test]
     fn few_requests_are_told() {
-        let told = |requests| doubt(&run(requests).samples[0].sample).map(|warning| warning.message);
+        let told = |requests| warning(&run(requests).samples[0].sample).map(|warning| warning.message);
         assert!(told(1).unwrap().starts_with("one request a trial"));
         assert!(told(9).unwrap().starts_with("9 requests a trial"));
         assert_eq!(told(10), None);
-        let remedy = doubt(&run(1).samples[0].sample).unwrap().remedy;
+        let remedy = warning(&run(1).samples[0].sample).unwrap().remedy;
         assert!(["--duration (io)", "[trial] (a study)", "--thorough (run)"].iter().all(|way| remedy.contains(way)));
         let mut counted = run(4).samples.remove(0).sample;
         counted.workload.limits.duration = Some(Nanoseconds(2_000_000_000));
-        assert_eq!(doubt(&counted), None, "its requests were used up before its time");
+        assert_eq!(warning(&counted), None, "its requests were used up before its time");
         let mut waited = run(4).samples.remove(0).sample;
         waited.elapsed_s += 0.3;
-        assert!(doubt(&waited).is_some() && of(&waited) == 0.0, "no more than those, but of their own time");
+        assert!(warning(&waited).is_some() && of(&waited) == 0.0, "no more than those, but of their own time");
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
             (sample.workload.depth, sample.workload.warmup) = (depth, Nanoseconds(20_000_000));
             sample.elapsed_s += 0.3;
             change(&mut sample);
-            doubt(&sample).map(|warning| warning.message)
+            warning(&sample).map(|warning| warning.message)
         };
         let said = told(46, 8, |_| {}).unwrap();
         assert!(said.starts_with("46 requests a trial make its rate, up to 7 of them begun in the warm-up"), "{said}");

@@ -1,10 +1,10 @@
 //! Cells that differ in one thing only: request size, depth or workers.
 //!
-//! Everything else about the workload must be the same ([`alike`](crate::alike)).
+//! Everything else about the workload must be the same ([`comparable`](crate::comparable)).
 
-use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
-use crate::words::{Varied, circumstances};
+use crate::comparable::{Axis, are_comparable, distinctions, groups};
+use crate::wording::{Varied, circumstances};
 use halfpower_model::{CpuAccounting, Operation, Workload};
 
 /// A rate has stopped growing from this share of the highest on.
@@ -87,7 +87,7 @@ pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
         operation,
         !workload.pattern.is_ordered(),
         !workload.buffering.is_direct(),
-        !crate::words::reaches_storage(workload),
+        !crate::wording::reaches_storage(workload),
         workload.depth,
         workload.request_size,
     )
@@ -100,14 +100,14 @@ fn subject(workload: &Workload, circumstances: &str) -> String {
 /// Whether two series measured the same, one of them with a soaker beside it.
 pub(crate) fn is_twin(soaked: &Series<'_>, plain: &Series<'_>) -> bool {
     let plain = Workload { cpu_accounting: CpuAccounting::Soaker, ..plain.workload().clone() };
-    are_alike(soaked.workload(), &plain, &[Axis::RequestSize])
+    are_comparable(soaked.workload(), &plain, &[Axis::RequestSize])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cells::gather;
-    use crate::support::{Run, buffered, deep, random, read, write};
+    use crate::fixtures::{Run, buffered, deep, random, read, write};
     use halfpower_model::{Bytes, CachePolicy, Personality};
 
     fn subjects(run: &Run, varied: Varied) -> Vec<(String, usize)> {

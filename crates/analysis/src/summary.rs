@@ -6,7 +6,7 @@ use crate::cells::Cell;
 use crate::parts::PartUse;
 use crate::statistics::mean_estimate;
 use crate::warm_up::{WithinRun, within_run};
-use crate::words::reach;
+use crate::wording::reach;
 use halfpower_model::sample::Latency;
 use halfpower_model::{Estimate, Histogram, Quantity, Reach, Workload};
 use serde::Serialize;
@@ -121,7 +121,7 @@ fn percentiles(histogram: &Histogram) -> Vec<(f64, u64)> {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::support::{Run, read};
+    use crate::fixtures::{Run, read};
     use halfpower_model::sample::Failure;
 
     #[test]

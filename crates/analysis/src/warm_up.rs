@@ -57,7 +57,7 @@ pub(crate) fn warm_up_of(sample: &Sample) -> Option<WarmUp> {
 }
 
 /// Says so of a sample that has one.
-pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let WarmUp { end_s, rest } = warm_up_of(sample)?;
     let time = |seconds: f64| Nanoseconds::from_seconds((seconds * 100.0).ceil() / 100.0);
     let left_out = sample.workload.warmup.seconds();
@@ -98,14 +98,14 @@ impl WithinRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Normal, Run, read};
+    use crate::fixtures::{Normal, Run, read};
     use halfpower_model::sample::Interval;
 
     /// A sample with these megabytes in each hundredth of a second, and 2 % of noise that leans on the interval before.
     fn sample(seed: u64, megabytes: impl Iterator<Item = f64>) -> Sample {
         let mut normal = Normal::new(seed);
         let mut noise = 0.0;
-        let mut sample = crate::support::sample(read(64), 1e9);
+        let mut sample = crate::fixtures::sample(read(64), 1e9);
         sample.workload.interval = Nanoseconds(10_000_000);
         let interval = |(index, level): (u32, f64)| {
             noise = 0.5 * noise + 0.02 * normal.draw();
@@ -135,7 +135,7 @@ mod tests {
     fn an_approach_is_a_warm_up_and_told_with_what_it_changes() {
         // The mean of the approach is 1 - 0.7 × 30 / 500 of the level: what follows is 1.04 of the figure.
         let slow = sample(1, approach(0.3, 500));
-        let told = doubt(&slow).unwrap();
+        let told = warning(&slow).unwrap();
         assert_eq!(told.code, "warm_up");
         assert!(
             told.message.contains("are a warm-up: without them the throughput is 1.04 times ["),
@@ -145,7 +145,7 @@ mod tests {
         let rest = warm_up_of(&slow).unwrap().rest;
         assert!(rest.low.unwrap() > 1.02 && rest.high.unwrap() < 1.07, "{rest:?}");
         assert!(told.remedy.starts_with("leave them out with --warmup "), "{}", told.remedy);
-        let fast = doubt(&levels(&[(150, 10.9), (250, 10.0)])).unwrap();
+        let fast = warning(&levels(&[(150, 10.9), (250, 10.0)])).unwrap();
         assert!(fast.message.contains("the throughput is 96."), "a beginning that is too fast: {}", fast.message);
     }
 
@@ -154,22 +154,22 @@ mod tests {
         let mut slow = sample(1, approach(0.3, 500));
         let end_s = warm_up_of(&slow).unwrap().end_s;
         slow.workload.warmup = Nanoseconds(3_000_000_000);
-        let told = doubt(&slow).unwrap();
+        let told = warning(&slow).unwrap();
         let time = Nanoseconds::from_seconds((end_s * 100.0 + 300.0).ceil() / 100.0).exactly();
         assert!(told.message.contains("after what was left out") && told.remedy.contains(&time), "{told:?}");
         slow.origin = Some(Box::default());
-        assert!(!doubt(&slow).unwrap().remedy.contains("--warmup"), "of another program");
+        assert!(!warning(&slow).unwrap().remedy.contains("--warmup"), "of another program");
     }
 
     #[test]
     fn steady_samples_and_what_does_not_matter_have_none() {
-        let told = (0..300).filter(|seed| doubt(&sample(*seed, std::iter::repeat_n(10.0, 400))).is_some()).count();
+        let told = (0..300).filter(|seed| warning(&sample(*seed, std::iter::repeat_n(10.0, 400))).is_some()).count();
         assert!(told <= 3, "{told} of 300 steady samples");
-        assert!(doubt(&sample(1, approach(0.9, 500))).is_none(), "half a percent");
-        assert!(doubt(&sample(1, approach(0.3, 99))).is_none(), "too few intervals");
+        assert!(warning(&sample(1, approach(0.9, 500))).is_none(), "half a percent");
+        assert!(warning(&sample(1, approach(0.3, 99))).is_none(), "too few intervals");
         let mut flushed = sample(1, approach(0.3, 500));
         flushed.flush_s = Some(0.1);
-        assert!(doubt(&flushed).is_none() && within_run(&flushed).is_none(), "its figure is of other time");
+        assert!(warning(&flushed).is_none() && within_run(&flushed).is_none(), "its figure is of other time");
     }
 
     #[test]

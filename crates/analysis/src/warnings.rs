@@ -6,7 +6,7 @@
 
 use crate::cells::Observed;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use crate::{findings, littles_law, resolution, warm_up, words};
+use crate::{findings, littles_law, resolution, warm_up, wording};
 use halfpower_model::Sample;
 use halfpower_model::sample::{MEMORY_SPEED, Warning};
 
@@ -18,8 +18,8 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
     for observed in samples {
         let mut codes: Vec<&str> = Vec::new();
         let said = &observed.sample.warnings;
-        let doubts = doubts(observed.sample);
-        let is_of_storage = words::reaches_storage(&observed.sample.workload);
+        let doubts = derived_warnings(observed.sample);
+        let is_of_storage = wording::reaches_storage(&observed.sample.workload);
         let told = said.iter().filter(|warning| is_of_storage || warning.code != MEMORY_SPEED);
         for warning in told.chain(&doubts) {
             // A sample counts once, however often it says the same.
@@ -38,16 +38,16 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
 }
 
 /// What can be told against a sample's figures beside the warnings that it carries.
-pub fn doubts(sample: &Sample) -> Vec<Warning> {
+pub fn derived_warnings(sample: &Sample) -> Vec<Warning> {
     let unsaid = sample.generator_bound && sample.warnings.iter().all(|warning| warning.code != GENERATOR_BOUND);
     let bound = unsaid.then(generator_bound);
     [
         bound,
-        littles_law::doubt(sample),
-        warm_up::doubt(sample),
-        resolution::doubt(sample),
+        littles_law::warning(sample),
+        warm_up::warning(sample),
+        resolution::warning(sample),
         for_others(sample),
-        findings::doubt_of_course(sample),
+        findings::warning_of_trend(sample),
     ]
     .into_iter()
     .flatten()
@@ -78,7 +78,7 @@ fn generator_bound() -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, read};
+    use crate::fixtures::{Run, read};
     use halfpower_model::Nanoseconds;
     use halfpower_model::sample::Interval;
 
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_course_of_a_log_is_told_though_nobody_told_its_workload() {
         let told = |levels: &[u64], is_of_bytes: bool, is_log: bool| {
-            let mut sample = crate::support::sample(read(4), 1e9);
+            let mut sample = crate::fixtures::sample(read(4), 1e9);
             sample.workload.interval = Nanoseconds(200_000_000);
             if is_log {
                 sample.workload.unknown = ["pattern", "depth"].into_iter().collect();
@@ -148,7 +148,7 @@ mod tests {
                 latency_p99_ns: None,
             };
             sample.intervals = (0..).zip(levels).map(interval).collect();
-            let doubts = doubts(&sample);
+            let doubts = derived_warnings(&sample);
             doubts.into_iter().find(|doubt| doubt.code == "rate_changed").map(|doubt| doubt.message)
         };
         let fell = [102, 104, 98, 101, 99, 103, 41, 40, 42, 39, 41, 40, 38];

@@ -1,8 +1,8 @@
 //! The figures of a sample that its attribution rests on, each worked out once. One that nobody measured is none.
 
-use super::neighbours::Beside;
+use super::neighbours::Neighbours;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
-use crate::parts::{alike, grouped, most_of};
+use crate::parts::{grouped, most_of, without_number};
 use halfpower_model::sample::{Block, Direction, Part, PartKind, Totals};
 use halfpower_model::{Buffering, Durability, Personality, RequestKind, RwFlag, Sample, TargetKind, Workload};
 
@@ -13,7 +13,7 @@ const ACCOUNTED_S: f64 = 0.1;
 pub(super) struct Facts<'a> {
     pub(super) sample: &'a Sample,
     pub(super) workload: &'a Workload,
-    pub(super) beside: Beside,
+    pub(super) neighbours: Neighbours,
     /// Of the measured time, the flush and the closing at its end, in which no request goes.
     pub(super) at_end: f64,
     /// Of the workers' time, its end included, what they were on a processor; none where nobody counted.
@@ -31,7 +31,7 @@ pub(super) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn of(sample: &'a Sample, beside: Beside) -> Facts<'a> {
+    pub(super) fn of(sample: &'a Sample, neighbours: Neighbours) -> Facts<'a> {
         let workload = &sample.workload;
         let workers_s = sample.elapsed_s * f64::from(workload.workers);
         let share = |time_s: f64| time_s / workers_s;
@@ -39,7 +39,7 @@ impl<'a> Facts<'a> {
         Facts {
             sample,
             workload,
-            beside,
+            neighbours,
             at_end: (sample.flush_s.unwrap_or(0.0) / sample.elapsed_s).clamp(0.0, 1.0),
             running: (used_s > 0.0).then(|| share(used_s)),
             waiting: sample.cpu.waited_s.map(share),
@@ -150,7 +150,7 @@ impl<'a> Facts<'a> {
         let works = |part: &&Part| part.kind == PartKind::Device && part.busy > 0.0;
         let mut devices = self.sample.parts.iter().filter(works);
         let only = devices.next()?;
-        devices.next().is_none().then(|| (alike(&only.name), only))
+        devices.next().is_none().then(|| (without_number(&only.name), only))
     }
 
     /// Whether a simulated arm had what it was asked for pass under it most of the time that it was busy.

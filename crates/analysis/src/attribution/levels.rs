@@ -15,7 +15,7 @@ const LONGER: std::ops::RangeInclusive<f64> = 0.9..=1.43;
 const BESIDE: Bytes = Bytes(8192);
 
 pub(super) fn levels(facts: &Facts<'_>) -> Standing {
-    if let Some(share) = facts.beside.together {
+    if let Some(share) = facts.neighbours.together {
         let reason = format!("the targets together reach {} of what each alone adds up to", percent(share));
         return Standing::Named(Owner::SharedLimit, Sureness::Sure, reason);
     }
@@ -72,10 +72,10 @@ pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Standing {
     if facts.knows_parts() {
         return Standing::Absent;
     }
-    if facts.beside.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
+    if facts.neighbours.deeper.is_none_or(|ratio| ratio > NO_FASTER) {
         return Standing::Absent;
     }
-    let Some(growth) = facts.beside.growth else {
+    let Some(growth) = facts.neighbours.growth else {
         return Standing::Open("a bus or a controller: other request sizes were not tried".to_owned());
     };
     let time = |ns: f64| Quantity::Nanoseconds.format(ns);

@@ -36,14 +36,14 @@ pub(super) enum Medium {
 }
 
 pub(super) fn medium(facts: &Facts<'_>) -> Medium {
-    let Some(Places { nearer, at_random, everywhere, reads_nearer }) = facts.beside.places else {
+    let Some(Places { nearer, at_random, everywhere, reads_nearer }) = facts.neighbours.places else {
         return Medium::Unknown;
     };
     let waits = nearer.filter(|ratio| *ratio >= FASTER).or(reads_nearer.filter(|ratio| *ratio >= READS_FASTER));
     if let Some(ratio) = waits {
         return Medium::Waits(ratio);
     }
-    if facts.beside.deeper.is_some_and(|ratio| ratio > NO_FASTER) {
+    if facts.neighbours.deeper.is_some_and(|ratio| ratio > NO_FASTER) {
         // No part of the way is full.
         return Medium::Unknown;
     }
@@ -56,7 +56,7 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
         return Medium::Unknown;
     }
     let as_fast = |ratio: Option<f64>| ratio.filter(|ratio| (AS_FAST..FASTER).contains(ratio));
-    let turns = facts.asked(true).is_some() && facts.beside.growth.is_some_and(|growth| growth.fixed_ns >= TURN_NS);
+    let turns = facts.asked(true).is_some() && facts.neighbours.growth.is_some_and(|growth| growth.fixed_ns >= TURN_NS);
     // What a buffer holds is no faster, or what lies nearer; of writes the latter may be a turn each time.
     match (as_fast(reads_nearer), as_fast(nearer).filter(|_| !turns)) {
         (Some(ratio), _) => Medium::Idles(format!("reads of what a buffer may hold are {} as fast", percent(ratio))),

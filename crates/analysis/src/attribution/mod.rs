@@ -6,17 +6,17 @@
 //! meanwhile, and then it says "likely". Where a figure is missing the suspect is left open, and where none is named it
 //! cannot be told. Little's law is behind the depth: with one request outstanding the rate is one over its latency.
 //!
-//! What it refuses: samples of other programs, whose figures were taken in other ways. Sources of each rule: [`program`] and
-//! [`path`]. A simulated machine tells how busy its parts were ([`parts`]); without that it is judged like a host.
+//! What it refuses: samples of other programs, whose figures were taken in other ways. Sources of each rule: [`host`] and
+//! [`storage`]. A simulated machine tells how busy its parts were ([`simulated`]); without that it is judged like a host.
 
+mod command_limit;
 mod facts;
-mod gate;
+mod host;
 mod levels;
 mod medium;
 mod neighbours;
-mod parts;
-mod path;
-mod program;
+mod simulated;
+mod storage;
 mod suspect;
 #[cfg(test)]
 mod tests;
@@ -25,24 +25,24 @@ mod thresholds;
 use facts::Facts;
 pub(crate) use facts::polls;
 use halfpower_model::Sample;
-pub(crate) use neighbours::{Beside, Growth, Places};
+pub(crate) use neighbours::{Growth, Neighbours, Places};
 use suspect::Standing;
 pub use suspect::{Attribution, Owner, Sureness};
 
 /// What sets the pace of a sample, by its own figures alone: of an interrupted one, of what was measured until then. None where it
 /// failed, moved nothing, or is another program's.
 pub fn attribute(sample: &Sample) -> Option<Attribution> {
-    attribute_beside(sample, Beside::default())
+    attribute_with(sample, Neighbours::default())
 }
 
 /// The same, with what other samples say.
-pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attribution> {
+pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<Attribution> {
     let is_measured = sample.failure.as_ref().is_none_or(|failure| failure.code == "interrupted");
     let is_usable = is_measured && sample.origin.is_none() && sample.total.requests > 0;
     if !is_usable || sample.elapsed_s <= 0.0 {
         return None;
     }
-    let facts = Facts::of(sample, beside);
+    let facts = Facts::of(sample, neighbours);
     let mut found =
         Attribution { owner: None, sureness: None, at: None, reason: String::new(), ruled_out: vec![], open: vec![] };
     for suspect in SUSPECTS {
@@ -72,19 +72,19 @@ pub(crate) fn attribute_beside(sample: &Sample, beside: Beside) -> Option<Attrib
 
 /// In the order in which one explains those behind it.
 const SUSPECTS: [fn(&Facts<'_>) -> Standing; 15] = [
-    program::rate,
-    parts::parts,
-    program::generator,
-    program::memory,
-    program::crowded_processor,
-    program::dirty_pages,
-    path::limits,
-    program::processor,
-    program::read_before_write,
-    program::flushes,
+    host::rate,
+    simulated::parts,
+    host::generator,
+    host::memory,
+    host::crowded_processor,
+    host::dirty_pages,
+    storage::limits,
+    host::processor,
+    host::read_before_write,
+    host::flushes,
     levels::levels,
-    path::depth,
+    storage::depth,
     levels::bus_or_controller,
-    path::file_system,
-    path::device,
+    storage::file_system,
+    storage::device,
 ];

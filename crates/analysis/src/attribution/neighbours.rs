@@ -2,7 +2,7 @@
 
 /// What other samples say of this one's workload.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct Neighbours {
     /// The rate of the same with more requests outstanding over this rate, the most of all; none where nobody tried.
     pub(crate) deeper: Option<f64>,
     /// Whether its targets were seen to hold one another back: the share of the sum of each alone.

@@ -1,7 +1,7 @@
 //! Samples with made-up figures: each owner is named where its figures are there, and not where they are not.
 
 use super::{Attribution, Owner, Sureness, attribute};
-use crate::support::{buffered, deep, flushed, random, read, sample, write};
+use crate::fixtures::{buffered, deep, flushed, random, read, sample, write};
 use halfpower_model::environment::DeviceLimit;
 use halfpower_model::reading::inspect::Limit;
 use halfpower_model::sample::{Block, Direction, Dirty, Latency, Part, PartKind, SystemAccount, Totals};

@@ -30,7 +30,7 @@ pub fn are_simulated(samples: &[&Sample]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, read};
+    use crate::fixtures::{Run, around, read};
 
     #[test]
     fn a_run_is_told_from_its_copy_and_from_its_like() {

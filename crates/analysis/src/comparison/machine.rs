@@ -97,7 +97,7 @@ fn without<'a>(samples: &[Placed<'a>], machine: &Set<'_>) -> Told<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::{Comparison, Margins, compare};
-    use crate::support::{Run, read};
+    use crate::fixtures::{Run, read};
     use halfpower_model::{Sample, TargetKind, Workload};
 
     /// Samples of a read on simulated targets, each with what its workload sets.

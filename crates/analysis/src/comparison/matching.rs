@@ -1,7 +1,7 @@
-//! Which workload of one group is which of another: the one that is the same in all that is of its nature (`alike`),
+//! Which workload of one group is which of another: the one that is the same in all that is of its nature (`comparable`),
 //! whatever its place in a plan.
 
-use crate::alike::{bare, fields, same_span};
+use crate::comparable::{bare, fields, same_span};
 use halfpower_model::{Sample, Workload};
 use serde_json::{Map, Value};
 use std::borrow::Cow;

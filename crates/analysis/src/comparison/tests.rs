@@ -1,8 +1,8 @@
 //! Comparisons of samples with known changes.
 
 use super::*;
+use crate::fixtures::{Normal, Run, around, buffered, deep, flushed, read, write};
 use crate::statistics::Margin;
-use crate::support::{Normal, Run, around, buffered, deep, flushed, read, write};
 use halfpower_model::sample::Parallel;
 use halfpower_model::{BytesPerSecond, Sample, Workload};
 

@@ -6,11 +6,11 @@
 //! Hochberg's rule. The pair that is furthest apart is named, and is a little too far where many are close.
 
 use super::load::{Loaded, by_load, extent, place};
-use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::words::{caching, sentence};
+use crate::wording::{caching, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation, Quantity, Reach};
 
 /// A ratio from 1/(1 + this) to 1 + this is not far apart.
@@ -45,7 +45,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn pairs<'a>(evidence: &Evidence<'a>, group: &Loaded<'a>) -> Vec<Pair<'a>> {
     let pair = |read: &&'a Cell<'a>| {
         let is_its_write = |cell: &&&Cell<'_>| {
-            cell.workload.operation == Operation::Write && are_alike(cell.workload, read.workload, &[Axis::Operation])
+            cell.workload.operation == Operation::Write
+                && are_comparable(cell.workload, read.workload, &[Axis::Operation])
         };
         let write = *evidence.cells.iter().find(is_its_write)?;
         let contrast = Contrast::paired(&read.paired_with(write), Margin::new(MARGIN)?)?;
@@ -115,7 +116,7 @@ fn turned(ratio: Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, deep, random, read, write};
+    use crate::fixtures::{Run, around, buffered, deep, random, read, write};
 
     #[test]
     fn reads_four_times_as_fast_are_far_apart() {

@@ -5,13 +5,13 @@
 //! ratio crosses zero, straight over log2 of the size between the two that are decided; its interval is a bootstrap over
 //! the blocks.
 
-use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
-use crate::alike::{Axis, are_alike};
+use super::paired::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::statistics::{bootstrap_of_means, estimate, mean, paired_ratio};
-use crate::words::{memory_note, reach, requests, sentence};
+use crate::wording::{memory_note, reach, requests, sentence};
 use halfpower_model::{Buffering, Durability, Estimate, Finding, FindingCode, Quantity};
 use std::cmp::Ordering;
 
@@ -53,7 +53,7 @@ fn direct_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'
     let wanted = cell.workload;
     let is_counterpart = |other: &&&Cell<'_>| {
         let other = other.workload;
-        other.buffering == Buffering::Direct && are_alike(other, wanted, &[Axis::Caches, Axis::Durability])
+        other.buffering == Buffering::Direct && are_comparable(other, wanted, &[Axis::Caches, Axis::Durability])
     };
     let candidates = evidence.cells.iter().filter(is_counterpart).copied();
     candidates.min_by_key(|other| other.workload.durability != wanted.durability)
@@ -109,7 +109,7 @@ fn crossing(log2_sizes: &[f64], logarithms: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+    use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
     use halfpower_model::{FileState, Workload};
 
     fn gains(run: &Run) -> Vec<Finding> {

@@ -12,7 +12,7 @@ use crate::cells::Cell;
 use crate::device::{DeviceReads, mean_ratio, submitted};
 use crate::evidence::Evidence;
 use crate::statistics::{mean, mean_estimate};
-use crate::words::{caching, requests, sentence};
+use crate::wording::{caching, requests, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{
     BytesPerSecond, CachePolicy, Estimate, FileState, Finding, FindingCode, Operation, Personality, Quantity, Reach,
@@ -145,7 +145,7 @@ impl Sign {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, random, read, write};
+    use crate::fixtures::{Run, around, buffered, random, read, write};
     use halfpower_model::{Bytes, Workload};
     use proptest::prelude::*;
 

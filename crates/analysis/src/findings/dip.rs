@@ -10,7 +10,7 @@
 use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::statistics::{Contrast, Margin, Verdict, adjusted_p_values};
-use crate::words::{memory_note, reach, requests, sentence};
+use crate::wording::{memory_note, reach, requests, sentence};
 use halfpower_model::{Finding, FindingCode};
 use std::ops::RangeInclusive;
 
@@ -123,7 +123,7 @@ fn finding(place: &Place<'_, '_>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Normal, Run, around, hockney, read};
+    use crate::fixtures::{Normal, Run, around, hockney, read};
     use halfpower_model::Bytes;
     use proptest::prelude::*;
 

@@ -16,7 +16,7 @@ use crate::evidence::Evidence;
 use crate::rate_over_time::{Levels, MARGIN, Trend, rates_of};
 use crate::statistics::{Point, divisive_change_points, estimate, mean, mean_estimate, steady_state, weighted_line};
 use crate::warm_up::warm_up_of;
-use crate::words::{caching, depth, memory_note, reach, requests, sentence};
+use crate::wording::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::sample::Warning;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 /// Says so of a sample whose rate changes and that is in no finding, since nobody told its workload: a log's.
-pub(crate) fn doubt(sample: &Sample) -> Option<Warning> {
+pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let (quantity, rates) = rates_of(sample).filter(|_| !sample.workload.is_described())?;
     let levels = Levels::of_rates(&rates)?;
     let trend = levels.trend().filter(|trend| *trend != Trend::Rose || warm_up_of(sample).is_none())?;
@@ -190,7 +190,7 @@ fn slope(rates: &[f64]) -> Option<(Estimate, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Normal, Run, read, write};
+    use crate::fixtures::{Normal, Run, read, write};
     use halfpower_model::Nanoseconds;
     use halfpower_model::sample::Interval;
     use proptest::prelude::*;

@@ -5,12 +5,12 @@
 //! logarithms). Nothing else may differ, the flush in the timing least of all: without one the file system may put off
 //! what extending costs, and the figures say that they are of memory.
 
-use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
-use crate::alike::{Axis, are_alike};
+use super::paired::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::words::{caching, depth, memory_note, reach, requests, sentence};
+use crate::wording::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::{FileState, Finding, FindingCode, Operation};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -49,7 +49,7 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
 /// The same writes into a file of another state.
 fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>, state: FileState) -> Option<&'a Cell<'a>> {
     let is_counterpart = |other: &&&Cell<'_>| {
-        other.workload.file_state == state && are_alike(other.workload, cell.workload, &[Axis::FileState])
+        other.workload.file_state == state && are_comparable(other.workload, cell.workload, &[Axis::FileState])
     };
     // Reserved blocks are the reference of what extends a file alone.
     let state_of_cell = cell.workload.file_state;
@@ -75,7 +75,7 @@ fn of_a_file(state: FileState) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, flushed, read, write};
+    use crate::fixtures::{Run, around, flushed, read, write};
     use halfpower_model::Workload;
 
     fn in_state(file_state: FileState, workload: Workload) -> Workload {

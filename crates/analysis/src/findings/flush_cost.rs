@@ -5,12 +5,12 @@
 //! this is what the drive's write cache is worth. The ratio is of throughputs measured in the same blocks (geometric mean,
 //! t interval of the logarithms).
 
-use super::comparison::{brief, compare, extremes, range_words, samples, verdict_words};
-use crate::alike::are_alike;
+use super::paired::{brief, compare, extremes, range_words, samples, verdict_words};
 use crate::cells::Cell;
+use crate::comparable::are_comparable;
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::words::{depth, reach, requests, sentence};
+use crate::wording::{depth, reach, requests, sentence};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode, RwFlag, RwFlags, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -80,13 +80,13 @@ fn between(call: &str, every: u32) -> String {
 
 fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
     let wanted = unsafely(cell.workload);
-    evidence.cells.iter().find(|other| are_alike(other.workload, &wanted, &[])).copied()
+    evidence.cells.iter().find(|other| are_comparable(other.workload, &wanted, &[])).copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, deep, flushed, write};
+    use crate::fixtures::{Run, around, buffered, deep, flushed, write};
     use halfpower_model::{FileState, Personality, Workload};
 
     fn costs(run: &Run) -> Vec<Finding> {

@@ -9,13 +9,13 @@
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997); Hockney,
 //! "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985).
 
-use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable};
 use crate::evidence::{Evidence, highest};
 use crate::models::Models;
 use crate::series::Series;
 use crate::statistics::{self, Interval, bootstrap_of_means};
-use crate::words::{memory_note, reach, reaches_storage, requests, sentence};
+use crate::wording::{memory_note, reach, reaches_storage, requests, sentence};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity, Workload};
 
 const SIZES_MIN: usize = 3;
@@ -52,7 +52,7 @@ fn reference<'a>(evidence: &Evidence<'a>, workload: &Workload) -> Option<Referen
     if let Some(rate) = evidence.advertised_bytes_per_s {
         return Some(Reference::Advertised(rate));
     }
-    let is_like_it = |cell: &&&Cell<'_>| are_alike(cell.workload, workload, Axis::WAYS);
+    let is_like_it = |cell: &&&Cell<'_>| are_comparable(cell.workload, workload, Axis::WAYS);
     let all: Vec<_> = evidence.cells.iter().filter(is_like_it).copied().collect();
     let direct: Vec<_> = all.iter().filter(|cell| cell.workload.buffering.is_direct()).copied().collect();
     let storage: Vec<_> = all.iter().filter(|cell| reaches_storage(cell.workload)).copied().collect();
@@ -76,7 +76,7 @@ impl Reference<'_> {
                 format!("half of the peak ({rate} measured)")
             }
             Reference::Measured(cell) => {
-                format!("half of the peak ({rate} measured, {})", crate::words::caching(cell.workload))
+                format!("half of the peak ({rate} measured, {})", crate::wording::caching(cell.workload))
             }
         }
     }
@@ -185,7 +185,7 @@ fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, deep, hockney, read, write};
+    use crate::fixtures::{Run, around, buffered, deep, hockney, read, write};
     use halfpower_model::Bytes;
     use proptest::prelude::*;
 

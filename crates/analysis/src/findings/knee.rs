@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::models::{Load, Models};
 use crate::series::{Series, index_of_knee};
 use crate::statistics::{bootstrap_of_means, estimate};
-use crate::words::{reach, requests, sentence};
+use crate::wording::{reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Quantity};
 
 const DEPTHS_MIN: usize = 3;
@@ -107,7 +107,7 @@ pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, deep, random, read, write};
+    use crate::fixtures::{Run, around, deep, random, read, write};
     use proptest::prelude::*;
 
     fn knees(run: &Run) -> Vec<Finding> {

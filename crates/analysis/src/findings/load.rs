@@ -1,9 +1,9 @@
 //! Cells that are alike but for the load: request size, depth and workers.
 
-use crate::alike::{Axis, distinctions, groups};
 use crate::cells::Cell;
+use crate::comparable::{Axis, distinctions, groups};
 use crate::series::rank;
-use crate::words::{caching, depth};
+use crate::wording::{caching, depth};
 use halfpower_model::Workload;
 
 /// Such cells.

@@ -8,11 +8,11 @@
 
 use super::load::{Loaded, by_load, extent, place};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
-use crate::alike::{Axis, are_alike};
 use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::words::{caching, reach, requests, sentence};
+use crate::wording::{caching, reach, requests, sentence};
 use halfpower_model::{Finding, FindingCode, Workload};
 
 /// Requests that lie across blocks.
@@ -40,7 +40,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn shifted<'a>(evidence: &Evidence<'a>, cell: &'a Cell<'a>) -> Shifted<'a> {
     let is_aligned =
-        |other: &&&Cell<'_>| fit(other) == Fit::Whole && are_alike(other.workload, cell.workload, &[Axis::Places]);
+        |other: &&&Cell<'_>| fit(other) == Fit::Whole && are_comparable(other.workload, cell.workload, &[Axis::Places]);
     let aligned = evidence.cells.iter().find(is_aligned).copied();
     let compared =
         aligned.and_then(|other| Some((other, Contrast::paired(&cell.paired_with(other), Margin::THROUGHPUT)?)));
@@ -124,7 +124,7 @@ fn places(workload: &Workload) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, random, read, write};
+    use crate::fixtures::{Run, around, buffered, random, read, write};
     use halfpower_model::Bytes;
     use proptest::prelude::*;
 

@@ -3,10 +3,9 @@
 //! A finding is made where the cells carry it and left out where they do not; none is ever filled in.
 
 mod asymmetry;
-mod beside;
+mod bottleneck;
 mod buffering_gain;
 mod cache_hits;
-mod comparison;
 mod dip;
 mod drift;
 mod extension_cost;
@@ -15,7 +14,8 @@ mod half_power;
 mod knee;
 mod load;
 mod misalignment;
-mod owner;
+mod neighbours;
+mod paired;
 mod peak;
 mod price;
 mod processor_cost;
@@ -31,8 +31,8 @@ use crate::evidence::Evidence;
 use crate::models::Models;
 use halfpower_model::{Finding, Offer};
 
-pub(crate) use drift::doubt as doubt_of_course;
-pub(crate) use owner::{Paces, paces};
+pub(crate) use bottleneck::{Paces, paces};
+pub(crate) use drift::warning as warning_of_trend;
 pub use peak::first_peak;
 pub(crate) use processor_cost::{Cost, processor_costs};
 
@@ -44,12 +44,12 @@ pub(crate) fn all(
     paces: &Paces,
     offer: Option<&Offer>,
 ) -> Vec<Finding> {
-    let plateaus = owner::plateaus(evidence);
+    let plateaus = bottleneck::plateaus(evidence);
     [
         peak::find(evidence),
         half_power::find(evidence, models),
         knee::find(evidence, models),
-        owner::find(&plateaus, paces),
+        bottleneck::find(&plateaus, paces),
         dip::find(evidence),
         processor_cost::find(costs),
         processor_saturation::find(&plateaus, paces),

@@ -5,10 +5,10 @@
 //! beside it is no peak.
 
 use super::load::{Loaded, by_load};
-use crate::alike::{Axis, bare};
+use crate::comparable::{Axis, bare};
 use crate::evidence::{Evidence, best};
 use crate::summary::CellSummary;
-use crate::words::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
+use crate::wording::{caching, depth, memory_note, reach, reaches_storage, requests, sentence};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Pattern, Settings, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -63,7 +63,7 @@ pub fn first_peak<'a>(findings: &'a [Finding], cells: &[CellSummary]) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+    use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
     use halfpower_model::sample::{IN_WRITE_CACHE, Warning};
     use halfpower_model::{Bytes, FileState, Layout, Reach, Workload};
 

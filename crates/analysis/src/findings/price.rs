@@ -11,7 +11,7 @@
 use crate::cells::Cell;
 use crate::evidence::{Evidence, highest};
 use crate::statistics::estimate;
-use crate::words::{reaches_storage, requests, sentence};
+use crate::wording::{reaches_storage, requests, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate, Finding, FindingCode, Offer, Operation, Pattern, Quantity, Reach, TargetKind};
 use std::ops::RangeInclusive;
@@ -119,7 +119,7 @@ fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> 
         pattern => format!("{} of them, {pattern}", workload.request_size),
     };
     let words = estimate.to_string().replacen(" per ", &format!(" {} per ", offer.price.currency), 1);
-    let depth = crate::words::depth(workload);
+    let depth = crate::wording::depth(workload);
     Some(Priced { words: format!("{words} ({kind}, {depth})"), estimate, samples: cell.samples() })
 }
 
@@ -138,14 +138,14 @@ fn capacity(cell: &Cell<'_>, offer: &Offer) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, deep, random, read, write};
-    use crate::{Beside, analyse_beside};
+    use crate::fixtures::{Run, around, buffered, deep, random, read, write};
+    use crate::{Context, analyse_with};
     use halfpower_model::Workload;
 
     fn prices(run: &Run, price: &str, capacity: Option<u64>) -> Vec<Finding> {
         let offer = Offer { price: price.parse().unwrap(), capacity: capacity.map(Bytes) };
         let mut findings =
-            analyse_beside(&run.observed(), &Beside { offer: Some(&offer), ..Beside::default() }).findings;
+            analyse_with(&run.observed(), &Context { offer: Some(&offer), ..Context::default() }).findings;
         findings.retain(|finding| finding.code == FindingCode::Price);
         findings
     }

@@ -17,7 +17,7 @@ use crate::evidence::Evidence;
 use crate::resolution::begun_before;
 use crate::series::{Series, is_twin};
 use crate::statistics::{self, Equation, Interval, Line, Point, least_squares, mean, weighted_line};
-use crate::words::{reach, requests, sentence};
+use crate::wording::{reach, requests, sentence};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity};
 
@@ -235,7 +235,7 @@ fn is_told_from_zero(estimate: Estimate) -> bool {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::support::{Run, buffered, deep, read, write};
+    use crate::fixtures::{Run, buffered, deep, read, write};
     use halfpower_model::sample::CpuTime;
     use halfpower_model::{CpuAccounting, Nanoseconds, Workload};
     use proptest::prelude::*;
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn the_lazy_writers_part_comes_back() {
         // The study's own figures for buffered requests: 12 µs a call, 0.8 ns a byte copied, 45 µs for each 64 KiB.
-        let mut normal = crate::support::Normal::new(2000);
+        let mut normal = crate::fixtures::Normal::new(2000);
         let mut run = Run::default();
         for exponent in 1..=10 {
             let kib = 1_u64 << exponent;

@@ -7,10 +7,10 @@
 //! requests is not in the lower bound. Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance"
 //! (2000), which tells how many requests a second would saturate a processor.
 
-use super::owner::{Paces, Plateau};
+use super::bottleneck::{Paces, Plateau};
 use crate::attribution::Owner;
 use crate::statistics::{mean, mean_estimate};
-use crate::words::{memory_note, reach, sentence};
+use crate::wording::{memory_note, reach, sentence};
 use halfpower_model::{Finding, FindingCode, Quantity, Sample};
 
 /// From this share of a worker's time on its processor is full, and from that one on it is worth a word.
@@ -75,7 +75,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, deep, random, read};
+    use crate::fixtures::{Run, around, deep, random, read};
     use proptest::prelude::*;
 
     /// A cell of 100 000 requests a second, each of which takes so much processor time.

@@ -90,7 +90,7 @@ impl Proof {
 mod tests {
     use super::*;
     use crate::cells::gather;
-    use crate::support::{Run, buffered, random, read, write};
+    use crate::fixtures::{Run, buffered, random, read, write};
     use halfpower_model::Workload;
 
     /// Whether so many device reads of so many bytes in all are proof for 1000 writes of 512 bytes.

@@ -5,12 +5,12 @@
 //! that were measured are recommended, and never one whose figures are of memory rather than of the storage.
 
 use super::knee::{Knee, depth_estimate, growth, knee};
-use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable, distinctions, groups};
 use crate::evidence::{Evidence, highest};
 use crate::series::Series;
 use crate::statistics::ratio_of_means;
-use crate::words::{caching, depth, kind, reach, reaches_storage, sentence};
+use crate::wording::{caching, depth, kind, reach, reaches_storage, sentence};
 use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
 
@@ -62,7 +62,7 @@ fn words(workload: &Workload) -> String {
 fn most_of(group: &[&Cell<'_>]) -> String {
     let workload = group[0].workload;
     let caching = caching(workload);
-    if group.iter().all(|cell| crate::words::caching(cell.workload) == caching) {
+    if group.iter().all(|cell| crate::wording::caching(cell.workload) == caching) {
         format!(" of {caching} {}s", workload.operation)
     } else {
         " of those that were measured alike".to_owned()
@@ -89,7 +89,7 @@ fn smallest_of_the_good(
     let larger: Vec<_> = candidates
         .iter()
         .filter(|cell| cell.workload.request_size > workload.request_size)
-        .filter(|cell| are_alike(cell.workload, workload, &[Axis::RequestSize]))
+        .filter(|cell| are_comparable(cell.workload, workload, &[Axis::RequestSize]))
         .collect();
     let least = if !larger.is_empty() && larger.into_iter().all(is_good) { "at least " } else { "" };
     let share = estimate.value / best;
@@ -158,7 +158,7 @@ fn most_beyond(series: &Series<'_>, cell: &Cell<'_>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, deep, flushed, random, read, write};
+    use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
     use halfpower_model::{CachePolicy, Nanoseconds, Personality, Verify};
     use proptest::prelude::*;
 

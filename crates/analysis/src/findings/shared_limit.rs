@@ -4,12 +4,12 @@
 //! (geometric mean, t interval of the logarithms). Sources: Riedel, van Ingen and Gray (1997), who added disks to a bus
 //! until the sum stopped growing.
 
-use crate::alike::{Axis, groups};
 use crate::cells::Cell;
+use crate::comparable::{Axis, groups};
 use crate::evidence::Evidence;
 use crate::models::Models;
 use crate::statistics::{mean_estimate, paired_ratio};
-use crate::words::{reach, requests, sentence};
+use crate::wording::{reach, requests, sentence};
 use halfpower_model::{Among, BytesPerSecond, Estimate, Finding, FindingCode, Quantity};
 
 /// Together they reach at least this share of the sum where they share nothing that matters.
@@ -126,7 +126,7 @@ fn finding(together: &Together<'_>, models: &Models) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, deep, random, read};
+    use crate::fixtures::{Run, around, deep, random, read};
     use halfpower_model::Workload;
 
     fn among(among: Among, targets: u32) -> Workload {

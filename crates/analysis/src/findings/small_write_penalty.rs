@@ -10,7 +10,7 @@ use super::read_before_write::{Fit, Proof, block, fit, proof};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::statistics::paired_ratio;
-use crate::words::{caching, reach, requests, sentence};
+use crate::wording::{caching, reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -75,7 +75,7 @@ fn requests_against(small: &Cell<'_>, whole: &Cell<'_>) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, buffered, random, write};
+    use crate::fixtures::{Run, buffered, random, write};
     use halfpower_model::{Bytes, Workload};
     use proptest::prelude::*;
 

@@ -18,7 +18,7 @@ use super::load::{Loaded, by_load, extent, place};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::statistics::mean_estimate;
-use crate::words::{caching, requests, sentence};
+use crate::wording::{caching, requests, sentence};
 use halfpower_model::histogram::bucket_low;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Finding, FindingCode, Histogram, Nanoseconds, Operation, Quantity, Reach, Sample};
@@ -152,7 +152,7 @@ fn share_beyond(histogram: &Histogram, multiple: u32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, buffered, deep, random, read};
+    use crate::fixtures::{Run, buffered, deep, random, read};
     use halfpower_model::Workload;
     use halfpower_model::random::Random;
     use proptest::prelude::*;

@@ -8,12 +8,12 @@
 //! what both pass. Source: Knoblauch, "Performance problems when writing large files on CCISS hardware", linux-kernel,
 //! January 2008, by iozone's figures.
 
-use crate::alike::{Axis, are_alike, distinctions, groups};
 use crate::cells::Cell;
+use crate::comparable::{Axis, are_comparable, distinctions, groups};
 use crate::evidence::Evidence;
 use crate::series::rank;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::words::{caching, memory_note, reach, requests, sentence};
+use crate::wording::{caching, memory_note, reach, requests, sentence};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Sample};
 
 /// What a single sample on a side must differ by.
@@ -202,7 +202,7 @@ fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
     let is_other_way = |other: &&Writers<'_>| {
         other.count() == worst.count()
             && other.cell.workload.buffering.is_direct() != is_direct
-            && are_alike(other.cell.workload, worst.cell.workload, &axes)
+            && are_comparable(other.cell.workload, worst.cell.workload, &axes)
     };
     let other = all.iter().flatten().find(is_other_way).filter(|other| !other.sum.collapsed)?;
     let share = other.sum.contrast.ratio;
@@ -218,7 +218,7 @@ fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{Run, around, buffered, flushed, write};
+    use crate::fixtures::{Run, around, buffered, flushed, write};
     use halfpower_model::sample::Parallel;
     use halfpower_model::{Bytes, Workload};
     use proptest::prelude::*;

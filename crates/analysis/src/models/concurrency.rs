@@ -292,7 +292,7 @@ impl Concurrency {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::support::{Normal, Run, around, deep, random, read};
+    use crate::fixtures::{Normal, Run, around, deep, random, read};
     use halfpower_model::FindingCode;
 
     fn sweep(rates: &[(u32, f64)]) -> Run {
@@ -449,7 +449,7 @@ mod tests {
             let run = sweep(&[1, 2, 4, 8, 16, 32].map(noisy));
             let observed = run.observed();
             let cells = crate::cells::gather(&observed);
-            let series = crate::series::group(&cells, crate::words::Varied::Depth);
+            let series = crate::series::group(&cells, crate::wording::Varied::Depth);
             let model = super::fit(&series[0], Load::Depth).unwrap();
             universal += u32::from(model.law == Law::UniversalScalability);
             let holds = |knee: Estimate| knee.low.unwrap() <= 6.0 && 6.0 <= knee.high.unwrap();

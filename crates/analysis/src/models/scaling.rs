@@ -8,8 +8,8 @@
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997), who add disks to a bus.
 
 use super::fit::{Match, fitted, off};
-use crate::alike::{Axis, groups};
 use crate::cells::Cell;
+use crate::comparable::{Axis, groups};
 use crate::evidence::Evidence;
 use crate::statistics::{Equation, bootstrap_of_means, least_squares};
 use halfpower_model::{Among, Estimate, Quantity, Workload};
@@ -163,7 +163,7 @@ impl Scaling {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::support::{Run, around, deep, read};
+    use crate::fixtures::{Run, around, deep, read};
 
     fn among(among: Among, targets: u32) -> Workload {
         Workload { among, targets, workers: targets, ..deep(8, read(1024)) }

@@ -181,7 +181,7 @@ impl Piece {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::support::{Normal, Run, around, deep, hockney, read};
+    use crate::fixtures::{Normal, Run, around, deep, hockney, read};
     use proptest::prelude::*;
 
     const SIZES_KIB: [u64; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -281,7 +281,7 @@ mod tests {
             }
             let observed = run.observed();
             let cells = crate::cells::gather(&observed);
-            let series = crate::series::group(&cells, crate::words::Varied::RequestSize);
+            let series = crate::series::group(&cells, crate::wording::Varied::RequestSize);
             match fit(&series[0]).unwrap().pieces[..] {
                 [line] => {
                     let half = line.half_size.unwrap();

@@ -8,9 +8,9 @@
 //! Source: Riedel, van Ingen and Gray (1997), sections 3 and 4.
 
 use super::level::{Half, Stage, Standing};
-use super::rows::{Passage, Row};
+use super::rows::{IoPath, Row};
 use crate::findings::shared_limit::Holding;
-use crate::words::{requests, sentence};
+use crate::wording::{requests, sentence};
 use halfpower_model::BytesPerSecond;
 
 /// A level that is put through less than this share of what it can give has enough to spare.
@@ -48,19 +48,19 @@ enum Reason {
 }
 
 /// Names it, and marks each row with how it stands.
-pub(super) fn find(passage: &Passage<'_>, rows: &mut [Row]) -> Verdict {
-    let holding = passage.together.map(|together| together.holding());
+pub(super) fn find(path: &IoPath<'_>, rows: &mut [Row]) -> Verdict {
+    let holding = path.together.map(|together| together.holding());
     for row in rows.iter_mut() {
         row.level.standing = standing(row, holding);
     }
-    let (found, reason) = name(passage, rows, holding);
+    let (found, reason) = name(path, rows, holding);
     if let Some(index) = found {
         rows[index].level.standing = Standing::Bottleneck;
     }
     let level = found.map(|index| rows[index].level.level);
-    let claim = claim(passage, level, &reason);
+    let claim = claim(path, level, &reason);
     let further = [ruled_out(rows, holding), beyond_peak(rows)].concat();
-    Verdict { level, brief: brief(passage, level, &reason), sentence: sentence(&claim) + &further }
+    Verdict { level, brief: brief(path, level, &reason), sentence: sentence(&claim) + &further }
 }
 
 fn load(row: &Row) -> Option<f64> {
@@ -82,8 +82,8 @@ fn standing(row: &Row, holding: Option<Holding>) -> Standing {
 }
 
 /// The place of the bottleneck among the rows, and how it was found.
-fn name(passage: &Passage<'_>, rows: &[Row], holding: Option<Holding>) -> (Option<usize>, Reason) {
-    if passage.is_generator_bound() {
+fn name(path: &IoPath<'_>, rows: &[Row], holding: Option<Holding>) -> (Option<usize>, Reason) {
+    if path.is_generator_bound() {
         return (None, Reason::Generator);
     }
     let open = || rows.iter().enumerate().filter(|(_, row)| row.level.standing == Standing::Open);
@@ -113,16 +113,16 @@ fn name(passage: &Passage<'_>, rows: &[Row], holding: Option<Holding>) -> (Optio
     (None, if advertised.is_empty() { Reason::NoneFull } else { Reason::PeaksUnknown(advertised) })
 }
 
-fn claim(passage: &Passage<'_>, level: Option<Stage>, reason: &Reason) -> String {
-    let requests = requests(passage.operation);
-    let rate = passage.most();
-    let held = passage.together.map_or_else(String::new, |together| {
+fn claim(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
+    let requests = requests(path.operation);
+    let rate = path.most();
+    let held = path.together.map_or_else(String::new, |together| {
         let [total, sum] = [together.total, together.sum].map(|rate| BytesPerSecond(rate.value));
-        let targets = passage.targets();
+        let targets = path.targets();
         format!("{targets} targets together are held to {total} of {requests} where each alone adds up to {sum}")
     });
     match (reason, level) {
-        (Reason::NearPeak(load), Some(stage)) if passage.is_held() => {
+        (Reason::NearPeak(load), Some(stage)) if path.is_held() => {
             format!(
                 "{held}; the {} is at {} of what it can give and common to them all: it is the bottleneck",
                 stage.name(),
@@ -142,11 +142,11 @@ fn claim(passage: &Passage<'_>, level: Option<Stage>, reason: &Reason) -> String
     }
 }
 
-fn brief(passage: &Passage<'_>, level: Option<Stage>, reason: &Reason) -> String {
+fn brief(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
     let Some(stage) = level else { return format!("cannot tell ({})", why_not(reason)) };
     match reason {
         Reason::NearPeak(load) => format!("{} ({} of what it can give)", stage.name(), percent(*load)),
-        _ => format!("{} (what {} targets share holds them to {})", stage.name(), passage.targets(), passage.most()),
+        _ => format!("{} (what {} targets share holds them to {})", stage.name(), path.targets(), path.most()),
     }
 }
 

@@ -56,29 +56,29 @@ pub struct HalfPowerSize {
 pub(crate) fn all(evidence: &Evidence<'_>, findings: &[Finding], memory: Option<&MemorySpeed>) -> Vec<Pyramid> {
     let together = shared_limit::all_together(evidence);
     let of = |operation: Operation| {
-        let passage = rows::Passage::of(evidence, operation, &together, memory)?;
+        let path = rows::IoPath::of(evidence, operation, &together, memory)?;
         // The samples of a half-power finding are those of its reference too, so that its series tells it.
-        let is_of = |series: &&Series<'_>| series.cells.iter().any(|cell| cell.number == passage.best.number);
+        let is_of = |series: &&Series<'_>| series.cells.iter().any(|cell| cell.number == path.best.number);
         let series = evidence.by_size.iter().find(is_of);
         let half_power = findings
             .iter()
             .filter(|finding| finding.code == FindingCode::HalfPower)
             .find(|finding| series.is_some_and(|series| series.subject == finding.subject))
             .map(|finding| HalfPowerSize { subject: finding.subject.clone(), brief: finding.brief.clone() });
-        Some(pyramid(&passage, half_power))
+        Some(pyramid(&path, half_power))
     };
     [Operation::Read, Operation::Write].into_iter().filter_map(of).collect()
 }
 
-fn pyramid(passage: &rows::Passage<'_>, half_power: Option<HalfPowerSize>) -> Pyramid {
-    let mut rows = passage.rows();
-    let verdict = bottleneck::find(passage, &mut rows);
-    let mut samples = passage.samples();
+fn pyramid(path: &rows::IoPath<'_>, half_power: Option<HalfPowerSize>) -> Pyramid {
+    let mut rows = path.rows();
+    let verdict = bottleneck::find(path, &mut rows);
+    let mut samples = path.samples();
     samples.sort_unstable();
     samples.dedup();
     Pyramid {
-        operation: passage.operation,
-        targets: passage.targets(),
+        operation: path.operation,
+        targets: path.targets(),
         levels: rows.into_iter().map(|row| row.level).collect(),
         bottleneck: verdict.level,
         brief: verdict.brief,

@@ -5,7 +5,7 @@ use crate::cells::Cell;
 use crate::evidence::{Evidence, highest};
 use crate::findings::shared_limit::{Holding, Together};
 use crate::statistics::mean_estimate;
-use crate::words::{caching, depth, reaches_storage, requests};
+use crate::wording::{caching, depth, reaches_storage, requests};
 use halfpower_model::reading::{Bandwidth, Kernel, MemorySpeed, StudyTest};
 use halfpower_model::{
     BytesPerSecond, Channel, Environment, Estimate, Layout, Level, LevelName, Operation, Personality, Quantity,
@@ -13,7 +13,7 @@ use halfpower_model::{
 };
 
 /// The requests of one kind, and the ground they passed.
-pub(super) struct Passage<'a> {
+pub(super) struct IoPath<'a> {
     pub(super) operation: Operation,
     /// The cell that put the most through to the storage.
     pub(super) best: &'a Cell<'a>,
@@ -38,14 +38,14 @@ pub(super) struct Row {
     pub(super) is_shared: bool,
 }
 
-impl<'a> Passage<'a> {
+impl<'a> IoPath<'a> {
     /// None where no request of the kind reached a storage.
     pub(super) fn of(
         evidence: &Evidence<'a>,
         operation: Operation,
         together: &'a [Together<'a>],
         memory: Option<&'a MemorySpeed>,
-    ) -> Option<Passage<'a>> {
+    ) -> Option<IoPath<'a>> {
         let cells: Vec<&Cell<'_>> =
             evidence.cells.iter().copied().filter(|cell| counts(cell.workload, operation)).collect();
         let (storage, cached): (Vec<&Cell<'_>>, Vec<&Cell<'_>>) =
@@ -66,7 +66,7 @@ impl<'a> Passage<'a> {
         });
         let together = together.max_by(|one, other| one.total.value.total_cmp(&other.total.value));
         let cached = highest(&cached, Cell::mean_bytes_per_s);
-        Some(Passage { operation, best, best_of_all, cached, together, environment, memory })
+        Some(IoPath { operation, best, best_of_all, cached, together, environment, memory })
     }
 
     pub(super) fn targets(&self) -> u32 {

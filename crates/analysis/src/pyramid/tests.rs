@@ -1,7 +1,7 @@
 //! Pyramids with known answers: the figures are made up, the bottleneck is in them or it is not.
 
 use super::*;
-use crate::support::{Run, around, buffered, deep, flushed, read, write};
+use crate::fixtures::{Run, around, buffered, deep, flushed, read, write};
 use halfpower_model::reading::{Bandwidth, Kernel, Rounds, StudySpeed, StudyTest, Vectors};
 use halfpower_model::workload::MirrorReads;
 use halfpower_model::{
@@ -41,7 +41,7 @@ fn lay(run: &mut Run, targets: &[TargetFacts]) {
 }
 
 fn pyramids(run: &Run, memory: Option<&MemorySpeed>) -> Vec<Pyramid> {
-    crate::analyse_beside(&run.observed(), &crate::Beside { memory, offer: None }).pyramids
+    crate::analyse_with(&run.observed(), &crate::Context { memory, offer: None }).pyramids
 }
 
 fn only(run: &Run) -> Pyramid {

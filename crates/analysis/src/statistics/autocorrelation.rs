@@ -85,7 +85,7 @@ pub fn series_mean(quantity: Quantity, values: &[f64]) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::Normal;
+    use crate::fixtures::Normal;
     use proptest::prelude::*;
 
     /// Each value is a share of the one before, and chance.

@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn ninety_five_in_a_hundred_intervals_hold_the_truth() {
-        let mut normal = crate::support::Normal::new(2015);
+        let mut normal = crate::fixtures::Normal::new(2015);
         let held = (0..200)
             .filter(|_| {
                 let mut cell = |mean: f64| -> Vec<f64> { (0..5).map(|_| mean + normal.draw()).collect() };

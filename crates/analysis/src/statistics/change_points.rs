@@ -103,7 +103,7 @@ impl Sums {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::support::Normal;
+    use crate::fixtures::Normal;
     use halfpower_model::random::Random;
     use proptest::prelude::*;
 

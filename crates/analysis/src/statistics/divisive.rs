@@ -175,8 +175,8 @@ fn largest(values: &[Ranked]) -> Option<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::Normal;
     use crate::statistics::change_points::tests::NILE;
-    use crate::support::Normal;
     use proptest::prelude::*;
 
     #[test]

@@ -133,8 +133,8 @@ fn squares_left(values: &[f64], starts: &[usize], lean: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::Normal;
     use crate::statistics::change_points::tests::NILE;
-    use crate::support::Normal;
     use proptest::prelude::*;
 
     const LEVEL: f64 = 1e9;

@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn few_straight_lines_are_taken_for_broken_ones() {
         // Ten places, 2 % of scatter, lines that may break in five places: at most one in twenty does.
-        let mut normal = crate::support::Normal::new(64);
+        let mut normal = crate::fixtures::Normal::new(64);
         let broken = (0..400).filter(|_| {
             let values: Vec<f64> = (0..10).map(|x| (10.0 + f64::from(x)) * (1.0 + 0.02 * normal.draw())).collect();
             let fit = |place: usize| {

@@ -59,7 +59,7 @@ pub(super) fn relative_half_width(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::Normal;
+    use crate::fixtures::Normal;
     use proptest::prelude::*;
 
     /// Differences in hours of sleep, from Student's paper of 1908.

@@ -38,7 +38,7 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::Normal;
+    use crate::fixtures::Normal;
     use proptest::prelude::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! A sample for people: what it measured, on what, with what, and what could make it wrong.
 
 use crate::sanitize::sanitize;
-use halfpower_analysis::{attribute, busiest_first, doubts, within_run};
+use halfpower_analysis::{attribute, busiest_first, derived_warnings, within_run};
 use halfpower_model::sample::{Block, Direction, Latency, Parallel, Phases, Totals};
 use halfpower_model::units::{significant, significant_error};
 use halfpower_model::{Bytes, Durability, Nanoseconds, Quantity, Sample, TargetKind, Workload};
@@ -90,7 +90,7 @@ pub(super) fn summary(sample: &Sample) -> String {
     for refused in &sample.instrument.refused {
         line(&mut text, "unavailable", refused);
     }
-    for warning in sample.warnings.iter().chain(&doubts(sample)) {
+    for warning in sample.warnings.iter().chain(&derived_warnings(sample)) {
         line(&mut text, "warning", &format!("{}; {}", warning.message, warning.remedy));
     }
     text

@@ -7,7 +7,7 @@ use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
 use crate::study::published::beside::paper_figures;
 use crate::study::published::figures;
 use halfpower_analysis::comparison::{Noise, against_itself};
-use halfpower_analysis::{Analysis, Beside, Observed, analyse_beside};
+use halfpower_analysis::{Analysis, Context, Observed, analyse_with};
 use halfpower_model::Offer;
 use halfpower_model::key::names;
 
@@ -41,13 +41,13 @@ impl Analysed {
         let run = store.run(id)?;
         let samples = store.samples(id)?;
         let memory = store.memory_beside(&run)?;
-        let analysed = Analysed::of(run, samples, &Beside { memory: memory.as_ref(), offer: offer.as_ref() });
+        let analysed = Analysed::of(run, samples, &Context { memory: memory.as_ref(), offer: offer.as_ref() });
         Ok(Analysed { damaged: store.lost_samples(id), ..analysed })
     }
 
-    fn of(run: Run, samples: Vec<StoredSample>, beside: &Beside<'_>) -> Self {
+    fn of(run: Run, samples: Vec<StoredSample>, context: &Context<'_>) -> Self {
         let observed = observed(&samples);
-        let analysis = analyse_beside(&observed, beside);
+        let analysis = analyse_with(&observed, context);
         let is_twice = run.kind == RunKind::Aa;
         let noise = if is_twice { against_itself(&observed, run.seed) } else { None };
         Analysed { run, samples, analysis, noise, damaged: 0 }
@@ -61,7 +61,7 @@ impl Analysed {
     /// Analysed once more, after a test changed its samples.
     #[cfg(test)]
     pub(super) fn again(self) -> Self {
-        Analysed::of(self.run, self.samples, &Beside::default())
+        Analysed::of(self.run, self.samples, &Context::default())
     }
 
     /// Whether anything was measured.

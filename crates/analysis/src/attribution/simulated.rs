@@ -5,18 +5,18 @@
 //!   on its way, with its own share beside. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
 //!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
 //!   room, most of its time, or is on its way to writes by so much longer than if it had been told of them sooner.
-//! - *A controller or a drive that lets only so many commands be at a disk* ([`gate`]), where no part is full.
+//! - *A controller or a drive that lets only so many commands be at a disk* ([`command_limit`]), where no part is full.
 //! - *A file that grows*, where no part is full and the system does one write at a time of it: nine tenths of the time.
 //! - *A share*, where no part is full: what a large request waits before each unit of it is time in which nothing works, one unit
 //!   after another, so half of the time sets the pace; its window does where writes waited nine tenths of the time until others
 //!   were done, and that large ones go one at a time where those did.
 
+use super::command_limit;
 use super::facts::{Facts, percent};
-use super::gate;
 use super::suspect::{Owner, Standing, Sureness};
 use super::thresholds::{FASTER, FULL, MATTERS, MOST_OF_IT};
 
-use crate::parts::{alike, grouped};
+use crate::parts::{grouped, without_number};
 use crate::rate_over_time::levels_between;
 use halfpower_model::sample::{Part, PartKind};
 
@@ -33,7 +33,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     if busy < FULL {
         let aside: String = spared.iter().map(Group::how_spared).collect();
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
-        let waits = waits(parts, &idle).or_else(|| gate::named(facts, &idle)).or_else(|| growth(parts, &idle));
+        let waits = waits(parts, &idle).or_else(|| command_limit::named(facts, &idle)).or_else(|| growth(parts, &idle));
         return waits.unwrap_or_else(|| {
             Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
         });
@@ -115,7 +115,8 @@ fn groups(parts: &[Part]) -> impl Iterator<Item = Group<'_>> {
     let works = || parts.iter().filter(|part| part.kind != PartKind::Wait);
     let groups = grouped(works().map(|part| (part.name.as_str(), part.kind, part.busy)));
     groups.into_iter().map(move |((name, kind), _)| {
-        let mut parts: Vec<&Part> = works().filter(|part| part.kind == kind && alike(&part.name) == name).collect();
+        let mut parts: Vec<&Part> =
+            works().filter(|part| part.kind == kind && without_number(&part.name) == name).collect();
         parts.sort_by(|one, other| other.busy.total_cmp(&one.busy));
         Group { name, busy: parts.first().map_or(0.0, |part| part.busy), parts }
     })
@@ -159,7 +160,7 @@ impl Group<'_> {
     /// Who keeps the busiest from what is nearer, where it is on its way for so long that it matters; else empty.
     fn kept_from(&self, parts: &[Part]) -> String {
         let arm = self.parts.first().filter(|_| self.phase(Part::REACHING) >= MATTERS);
-        arm.and_then(|arm| gate::kept_from(arm, &self.told(), parts)).unwrap_or_default()
+        arm.and_then(|arm| command_limit::kept_from(arm, &self.told(), parts)).unwrap_or_default()
     }
 
     /// Whether they empty their write cache most of the time, which has room for more: with more to do they have fewer ways. Not
@@ -237,9 +238,9 @@ fn growth(parts: &[Part], idle: &str) -> Option<Standing> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{clean, deep_reads, named, of, with};
-    use super::super::{Beside, Places, attribute_beside};
+    use super::super::{Neighbours, Places, attribute_with};
     use super::*;
-    use crate::support::{buffered, deep, random, read, write};
+    use crate::fixtures::{buffered, deep, random, read, write};
     use halfpower_model::sample::{Interval, Latency, Totals};
     use halfpower_model::{FileState, Pattern, Sample};
     use std::collections::BTreeMap;
@@ -530,12 +531,12 @@ mod tests {
 
     #[test]
     fn a_card_s_disks_that_look_like_one_want_more_outstanding() {
-        let beside = Beside { deeper: Some(1.9), places: Some(Places::default()), ..Beside::default() };
+        let beside = Neighbours { deeper: Some(1.9), places: Some(Places::default()), ..Neighbours::default() };
         let mut sample =
             with(deep_reads(), &[("fireball 1", PartKind::Device, 0.25), ("fireball 2", PartKind::Device, 0.26)]);
         sample.environment.target.rotational = Some(true);
         sample.block.as_mut().unwrap().busy_fraction = 1.0;
-        let owner = |sample: &Sample| attribute_beside(sample, beside).unwrap().owner;
+        let owner = |sample: &Sample| attribute_with(sample, beside).unwrap().owner;
         assert_eq!(owner(&sample), Some(Owner::Depth));
         sample.parts.clear();
         assert_ne!(owner(&sample), Some(Owner::Depth), "one arm, as it looks from outside");

@@ -12,7 +12,7 @@
 //!   balance_dirty_pages), so they slept, and as much was dirty. Source of the remedy: sysctl vm.dirty_bytes.
 
 use super::facts::{Facts, percent};
-use super::parts::none_full;
+use super::simulated::none_full;
 use super::suspect::{Owner, Standing, Sureness};
 use super::thresholds::{FEWER, FULL, MOST_OF_IT, SPARE};
 use crate::device::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};

@@ -4,13 +4,13 @@
 //! the same with more outstanding is faster, and whether the targets hold one another back. An owner is named where four
 //! repetitions of five name it; where they name different ones it cannot be told.
 
-use super::beside;
-use crate::alike::{Axis, distinctions, groups};
-use crate::attribution::{Attribution, Beside, Owner, attribute_beside};
+use super::neighbours;
+use crate::attribution::{Attribution, Neighbours, Owner, attribute_with};
 use crate::cells::Cell;
+use crate::comparable::{Axis, distinctions, groups};
 use crate::evidence::{Evidence, best};
 use crate::series::rank;
-use crate::words::{caching, depth, memory_note, reach, requests, sentence};
+use crate::wording::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Sample, Workload};
 use std::collections::BTreeMap;
 
@@ -30,20 +30,22 @@ impl Paces {
 
 /// What sets the pace of each cell, as far as its samples can tell at all.
 pub(crate) fn paces(evidence: &Evidence<'_>) -> Paces {
-    let besides = beside::of_cells(evidence);
+    let neighbours = neighbours::of_cells(evidence);
     let of = |cell: &&Cell<'_>| {
-        let beside = besides.get(&cell.number).copied().unwrap_or_default();
-        Some((cell.number, of_cell(cell, beside)?))
+        let neighbours = neighbours.get(&cell.number).copied().unwrap_or_default();
+        Some((cell.number, of_cell(cell, neighbours)?))
     };
     Paces(evidence.cells.iter().filter_map(of).collect())
 }
 
 /// What the repetitions agree on; the words are of the one whose rate is the median, and of a simulated machine's parts by their mean.
-fn of_cell(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
+fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
     let mut each: Vec<(f64, Attribution)> = cell
         .repetitions
         .iter()
-        .filter_map(|observed| Some((observed.sample.total.requests_per_s, attribute_beside(observed.sample, beside)?)))
+        .filter_map(|observed| {
+            Some((observed.sample.total.requests_per_s, attribute_with(observed.sample, neighbours)?))
+        })
         .collect();
     each.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let mut counts: Vec<(Option<Owner>, usize)> = Vec::new();
@@ -65,17 +67,17 @@ fn of_cell(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
     each.retain(|(_, attribution)| attribution.owner == owner);
     let sureness = each.iter().filter_map(|(_, attribution)| attribution.sureness).min();
     let middle = each.swap_remove(each.len() / 2).1;
-    let words = of_mean(cell, beside).filter(|mean| mean.owner == owner).unwrap_or(middle);
+    let words = of_mean(cell, neighbours).filter(|mean| mean.owner == owner).unwrap_or(middle);
     Some(Attribution { sureness, ..words })
 }
 
 /// The same by how busy the parts of a simulated machine were on average, as the tables have it; none of others.
-fn of_mean(cell: &Cell<'_>, beside: Beside) -> Option<Attribution> {
+fn of_mean(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
     let parts = crate::parts::mean(cell);
     let mut usable: Vec<&Sample> = cell.repetitions.iter().map(|observed| observed.sample).collect();
     usable.sort_by(|one, other| one.total.requests_per_s.total_cmp(&other.total.requests_per_s));
     let middle = usable.get(usable.len() / 2).filter(|_| !parts.is_empty())?;
-    attribute_beside(&Sample { parts, ..Sample::clone(middle) }, beside)
+    attribute_with(&Sample { parts, ..Sample::clone(middle) }, neighbours)
 }
 
 /// The best of all cells that are alike but for size, depth and workers: where their throughput is highest, of random
@@ -142,7 +144,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::attribution::Sureness;
-    use crate::support::{Run, around, deep, random, read};
+    use crate::fixtures::{Run, around, deep, random, read};
     use halfpower_model::sample::Block;
     use halfpower_model::{Among, BytesPerSecond};
     use proptest::prelude::*;

@@ -8,9 +8,9 @@
 //! request costs is what the slowest part takes for it.
 
 use super::shared_limit::{self, Holding};
-use crate::alike::{Axis, groups};
-use crate::attribution::{Beside, Growth, Places};
+use crate::attribution::{Growth, Neighbours, Places};
 use crate::cells::Cell;
+use crate::comparable::{Axis, groups};
 use crate::evidence::Evidence;
 use crate::series::Series;
 use halfpower_model::{Operation, Workload};
@@ -24,29 +24,29 @@ const NEARER: u64 = 8;
 const PLACES: usize = 4;
 
 /// Of each cell, by its number.
-pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Beside> {
-    let mut besides: BTreeMap<u32, Beside> = BTreeMap::new();
+pub(super) fn of_cells(evidence: &Evidence<'_>) -> BTreeMap<u32, Neighbours> {
+    let mut neighbours: BTreeMap<u32, Neighbours> = BTreeMap::new();
     for series in &evidence.by_depth {
         let mut deeper: Option<f64> = None;
         for cell in series.cells.iter().rev() {
             let rate = cell.mean_requests_per_s();
             let ratio = deeper.map(|deeper| deeper / rate).filter(|ratio| ratio.is_finite());
-            besides.entry(cell.number).or_default().deeper = ratio;
+            neighbours.entry(cell.number).or_default().deeper = ratio;
             deeper = Some(deeper.unwrap_or(0.0).max(rate));
         }
     }
     for together in shared_limit::all_together(evidence) {
         if together.holding() == Holding::Held {
-            besides.entry(together.cell.number).or_default().together = Some(together.share());
+            neighbours.entry(together.cell.number).or_default().together = Some(together.share());
         }
     }
     for (number, places) in places(evidence) {
-        besides.entry(number).or_default().places = Some(places);
+        neighbours.entry(number).or_default().places = Some(places);
     }
     for (number, growth) in growths(evidence) {
-        besides.entry(number).or_default().growth = Some(growth);
+        neighbours.entry(number).or_default().growth = Some(growth);
     }
-    besides
+    neighbours
 }
 
 /// What the same at other places gives; empty where no pair shows that places matter.
@@ -141,7 +141,7 @@ fn to_device(cell: &Cell<'_>) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::attribution::{Owner, Sureness};
-    use crate::support::{Run, deep, random, read, write};
+    use crate::fixtures::{Run, deep, random, read, write};
     use halfpower_model::sample::{Block, Direction};
     use halfpower_model::{Bytes, BytesPerSecond, Channel, Level, LevelName};
 

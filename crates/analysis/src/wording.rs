@@ -1,6 +1,6 @@
 //! Workloads in the words of sentences. Numbers are worded by the types they have.
 
-use crate::alike::Axis;
+use crate::comparable::Axis;
 use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, RequestKind, RwFlag, Workload};
 
 /// What a series varies, and so what its words leave out.
@@ -113,7 +113,7 @@ pub(crate) fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{read, write};
+    use crate::fixtures::{read, write};
     use halfpower_model::Pattern;
 
     #[test]

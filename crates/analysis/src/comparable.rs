@@ -43,7 +43,7 @@ impl Axis {
 }
 
 /// Whether two workloads are the same but for the axes.
-pub(crate) fn are_alike(one: &Workload, other: &Workload, axes: &[Axis]) -> bool {
+pub(crate) fn are_comparable(one: &Workload, other: &Workload, axes: &[Axis]) -> bool {
     // Most differ at a glance.
     let may_be = one.pattern == other.pattern
         && (one.operation == other.operation || axes.contains(&Axis::Operation))
@@ -97,8 +97,8 @@ pub(crate) fn groups<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, axes: &[Axis
     for cell in cells {
         let bare = bare(cell.workload, axes);
         let any_span = axes.contains(&Axis::Targets) || axes.contains(&Axis::Where);
-        let is_alike = |first: &Cell<'_>| any_span || same_span(first.workload, cell.workload);
-        match groups.iter_mut().find(|(common, group)| is_alike(group[0]) && *common == bare) {
+        let is_comparable = |first: &Cell<'_>| any_span || same_span(first.workload, cell.workload);
+        match groups.iter_mut().find(|(common, group)| is_comparable(group[0]) && *common == bare) {
             Some((_, group)) => group.push(cell),
             None => groups.push((bare, vec![cell])),
         }
@@ -169,7 +169,7 @@ fn in_words(key: &str, value: Option<&Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{buffered, deep, flushed, read, write};
+    use crate::fixtures::{buffered, deep, flushed, read, write};
     use halfpower_model::{Layout, Sharing, Verify};
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
             ("limits", Workload { limits: Limits { requests: Some(5), ..one.limits }, ..one.clone() }),
             ("interval_s", Workload { interval: Nanoseconds(5), ..one.clone() }),
         ];
-        assert!(others.iter().all(|(_, other)| are_alike(&one, other, &[])), "none of its nature");
+        assert!(others.iter().all(|(_, other)| are_comparable(&one, other, &[])), "none of its nature");
         others = vec![
             ("file_state", Workload { file_state: FileState::Append, ..one.clone() }),
             ("layout", Workload { layout: Layout::Stripe { chunk: Bytes(65_536) }, targets: 2, ..one.clone() }),
@@ -194,14 +194,14 @@ mod tests {
             ("span", Workload { span: Bytes(1 << 20), ..one.clone() }),
         ];
         for (field, other) in &others {
-            assert!(!are_alike(&one, other, Axis::WAYS), "{field}");
+            assert!(!are_comparable(&one, other, Axis::WAYS), "{field}");
         }
         for other in [read(64), buffered(write(64)), flushed(write(64)), deep(2, write(64)), write(4)] {
-            assert!(!are_alike(&one, &other, &[]), "{other}");
+            assert!(!are_comparable(&one, &other, &[]), "{other}");
         }
-        assert!(are_alike(&one, &deep(2, write(4)), Axis::LOAD));
-        assert!(!are_alike(&one, &buffered(write(64)), Axis::LOAD));
-        assert!(are_alike(&one, &flushed(buffered(deep(2, write(4)))), Axis::WAYS));
+        assert!(are_comparable(&one, &deep(2, write(4)), Axis::LOAD));
+        assert!(!are_comparable(&one, &buffered(write(64)), Axis::LOAD));
+        assert!(are_comparable(&one, &flushed(buffered(deep(2, write(4)))), Axis::WAYS));
     }
 
     #[test]

@@ -8,16 +8,17 @@
 use super::facts::{Facts, percent};
 use super::suspect::{Owner, Standing, Sureness};
 use super::thresholds::{FASTER, FULL};
-use crate::parts::alike;
+use crate::parts::without_number;
 use halfpower_model::sample::{Part, PartKind};
 
 /// Who lets only so many commands be at a disk while others wait, where that sets the pace: not where more of them were faster.
 pub(super) fn named(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
-    if facts.beside.deeper.is_some_and(|ratio| ratio >= FASTER) {
+    if facts.neighbours.deeper.is_some_and(|ratio| ratio >= FASTER) {
         return None;
     }
-    let (name, gate) = gates(&facts.sample.parts).max_by(|(_, one), (_, other)| one.busy.total_cmp(&other.busy))?;
-    let (key, busy) = (alike(&gate.name).to_owned(), gate.busy);
+    let (name, gate) =
+        command_limits(&facts.sample.parts).max_by(|(_, one), (_, other)| one.busy.total_cmp(&other.busy))?;
+    let (key, busy) = (without_number(&gate.name).to_owned(), gate.busy);
     let reason = format!(
         "{name} lets only so many commands be at a disk ({key}), and others waited for that {} of the time: the disk and what \
          is before it work in turn, and more outstanding give it a better order at the most; {idle}",
@@ -29,10 +30,10 @@ pub(super) fn named(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
 /// `; exos was on its way 64 % of that time and …`: who keeps a full arm, which is `told` so, from what is nearer, if others wait for
 /// that.
 pub(super) fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String> {
-    let number = |part: &Part| part.name[alike(&part.name).len()..].to_owned();
-    let (name, gate) = gates(parts).find(|(_, gate)| number(gate) == number(arm))?;
+    let number = |part: &Part| part.name[without_number(&part.name).len()..].to_owned();
+    let (name, gate) = command_limits(parts).find(|(_, gate)| number(gate) == number(arm))?;
     let reaching = arm.phases.get(Part::REACHING).copied().unwrap_or(0.0);
-    let (reaching, busy, key) = (percent(reaching), percent(gate.busy), alike(&gate.name));
+    let (reaching, busy, key) = (percent(reaching), percent(gate.busy), without_number(&gate.name));
     Some(format!(
         "; {told} was on its way {reaching} of that time and may not have known of what was nearer: {name} lets only so many commands \
          be at a disk ({key}), and others waited for that {busy} of the time"
@@ -40,17 +41,17 @@ pub(super) fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String
 }
 
 /// Who lets only so many commands be at a disk while others wait nine tenths of the time, each with what waits.
-fn gates(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
+fn command_limits(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
     let waits = parts.iter().filter(|part| part.kind == PartKind::Wait && part.busy >= FULL);
-    waits.filter_map(|part| Some((alike(&part.name).strip_suffix(Part::LETS_SO_MANY)?, part)))
+    waits.filter_map(|part| Some((without_number(&part.name).strip_suffix(Part::LETS_SO_MANY)?, part)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{clean, of, with};
-    use super::super::{Beside, attribute_beside};
+    use super::super::{Neighbours, attribute_with};
     use super::*;
-    use crate::support::{deep, random, read};
+    use crate::fixtures::{deep, random, read};
 
     #[test]
     fn who_lets_only_so_many_through_is_named_where_others_wait() {
@@ -59,7 +60,7 @@ mod tests {
             let mut sample = with(clean(deep(2048, random(read(8)))), &parts);
             sample.depth_mean.counted = 2048.0;
             sample.block.as_mut().unwrap().outstanding_mean = Some(2048.0);
-            attribute_beside(&sample, Beside { deeper, ..Beside::default() }).unwrap()
+            attribute_with(&sample, Neighbours { deeper, ..Neighbours::default() }).unwrap()
         };
         let found = gated(1.0, 0.83, None);
         assert_eq!(found.at.as_deref(), Some("ide.outstanding"));

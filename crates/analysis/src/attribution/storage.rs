@@ -12,12 +12,12 @@
 //!   large that they may keep the device at work; or the same with more outstanding was a fifth faster.
 //! - *File system* and *device*: by what the device's counters say of writes, and by nothing else being full.
 //!
-//! A simulated machine tells of each part how busy it was ([`parts`](super::parts)): buses and devices are not judged here as
+//! A simulated machine tells of each part how busy it was ([`simulated`](super::simulated)): buses and devices are not judged here as
 //! well. Where no part is full, requests that are at the device are too few.
 
 use super::facts::{Facts, percent};
 use super::medium::{Medium, medium};
-use super::parts::{by_turns, none_full};
+use super::simulated::{by_turns, none_full};
 use super::suspect::{Owner, Standing, Sureness};
 use super::thresholds::{FASTER, FEWER, FULL, MATTERS, NO_FASTER, SPARE};
 use halfpower_model::environment::DeviceLimit;
@@ -117,7 +117,7 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
 pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let (asked, counted) = (facts.outstanding, facts.sample.depth_mean.counted);
     let (comes_round, by_turns) = (comes_round(facts), by_turns(facts));
-    match facts.beside.deeper {
+    match facts.neighbours.deeper {
         Some(ratio) if ratio >= FASTER && is_at_work(facts) => {
             return Standing::RuledOut(format!(
                 "the depth (with more outstanding the rate is {ratio:.2} times this, since the arm has a better order)"
@@ -206,7 +206,7 @@ fn waits_for_share(facts: &Facts<'_>) -> bool {
 /// Whether a medium whose arm has to go from place to place is at work all the time: it works on one request at a time.
 fn is_at_work(facts: &Facts<'_>) -> bool {
     let turns = facts.sample.environment.all_targets().all(|target| target.rotational == Some(true));
-    let is_it = facts.beside.places.is_some() && !matches!(medium(facts), Medium::Idles(_));
+    let is_it = facts.neighbours.places.is_some() && !matches!(medium(facts), Medium::Idles(_));
     // What a card makes of several disks looks like one.
     let has_idle = facts.busiest_device().is_some_and(|(_, busy)| busy < FULL);
     turns && is_it && !has_idle && facts.at_device.is_some_and(|share| share >= FULL)
@@ -289,7 +289,7 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
         return if is_null { Standing::Absent } else { Standing::Open("the device has no counters".to_owned()) };
     };
     let is_deep =
-        facts.outstanding > 1 || !facts.is_direct() || facts.beside.deeper.is_some_and(|ratio| ratio <= NO_FASTER);
+        facts.outstanding > 1 || !facts.is_direct() || facts.neighbours.deeper.is_some_and(|ratio| ratio <= NO_FASTER);
     match medium(facts) {
         Medium::Waits(ratio) if busy >= FULL || facts.asked(false).is_none() => {
             let reason = format!(
@@ -310,7 +310,7 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
     if !is_deep {
         return Standing::Absent;
     }
-    let tried = match facts.beside.deeper {
+    let tried = match facts.neighbours.deeper {
         Some(_) => "and more requests outstanding are no faster",
         None => "and nothing before it is full; whether more requests outstanding are faster was not tried",
     };
