@@ -2,6 +2,8 @@
 
 use super::table::Table;
 use crate::sanitize::sanitize;
+use textwrap::core::display_width;
+use textwrap::{Options, WordSplitter};
 
 /// How a word looks where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +85,8 @@ impl Page {
         self.gap();
         let width_of = |column: usize| {
             let indent = if column == 0 { ROW_INDENT } else { 0 };
-            let cells = rows.iter().map(|row| indent + row[column].chars().count());
-            cells.chain([head[column].chars().count()]).max().unwrap_or_default()
+            let cells = rows.iter().map(|row| indent + display_width(&row[column]));
+            cells.chain([display_width(head[column])]).max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
         let last = if widths.len() == 2 { widths[1].min(LAST_COLUMN_MIN) } else { widths[widths.len() - 1] };
@@ -93,10 +95,8 @@ impl Page {
             self.stack(head, rows);
             return;
         }
-        let name = |indent: usize, text: &str| {
-            let width = widths[0] + COLUMN_GAP - indent;
-            format!("{:indent$}{text:<width$}", "")
-        };
+        let name =
+            |indent: usize, text: &str| format!("{:indent$}{}", "", padded(text, widths[0] + COLUMN_GAP - indent));
         let others: Vec<String> = head[1..].iter().map(|text| (*text).to_owned()).collect();
         self.paragraph(&name(0, head[0]), &cells(&others, &widths[1..], Style::Quiet));
         for row in rows {
@@ -114,43 +114,26 @@ impl Page {
         }
     }
 
-    /// A paragraph: `first`, which leaves room beside it, before its first line, blanks as wide before the others.
+    /// A paragraph: `first` before its first line, blanks as wide before the others.
     pub(super) fn paragraph(&mut self, first: &str, spans: &[(Style, impl AsRef<str>)]) {
-        let indent = first.chars().count();
-        let room = self.width.saturating_sub(indent).max(1);
-        let words = spans.iter().flat_map(|(style, text)| words(text.as_ref()).map(move |word| (*style, word)));
-        let mut line: Vec<(Style, String)> = Vec::new();
-        let mut used = 0;
-        let mut lead = sanitize(first).into_owned();
-        for (style, word) in words.flat_map(|(style, word)| pieces(&word, room).map(move |piece| (style, piece))) {
-            let length = word.chars().count();
-            if used > 0 && used + 1 + length > room {
-                self.line(&lead, &line);
-                lead = " ".repeat(indent);
-                line.clear();
-                used = 0;
-            }
-            used += length + usize::from(used > 0);
-            line.push((style, word));
+        let first = sanitize(first);
+        let indent = " ".repeat(display_width(&first));
+        let options = Options::new(self.width).initial_indent(&first).subsequent_indent(&indent);
+        let words = spans.iter().flat_map(|(style, text)| words(text.as_ref()).map(|word| self.styled(*style, word)));
+        let words = words.collect::<Vec<_>>().join(" ");
+        for line in textwrap::wrap(&words, options.word_splitter(WordSplitter::NoHyphenation)) {
+            self.text.push_str(line.replace(UNBROKEN, " ").trim_end_matches(' '));
+            self.text.push('\n');
         }
-        self.line(&lead, &line);
     }
 
-    /// One line; neighbours of one style share an escape sequence.
-    fn line(&mut self, lead: &str, words: &[(Style, String)]) {
-        self.text.push_str(lead);
-        let groups = words.chunk_by(|a, b| a.0 == b.0).map(|group| {
-            let text = group.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join(" ").replace(UNBROKEN, " ");
-            match group[0].0.on().filter(|_| self.colour) {
-                Some(on) => format!("{on}{text}\x1b[0m"),
-                None => text,
-            }
-        });
-        let line = groups.collect::<Vec<_>>().join(" ");
-        self.text.push_str(&line);
-        let kept = self.text.trim_end_matches(' ').len();
-        self.text.truncate(kept);
-        self.text.push('\n');
+    /// A word with the escape sequences of its style, which have no width. Each word has its own: a pager draws a line
+    /// without those before it.
+    fn styled(&self, style: Style, word: String) -> String {
+        match style.on().filter(|_| self.colour) {
+            Some(on) => format!("{on}{word}\x1b[0m"),
+            None => word,
+        }
     }
 }
 
@@ -158,17 +141,24 @@ impl Page {
 /// quiet. The blank between two words makes the gap whole.
 fn cells(texts: &[String], widths: &[usize], style: Style) -> Vec<(Style, String)> {
     let last = texts.len() - 1;
-    let padded = texts.iter().enumerate().map(|(column, text)| {
-        let width = widths[column] + COLUMN_GAP - 1;
-        if column < last { format!("{text:<width$}").replace(' ', UNBROKEN) } else { text.clone() }
+    let texts = texts.iter().enumerate().map(|(column, text)| {
+        if column == last {
+            return text.clone();
+        }
+        padded(text, widths[column] + COLUMN_GAP - 1).replace(' ', UNBROKEN)
     });
-    let spans = padded.flat_map(|text| {
+    let spans = texts.flat_map(|text| {
         let end = text.find(" (").or_else(|| text.find(&format!("{UNBROKEN}("))).unwrap_or(text.len());
         let (figure, rest) = text.split_at(end);
         let rest = rest.strip_prefix(UNBROKEN).unwrap_or(rest);
         [(style, figure.to_owned()), (Style::Quiet, rest.to_owned())]
     });
     spans.collect()
+}
+
+/// A text with blanks behind it, up to a width.
+fn padded(text: &str, width: usize) -> String {
+    text.to_owned() + &" ".repeat(width.saturating_sub(display_width(text)))
 }
 
 /// Words at blanks, without what would steer a terminal, as a file name may. A number keeps its unit, and `±` its number.
@@ -187,12 +177,6 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         before = word;
     }
     words.into_iter()
-}
-
-/// A word longer than a line, a path say, in parts that fit.
-fn pieces(word: &str, room: usize) -> impl Iterator<Item = String> + use<> {
-    let characters: Vec<char> = word.chars().collect();
-    characters.chunks(room.max(1)).map(|piece| piece.iter().collect()).collect::<Vec<String>>().into_iter()
 }
 
 #[cfg(test)]
@@ -246,7 +230,7 @@ mod tests {
             let mut page = Page::new(width, false);
             page.paragraph(&first, &[(Style::Plain, &text)]);
             for line in page.finish().lines() {
-                prop_assert!(line.chars().count() <= width);
+                prop_assert!(display_width(line) <= width, "{line}");
             }
         }
     }
