@@ -33,21 +33,26 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
     if !source.text.trim_start().starts_with('<') {
         return output::read(source);
     }
-    let results = xml::read(source.text)?;
-    if results.name != "Results" {
-        return Err(What::at(results.line, format!("`{}` is not diskspd's `Results`", results.name)));
+    let document = xml::parsed(source.text)?;
+    let results = xml::root(&document);
+    if results.name() != "Results" {
+        return Err(What::at(results.line(), format!("`{}` is not diskspd's `Results`", results.name())));
     }
     let version = results.child("System").and_then(|system| system.child("Tool")).and_then(|tool| tool.text("Version"));
     let host = results.child("System").and_then(|system| system.text("ComputerName"));
-    let profiles: Vec<&Element> = results
+    let profiles: Vec<Element<'_>> = results
         .child("Profile")
         .and_then(|profile| profile.child("TimeSpans"))
         .into_iter()
         .flat_map(|spans| spans.all("TimeSpan"))
         .collect();
     let mut harvest = Harvest::default();
+    let (mut line, mut counted) = (1, 0);
     for (number, span) in results.all("TimeSpan").enumerate() {
-        let mut from = facts(source, Some(span.line), number + 1);
+        let before = &source.text[counted..span.start()];
+        line += before.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        counted = span.start();
+        let mut from = facts(source, Some(line), number + 1);
         from.version = version.map(str::to_owned);
         let mut sample = of_span(span, profiles.get(number).copied(), from)?;
         sample.environment.host = host.unwrap_or_default().to_owned();
@@ -63,21 +68,21 @@ fn facts(source: Source<'_>, line: Option<u64>, number: usize) -> Origin {
 }
 
 /// A figure that must be one where it is there.
-fn figure(element: &Element, name: &str) -> Result<Option<f64>, What> {
-    let Some(text) = element.text(name) else { return Ok(None) };
-    let line = element.child(name).map_or(element.line, |child| child.line);
-    number(text).map(Some).ok_or_else(|| What::at(line, format!("`{name}` is no figure")))
+fn figure(element: Element<'_>, name: &str) -> Result<Option<f64>, What> {
+    let Some(child) = element.child(name) else { return Ok(None) };
+    let wrong = || What::at(child.line(), format!("`{name}` is no figure"));
+    number(child.own_text()).map(Some).ok_or_else(wrong)
 }
 
-fn of_span(span: &Element, profile: Option<&Element>, from: Origin) -> Result<Sample, What> {
+fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Result<Sample, What> {
     let seconds = figure(span, "TestTimeSeconds")?;
-    let seconds = seconds.ok_or_else(|| What::at(span.line, "a time span has no `TestTimeSeconds`"))?;
+    let seconds = seconds.ok_or_else(|| What::at(span.line(), "a time span has no `TestTimeSeconds`"))?;
     let mut counts = [0_u64; 6];
     let names = ["IOCount", "BytesCount", "ReadCount", "ReadBytes", "WriteCount", "WriteBytes"];
     for target in span.all("Thread").flat_map(|thread| thread.all("Target")) {
         for (sum, name) in counts.iter_mut().zip(names) {
             let text = target.text(name).unwrap_or("0");
-            let wrong = || What::at(target.line, format!("`{name}` is no count"));
+            let wrong = || What::at(target.line(), format!("`{name}` is no count"));
             *sum = sum.checked_add(whole(text).ok_or_else(wrong)?).ok_or_else(wrong)?;
         }
     }
@@ -136,7 +141,7 @@ fn nanoseconds(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
 
-fn latency(span: &Element, word: &str) -> Result<Latency, What> {
+fn latency(span: Element<'_>, word: &str) -> Result<Latency, What> {
     let Some(element) = span.child("Latency") else { return Ok(Latency::default()) };
     let deviation = if word == "Total" { "LatencyStdev".to_owned() } else { format!("{word}LatencyStdev") };
     let ms = |name: &str| figure(element, name);
@@ -172,8 +177,8 @@ fn put(latency: &mut Latency, percentile: f64, value: Option<u64>) {
 }
 
 /// What the profile of a time span says, where all its targets say the same.
-fn said(profile: &Element) -> WorkloadSpec {
-    let targets: Vec<&Element> =
+fn said(profile: Element<'_>) -> WorkloadSpec {
+    let targets: Vec<Element<'_>> =
         profile.child("Targets").into_iter().flat_map(|targets| targets.all("Target")).collect();
     let seconds =
         |name: &str| profile.text(name).and_then(whole).map(|seconds| Nanoseconds::from_seconds(seconds as f64));
@@ -208,7 +213,7 @@ fn said(profile: &Element) -> WorkloadSpec {
     }
 }
 
-fn is_on_all(targets: &[&Element], name: &str) -> bool {
+fn is_on_all(targets: &[Element<'_>], name: &str) -> bool {
     !targets.is_empty() && targets.iter().all(|target| target.child(name).is_some())
 }
 

@@ -1,136 +1,103 @@
-//! As much of XML as diskspd writes: elements, attributes, text. No entities but the five, no document type: a file that
-//! declares one is refused.
+//! diskspd's XML as elements by name, with their lines.
 
 use super::super::error::What;
+use roxmltree::{Document, Error, Node, ParsingOptions};
 
-/// Deepest nesting.
-const MAX_DEPTH: usize = 64;
-/// Most elements.
-const MAX_ELEMENTS: usize = 200_000;
+/// Most elements, comments and texts between them: up to 40 MiB of memory.
+const MAX_NODES: u32 = 400_000;
+/// Most attributes, by the signs that each has one of. diskspd writes none; a path may have such a sign. The parser limits
+/// neither their memory nor the time to compare their names, nor the time to inherit namespaces.
+const MAX_EQUALS_SIGNS: usize = 10_000;
 
 /// An element.
-#[derive(Debug, Default)]
-pub(super) struct Element {
-    pub(super) name: String,
-    pub(super) line: u64,
-    text: String,
-    pub(super) children: Vec<Element>,
-}
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element<'d>(Node<'d, 'd>);
 
-impl Element {
-    /// The first child of a name.
-    pub(super) fn child(&self, name: &str) -> Option<&Element> {
-        self.children.iter().find(|child| child.name == name)
+impl<'d> Element<'d> {
+    pub(super) fn name(self) -> &'d str {
+        self.0.tag_name().name()
     }
 
     /// All children of a name.
-    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
-        self.children.iter().filter(move |child| child.name == name)
+    pub(super) fn all(self, name: &str) -> impl Iterator<Item = Element<'d>> {
+        self.0.children().filter(move |child| child.has_tag_name(name)).map(Element)
+    }
+
+    /// The first child of a name.
+    pub(super) fn child(self, name: &str) -> Option<Element<'d>> {
+        self.all(name).next()
     }
 
     /// The text of the first child of a name.
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.child(name).map(|child| child.text.trim())
+    pub(super) fn text(self, name: &str) -> Option<&'d str> {
+        self.child(name).map(Element::own_text)
+    }
+
+    /// Its text, without the blanks around it.
+    pub(super) fn own_text(self) -> &'d str {
+        self.0.text().unwrap_or_default().trim()
+    }
+
+    /// The line that it begins on. Counts from the start of the file: not to be asked of each of many elements.
+    pub(super) fn line(self) -> u64 {
+        u64::from(self.0.document().text_pos_at(self.start()).row)
+    }
+
+    /// The byte that it begins at.
+    pub(super) fn start(self) -> usize {
+        self.0.range().start
     }
 }
 
-/// The document's element.
+/// The parsed file; a document type is refused.
 ///
 /// # Errors
-/// At the first place that is no XML, or not of the kind that is read.
-pub(super) fn read(text: &str) -> Result<Element, What> {
-    let mut open: Vec<Element> = vec![Element::default()];
-    let (mut rest, mut line, mut elements) = (text, 1_u64, 0_usize);
-    while let Some(start) = rest.find('<') {
-        let (before, tag) = rest.split_at(start);
-        line += newlines(before);
-        if let Some(element) = open.last_mut() {
-            element.text.push_str(&plain(before));
-        }
-        let end_mark = if tag.starts_with("<!--") { "-->" } else { ">" };
-        let end = tag.find(end_mark).ok_or_else(|| What::at(line, "a tag is not closed; is the file cut short?"))?;
-        let inside = &tag[1..end];
-        let here = line;
-        line += newlines(inside);
-        rest = &tag[end + end_mark.len()..];
-        if inside.starts_with("!--") || inside.starts_with('?') {
-            continue;
-        }
-        if inside.starts_with('!') {
-            return Err(What::at(here, "declarations are not read"));
-        }
-        if let Some(name) = inside.strip_prefix('/') {
-            close(&mut open, name.trim(), here)?;
-            continue;
-        }
-        elements += 1;
-        if elements > MAX_ELEMENTS || open.len() > MAX_DEPTH {
-            let what = format!("it has more than {MAX_ELEMENTS} elements, or nests deeper than {MAX_DEPTH}");
-            return Err(What::at(here, what));
-        }
-        let (name, empty) = inside.strip_suffix('/').map_or((inside, false), |name| (name, true));
-        let name = name.split_whitespace().next().unwrap_or_default().to_owned();
-        open.push(Element { name: name.clone(), line: here, ..Element::default() });
-        if empty {
-            close(&mut open, &name, here)?;
-        }
+/// At the first place that is no XML.
+pub(super) fn parsed(text: &str) -> Result<Document<'_>, What> {
+    if text.contains("xmlns") || text.matches('=').count() > MAX_EQUALS_SIGNS {
+        return Err(What::whole("it has namespaces or thousands of attributes, which diskspd does not write"));
     }
-    match (open.len(), open.pop()) {
-        (1, Some(mut outside)) if outside.children.len() == 1 => Ok(outside.children.remove(0)),
-        (1, _) => Err(What::whole("it has not one element that holds all others; is it complete?")),
-        (_, last) => {
-            let name = last.map(|element| element.name).unwrap_or_default();
-            Err(What::at(line, format!("`{name}` is not closed; is the file cut short?")))
+    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    Document::parse_with_options(text, options).map_err(|error| match error {
+        Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
+            What::at(text.lines().count() as u64, "the file ends within an element; is it cut short?")
         }
-    }
+        Error::NodesLimitReached => What::whole(format!("it has more than {MAX_NODES} elements and texts; split it")),
+        error => What::at(u64::from(error.pos().row), error.to_string()),
+    })
 }
 
-fn close(open: &mut Vec<Element>, name: &str, line: u64) -> Result<(), What> {
-    let wrong = || What::at(line, format!("`{}` is closed and is not open", name.chars().take(40).collect::<String>()));
-    if open.len() < 2 {
-        return Err(wrong());
-    }
-    let element = open.pop().filter(|element| element.name == name).ok_or_else(wrong)?;
-    open.last_mut().ok_or_else(wrong)?.children.push(element);
-    Ok(())
-}
-
-fn newlines(text: &str) -> u64 {
-    text.bytes().filter(|byte| *byte == b'\n').count() as u64
-}
-
-fn plain(text: &str) -> String {
-    let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    named.iter().fold(text.to_owned(), |text, (entity, character)| text.replace(entity, character))
+/// The element that holds all others.
+pub(super) fn root<'d>(document: &'d Document<'d>) -> Element<'d> {
+    Element(document.root_element())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn elements_nest_and_have_text() {
-        let read = read("<?xml version=\"1.0\"?>\n<a>\n<!-- <x> -->\n<b k=\"1\">1 &lt; 2</b><b/></a>\n").unwrap();
-        assert_eq!((read.name.as_str(), read.children.len(), read.text("b")), ("a", 2, Some("1 < 2")));
-        assert_eq!(read.child("b").unwrap().line, 4);
+        let document = parsed("<?xml version=\"1.0\"?>\n<a>\n<!-- <x> -->\n<b k=\"1\">1 &lt; 2</b><b/></a>\n").unwrap();
+        let element = root(&document);
+        assert_eq!((element.name(), element.all("b").count(), element.text("b")), ("a", 2, Some("1 < 2")));
+        assert_eq!(element.child("b").unwrap().line(), 4);
     }
 
     #[test]
-    fn what_is_broken_says_where() {
-        let message = |text: &str| read(text).unwrap_err().to_string();
-        assert_eq!(message("<a>\n<b>\n</a>"), ":3: `a` is closed and is not open");
-        assert_eq!(message("<a>\n<b>\n"), ":2: `b` is not closed; is the file cut short?");
-        assert_eq!(message("<a>\n<b"), ":2: a tag is not closed; is the file cut short?");
-        assert!(message("<!DOCTYPE a [<!ENTITY x \"y\">]><a/>").contains("declarations"));
-        assert!(message(&"<a>".repeat(1000)).contains("nests deeper than 64"));
-        assert!(message("").contains("not one element"));
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_panics(text in "[<>/!a-c&; \n-]{0,200}") {
-            let _ = read(&text);
-        }
+    fn what_is_broken_or_too_large_is_refused() {
+        let message = |text: &str| parsed(text).unwrap_err().to_string();
+        assert!(
+            message("<a>\n<b>\n</a>").starts_with(":3: expected 'b' tag, not 'a'"),
+            "{}",
+            message("<a>\n<b>\n</a>")
+        );
+        assert!(message("<a>\n<b").starts_with(":2: the file ends within an element"));
+        assert!(message("<!DOCTYPE a [<!ENTITY x \"y\">]><a/>").contains("DTD"));
+        assert!(message(&format!("<a>{}</a>", "<b/>".repeat(400_000))).contains("more than 400000 elements"));
+        assert!(message("<a xmlns:b='c'/>").contains("namespaces"));
+        assert!(message(&format!("<a{}/>", " b=''".repeat(10_001))).contains("thousands of attributes"));
+        // Nesting takes no stack.
+        assert!(parsed(&format!("{}{}", "<a>".repeat(300_000), "</a>".repeat(300_000))).is_ok());
     }
 }
