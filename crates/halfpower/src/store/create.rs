@@ -2,7 +2,7 @@
 //! or nothing, and a file that is there is never replaced.
 
 use super::error::StoreError;
-use super::schema::{MIGRATIONS, migrate};
+use super::schema::make_tables;
 use rusqlite::{Connection, MAIN_DB};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
 use rustix::io::Errno;
@@ -33,7 +33,7 @@ fn image() -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     // So that removing a run can give its room back.
     connection.pragma_update(None, "auto_vacuum", "incremental")?;
-    migrate(&mut connection, MIGRATIONS)?;
+    make_tables(&connection)?;
     let mut image = connection.serialize(MAIN_DB)?.to_vec();
     if let Some(journalling) = image.get_mut(JOURNALLING) {
         journalling.fill(WRITE_AHEAD);

@@ -2,6 +2,7 @@
 
 use super::reserve::is_full;
 use super::run::RunId;
+use super::schema::VERSION;
 use halfpower_engine::TargetError;
 use rusqlite::ErrorCode;
 use std::path::PathBuf;
@@ -46,18 +47,17 @@ pub(crate) enum StoreError {
         /// The store.
         store: PathBuf,
     },
-    /// A later version wrote it.
+    /// Another version of the program wrote it.
     #[error(
-        "{path} was written by a newer Halfpower (form {found}, this one knows {known}); update Halfpower, or name \
-         another file with --store"
+        "{path} has version {found} of the store's tables, and this program reads version {VERSION} only; name another file \
+         with --store. To keep what is in it, export its runs with the program that wrote it (`halfpower export RUN \
+         --format jsonl`) and import them with this one"
     )]
-    Newer {
+    OtherVersion {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: u32,
-        /// Ours.
-        known: u32,
     },
     /// SQLite refused.
     #[error("the store cannot {action}")]

@@ -2,8 +2,8 @@
 //!
 //! A sample is on the medium before `add_sample` returns (write-ahead log, `synchronous=FULL`), so a killed run loses
 //! the repetition it was measuring and nothing else. Records are kept as the very JSON of a
-//! [`Sample`](halfpower_model::Sample); nothing is derived here. A file of another program, or of a newer Halfpower,
-//! is refused and left as it is.
+//! [`Sample`](halfpower_model::Sample); nothing is derived here. A file of another program, or of another
+//! version, is refused and left as it is.
 //!
 //! Whether a run that says `running` still has a process is asked of the operating system, not guessed from process
 //! numbers: its process holds a lock on a file beside the store (`claims`).

@@ -1,4 +1,4 @@
-//! Opening a store: where it is, whether the file is one, its connection's settings, its migrations.
+//! Opening a store: where it is, whether the file is one, its connection's settings, its version.
 //!
 //! Whether a file is a store is read from its header before SQLite sees it: SQLite takes an empty file for an empty
 //! database, and rolls back, checkpoints and deletes what lies beside a file while it only looks at it.
@@ -10,7 +10,7 @@ use super::create::create;
 use super::damage::Damage;
 use super::error::{During, StoreError};
 use super::reserve::{is_full, keep_reserve};
-use super::schema::{APPLICATION_ID, MIGRATIONS, migrate, version};
+use super::schema::{APPLICATION_ID, VERSION, make_tables, version};
 use crate::text::quoted;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::FallocateFlags;
@@ -38,7 +38,7 @@ impl Store {
     /// Opens a store; makes the file, and the directories above it for the owner alone, where they are not there.
     ///
     /// # Errors
-    /// When the file cannot be opened or made, is not a store, or is a newer program's.
+    /// When the file cannot be opened or made, is not a store, or is of another version.
     pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Open { path: path.into(), source };
         if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
@@ -68,7 +68,6 @@ impl Store {
             connection = connect(&real, Sharing::Alone).map_err(|error| failed(error.into()))?;
         }
         check_version(&connection, path)?;
-        migrate(&mut connection, MIGRATIONS).map_err(|error| failed(error.into()))?;
         write_ahead(&connection).map_err(|error| failed(error.into()))?;
         configure(&connection)?;
         keep_reserve(&real);
@@ -86,8 +85,8 @@ impl Store {
     /// # Errors
     /// When SQLite has no memory for it.
     pub(crate) fn in_memory() -> Result<Store, StoreError> {
-        let mut connection = Connection::open_in_memory().during("be made in memory")?;
-        migrate(&mut connection, MIGRATIONS).during("be made in memory")?;
+        let connection = Connection::open_in_memory().during("be made in memory")?;
+        make_tables(&connection).during("be made in memory")?;
         configure(&connection)?;
         Ok(Store { connection, claims: Claims::beside(None), damage: Damage::default(), path: None, file: None })
     }
@@ -136,11 +135,10 @@ fn check_header(file: &File, path: &Path) -> Result<Journalling, StoreError> {
     Ok(if header[18] == 1 { Journalling::Rollback } else { Journalling::WriteAhead })
 }
 
-/// Refuses a store of a newer program; what its header says may be behind what its log says.
+/// Refuses a store of another version. Read by SQLite: the header may be behind the log.
 fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let found = version(connection).map_err(|error| StoreError::Open { path: path.into(), source: error.into() })?;
-    let known = MIGRATIONS.len() as u32;
-    if found > known { Err(StoreError::Newer { path: path.into(), found, known }) } else { Ok(()) }
+    if found == VERSION { Ok(()) } else { Err(StoreError::OtherVersion { path: path.into(), found }) }
 }
 
 /// Refuses a store under a name that is no text: what `--store` says is text, what is in the environment or behind a link
