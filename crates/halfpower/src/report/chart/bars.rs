@@ -154,7 +154,7 @@ impl Scale {
 }
 
 /// The next of 1, 2, 5 times a power of ten.
-fn nice_step(least: f64) -> f64 {
+pub(super) fn nice_step(least: f64) -> f64 {
     let decade = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * decade).find(|step| *step >= least).unwrap_or(decade * 10.0)
 }

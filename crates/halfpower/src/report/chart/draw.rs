@@ -1,80 +1,158 @@
-//! A chart as SVG by `kuva`, to stand inside the report: colours are the page's own, so that it follows the dark, and the
+//! A line chart as SVG, to stand inside the report: colours are the page's own, so that it follows the dark mode, and the
 //! size follows the column.
 
+use super::bars::nice_step;
 use super::swatch::{FITTED_WIDTH, REFERENCE_DASHES, colour, marker};
-use super::{Chart, Curve, LINES_SHOWN, Line, Point, Stroke, Value, YAxis};
-use kuva::backend::svg::SvgBackend;
-use kuva::plot::{BandPlot, LinePlot, ScatterPlot};
-use kuva::prelude::LineStyle;
-use kuva::render::annotations::ReferenceLine;
-use kuva::render::layout::{Layout, TickFormat};
-use kuva::render::plots::Plot;
-use kuva::render::render::render_multiple;
-use kuva::render::theme::Theme;
-use std::sync::Arc;
+use super::{Chart, LINES_SHOWN, Line, Point, Stroke, Value, XAxis, YAxis};
+use std::fmt::Write;
 
 /// The user space of a chart. A column of a wide page is about as wide; a telephone shrinks it by a quarter.
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 310.0;
-/// Room for the numbers and the name of the vertical axis.
-const MARGIN_LEFT: f64 = 68.0;
-const MARGIN_RIGHT: f64 = 16.0;
+/// The box of the axes. Room for the numbers and the name of the vertical axis on the left, of the horizontal one below.
+const LEFT: f64 = 68.0;
+const RIGHT: f64 = WIDTH - 16.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = 260.0;
 /// Points of a line that are marked; more would hide the line.
 const MARKED: usize = 40;
-
 /// How far above its figure an interval can raise the axis; one that reaches beyond is cut, and its table has it whole.
 const TALLEST_BAND: f64 = 1.5;
+/// Steps of a linear vertical axis, at most.
+const STEPS_MAX: f64 = 8.0;
 
 /// Draws a chart; `None` when nothing in it can be drawn.
 pub(in crate::report) fn svg(chart: &Chart) -> Option<String> {
     let lines = &chart.lines[..chart.lines.len().min(LINES_SHOWN)];
-    let scale = Scale::of(chart.y, lines)?;
-    let mut plots = Vec::new();
-    plots.extend(lines.iter().enumerate().filter_map(|(index, line)| band(chart, &scale, index, line)));
+    let frame = Frame { x: Across::of(chart.x, lines), y: Scale::of(chart.y, lines)? };
+    let mut svg = String::from("<g font-family=\"inherit\" font-size=\"13\" fill=\"none\">");
+    frame.axes(&mut svg);
     for (index, line) in lines.iter().enumerate() {
-        let points: Vec<(f64, f64)> =
-            corners(line).map(|(x, point)| (chart.x.place(x), scale.place(point.y.figure()))).collect();
-        let (whiskers, stroke_of) = (whiskers(&scale, line), line.stroke);
-        let style = line.stroke.dashes().map_or(LineStyle::Solid, |dashes| LineStyle::Custom(dashes.to_owned()));
-        // Earlier lines are wider, so that one that coincides with a later one is seen to either side of it.
-        let behind = (lines.len() - index) as f64;
-        let many = points.len() > MARKED;
-        if line.stroke == Stroke::Points {
-            let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
-            // A few are read one by one, many as a cloud.
-            let (size, opacity) = if many { (2.0, 0.75) } else { (5.0, 1.0) };
-            plots.push(Plot::Scatter(markers.with_size(size).with_marker_opacity(opacity)));
-            continue;
-        }
-        let line = LinePlot::new().with_data(points.clone()).with_color(colour(index)).with_line_style(style);
-        plots.push(Plot::Line(line.with_stroke_width(1.6 + 0.2 * behind)));
-        if many || stroke_of == Stroke::Steps {
-            continue;
-        }
-        let markers = ScatterPlot::new().with_data(points).with_color(colour(index)).with_marker(marker(index));
-        let markers = markers.with_y_err_asymmetric(whiskers);
-        plots.push(Plot::Scatter(markers.with_size(3.0 + 0.2 * behind)));
+        frame.band(&mut svg, index, line);
     }
-    plots.extend(lines.iter().enumerate().flat_map(|(index, line)| fitted(chart, &scale, index, line)));
-    let layout = layout(chart, &scale, lines);
-    let drawn = SvgBackend::new().render_scene(&render_multiple(plots, layout));
-    Some(embed(&drawn, &chart.id))
-}
-
-/// The body of the drawing, without its own opening tag: the page gives it one with a title, a description and no fixed
-/// size. `kuva` counts its clip paths through the life of the program; here they are named after the chart.
-fn embed(drawn: &str, id: &str) -> String {
-    let body = drawn.split_once('>').map_or(drawn, |(_, body)| body);
-    let body = body.trim_end().trim_end_matches("</svg>");
-    let Some((_, after)) = body.split_once("<clipPath id=\"") else { return body.to_owned() };
-    let counted = after.split('"').next().unwrap_or_default();
-    body.replace(&format!("\"{counted}\""), &format!("\"clip-{id}\""))
-        .replace(&format!("(#{counted})"), &format!("(#clip-{id})"))
+    for (index, line) in lines.iter().enumerate() {
+        // Earlier lines are wider, so that one that coincides with a later one is seen to either side of it.
+        frame.line(&mut svg, index, line, 1.6 + 0.2 * (lines.len() - index) as f64);
+    }
+    for (index, line) in lines.iter().enumerate() {
+        for curve in line.fitted.iter().flat_map(|fitted| &fitted.curves) {
+            let path = path(curve.iter().map(|(x, figure)| frame.at(*x, *figure)));
+            let colour = colour(index);
+            let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{FITTED_WIDTH}\"/>");
+        }
+    }
+    if let Some(half) = chart.half_of_peak.filter(|half| *half < frame.y.high * frame.y.divisor) {
+        let y = frame.y.along(half);
+        let dashes = format!("stroke=\"var(--muted)\" stroke-dasharray=\"{REFERENCE_DASHES}\"");
+        let _ = write!(svg, "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" {dashes}/>");
+    }
+    svg.push_str("</g>");
+    Some(svg)
 }
 
 /// The box that the page gives a drawing.
 pub(in crate::report) fn view_box() -> String {
     format!("0 0 {WIDTH} {HEIGHT}")
+}
+
+/// Both axes.
+struct Frame {
+    x: Across,
+    y: Scale,
+}
+
+impl Frame {
+    /// Where a figure lies in the user space.
+    fn at(&self, x: f64, figure: f64) -> (f64, f64) {
+        (self.x.along(self.x.axis.place(x)), self.y.along(figure))
+    }
+
+    /// The grid, the numbers and the names of the axes.
+    fn axes(&self, svg: &mut String) {
+        let (x_axis, y) = (self.x.axis, &self.y);
+        let mut grid = String::new();
+        let mut words = String::new();
+        for place in self.x.ticks() {
+            let at = self.x.along(place);
+            let _ = write!(grid, "M{at:.1} {TOP}V{BOTTOM}");
+            let _ = write!(words, "<text x=\"{at:.1}\" y=\"{}\">{}</text>", BOTTOM + 18.0, x_axis.tick(place));
+        }
+        let middle = (LEFT + RIGHT) / 2.0;
+        let _ = write!(words, "<text x=\"{middle}\" y=\"{}\">{}</text>", HEIGHT - 6.0, x_axis.label());
+        let (x, middle) = (18, (TOP + BOTTOM) / 2.0);
+        let turned = format!("transform=\"rotate(-90,{x},{middle})\"");
+        let _ = write!(words, "<text x=\"{x}\" y=\"{middle}\" {turned}>{}{}</text>", y.unit, y.axis.label());
+        words.push_str("<g text-anchor=\"end\">");
+        for figure in y.ticks() {
+            let at = y.along(figure * y.divisor);
+            let _ = write!(grid, "M{LEFT} {at:.1}H{RIGHT}");
+            let label = y.axis.tick(figure * y.divisor, y.divisor);
+            let _ = write!(words, "<text x=\"{}\" y=\"{:.1}\">{label}</text>", LEFT - 7.0, at + 4.5);
+        }
+        words.push_str("</g>");
+        let _ = write!(
+            svg,
+            "<path d=\"{grid}\" stroke=\"var(--rule)\"/>\
+             <path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" stroke=\"var(--rule-strong)\"/>\
+             <g fill=\"var(--muted)\" text-anchor=\"middle\">{words}</g>"
+        );
+    }
+
+    /// The ends of a point's interval: the low one, then the high one.
+    fn interval(&self, x: f64, point: &Point) -> Option<[(f64, f64); 2]> {
+        match point.y {
+            Value::Estimate(estimate) => Some([self.at(x, estimate.low?), self.at(x, estimate.high?)]),
+            Value::LatencyNs(_) | Value::Once(_) => None,
+        }
+    }
+
+    /// The 95 % band behind a line, where every point has an interval. A lone point has no room for a band.
+    fn band(&self, svg: &mut String, index: usize, line: &Line) {
+        let ends: Option<Vec<_>> = corners(line).map(|(x, point)| self.interval(x, point)).collect();
+        if let Some(ends) = ends.filter(|ends| ends.len() > 1) {
+            let around = ends.iter().map(|[low, _]| *low).chain(ends.iter().rev().map(|[_, high]| *high));
+            let _ = write!(svg, "<path d=\"{}z\" fill=\"{}\" fill-opacity=\"0.18\"/>", path(around), colour(index));
+        }
+    }
+
+    fn line(&self, svg: &mut String, index: usize, line: &Line, width: f64) {
+        let colour = colour(index);
+        let points: Vec<(f64, f64)> = corners(line).map(|(x, point)| self.at(x, point.y.figure())).collect();
+        let many = points.len() > MARKED;
+        if line.stroke != Stroke::Points {
+            let dashes =
+                line.stroke.dashes().map(|dashes| format!(" stroke-dasharray=\"{dashes}\"")).unwrap_or_default();
+            let path = path(points.iter().copied());
+            let _ = write!(svg, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"{dashes}/>");
+        }
+        // A few points are read one by one, many as a cloud; many on a line would hide it.
+        let mark = match line.stroke {
+            Stroke::Steps => return,
+            Stroke::Points if many => "h0",
+            _ if many => return,
+            _ => marker(index),
+        };
+        let mut marks: String = points.iter().map(|(x, y)| format!("M{x:.1} {y:.1}{mark}")).collect();
+        if let [point] = line.points.as_slice()
+            && let Some([(x, low), (_, high)]) = self.interval(point.x, point)
+        {
+            let _ = write!(marks, "M{x:.1} {low:.1}V{high:.1}");
+        }
+        let style = match many {
+            true => "stroke-width=\"4\" stroke-linecap=\"round\" stroke-opacity=\"0.75\"".to_owned(),
+            false => format!("fill=\"{colour}\" stroke-width=\"1.2\""),
+        };
+        let _ = write!(svg, "<path d=\"{marks}\" stroke=\"{colour}\" {style}/>");
+    }
+}
+
+/// A line through points.
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path: String = points.map(|(x, y)| format!("L{x:.1} {y:.1}")).collect();
+    if !path.is_empty() {
+        path.replace_range(..1, "M");
+    }
+    path
 }
 
 /// Where a line bends: at its points, and of steps at the end of each as well.
@@ -88,99 +166,37 @@ fn corners(line: &Line) -> impl Iterator<Item = (f64, &Point)> {
     line.points.iter().zip(ends).flat_map(of_point)
 }
 
-/// The ends of a point's interval.
-fn interval(scale: &Scale, point: &Point) -> Option<(f64, f64)> {
-    match point.y {
-        Value::Estimate(estimate) => Some((scale.place(estimate.low?), scale.place(estimate.high?))),
-        Value::LatencyNs(_) | Value::Once(_) => None,
+/// The horizontal axis: its ends, in steps, and what is between two numbers.
+struct Across {
+    axis: XAxis,
+    left: f64,
+    right: f64,
+    step: f64,
+}
+
+impl Across {
+    fn of(axis: XAxis, lines: &[Line]) -> Across {
+        let places = lines.iter().flat_map(|line| &line.points).map(|point| axis.place(point.x));
+        let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
+        let step = axis.tick_step(right - left);
+        let margin = axis.margin() * step;
+        Across { axis, left: left - margin, right: right + margin, step }
     }
-}
 
-/// How far the interval of a lone point, which has no room for a band, reaches to either side.
-fn whiskers(scale: &Scale, line: &Line) -> Option<(f64, f64)> {
-    let [point] = line.points.as_slice() else { return None };
-    let (low, high) = interval(scale, point)?;
-    let middle = scale.place(point.y.figure());
-    Some((middle - low, high - middle))
-}
-
-/// The 95 % band behind a line, where every point has an interval.
-fn band(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Option<Plot> {
-    (line.points.len() > 1).then_some(())?;
-    let ends: Vec<(f64, f64)> = corners(line).map(|(_, point)| interval(scale, point)).collect::<Option<_>>()?;
-    let x = corners(line).map(|(x, _)| chart.x.place(x));
-    let (low, high): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
-    Some(Plot::Band(BandPlot::new(x, low, high).with_color(colour(index)).with_opacity(0.18)))
-}
-
-/// The curves of a line's model, thin enough to be told from what was measured.
-fn fitted(chart: &Chart, scale: &Scale, index: usize, line: &Line) -> Vec<Plot> {
-    let curves = line.fitted.iter().flat_map(|fitted| &fitted.curves);
-    let plot = |curve: &Curve| {
-        let points: Vec<(f64, f64)> =
-            curve.iter().map(|(x, figure)| (chart.x.place(*x), scale.place(*figure))).collect();
-        let line = LinePlot::new().with_data(points).with_color(colour(index));
-        Plot::Line(line.with_stroke_width(FITTED_WIDTH))
-    };
-    curves.map(plot).collect()
-}
-
-fn layout(chart: &Chart, scale: &Scale, lines: &[Line]) -> Layout {
-    let places = lines.iter().flat_map(|line| &line.points).map(|point| chart.x.place(point.x));
-    let (left, right) = places.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
-    let tick_step = chart.x.tick_step(right - left);
-    let margin = chart.x.margin() * tick_step;
-    let (left, right) = (left - margin, right + margin);
-    let x_axis = chart.x;
-    let divisor = scale.divisor;
-    let y_axis = chart.y;
-    let mut layout = Layout::new((left, right), (scale.low, scale.high))
-        .with_width(WIDTH)
-        .with_height(HEIGHT)
-        .with_force_margins(MARGIN_LEFT, MARGIN_RIGHT)
-        .with_x_axis_min(left)
-        .with_x_axis_max(right)
-        .with_y_axis_min(scale.low)
-        .with_y_axis_max(scale.high)
-        .with_x_tick_step(tick_step)
-        .with_ticks(5)
-        .with_label_size(13)
-        .with_tick_size(13)
-        .with_tick_length(4.0)
-        .with_font_family("inherit")
-        .with_theme(theme())
-        .with_x_label(chart.x.label())
-        .with_y_label(format!("{}{}", scale.unit, chart.y.label()))
-        .with_x_tick_format(TickFormat::Custom(Arc::new(move |place| x_axis.tick(place))))
-        .with_y_tick_format(TickFormat::Custom(Arc::new(move |place| y_axis.tick(place * divisor, divisor))));
-    if chart.y.is_logarithmic() {
-        layout = layout.with_log_y();
+    fn along(&self, place: f64) -> f64 {
+        LEFT + (RIGHT - LEFT) * (place - self.left) / (self.right - self.left)
     }
-    if let Some(half) = chart.half_of_peak.map(|half| half / scale.divisor).filter(|half| *half < scale.high) {
-        let line = ReferenceLine::horizontal(half).with_color("var(--muted)").with_dasharray(REFERENCE_DASHES);
-        layout = layout.with_reference_line(line);
-    }
-    layout
-}
 
-/// Everything in the colours of the page.
-fn theme() -> Theme {
-    let ink = || "var(--muted)".to_owned();
-    Theme {
-        background: "none".to_owned(),
-        axis_color: "var(--rule-strong)".to_owned(),
-        grid_color: "var(--rule)".to_owned(),
-        tick_color: "var(--rule-strong)".to_owned(),
-        text_color: ink(),
-        legend_bg: "none".to_owned(),
-        legend_border: "none".to_owned(),
-        font_family: None,
-        ..Theme::light()
+    fn ticks(&self) -> impl Iterator<Item = f64> {
+        let first = (self.left / self.step).ceil() as i64;
+        let last = (self.right / self.step).floor() as i64;
+        (first..=last).map(|tick| tick as f64 * self.step)
     }
 }
 
 /// The vertical axis: its ends and the unit of its numbers.
 struct Scale {
+    axis: YAxis,
     low: f64,
     high: f64,
     divisor: f64,
@@ -204,12 +220,35 @@ impl Scale {
         } else {
             (0.0, most / divisor * 1.06)
         };
-        Some(Scale { low, high, divisor, unit })
+        Some(Scale { axis, low, high, divisor, unit })
     }
 
     /// Where a figure lies. An interval may reach beyond the axis: it is cut there.
     fn place(&self, figure: f64) -> f64 {
         (figure / self.divisor).clamp(self.low, self.high)
+    }
+
+    fn along(&self, figure: f64) -> f64 {
+        let place = self.place(figure);
+        let share = match self.axis.is_logarithmic() {
+            true => (place / self.low).ln() / (self.high / self.low).ln(),
+            false => place / self.high,
+        };
+        BOTTOM - (BOTTOM - TOP) * share
+    }
+
+    /// Where numbers stand, in its unit. Of a logarithmic axis 1, 2 and 5 of each decade, or the decades where there are
+    /// more than three.
+    fn ticks(&self) -> Vec<f64> {
+        if !self.axis.is_logarithmic() {
+            let step = nice_step(self.high / STEPS_MAX);
+            return (0..=(self.high / step) as u32).map(|count| f64::from(count) * step).collect();
+        }
+        let is_long = self.high / self.low > 1001.0;
+        let factors: &[f64] = if is_long { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let ticks = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10_f64.powi(decade)));
+        ticks.filter(|tick| (self.low * 0.999..=self.high * 1.001).contains(tick)).collect()
     }
 }
 
@@ -228,7 +267,6 @@ fn round_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::chart::Stroke;
     use halfpower_model::{Estimate, Quantity};
 
     #[test]

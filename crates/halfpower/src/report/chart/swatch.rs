@@ -5,17 +5,16 @@
 
 use super::Stroke;
 use crate::report::view::LegendEntry;
-use kuva::prelude::MarkerShape;
 
-/// Markers by line, in step with the colours.
-const MARKERS: [MarkerShape; super::LINES_SHOWN] = [
-    MarkerShape::Circle,
-    MarkerShape::Square,
-    MarkerShape::Triangle,
-    MarkerShape::Diamond,
-    MarkerShape::TriangleDown,
-    MarkerShape::Cross,
-    MarkerShape::Plus,
+/// Markers by line, in step with the colours: paths that begin at the middle.
+const MARKERS: [&str; super::LINES_SHOWN] = [
+    "m4 0a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
+    "m-3.5-3.5h7v7h-7z",
+    "m0-4.4l4 7h-8z",
+    "m0-5l5 5-5 5-5-5z",
+    "m0 4.4l4-7h-8z",
+    "m-3.5-3.5l7 7m0-7l-7 7",
+    "m0-4.5v9m-4.5-4.5h9",
 ];
 
 /// Of a reference line.
@@ -43,7 +42,7 @@ pub(in crate::report) fn bar_legend(has_bottleneck: bool) -> Vec<LegendEntry> {
 }
 
 /// Of the line with this place in its chart.
-pub(super) fn marker(index: usize) -> MarkerShape {
+pub(super) fn marker(index: usize) -> &'static str {
     MARKERS[index % MARKERS.len()]
 }
 
@@ -56,17 +55,9 @@ pub(super) fn colour(index: usize) -> String {
 pub(in crate::report) fn swatch(index: usize, stroke: Stroke) -> String {
     let colour = colour(index);
     let dashes = stroke.dashes().map(|dashes| format!(" stroke-dasharray=\"{dashes}\"")).unwrap_or_default();
-    let path = match marker(index) {
-        MarkerShape::Square => "M13.5 3.5h7v7h-7z",
-        MarkerShape::Triangle => "M17 2.6l4 7h-8z",
-        MarkerShape::Diamond => "M17 2l5 5-5 5-5-5z",
-        MarkerShape::TriangleDown => "M17 11.4l4-7h-8z",
-        MarkerShape::Cross => "M13.5 3.5l7 7m0-7l-7 7",
-        MarkerShape::Plus => "M17 2.5v9M12.5 7h9",
-        _ => "M21 7a4 4 0 1 1-8 0a4 4 0 1 1 8 0z",
-    };
     let line = format!("<path d=\"M0 7h34\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>");
-    let mark = format!("<path d=\"{path}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>");
+    let mark =
+        format!("<path d=\"M17 7{}\" fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"1.2\"/>", marker(index));
     picture(&match stroke {
         Stroke::Points => mark,
         Stroke::Steps => line,
