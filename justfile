@@ -24,11 +24,12 @@ golden:
     INSTA_UPDATE=always cargo test --workspace --locked
     git status --short -- '*.snap'
 
-# What docs/studies has of the papers' figures: the tables of its pages, and both reports; look at the difference before keeping it
+# The papers' figures: the tables of docs/studies, whose difference wants a look, and both reports, in target/studies
 studies:
     INSTA_UPDATE=always cargo test -p halfpower --bin halfpower --locked -- pages::
     cargo build --release -p halfpower --locked
-    for study in nt4 win2000; do '{{ parent_directory(output) }}/release/halfpower' study run $study --no-store --report docs/studies/$study.html >/dev/null; done
+    mkdir -p '{{ parent_directory(output) }}/studies'
+    for study in nt4 win2000; do '{{ parent_directory(output) }}/release/halfpower' study run $study --no-store --report '{{ parent_directory(output) }}'/studies/$study.html >/dev/null; done
     git status --short -- docs/studies
 
 # Format the sources
