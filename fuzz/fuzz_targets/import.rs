@@ -16,8 +16,8 @@ mod damage;
 mod import;
 #[path = "../../crates/halfpower/src/input.rs"]
 mod input;
-#[path = "../../crates/halfpower/src/interchange/import/judge.rs"]
-mod judge;
+#[path = "../../crates/halfpower/src/interchange/import/soundness.rs"]
+mod soundness;
 
 /// What the module that opens files asks for.
 mod cli {
@@ -39,7 +39,7 @@ fuzz_target!(|input: &[u8]| {
         (Format::FioLog, [first, rest @ ..]) => (LOGS[usize::from(*first) % LOGS.len()], rest),
         _ => ("file", input),
     };
-    if let Err(complaint) = judge::judge(name, input, *FORM) {
+    if let Err(complaint) = soundness::check_import(name, input, *FORM) {
         panic!("{complaint}");
     }
 });

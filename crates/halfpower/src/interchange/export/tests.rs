@@ -345,13 +345,4 @@ proptest! {
         second[0].started_at = first[0].started_at;
         prop_assert!(second == first);
     }
-
-    #[test]
-    fn damaged_records_never_panic(at in any::<prop::sample::Index>(), with in "[-0-9a-z\"{},.]{0,8}") {
-        let sample = Sample::empty(Workload::default(), Environment::unknown("x", None));
-        let mut text = serde_json::to_string(&sample).unwrap();
-        let at = at.index(text.len());
-        text.replace_range(at..=at, &with);
-        let _ = import_bytes("a", text.as_bytes(), Some(From::Halfpower));
-    }
 }

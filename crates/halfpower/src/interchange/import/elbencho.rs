@@ -279,7 +279,6 @@ mod tests {
     use super::*;
     use crate::interchange::import::import_bytes;
     use halfpower_model::BytesPerSecond;
-    use proptest::prelude::*;
     use serde_json::json;
 
     const NAMES: &str = "ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,\
@@ -339,16 +338,6 @@ mod tests {
         ] {
             let error = import_bytes("e.csv", text.as_bytes(), Some(Format::Elbencho)).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_damaged_file_never_panics(at in any::<prop::sample::Index>(), with in "\\PC{0,8}", row in 0_usize..2) {
-            let mut text = format!("{NAMES}\n{}", [WRITE, MIX][row]);
-            let at = at.index(text.len());
-            text.replace_range(at..=at, &with);
-            let _ = import_bytes("a", text.as_bytes(), Some(Format::Elbencho));
         }
     }
 }

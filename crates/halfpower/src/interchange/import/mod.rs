@@ -18,10 +18,10 @@ mod ior;
 mod iozone;
 mod json;
 mod jsonl;
-#[cfg(test)]
-mod judge;
 mod pieces;
 mod record;
+#[cfg(test)]
+mod soundness;
 mod sqlio;
 mod text;
 

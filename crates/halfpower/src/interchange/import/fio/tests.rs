@@ -3,7 +3,6 @@
 use super::*;
 use crate::interchange::import::{Imported, import_bytes};
 use halfpower_model::{Buffering, Bytes, BytesPerSecond, Operation, Personality};
-use proptest::prelude::*;
 use serde_json::json;
 
 /// A direction of fio 3 with a histogram of `counts` by value.
@@ -297,26 +296,6 @@ fn mistakes_in_logs_are_told_with_their_line() {
     ] {
         let error = log("l_bw.1.log", text).unwrap_err();
         assert!(error.contains(message), "{error}");
-    }
-}
-
-proptest! {
-    #[test]
-    fn a_damaged_result_never_panics(at in any::<prop::sample::Index>(), with in "[-0-9a-z\"{},.\\[\\]]{0,6}") {
-        let mut text = document(&[reads()]).to_string();
-        let at = at.index(text.len());
-        text.replace_range(at..=at, &with);
-        if let Ok(imported) = import_bytes("a", text.as_bytes(), Some(Format::Fio)) {
-            for sample in imported.samples {
-                prop_assert!(sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite());
-            }
-        }
-    }
-
-    #[test]
-    fn a_damaged_log_never_panics(text in "([0-9]{1,20}(, ?[-0-9]{1,20}){0,6}\n){0,6}", kind in 0_usize..4) {
-        let name = ["a_bw.1.log", "a_iops.1.log", "a_lat.1.log", "a_hist.1.log"][kind];
-        let _ = import_bytes(name, text.as_bytes(), Some(Format::FioLog));
     }
 }
 

@@ -6,7 +6,6 @@
 //! own writer has them, and that is a warning. Source: `HistogramLogReader` of HdrHistogram's Java.
 
 mod encoding;
-mod inflate;
 #[cfg(test)]
 mod tests;
 

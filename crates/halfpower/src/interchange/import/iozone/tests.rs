@@ -3,7 +3,6 @@
 use super::*;
 use crate::interchange::import::import_bytes;
 use halfpower_model::{BytesPerSecond, FileState, Pattern, WorkerKind};
-use proptest::prelude::*;
 
 /// Two writers of the report, buffered, flush and close in the timing; shortened.
 const TWO_WRITERS: &str = include_str!("../seeds/iozone/throughput.txt");
@@ -120,18 +119,4 @@ fn mistakes_are_told_with_their_line() {
 fn a_test_with_a_name_as_long_as_a_line_makes_no_such_message() {
     let text = TWO_WRITERS.replace("2 initial writers", &format!("2 {}", "initial ".repeat(10_000)));
     assert!(imported(&text).warnings.iter().all(|warning| warning.message.len() < 400));
-}
-
-proptest! {
-    #[test]
-    fn damaged_output_never_panics(at in any::<prop::sample::Index>(), with in "\\PC{0,8}", text in 0_usize..2) {
-        let mut text = [TWO_WRITERS, TABLES][text].to_owned();
-        let at = at.index(text.len());
-        text.replace_range(at..=at, &with);
-        if let Ok(imported) = import_bytes("a", text.as_bytes(), Some(Format::Iozone)) {
-            for sample in imported.samples {
-                prop_assert!(sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite());
-            }
-        }
-    }
 }

@@ -3,7 +3,6 @@
 use super::*;
 use crate::interchange::import::{Imported, import_bytes};
 use halfpower_model::BytesPerSecond;
-use proptest::prelude::*;
 
 const HEADING: &str = "MB/s,IO/s,Op,BlockSize,OutstandingIOs,Buffering,NumThreads,Time,FileSize,Clock(s),User(ms),\
                        Kernel(ms),Time Stamp,Comment";
@@ -144,25 +143,4 @@ fn a_row_that_is_cut_is_told() {
 fn a_clock_beyond_all_time_ends_no_program() {
     let refused = refused(&trace(&[&FIREBALL[0].replace("120.01", "9007199254740993")]));
     assert!(refused.starts_with("trace.csv:2: no run time is 9.007199254740992e15 s"), "{refused}");
-}
-
-proptest! {
-    #[test]
-    fn whatever_is_read_never_panics(text in "\\PC{0,200}") {
-        let _ = import_bytes("a", format!("{HEADING}\n{text}").as_bytes(), Some(Format::Sqlio));
-    }
-
-    #[test]
-    fn a_damaged_trace_never_panics(at in 0_usize..1000, byte in any::<u8>(), cut in 0_usize..1000) {
-        let mut bytes = trace(&[CALIBRATION, FIREBALL[0], FIREBALL[3]]).into_bytes();
-        let length = bytes.len();
-        bytes[at % length] = byte;
-        bytes.truncate(length - cut % length);
-        if let Ok(imported) = import_bytes("a", &bytes, Some(Format::Sqlio)) {
-            for sample in imported.samples {
-                prop_assert!(sample.total.bytes_per_s.0.is_finite());
-                prop_assert!(serde_json::to_string(&sample).is_ok());
-            }
-        }
-    }
 }

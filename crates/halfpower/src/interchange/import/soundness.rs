@@ -7,25 +7,25 @@ use halfpower_model::Sample;
 const MAX_MESSAGE_CHARS: usize = 400;
 
 /// Imports the input as a form and says what is wrong with what came of it. The name says what a log of fio holds.
-pub(crate) fn judge(name: &str, input: &[u8], form: Format) -> Result<(), String> {
+pub(crate) fn check_import(name: &str, input: &[u8], form: Format) -> Result<(), String> {
     match import_bytes(name, input, Some(form)) {
         Ok(imported) => {
             // Of records of our own the warnings are theirs.
             let own = if form == Format::Halfpower { &[][..] } else { &imported.warnings };
             for warning in own {
-                short(&warning.message)?;
+                is_short(&warning.message)?;
                 if warning.code.is_empty() || warning.message.is_empty() || warning.remedy.is_empty() {
                     return Err(format!("a warning says too little: {warning:?}"));
                 }
             }
-            imported.samples.iter().try_for_each(keeps)
+            imported.samples.iter().try_for_each(comes_back)
         }
-        Err(error) => clear(name, &error),
+        Err(error) => has_place_and_remedy(name, &error),
     }
 }
 
 /// A sample comes back from its record as that has it: so it has no figure that is none.
-fn keeps(sample: &Sample) -> Result<(), String> {
+fn comes_back(sample: &Sample) -> Result<(), String> {
     let record = serde_json::to_string(sample).map_err(|error| format!("{error}: {sample:?}"))?;
     let again: Sample = serde_json::from_str(&record).map_err(|error| format!("{error}: {record}"))?;
     if serde_json::to_string(&again).ok().as_ref() != Some(&record) {
@@ -34,9 +34,9 @@ fn keeps(sample: &Sample) -> Result<(), String> {
     Ok(())
 }
 
-fn clear(name: &str, error: &ImportError) -> Result<(), String> {
+fn has_place_and_remedy(name: &str, error: &ImportError) -> Result<(), String> {
     let message = error.to_string();
-    short(&message)?;
+    is_short(&message)?;
     if !message.starts_with(name) {
         return Err(format!("the message does not name the file: {message}"));
     }
@@ -50,7 +50,7 @@ fn clear(name: &str, error: &ImportError) -> Result<(), String> {
     if on_a_line || of_the_whole { Ok(()) } else { Err(format!("the message has no place: {message}")) }
 }
 
-fn short(message: &str) -> Result<(), String> {
+fn is_short(message: &str) -> Result<(), String> {
     if message.chars().count() > MAX_MESSAGE_CHARS {
         Err(format!("the message is too long: {message}"))
     } else {
@@ -89,8 +89,8 @@ mod tests {
                 assert_eq!(imported.format, form, "{name}");
                 for seed in 0..TRIES {
                     let bytes = damaged(&whole, &mut Random::new(seed));
-                    let judged = judge(&name, &bytes, form);
-                    assert!(judged.is_ok(), "{name} damaged with seed {seed}: {}", judged.unwrap_err());
+                    let checked = check_import(&name, &bytes, form);
+                    assert!(checked.is_ok(), "{name} damaged with seed {seed}: {}", checked.unwrap_err());
                 }
             }
         }
