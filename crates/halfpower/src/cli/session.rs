@@ -224,7 +224,7 @@ pub(super) fn find_again(context: &Context, store: &Store, run: RunId, arguments
         return format!("use `{command}`");
     }
     let kept = open_store(context, true).and_then(|mut usual| {
-        let run = usual.take_over(store, run)?;
+        let run = usual.copy_run_from(store, run)?;
         usual.command(&arguments(run)).context("the store has no name")
     });
     match kept {

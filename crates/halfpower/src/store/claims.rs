@@ -5,7 +5,7 @@
 //! container. A claim file without a lock means nothing and is removed when its run ends. A store in memory is seen by
 //! one process only and has no files.
 
-use super::beside::{beside, open_regular};
+use super::companion_files::{beside, open_regular};
 use super::error::StoreError;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};

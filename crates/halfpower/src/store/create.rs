@@ -54,7 +54,7 @@ pub(super) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
         }
         // There are no files without a name here.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let temporary = super::beside::beside(path, format!(".new-{}", std::process::id()));
+            let temporary = super::companion_files::beside(path, format!(".new-{}", std::process::id()));
             let file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&temporary)?;
             let renamed = write(&file)
                 .and_then(|()| Ok(renameat_with(CWD, &temporary, CWD, path, RenameFlags::NOREPLACE)?))

@@ -8,31 +8,30 @@
 //! Whether a run that says `running` still has a process is asked of the operating system, not guessed from process
 //! numbers: its process holds a lock on a file beside the store (`claims`).
 
-mod alike;
-mod beside;
-mod carve;
 mod claims;
-mod columns;
+mod companion_files;
+mod copy_run;
 mod create;
 mod damage;
+mod damaged_lists;
 mod error;
 mod import;
+mod moved_file;
 mod open;
-mod reading;
-mod recall;
+mod raw_pages;
+mod read_run;
+mod readings;
+mod record_parser;
 mod repair;
 mod reserve;
 mod run;
 mod sample;
 mod schema;
-mod seek;
-mod take_over;
 mod test_file;
 #[cfg(test)]
 mod test_file_tests;
 #[cfg(test)]
 mod tests;
-mod whereabouts;
 
 pub(crate) use error::StoreError;
 pub(crate) use import::Staged;

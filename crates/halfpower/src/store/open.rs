@@ -4,8 +4,8 @@
 //! database, and rolls back, checkpoints and deletes what lies beside a file while it only looks at it.
 
 use super::Store;
-use super::beside::{Journalling, beside, refuse_beside, refuse_beside_new};
 use super::claims::Claims;
+use super::companion_files::{Journalling, beside, refuse_beside, refuse_beside_new};
 use super::create::create;
 use super::damage::Damage;
 use super::error::{During, StoreError};

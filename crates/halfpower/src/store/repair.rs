@@ -5,13 +5,13 @@
 //! repetitions that are there. A run whose columns are damaged has stand-ins. Nobody else may be at the store meanwhile.
 
 use super::Store;
-use super::beside::beside;
-use super::carve::carve;
 use super::claims::Claims;
+use super::companion_files::beside;
 use super::create::create;
+use super::damaged_lists::Slot;
 use super::error::{During, StoreError};
+use super::raw_pages::recover_rows;
 use super::run::{Run, RunId, RunStatus, json};
-use super::seek::Slot;
 use crate::instrument::reading::Reading;
 use halfpower_model::Sample;
 use rusqlite::types::{FromSql, Value};
@@ -74,10 +74,10 @@ impl Store {
         }
         self.keep_others_out()?;
         // Where the file is sound, a page may hold what was removed.
-        let mut carved = if is_file_sound { None } else { Some(carve(&path)?) };
-        let carved_runs = carved.as_mut().map_or(Ok(Vec::new()), Store::examine)?;
-        let sources: Vec<&Store> = [Some(&self), carved.as_ref()].into_iter().flatten().collect();
-        repaired.kept = Some(replace(&path, &sources, &[runs, carved_runs], &mut repaired)?);
+        let mut recovered = if is_file_sound { None } else { Some(recover_rows(&path)?) };
+        let recovered_runs = recovered.as_mut().map_or(Ok(Vec::new()), Store::examine)?;
+        let sources: Vec<&Store> = [Some(&self), recovered.as_ref()].into_iter().flatten().collect();
+        repaired.kept = Some(replace(&path, &sources, &[runs, recovered_runs], &mut repaired)?);
         Ok(repaired)
     }
 
@@ -88,8 +88,8 @@ impl Store {
     pub(crate) fn salvage(path: &Path) -> Result<Option<Repaired>, StoreError> {
         let path =
             path.canonicalize().map_err(|source| StoreError::File { action: "find", path: path.into(), source })?;
-        let mut carved = carve(&path)?;
-        let runs = carved.examine()?;
+        let mut recovered = recover_rows(&path)?;
+        let runs = recovered.examine()?;
         if runs.is_empty() {
             return Ok(None);
         }
@@ -99,8 +99,8 @@ impl Store {
         }
         let mut repaired =
             Repaired { damaged: vec!["the file is damaged (it cannot be opened)".to_owned()], ..Repaired::default() };
-        repaired.damaged.extend(carved.damage.found());
-        repaired.kept = Some(replace(&path, &[&carved], &[runs], &mut repaired)?);
+        repaired.damaged.extend(recovered.damage.found());
+        repaired.kept = Some(replace(&path, &[&recovered], &[runs], &mut repaired)?);
         Ok(Some(repaired))
     }
 

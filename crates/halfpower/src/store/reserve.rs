@@ -2,7 +2,7 @@
 //! holds it, is given up for that, and made again.
 
 use super::Store;
-use super::beside::{beside, open_regular};
+use super::companion_files::{beside, open_regular};
 use super::create::put;
 use super::error::{During, StoreError};
 use rusqlite::{Connection, ErrorCode};

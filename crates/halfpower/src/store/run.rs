@@ -200,7 +200,7 @@ impl Store {
                 (status.word(), Timestamp::now().to_string(), id.0),
             )
             .during("finish a run")?;
-        self.stay_findable()?;
+        self.follow_moved_file()?;
         self.claims.release(&id.claim());
         if changed == 0 { Err(StoreError::NoRun(id)) } else { Ok(()) }
     }

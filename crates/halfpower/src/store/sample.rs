@@ -1,9 +1,9 @@
 //! Samples: the record of each repetition, as the JSON that `--json` prints.
 
 use super::Store;
-use super::alike::Parser;
 use super::damage::{Cause, Lost};
 use super::error::{During, StoreError};
+use super::record_parser::Parser;
 use super::run::{RunId, json};
 use halfpower_model::Sample;
 use rusqlite::{ErrorCode, Row};
@@ -43,7 +43,7 @@ impl Store {
         match added {
             Ok(_) => {
                 let id = self.connection.last_insert_rowid();
-                self.stay_findable().map(|()| id)
+                self.follow_moved_file().map(|()| id)
             }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
                 let foreign = error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY);
@@ -59,7 +59,7 @@ impl Store {
     /// When they cannot be read.
     pub(crate) fn samples(&self, run: RunId) -> Result<Vec<StoredSample>, StoreError> {
         let scanned = self.scan_samples(run).ok().filter(|found| self.is_all(run, found));
-        let (samples, lost) = scanned.map_or_else(|| self.seek_samples(run), Ok)?;
+        let (samples, lost) = scanned.map_or_else(|| self.samples_by_number(run), Ok)?;
         self.damage.note_lost(run, &lost);
         Ok(samples)
     }

@@ -419,7 +419,7 @@ fn what_lies_beside_a_store_is_refused_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.db");
     let refuses = |suffix: &str, content: &str| {
-        let beside = beside::beside(&path, suffix);
+        let beside = companion_files::beside(&path, suffix);
         std::fs::write(&beside, content).unwrap();
         let is_there = path.exists();
         let message = message(Store::open(&path).and_then(|mut store| try_to_begin(&mut store)).unwrap_err());
@@ -442,7 +442,7 @@ fn what_lies_beside_a_store_is_refused_and_left_alone() {
     // What is its own is not.
     let mut store = Store::open(&path).unwrap();
     begin(&mut store);
-    assert!(beside::beside(&path, "-wal").exists() && beside::beside(&path, "-shm").exists());
+    assert!(companion_files::beside(&path, "-wal").exists() && companion_files::beside(&path, "-shm").exists());
     assert_eq!(Store::open(&path).unwrap().runs().unwrap().len(), 2);
 }
 

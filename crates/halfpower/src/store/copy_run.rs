@@ -16,7 +16,7 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be read or written; nothing is left of it then.
-    pub(crate) fn take_over(&mut self, other: &Store, run: RunId) -> Result<RunId, StoreError> {
+    pub(crate) fn copy_run_from(&mut self, other: &Store, run: RunId) -> Result<RunId, StoreError> {
         let transaction = self.connection.transaction().during(ACTION)?;
         let mut id = run;
         for (table, key) in TABLES {

@@ -4,7 +4,7 @@
 //! Form: <https://sqlite.org/fileformat2.html>. Pages in the write-ahead log count before those in the file.
 
 use super::Store;
-use super::beside::beside;
+use super::companion_files::beside;
 use super::error::StoreError;
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
@@ -38,14 +38,14 @@ const TABLES: [(&str, &str, usize, &str); 3] = [
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn carve(path: &Path) -> Result<Store, StoreError> {
+pub(super) fn recover_rows(path: &Path) -> Result<Store, StoreError> {
     let read = |path: &Path| std::fs::read(path);
     let failed = |source| StoreError::File { action: "read", path: path.into(), source };
     let (file, log) = (read(path).map_err(failed)?, read(&beside(path, "-wal")).unwrap_or_default());
-    let carved = Store::in_memory()?;
+    let recovered = Store::in_memory()?;
     // Rows without their run are rows all the same.
-    let open = carved.connection.pragma_update(None, "foreign_keys", false);
-    open.map_err(|source| StoreError::Sql { action: "be carved", source })?;
+    let open = recovered.connection.pragma_update(None, "foreign_keys", false);
+    open.map_err(|source| StoreError::Sql { action: "be recovered", source })?;
     let pages = Pages::of(&file, &log);
     for page in pages.pages.keys() {
         for (number, values) in pages.rows(*page) {
@@ -59,12 +59,12 @@ pub(super) fn carve(path: &Path) -> Result<Store, StoreError> {
                     );
                     let row = std::iter::once(Value::Integer(number)).chain(values[1..].iter().cloned());
                     // What the table does not take is no row of it.
-                    let _ = carved.connection.execute(&sql, params_from_iter(row));
+                    let _ = recovered.connection.execute(&sql, params_from_iter(row));
                 }
             }
         }
     }
-    Ok(carved)
+    Ok(recovered)
 }
 
 /// The pages of a store by their numbers.

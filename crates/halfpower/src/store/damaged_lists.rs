@@ -2,9 +2,9 @@
 //! every list there is, and each record is read by itself.
 
 use super::Store;
-use super::alike::Parser;
 use super::damage::Lost;
 use super::error::{During, StoreError};
+use super::record_parser::Parser;
 use super::run::RunId;
 use super::sample::{Record, StoredSample};
 use halfpower_model::Sample;
@@ -70,12 +70,12 @@ impl Store {
     }
 
     /// The samples of a run, each found by its number.
-    pub(super) fn seek_samples(&self, run: RunId) -> Result<(Vec<StoredSample>, Vec<Lost>), StoreError> {
+    pub(super) fn samples_by_number(&self, run: RunId) -> Result<(Vec<StoredSample>, Vec<Lost>), StoreError> {
         let (index, is_whole) = self.index();
         let numbers = self.candidates("samples", index.keys().copied(), is_whole);
         let (mut samples, mut lost, mut parser) = (Vec::new(), Vec::new(), Parser::default());
         for id in numbers {
-            match self.seek_sample(id) {
+            match self.sample_by_number(id) {
                 Ok(Some((of, record))) if of == run => match record.and_then(|record| record.parse(&mut parser)) {
                     Ok(sample) => samples.push(sample),
                     Err(cause) => lost.push(cause),
@@ -94,7 +94,7 @@ impl Store {
     }
 
     /// A sample by its number, with its run.
-    pub(super) fn seek_sample(&self, id: i64) -> rusqlite::Result<Option<(RunId, Result<Record, Lost>)>> {
+    pub(super) fn sample_by_number(&self, id: i64) -> rusqlite::Result<Option<(RunId, Result<Record, Lost>)>> {
         let sql = "SELECT id, cell, block, record, run_id FROM samples WHERE id = ?";
         let mut statement = self.connection.prepare_cached(sql)?;
         statement.query_row((id,), |row| Ok((RunId(row.get(4)?), Record::of(row)))).optional()

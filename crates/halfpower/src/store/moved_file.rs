@@ -5,7 +5,7 @@
 //! log where it was, which nobody would find again.
 
 use super::Store;
-use super::beside::beside;
+use super::companion_files::beside;
 use super::error::{During, StoreError};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// What became of the file.
 #[derive(Debug, PartialEq, Eq)]
-enum Whereabouts {
+enum Location {
     /// It is where it was.
     Here,
     /// It has another name.
@@ -32,18 +32,18 @@ impl Store {
     ///
     /// # Errors
     /// When the store was deleted and cannot be written again.
-    pub(super) fn stay_findable(&mut self) -> Result<(), StoreError> {
+    pub(super) fn follow_moved_file(&mut self) -> Result<(), StoreError> {
         let (Some(path), Some(file)) = (&self.path, &self.file) else { return Ok(()) };
         let path = path.clone();
-        match whereabouts(file, &path) {
-            Ok(Whereabouts::Here) => Ok(()),
-            Ok(Whereabouts::Moved(now)) => {
+        match location(file, &path) {
+            Ok(Location::Here) => Ok(()),
+            Ok(Location::Moved(now)) => {
                 let (path, now) = (path.display(), now.display());
                 self.damage
                     .warn(format!("the store {path} was moved while it was in use; what is measured is kept in {now}"));
                 self.empty_log()
             }
-            Ok(Whereabouts::Deleted) => self.write_again(&path),
+            Ok(Location::Deleted) => self.write_again(&path),
             Err(source) => Err(StoreError::File { action: "look at", path, source }),
         }
     }
@@ -91,7 +91,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         let (Some(path), Some(file)) = (&self.path, &self.file) else { return };
         // It would be in the way of the next store of that name.
-        let is_moved = matches!(whereabouts(file, path), Ok(Whereabouts::Moved(_)));
+        let is_moved = matches!(location(file, path), Ok(Location::Moved(_)));
         if is_moved && path.symlink_metadata().is_err() && self.empty_log().is_ok() {
             remove_log(path);
         }
@@ -104,11 +104,11 @@ fn remove_log(path: &Path) {
     }
 }
 
-fn whereabouts(file: &File, path: &Path) -> io::Result<Whereabouts> {
+fn location(file: &File, path: &Path) -> io::Result<Location> {
     let open = file.metadata()?;
     match std::fs::metadata(path) {
-        Ok(there) if (there.dev(), there.ino()) == (open.dev(), open.ino()) => Ok(Whereabouts::Here),
-        _ if open.nlink() == 0 => Ok(Whereabouts::Deleted),
-        _ => Ok(Whereabouts::Moved(std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?)),
+        Ok(there) if (there.dev(), there.ino()) == (open.dev(), open.ino()) => Ok(Location::Here),
+        _ if open.nlink() == 0 => Ok(Location::Deleted),
+        _ => Ok(Location::Moved(std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?)),
     }
 }

@@ -1,13 +1,16 @@
 //! Reading runs. A column that is damaged has a stand-in, from the run's first sample where that has the same.
 
 use super::Store;
-use super::columns::{Columns, OneByOne, Source};
-use super::damage::damaged;
+use super::damage::{Cause, Damage, damaged};
 use super::error::{During, StoreError};
 use super::run::{Run, RunId, RunKind, RunStatus, RunSummary};
 use halfpower_model::sample::Program;
 use halfpower_model::{Environment, Sample};
-use rusqlite::OptionalExtension;
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::de::DeserializeOwned;
+use std::cell::RefCell;
+use std::str::FromStr;
 
 /// What stands for a text that is damaged.
 const DAMAGED: &str = "(damaged)";
@@ -104,5 +107,70 @@ impl Store {
             status: self.status_of(id, columns.parsed("status").unwrap_or(RunStatus::Interrupted))?,
             samples,
         })
+    }
+}
+
+/// Where the columns of a run come from.
+trait Source {
+    /// A column's value.
+    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T>;
+}
+
+impl Source for Row<'_> {
+    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T> {
+        self.get(column)
+    }
+}
+
+/// Each column by itself: where a page is damaged, those before it can still be read.
+struct OneByOne<'c> {
+    connection: &'c Connection,
+    run: RunId,
+}
+
+impl Source for OneByOne<'_> {
+    fn value<T: FromSql>(&self, column: &str) -> rusqlite::Result<T> {
+        self.connection.query_row(&format!("SELECT {column} FROM runs WHERE id = ?"), (self.run.0,), |row| row.get(0))
+    }
+}
+
+/// The columns of a run. What cannot be read is reported, and has its type's default.
+struct Columns<'a, S> {
+    run: RunId,
+    source: &'a S,
+    damage: &'a Damage,
+    /// The columns that could not be read.
+    damaged: RefCell<Vec<&'static str>>,
+}
+
+impl<'a, S: Source> Columns<'a, S> {
+    fn of(run: RunId, source: &'a S, damage: &'a Damage) -> Self {
+        Columns { run, source, damage, damaged: RefCell::default() }
+    }
+
+    fn or_none<T>(&self, column: &'static str, value: Result<T, Cause>) -> Option<T> {
+        value
+            .inspect_err(|cause| {
+                self.damage.note(format!("`{column}` of run {} is damaged ({cause})", self.run));
+                self.damaged.borrow_mut().push(column);
+            })
+            .ok()
+    }
+
+    fn get<T: FromSql>(&self, column: &'static str) -> Option<T> {
+        self.or_none(column, self.source.value(column).map_err(Cause::from))
+    }
+
+    fn json<T: DeserializeOwned>(&self, column: &'static str) -> Option<T> {
+        let text = self.get::<Option<String>>(column)??;
+        self.or_none(column, serde_json::from_str(&text).map_err(Cause::from))
+    }
+
+    fn parsed<T: FromStr>(&self, column: &'static str) -> Option<T>
+    where
+        T::Err: Into<Cause>,
+    {
+        let text = self.get::<Option<String>>(column)??;
+        self.or_none(column, text.parse().map_err(T::Err::into))
     }
 }

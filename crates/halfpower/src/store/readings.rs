@@ -54,7 +54,7 @@ impl Store {
         let sql = "INSERT INTO readings (run_id, record) VALUES (?, ?)
                    ON CONFLICT (run_id) DO UPDATE SET record = excluded.record";
         self.connection.execute(sql, (run.0, json(reading))).during("keep a reading")?;
-        self.stay_findable()
+        self.follow_moved_file()
     }
 
     /// The reading of a run; none where it has samples.
