@@ -1,12 +1,12 @@
-//! The kernel's own account of processor time: /proc/stat, all processors together or some of them.
+//! The kernel's account of CPU time: /proc/stat, of all CPUs or some of them.
 //!
-//! It comes in ticks of 10 ms, and most kernels give a whole tick to whoever runs when it ends (TICK_CPU_ACCOUNTING), so
-//! it is right over seconds and a draw over milliseconds. Other programs are in it. Reading it costs some 50 µs.
+//! It counts ticks of 10 ms. Most kernels charge a whole tick to the task that runs at its end (TICK_CPU_ACCOUNTING), so the
+//! account is right over seconds and random over milliseconds. It includes other programs. Reading it costs about 50 µs.
 
 use halfpower_model::sample::SystemAccount;
 use std::time::Instant;
 
-/// The account at some moment.
+/// The account at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     at: Instant,
@@ -15,19 +15,19 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Now; none where the kernel does not say.
+    /// Now; none if unknown.
     pub(crate) fn now() -> Option<Moment> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         Some(Moment { at: Instant::now(), ticks: parse(&stat)? })
     }
 
-    /// Now, of some processors alone; none where the kernel does not say of one of them.
+    /// Now, of some CPUs; none if one of them is unknown.
     pub(crate) fn now_of(cpus: &[u32]) -> Option<Moment> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         Some(Moment { at: Instant::now(), ticks: parse_of(&stat, cpus)? })
     }
 
-    /// What happened since an earlier one; `soaked_s` of it was a soaker's.
+    /// The time since an earlier moment, of which a soaker used `soaked_s`.
     pub(crate) fn since(&self, before: &Moment, soaked_s: f64) -> SystemAccount {
         let a_second = rustix::param::clock_ticks_per_second() as f64;
         let seconds = |index: usize| self.ticks[index].saturating_sub(before.ticks[index]) as f64 / a_second;

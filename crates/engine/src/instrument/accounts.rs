@@ -1,4 +1,4 @@
-//! The accounts of a sample's measured part that are of the whole machine: the kernel's, and a soaker's where asked for.
+//! Machine-wide CPU accounts of a sample's measured part: the kernel's, and a soaker's on request.
 
 use super::account;
 use super::clock::Clock;
@@ -10,15 +10,15 @@ use halfpower_model::{CpuAccounting, Personality, Workload};
 use std::io;
 use std::time::Duration;
 
-/// What is read at the start and at the end.
+/// The instruments that are read at the start and the end.
 pub(crate) struct Accounts {
     soaker: Option<Soaker>,
-    /// Whether what is written is in the file cache for a while.
+    /// Whether writes stay in the page cache for a while.
     makes_dirty: bool,
-    /// Whether the kernel has anything to do with the requests.
+    /// Whether the requests pass through the kernel.
     reaches_kernel: bool,
     threads: Option<kernel_threads::Moment>,
-    /// How long before the measured part the kernel's threads are to be looked at once more; none once they were.
+    /// How long before the measured part the kernel threads are read again; none once they were.
     lead: Option<Duration>,
     begun: Option<Begun>,
 }
@@ -29,7 +29,7 @@ struct Begun {
     soaker: Option<soaker::Moment>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Default)]
 pub(crate) struct Accounted {
     pub(crate) system: Option<SystemAccount>,
@@ -38,7 +38,7 @@ pub(crate) struct Accounted {
     pub(crate) dirty: Option<Dirty>,
 }
 
-/// Shares of the processors' time that were not left for a soaker.
+/// Shares of CPU time that were not left for a soaker.
 #[derive(Debug)]
 pub(crate) struct Soaked {
     pub(crate) processors: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Soaked {
 }
 
 impl Accounts {
-    /// As the workload asks: starts the soaker, before anybody else.
+    /// For a workload; starts its soaker, before any worker.
     ///
     /// # Errors
     /// The soaker's.
@@ -62,7 +62,7 @@ impl Accounts {
         Ok(Accounts { soaker, makes_dirty, reaches_kernel, threads: None, lead: None, begun: None })
     }
 
-    /// The workers prepare: looks meanwhile at what takes a while to see, and how long that is.
+    /// While the workers prepare: reads what is slow to read, and measures how long that takes.
     pub(crate) fn look_ahead(&mut self) {
         if !self.reaches_kernel {
             return;
@@ -71,8 +71,7 @@ impl Accounts {
         self.lead = self.threads.as_ref().map(|threads| threads.took * 2);
     }
 
-    /// The measured part begins in so long. Gives how long there is nothing to be done here; none when something was done
-    /// that took a while.
+    /// The measured part begins after `left`. Returns how long nothing is to be done here; none after slow work.
     pub(crate) fn approach(&mut self, left: Duration) -> Option<Duration> {
         if left.is_zero() {
             self.begin();
@@ -83,7 +82,7 @@ impl Accounts {
             return Some(left - lead);
         }
         self.lead = None;
-        // A warm-up that is as short as that began just now, and so did the first look.
+        // So short a warm-up began just now, as did the first reading.
         if left > lead / 2 {
             self.threads = kernel_threads::Moment::now();
         }
@@ -99,7 +98,7 @@ impl Accounts {
         }
     }
 
-    /// In between, with each progress.
+    /// At each progress report.
     pub(crate) fn look(&mut self) {
         self.begun.iter_mut().filter_map(|begun| begun.dirty.as_mut()).for_each(dirty::Looks::look);
     }
@@ -120,7 +119,7 @@ impl Accounts {
             now.since(&before, soaked.as_ref().map_or(0.0, of_all))
         });
         let dirty = begun.dirty.and_then(|looks| looks.end());
-        // After the account: looking takes a while.
+        // After the account, because it is slow.
         let threads = self.threads.and_then(|before| Some(kernel_threads::Moment::now()?.since(&before)));
         let kernel_threads_s = threads.as_ref().map(|used| used.total_s);
         let system = system.map(|account| SystemAccount { kernel_threads_s, ..account });
@@ -128,7 +127,7 @@ impl Accounts {
     }
 }
 
-/// The mean of a figure over processors.
+/// The mean of a figure over CPUs.
 pub(crate) fn mean(shares: &[Share], figure: fn(&Share) -> f64) -> f64 {
     shares.iter().map(figure).sum::<f64>() / shares.len().max(1) as f64
 }

@@ -1,19 +1,19 @@
-//! Which of the optional instruments work here, and what stands in the way of the others: what `halfpower doctor` says.
+//! Which optional instruments work on this host, and why the others do not: for `halfpower doctor`.
 
 use super::counters::ThreadCounters;
 use super::{phases, soaker};
 use crate::system::{Root, machine::machine};
 
-/// An instrument, and why it does not work here; none where it does.
+/// An instrument, and why it is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct InstrumentFacts {
-    /// What a person knows it by.
+    /// Its name.
     pub name: &'static str,
-    /// Why not, with the remedy where there is one.
+    /// The reason, with a remedy if there is one; none if it works.
     pub unavailable: Option<String>,
 }
 
-/// Each of them. Asks the kernel, measures nothing.
+/// All of them. Queries the kernel, measures nothing.
 pub fn instruments() -> Vec<InstrumentFacts> {
     let memory = machine(&Root::host()).memory;
     let firmware = memory.modules.is_empty().then_some(memory.source);

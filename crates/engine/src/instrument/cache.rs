@@ -1,7 +1,7 @@
-//! The file cache: empties it for a target, fills it, and looks what share of the target it holds.
+//! The page cache: drops a target from it, loads the target, and measures how much of the target it holds.
 //!
-//! The share is from mincore(2) over windows spread evenly, never from belief in posix_fadvise. The kernel tells it
-//! only to who may write the file; for others it is unknown.
+//! The share is measured by mincore(2) in evenly spread windows, because posix_fadvise promises nothing. The kernel reveals it
+//! only to users who may write the file; for others it is unknown.
 
 use halfpower_model::{Bytes, Cancel};
 use rustix::fs::{Access, Advice, AtFlags, fadvise, fdatasync};
@@ -12,33 +12,33 @@ use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-/// Bytes looked at in one go, and the most windows looked at.
+/// Size of a window, and the maximum number of windows.
 const WINDOW: u64 = 256 << 20;
 const WINDOWS: u64 = 64;
 
-/// Writes out what is dirty and puts the first `span` bytes of a file or device out of the cache.
+/// Writes back dirty pages and drops the first `span` bytes of a file or device from the page cache.
 ///
 /// # Errors
-/// The kernel's; a device that cannot write out what is dirty says so here.
+/// The kernel's, also if write-back fails.
 pub fn make_cold(file: &File, span: Bytes) -> io::Result<()> {
     settle(file)?;
     fadvise(file, 0, NonZeroU64::new(span.0), Advice::DontNeed)?;
     Ok(())
 }
 
-/// Writes out what is dirty, so that the next measurement does not pay for the last.
+/// Writes back dirty pages, so that the next measurement does not pay for the last.
 ///
 /// # Errors
 /// The kernel's.
 pub fn settle(file: &File) -> io::Result<()> {
     match fdatasync(file) {
-        // Some special files cannot be synced; then nothing is dirty.
+        // Some special files cannot be synced and have no dirty pages.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::ROFS) => Ok(()),
         other => Ok(other?),
     }
 }
 
-/// Reads the first `span` bytes into the cache; stops when cancelled.
+/// Loads the first `span` bytes into the page cache; stops when cancelled.
 ///
 /// # Errors
 /// The kernel's.
@@ -57,7 +57,7 @@ pub fn make_warm(file: &File, span: Bytes, cancel: &Cancel) -> io::Result<()> {
     Ok(())
 }
 
-/// The share of the first `span` bytes that the cache holds; none where the kernel does not tell.
+/// The share of the first `span` bytes in the page cache; none if unknown.
 pub fn cached_share(file: &File, span: Bytes) -> Option<f64> {
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
     rustix::fs::accessat(rustix::fs::CWD, own.as_str(), Access::WRITE_OK, AtFlags::empty()).ok()?;
@@ -76,7 +76,7 @@ pub fn cached_share(file: &File, span: Bytes) -> Option<f64> {
     (pages > 0).then(|| cached as f64 / pages as f64)
 }
 
-/// mincore's byte for each page of a range.
+/// The byte of mincore for each page of a range.
 fn residency(file: &File, start: u64, length: usize) -> Option<Vec<u8>> {
     if length == 0 {
         return Some(Vec::new());
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn cold_and_warm_are_seen() {
-        // The build directory is on a real disk more often than the temporary one.
+        // The build directory is more often on a disk than the temporary one.
         let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         file.write_all(&vec![1; 8 << 20]).unwrap();
         let span = Bytes(8 << 20);

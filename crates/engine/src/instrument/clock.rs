@@ -1,32 +1,31 @@
-//! The clock latencies are taken with: the processor's time stamp counter where it is steady, else CLOCK_MONOTONIC_RAW.
+//! The clock of latencies: the CPU's time stamp counter if it is steady, else CLOCK_MONOTONIC_RAW.
 //!
-//! The counter is taken when the processor calls it constant and non-stop and the kernel itself keeps time by it. Its
-//! rate is calibrated against CLOCK_MONOTONIC_RAW while the program starts; what a reading costs and the smallest step
-//! seen are measured on the spot and go into every sample.
+//! The counter is used if the CPU reports it as constant and non-stop, and the kernel uses it as clock source. Its frequency is
+//! calibrated against CLOCK_MONOTONIC_RAW while the program starts. The cost of a reading and the smallest step are measured
+//! and recorded in every sample.
 
 use halfpower_model::Nanoseconds;
 use halfpower_model::environment::ClockFacts;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
 
-/// How long the calibration takes at the least. The pairs at its ends are read within some 50 ns: an error near 10 in a
-/// million.
+/// Minimum length of the calibration. The pairs at its ends are read within about 50 ns: an error of about 10 ppm.
 const CALIBRATION_NS: u64 = 5_000_000;
 
 /// The first pair of the calibration.
 static FIRST_PAIR: OnceLock<(u64, u64)> = OnceLock::new();
 
-/// The clock of this host: where ticks come from and what they are worth.
+/// The clock of this host: the source of ticks and their length.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Clock {
     /// The time stamp counter.
     Tsc {
-        /// Nanoseconds a tick, times 2^32, as calibrated.
+        /// Nanoseconds per tick, times 2^32, as calibrated.
         nanoseconds_per_tick_32: u64,
     },
     /// CLOCK_MONOTONIC_RAW: a tick is a nanosecond.
     Monotonic,
-    /// A test's own, in nanoseconds: it stands until the test moves it.
+    /// For tests, in nanoseconds: it stands still until the test moves it.
     #[cfg(test)]
     #[serde(skip)]
     Virtual(&'static std::sync::atomic::AtomicU64),
@@ -40,7 +39,7 @@ fn read_monotonic() -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn read_tsc() -> u64 {
-    // SAFETY: every x86_64 processor has the instruction; it reads a register.
+    // SAFETY: every x86_64 CPU has the instruction; it reads a register.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
@@ -50,20 +49,20 @@ fn read_tsc() -> u64 {
 }
 
 impl Clock {
-    /// Begins the calibration, so that whatever is done before the clock is wanted counts towards its length.
+    /// Begins the calibration, so that the work until the clock is needed counts towards its length.
     pub fn begin_calibration() {
         if cfg!(target_arch = "x86_64") {
             FIRST_PAIR.get_or_init(read_pair);
         }
     }
 
-    /// The clock of this host, calibrated once a process.
+    /// The clock of this host, calibrated once per process.
     pub fn host() -> Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
         *CLOCK.get_or_init(|| if tsc_is_steady() { calibrate() } else { None }.unwrap_or(Clock::Monotonic))
     }
 
-    /// The present tick.
+    /// The current tick.
     #[inline]
     pub(crate) fn tick(self) -> u64 {
         match self {
@@ -122,13 +121,13 @@ impl Clock {
         }
     }
 
-    /// Time since some fixed moment.
+    /// Time since a fixed moment.
     pub fn now(self) -> Nanoseconds {
         Nanoseconds(self.nanoseconds(self.tick()))
     }
 }
 
-/// Whether processor and kernel both vouch for the counter.
+/// Whether both CPU and kernel report the counter as steady.
 fn tsc_is_steady() -> bool {
     if !cfg!(target_arch = "x86_64") {
         return false;
@@ -142,7 +141,7 @@ fn tsc_is_steady() -> bool {
     kernel_trusts && has("constant_tsc") && has("nonstop_tsc")
 }
 
-/// A tick and the kernel's time at that tick, as close together as a few tries get.
+/// A tick and the kernel's time at that tick: the closest pair of a few tries.
 fn read_pair() -> (u64, u64) {
     let pairs = (0..5).map(|_| {
         let before = read_tsc();
@@ -161,7 +160,7 @@ fn calibrate() -> Option<Clock> {
     let (last_tick, last_ns) = read_pair();
     let ticks = last_tick.checked_sub(first_tick).filter(|ticks| *ticks > 0)?;
     let rate = (u128::from(last_ns - first_ns) << 32) / u128::from(ticks);
-    // Between 0.1 and 100 GHz, or the counter is not what it says.
+    // Outside 0.1 to 100 GHz the counter is broken.
     let rate = u64::try_from(rate).ok().filter(|rate| (1 << 25..1 << 36).contains(rate))?;
     Some(Clock::Tsc { nanoseconds_per_tick_32: rate })
 }
@@ -174,7 +173,7 @@ mod tests {
     #[test]
     fn the_clock_agrees_with_the_systems() {
         let clock = Clock::host();
-        // An interruption between the two clocks' readings is not the clock's fault: the best of a few tries counts.
+        // An interrupt between the readings of the two clocks is no error of the clock: take the best of a few tries.
         let best = (0..10)
             .map(|_| {
                 let (before, instant) = (clock.now(), Instant::now());

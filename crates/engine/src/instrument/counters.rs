@@ -1,8 +1,7 @@
-//! The processor's own counters of a thread: clocks and instructions, in user space and in the kernel (perf_event_open,
-//! perf_event_open(2)). They count what the thread starts as well. Opening them takes some microseconds, reading them
-//! two system calls.
+//! Hardware counters of a thread: clocks and instructions, in user space and in the kernel (perf_event_open(2)). They include
+//! the threads that it starts. Opening them takes some microseconds, reading them two system calls.
 //!
-//! Counts of user space alone, which are to be had with fewer rights, are refused: most of a request is the kernel's.
+//! Counts of user space alone need fewer rights, but are not used: most of a request's work is in the kernel.
 
 use super::perf::{self, Attributes, Whose};
 use halfpower_model::sample::Counters;
@@ -24,14 +23,14 @@ pub(crate) struct ThreadCounters {
     instructions: OwnedFd,
 }
 
-/// What both say at some moment.
+/// Both at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     cycles: Count,
     instructions: Count,
 }
 
-/// A count, and for how long it was to run and did: counters are taken in turn when there are too few.
+/// A count, with its enabled and running times: the kernel multiplexes counters if there are too few.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     value: u64,
@@ -46,14 +45,14 @@ impl ThreadCounters {
         Ok(ThreadCounters { cycles: open(CYCLES)?, instructions: open(INSTRUCTIONS)? })
     }
 
-    /// What they say; none when the kernel does not tell.
+    /// Their values; none if they cannot be read.
     pub(crate) fn read(&self) -> Option<Moment> {
         Some(Moment { cycles: read(self.cycles.as_fd())?, instructions: read(self.instructions.as_fd())? })
     }
 }
 
 impl Moment {
-    /// What was counted since an earlier one; none where the counters never ran.
+    /// The counts since an earlier moment; none if the counters never ran.
     pub(crate) fn since(&self, before: &Moment) -> Option<Counters> {
         Some(Counters {
             cycles: self.cycles.since(before.cycles)?,
@@ -88,7 +87,7 @@ fn read(counter: BorrowedFd<'_>) -> Option<Count> {
 fn reason(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
-            "the processor offers no counters, as in most virtual machines".to_owned()
+            "the CPU offers no counters, as in most virtual machines".to_owned()
         }
         Some(libc::EACCES | libc::EPERM) => {
             "needs root, CAP_PERFMON, or kernel.perf_event_paranoid at 1 or less".to_owned()

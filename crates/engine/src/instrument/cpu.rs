@@ -1,9 +1,9 @@
-//! What a thread used of the processor, by getrusage and its counters; and what the hypervisor took, by /proc/stat.
+//! CPU time of a thread, by getrusage and its counters, and the time that the hypervisor took, by /proc/stat.
 //!
-//! The kernel keeps a thread's sum to the nanosecond and divides it into user and system by its ticks, so the sum is
-//! exact and the split is a sample of it. Stolen time comes in steps of 10 ms. How long a thread was ready and waited for a
-//! processor is the second figure of its `schedstat` (Linux, Documentation/scheduler/sched-stats.rst), in nanoseconds; it
-//! holds what other threads had meanwhile, and what a control group's quota kept back. Reading it costs a microsecond.
+//! The kernel counts a thread's total in nanoseconds and splits it into user and system by ticks: the total is exact, the split
+//! a sample. Steal time has steps of 10 ms. The time that a thread was runnable without a CPU is the second figure of its
+//! `schedstat` (Linux, Documentation/scheduler/sched-stats.rst), in nanoseconds. It includes the throttling by a control
+//! group's quota. Reading it costs a microsecond.
 
 use super::counters::{self, ThreadCounters};
 use halfpower_model::sample::{ContextSwitches, Counters, CpuTime};
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// What a thread used over some time.
+/// CPU time of a thread over a period.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Usage {
     pub(crate) time: CpuTime,
     pub(crate) switches: ContextSwitches,
-    /// Ready to run, without a processor; none where the kernel does not say.
+    /// Runnable, without a CPU; none if unknown.
     pub(crate) waited_s: Option<f64>,
-    /// None where they cannot be read.
+    /// None if they cannot be read.
     pub(crate) counters: Option<Counters>,
-    /// Why they cannot.
+    /// The reason.
     pub(crate) counters_unavailable: Option<String>,
 }
 
-/// Measures the thread that made it.
+/// Measures the thread that creates it.
 #[derive(Debug)]
 pub(crate) struct Meter {
     counters: Result<ThreadCounters, String>,
-    /// The thread's own; kept open, so that reading it is one call.
+    /// Kept open, so that reading it is one system call.
     schedstat: Option<File>,
     waited_before_s: Option<f64>,
     time_before: CpuTime,
@@ -51,14 +51,14 @@ impl Meter {
         meter
     }
 
-    /// From now on: what came before does not count.
+    /// Restarts the period now.
     pub(crate) fn restart(&mut self) {
         self.counters_before = self.read_counters();
         self.waited_before_s = self.waited_s();
         (self.time_before, self.switches_before) = thread_usage();
     }
 
-    /// What the thread used since.
+    /// The use since then.
     pub(crate) fn used(&self) -> Usage {
         let (time, switches) = thread_usage();
         let counted = self.read_counters().zip(self.counters_before);
@@ -79,7 +79,7 @@ impl Meter {
         }
     }
 
-    /// Time the thread has waited for a processor so far.
+    /// Time the thread has waited for a CPU so far.
     fn waited_s(&self) -> Option<f64> {
         let mut text = [0_u8; 64];
         let read = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
@@ -92,7 +92,7 @@ impl Meter {
     }
 }
 
-/// Processor time and context switches of the calling thread so far.
+/// CPU time and context switches of the calling thread so far.
 fn thread_usage() -> (CpuTime, ContextSwitches) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a rusage this function owns; all zeros is a valid one should the call fail.
@@ -106,11 +106,10 @@ fn thread_usage() -> (CpuTime, ContextSwitches) {
     (time, switches)
 }
 
-/// The step in which the kernel counts stolen time: a tick of USER_HZ, 100 a second on Linux.
+/// The resolution of steal time: a tick of USER_HZ, 100 per second on Linux.
 pub(crate) const STOLEN_STEP_S: f64 = 0.01;
 
-/// Time the hypervisor ran something else while this machine was ready, all processors together; none where the
-/// kernel does not say.
+/// Steal time of all CPUs: the hypervisor ran something else while this machine was runnable; none if unknown.
 pub(crate) fn stolen_s() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let ticks: f64 = stat.lines().next()?.split_ascii_whitespace().nth(8)?.parse().ok()?;
@@ -150,7 +149,7 @@ mod tests {
         };
         let both = std::thread::scope(|scope| [scope.spawn(burn), scope.spawn(burn)].map(|one| one.join().unwrap()));
         if both.iter().any(|(used, _)| used.waited_s.is_none()) {
-            eprintln!("skipped: the kernel does not count how long threads wait for a processor");
+            eprintln!("skipped: the kernel does not count how long threads wait for a CPU");
             return;
         }
         let waited_s: f64 = both.iter().filter_map(|(used, _)| used.waited_s).sum();

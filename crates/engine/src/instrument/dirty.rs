@@ -1,33 +1,34 @@
-//! Memory that programs have written and that is not stored yet, and how much of it the kernel puts up with: /proc/vmstat,
-//! of the whole machine, in pages. Reading it costs some 50 µs; a sample that writes through the file cache does so at its
-//! start, at its end, and with each progress in between, by the thread that watches. From the middle of the two thresholds on the kernel makes those who write wait (balance_dirty_pages;
-//! Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_bytes); what one control group may make dirty is not looked at.
+//! Dirty pages and their thresholds: /proc/vmstat, of the whole machine, in pages.
+//!
+//! Reading it costs about 50 µs. For a sample with buffered writes, the watching thread reads it at the start, at the end and
+//! at each progress report. From the middle of the two thresholds on, the kernel delays writers (balance_dirty_pages; Linux,
+//! Documentation/admin-guide/sysctl/vm.rst, dirty_bytes). Limits of control groups are not read.
 
 use halfpower_model::Bytes;
 use halfpower_model::sample::Dirty;
 
-/// The figures at some moment, in pages.
+/// The figures at one moment, in pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
-    /// Dirty, or on the way to the storage.
+    /// Dirty, or in write-back.
     held: u64,
     background: u64,
     limit: u64,
 }
 
 impl Moment {
-    /// Now; none where the kernel does not say.
+    /// Now; none if unknown.
     pub(crate) fn now() -> Option<Moment> {
         parse(&std::fs::read_to_string("/proc/vmstat").ok()?)
     }
 
-    /// Whether the kernel makes those wait who write.
+    /// Whether the kernel delays writers.
     fn brakes(&self) -> bool {
         self.held > self.background.midpoint(self.limit)
     }
 }
 
-/// A look, and those that followed it.
+/// The first reading, and the following ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
     before: Moment,
@@ -36,12 +37,12 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// The first; none where the kernel does not say.
+    /// The first reading; none if unknown.
     pub(crate) fn begin() -> Option<Looks> {
         Some(Looks { before: Moment::now()?, count: 0, braked: 0 })
     }
 
-    /// Another one in between.
+    /// Another reading.
     pub(crate) fn look(&mut self) {
         if let Some(now) = Moment::now() {
             self.count += 1;
@@ -49,7 +50,7 @@ impl Looks {
         }
     }
 
-    /// What they saw, against the thresholds of now; none where the kernel does not say any more.
+    /// The result, against the current thresholds; none if they are unknown.
     pub(crate) fn end(&self) -> Option<Dirty> {
         Some(self.until(&Moment::now()?))
     }

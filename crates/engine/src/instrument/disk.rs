@@ -1,17 +1,17 @@
-//! What the block layer did, from the device's `stat` file (Linux, Documentation/block/stat.rst). Reading it costs a
-//! few microseconds, before and after a sample.
+//! The work of the block layer, from the device's `stat` file (Linux, Documentation/block/stat.rst). Reading it, before and
+//! after a sample, costs a few microseconds.
 
 use crate::system::filesystem::{sysfs_device, whole_disk};
 use halfpower_model::sample::{Block, Direction};
 use std::path::{Path, PathBuf};
 
-/// Devices whose counters can be read.
+/// Devices with readable counters.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskCounters {
     paths: Vec<PathBuf>,
 }
 
-/// The counters at some moment.
+/// The counters at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     /// Reads, writes and trims.
@@ -24,8 +24,8 @@ pub(crate) struct Reading {
 }
 
 impl DiskCounters {
-    /// Of the devices `major:minor`, each once; a partition's are in those of its disk. None where there is no device,
-    /// or the kernel keeps none for one of them.
+    /// Of the devices `major:minor`, each once; a disk's counters include its partitions'. None if there is no device, or one
+    /// has no counters.
     pub(crate) fn of(numbers: impl IntoIterator<Item = Option<(u32, u32)>>) -> Option<Self> {
         let mut devices = Vec::new();
         for number in numbers {
@@ -43,13 +43,13 @@ impl DiskCounters {
         (!paths.is_empty() && paths.iter().all(|path| path.exists())).then_some(DiskCounters { paths })
     }
 
-    /// Reads them, one reading a device.
+    /// Reads them, one reading per device.
     pub(crate) fn read(&self) -> Option<Vec<Reading>> {
         self.paths.iter().map(|path| Reading::parse(&std::fs::read_to_string(path).ok()?)).collect()
     }
 }
 
-/// Whether the kernel counts at all: it can be told not to (queue/iostats), and does not for some, whose counters stay 0.
+/// Whether the kernel counts: queue/iostats can turn it off, and the counters of some devices stay 0.
 fn is_counting(device: &Path) -> bool {
     std::fs::read_to_string(whole_disk(device).join("queue/iostats")).map_or(true, |text| text.trim() != "0")
 }
@@ -61,7 +61,7 @@ impl Reading {
         Some(Reading {
             requests: [field(0)?, field(4)?, field(11).unwrap_or(0)],
             merges: field(1)? + field(5)? + field(12).unwrap_or(0),
-            // The unit is 512 bytes whatever the device's block is.
+            // The unit is 512 bytes, whatever the device's block size.
             bytes: [field(2)? * 512, field(6)? * 512, field(13).unwrap_or(0) * 512],
             busy_ms: field(9)?,
             has_trims: field(13).is_some(),
@@ -69,7 +69,7 @@ impl Reading {
     }
 }
 
-/// What happened between two readings: the sums of the devices, and the mean of their busy fractions.
+/// The difference of two readings: the sum of the devices, and the mean of their busy fractions.
 pub(crate) fn between(before: &[Reading], after: &[Reading], elapsed_s: f64) -> Block {
     let sum = |figure: &dyn Fn(&Reading) -> u64| {
         before.iter().zip(after).map(|(before, after)| figure(after).saturating_sub(figure(before))).sum::<u64>()

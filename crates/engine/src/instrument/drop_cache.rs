@@ -1,9 +1,8 @@
 //! Drops targets from the page cache, so that the next buffered read is cold, and verifies it.
 //!
-//! The studies read a large file between two tests for that. The kernel can be told instead (posix_fadvise, after a flush,
-//! since it keeps what is dirty), for a target or for all of the machine; a scratch file that pushes the target out is
-//! what is left where neither helps: pages that somebody has mapped, or a kernel that does not listen. What counts in the
-//! end is mincore(2)'s word.
+//! The studies read a large file between two tests. Linux has posix_fadvise for one target, after a flush, since it keeps
+//! dirty pages; and drop_caches for the whole machine. If neither helps, for example with mapped pages, reading a scratch file
+//! evicts the target. mincore(2) shows what is still cached.
 
 use super::cache;
 use crate::system::filesystem;
@@ -16,10 +15,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
-/// The page cache alone: names and inodes slow nothing down that is measured here.
+/// The page cache only: dentries and inodes do not affect what is measured here.
 const PAGES: &str = "1\n";
-/// How often the targets are looked at while a scratch file is read, and how often it is read at most: pages that were
-/// used twice give way to others that were.
+/// Checks of the targets per pass over the scratch file, and maximum passes: pages used twice are evicted by others used
+/// twice.
 const LOOKS: u64 = 16;
 const PASSES: u32 = 2;
 
@@ -82,9 +81,9 @@ impl DroppedTarget {
 /// What may be done besides posix_fadvise.
 #[derive(Clone, Debug, Default)]
 pub struct DropOptions {
-    /// Drop the whole cache of the machine.
+    /// Drop the whole page cache.
     pub drop_caches: bool,
-    /// Read a scratch file, made here, as large as the memory, where some target is still warm.
+    /// If a target is not cold, read a scratch file in this directory, as large as the memory.
     pub scratch: Option<PathBuf>,
 }
 
@@ -95,25 +94,25 @@ pub enum DropError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// There is nothing to drop.
-    #[error("null: holds nothing that could be cached; name files or block devices")]
+    #[error("null: holds no data; name files or block devices")]
     Null,
-    /// Not for this user.
-    #[error("dropping the cache of the whole machine needs root; leave --drop-caches out, or run as root")]
+    /// It needs root.
+    #[error("--drop-caches needs root; run as root, or remove it")]
     NotRoot,
-    /// A scratch file there takes no memory.
-    #[error("{path} is in memory itself, and reading a file there pushes nothing out; name a directory on a disk")]
+    /// A scratch file in memory evicts nothing.
+    #[error("{path} is in memory, so a scratch file there evicts nothing; name a directory on a disk")]
     ScratchInMemory {
         /// The directory.
         path: String,
     },
-    /// Anything else the system said.
+    /// Any other error of the system.
     #[error("cannot {action} {subject}")]
     System {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// On what.
+        /// Its object.
         subject: String,
-        /// What it said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -127,7 +126,7 @@ fn failed(action: &'static str, subject: impl std::fmt::Display) -> impl FnOnce(
 /// Drops the targets from the page cache. A step on the whole machine is recorded for each of them.
 ///
 /// # Errors
-/// When a target cannot be read, what is dirty cannot be written out, or something that was asked for is not to be had.
+/// If a target cannot be read or written back, or an option is not available.
 pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> Result<DroppedCache, DropError> {
     let targets = paths.iter().map(|path| Target::open(path, Access::Read)).collect::<Result<Vec<_>, _>>()?;
     let files = targets.iter().map(|target| target.file().ok_or(DropError::Null)).collect::<Result<Vec<_>, _>>()?;
@@ -140,7 +139,7 @@ pub fn drop_cache(paths: &[PathBuf], options: &DropOptions, cancel: &Cancel) -> 
             cached_before: cache::cached_share(file, facts.size_bytes),
             steps: Vec::new(),
         });
-        cache::make_cold(file, facts.size_bytes).map_err(failed("flush and let go of", &facts.path))?;
+        cache::make_cold(file, facts.size_bytes).map_err(failed("write back", &facts.path))?;
     }
     dropping.note(Method::Advice);
     if options.drop_caches {
@@ -177,16 +176,15 @@ impl Dropping<'_> {
         }
     }
 
-    /// Whether all are, as far as the kernel tells.
+    /// Whether all are known to be cold.
     fn is_cold(&self) -> bool {
         self.shares().all(|share| share.is_some_and(|share| share < COLD))
     }
 }
 
-/// A file without a name that holds nothing: its holes take pages of the cache when they are read, and no room on the
-/// medium.
+/// A sparse file without a name: reading its holes fills the page cache, but takes no space on the medium.
 fn scratch_file(directory: &Path) -> Result<File, DropError> {
-    let failed = |source| failed("make a scratch file in", directory.display())(source);
+    let failed = |source| failed("create a scratch file in", directory.display())(source);
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = File::from(
         rustix::fs::openat(CWD, directory, flags, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?,
@@ -199,7 +197,7 @@ fn scratch_file(directory: &Path) -> Result<File, DropError> {
     Ok(file)
 }
 
-/// Reads a file from its start to its end, until somebody says that it is enough.
+/// Reads a file from start to end, until `is_enough`.
 fn read_until(file: &File, is_enough: impl Fn() -> bool) -> io::Result<()> {
     let size = file.metadata()?.len();
     let mut buffer = vec![0; 1 << 20];

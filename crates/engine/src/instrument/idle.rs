@@ -47,16 +47,16 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Runs the soaker on every CPU that this process may use, for `length`; `progress` gets the time elapsed.
 ///
 /// # Errors
-/// When the soaker cannot run here, or it was cancelled.
+/// If the soaker cannot run here, or it was cancelled.
 pub fn idle(
     length: Nanoseconds,
     cancel: &Cancel,
     progress: &mut dyn FnMut(Nanoseconds),
 ) -> Result<Idleness, MeasureError> {
-    let failed = |source| MeasureError::System { action: "idle", subject: "the processors".to_owned(), source };
+    let failed = |source| MeasureError::System { action: "run the soaker on", subject: "the CPUs".to_owned(), source };
     let soaker = Soaker::start(Clock::host()).map_err(failed)?;
     let cpus: Vec<u32> = soaker.calibration().1.iter().map(|share| share.cpu).collect();
-    // Of the same processors: the others may be anybody's.
+    // Of the same CPUs: others may belong to another container.
     let account_now = || account::Moment::now_of(&cpus);
     let (from, moment, account) = (Instant::now(), soaker.begin(), account_now());
     let length = Duration::from_nanos(length.0);

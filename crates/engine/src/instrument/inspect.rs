@@ -1,7 +1,6 @@
-//! Inspects targets: the path from each to the hardware, and the machine around them, from what the kernel shows.
+//! Inspects targets: the path from each to the hardware, and the machine, from sysfs, procfs and the firmware.
 //!
-//! Nothing is opened, so that what an ordinary user may not read can be inspected all the same, and nothing is measured:
-//! the peaks are what the parts advertise.
+//! Nothing is opened, so users can inspect targets that they may not read. Nothing is measured: peaks are advertised ones.
 
 use crate::system::{Root, device::ground_of, machine::machine};
 use crate::target::{TargetError, facts_unopened};
@@ -9,10 +8,10 @@ use halfpower_model::TargetFacts;
 use halfpower_model::reading::inspect::{Inspected, InspectedTarget};
 use std::path::PathBuf;
 
-/// Inspects files, directories and block devices; gives their facts besides.
+/// Inspects files, directories and block devices; returns their facts too.
 ///
 /// # Errors
-/// When one is not there, or is nothing that could be a target.
+/// If one does not exist or cannot be a target.
 pub fn inspect(paths: &[PathBuf]) -> Result<(Inspected, Vec<TargetFacts>), TargetError> {
     let root = Root::host();
     let facts = paths.iter().map(|path| facts_unopened(path)).collect::<Result<Vec<_>, _>>()?;

@@ -1,25 +1,24 @@
-//! Processor time of the kernel's own threads: write-back, interrupts that were put off, journals, loop and md devices.
+//! CPU time of kernel threads: write-back, deferred interrupts, journals, loop and md devices.
 //!
-//! Source: proc_pid_stat(5) for who is one (PF_KTHREAD among the flags), /proc/PID/schedstat for the time in nanoseconds,
-//! or the ticks of `stat` where the kernel keeps none. Looking costs some 15 µs a process, so it is done before the
-//! measured part begins and after it has ended. A thread that began meanwhile counts whole; what one used that ended
-//! meanwhile is not known. From inside a PID namespace there are none to be seen. io_uring's workers are threads of the
-//! program that has the ring, and end with it: they are not in here.
+//! Source: proc_pid_stat(5) (flag PF_KTHREAD), and /proc/PID/schedstat in nanoseconds, or the ticks of `stat` without it.
+//! Reading costs about 15 µs per process, so it happens before and after the measured part. A thread that started meanwhile
+//! counts in full; the use of one that ended meanwhile is unknown. A PID namespace shows none. io_uring's workers are threads
+//! of the program and not included.
 
 use halfpower_model::sample::KernelThread;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How many kinds are named.
+/// Number of kinds that are named.
 const NAMED: usize = 5;
 
-/// All of them at some moment.
+/// All of them at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
-    /// By number and start, since numbers are used again.
+    /// By number and start time, since numbers are reused.
     threads: HashMap<(u32, u64), Thread>,
-    /// How long looking took.
+    /// How long reading took.
     pub(crate) took: Duration,
 }
 
@@ -29,17 +28,17 @@ struct Thread {
     ran_ns: u64,
 }
 
-/// What they used.
+/// Their use.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Used {
     /// All of them.
     pub(crate) total_s: f64,
-    /// The kinds that used most.
+    /// The kinds with the highest use.
     pub(crate) largest: Vec<KernelThread>,
 }
 
 impl Moment {
-    /// Now; none where no thread of the kernel can be seen.
+    /// Now; none if no kernel thread is visible.
     pub(crate) fn now() -> Option<Moment> {
         Moment::of(Path::new("/proc"))
     }
@@ -50,7 +49,7 @@ impl Moment {
         for entry in std::fs::read_dir(proc).ok()?.flatten() {
             let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             let directory = entry.path();
-            // One that has ended since it was listed is gone, and its line with it.
+            // One that has ended since has no line.
             let Some(stat) = std::fs::read(directory.join("stat")).ok().and_then(|line| parse(&line)) else { continue };
             if stat.flags & libc::PF_KTHREAD as u64 == 0 {
                 continue;
@@ -63,7 +62,7 @@ impl Moment {
         (!threads.is_empty()).then(|| Moment { threads, took: began.elapsed() })
     }
 
-    /// What they used since an earlier moment.
+    /// Their use since an earlier moment.
     pub(crate) fn since(&self, before: &Moment) -> Used {
         let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
         for (which, thread) in &self.threads {
@@ -78,29 +77,29 @@ impl Moment {
     }
 }
 
-/// What is wanted of a line of `stat`.
+/// The fields used of a line of `stat`.
 #[derive(Debug, PartialEq)]
 struct Stat {
     name: String,
     flags: u64,
     /// User and system time.
     ticks: u64,
-    /// Ticks since the machine's start.
+    /// Ticks since boot.
     started: u64,
 }
 
-/// `7 (name) S 2 0 …`. A name may hold blanks, parentheses and line ends; nothing after it holds a parenthesis.
+/// `7 (name) S 2 0 …`. A name may contain blanks, parentheses and line ends; the rest contains no parenthesis.
 fn parse(line: &[u8]) -> Option<Stat> {
     let open = line.iter().position(|byte| *byte == b'(')?;
     let close = line.iter().rposition(|byte| *byte == b')')?;
     let name = String::from_utf8_lossy(line.get(open + 1..close)?).into_owned();
-    // The first word here is the line's third.
+    // The first word here is the third of the line.
     let words: Vec<&str> = std::str::from_utf8(&line[close + 1..]).ok()?.split_ascii_whitespace().collect();
     let word = |number: usize| words.get(number - 3)?.parse::<u64>().ok();
     Some(Stat { name, flags: word(9)?, ticks: word(14)?.saturating_add(word(15)?), started: word(22)? })
 }
 
-/// The kind that a name is of: `kworker` of `kworker/u4:2-writeback`, `loop` of `loop7`, `md0_raid5` as it is.
+/// The kind of a name: `kworker` of `kworker/u4:2-writeback`, `loop` of `loop7`, `md0_raid5` as it is.
 fn kind(name: &str) -> &str {
     match name.split_once(['/', ':']) {
         Some((kind, _)) => kind,
@@ -170,7 +169,7 @@ mod tests {
         thread(10, line("kworker/0:1", kernel, [0, 0, 5]), Some("1250000000 5 5\n"));
         thread(11, line("kworker/1:1", kernel, [0, 0, 5]), Some("2500000000 5 5\n"));
         thread(12, line("loop0", kernel, [20, 20, 5]), None);
-        // The same number, another thread.
+        // The same number, but another thread.
         thread(13, line("md0_raid5", kernel, [0, 0, 77]), Some("40000000 5 5\n"));
         let used = Moment::of(directory.path()).unwrap().since(&before);
         let shown: Vec<_> = used.largest.iter().map(|thread| (thread.kind.as_str(), thread.time_s)).collect();

@@ -1,9 +1,8 @@
-//! The limit of drive cache, link and bus: a small region of each target, read over and over, on one target and on several at once.
+//! The limit of drive cache, link and bus: re-reads a small region of each target, alone and several together.
 //!
-//! After the first time the device has the region in its cache, so that what is left is cache, link and bus: the Windows
-//! 2000 study found the limits of its SCSI, IDE and PCI buses so (section 3.5, memspeed). Every sample is a workload like
-//! any other, direct so that the file cache has no part in it. Each repetition measures every setting once, in an order
-//! drawn anew. What the samples say, and whether a medium was involved after all, is for the analysis.
+//! After the first read the region is in the drive's cache, which leaves cache, link and bus. The Windows 2000 study found the
+//! limits of its SCSI, IDE and PCI buses this way (section 3.5, memspeed). Every sample is an ordinary workload with direct
+//! I/O. Each repetition measures every setting once, in random order. The program draws the conclusions.
 
 use halfpower_model::histogram::Histogram;
 use halfpower_model::random::{Random, derive_seed};
@@ -13,45 +12,45 @@ use halfpower_model::{
     ResolveError, Sample, Testbed, Workload, WorkloadSpec,
 };
 
-/// Time before each measurement that is not counted: fills the caches, and uses up what a limiter allows at once.
+/// Warm-up of each measurement: fills the caches, and uses up the burst of a rate limiter.
 const WARMUP: Nanoseconds = Nanoseconds(500_000_000);
-/// How long the small reads go on that look for a medium, and their size, or what the target needs at least.
+/// Duration of the small reads that recognise a medium, and their minimum size.
 const LOOK: Nanoseconds = Nanoseconds(400_000_000);
 const LOOK_BYTES: u64 = 4096;
 
 /// What is read, how, and how often.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkOptions {
-    /// Bytes of each target.
+    /// Size of the region of each target.
     pub region: Bytes,
-    /// Bytes of each request.
+    /// Request size.
     pub request_size: Bytes,
-    /// Requests outstanding at each target.
+    /// Queue depth at each target.
     pub depth: u32,
-    /// Of each measurement.
+    /// Length of each measurement.
     pub duration: Nanoseconds,
-    /// How many there are of each setting.
+    /// Repetitions of each setting.
     pub repetitions: u32,
-    /// Draws the order.
+    /// Seed for the order.
     pub seed: u64,
 }
 
-/// Targets that are read at once.
+/// Targets that are read together.
 pub struct LinkSetup {
-    /// Which, by their places in the list of all.
+    /// Their places in the list of all targets.
     pub targets: Vec<u32>,
     testbed: Box<dyn Testbed>,
     workload: Workload,
 }
 
-/// What the samples gave.
+/// The result of the samples.
 #[derive(Clone, Debug)]
 pub struct LinkSamples {
-    /// Of each setting, its bytes per second in every whole repetition.
+    /// Bytes per second of each setting in every complete repetition.
     pub rates: Vec<(Vec<u32>, Vec<f64>)>,
-    /// Of each setting of one target, in their order, how long requests took.
+    /// Latencies of each setting with one target, in order.
     pub looks: Vec<LinkLatencies>,
-    /// What could make the rates wrong, each code in its first wording.
+    /// Warnings, one per code.
     pub warnings: Vec<Warning>,
 }
 
@@ -69,29 +68,29 @@ impl LinkSamples {
         }
     }
 
-    /// Leaves out what a repetition that was cancelled has begun.
+    /// Leaves out a cancelled repetition.
     fn cut(mut self, repetitions: u32) -> LinkSamples {
         self.rates.iter_mut().for_each(|(_, rates)| rates.truncate(repetitions as usize));
         self
     }
 }
 
-/// How long requests to one target took.
+/// Latencies of one target.
 #[derive(Clone, Debug, Default)]
 pub struct LinkLatencies {
-    /// Small reads at random places of the region, one at a time.
+    /// Small random reads in the region at QD1.
     pub near: Histogram,
-    /// The same behind the region; none where there is no room.
+    /// The same behind the region; none if there is no room.
     pub far: Option<Histogram>,
     /// The re-reads, of all repetitions.
     pub reread: Histogram,
 }
 
 impl LinkSetup {
-    /// Some of the targets, behind a testbed that has them in the same order.
+    /// Some of the targets, on a testbed that has them in the same order.
     ///
     /// # Errors
-    /// When one of them cannot be read so: it is smaller than the region, or takes no direct I/O.
+    /// If one is smaller than the region, or does not support direct I/O.
     pub fn new(targets: Vec<u32>, testbed: Box<dyn Testbed>, options: &LinkOptions) -> Result<LinkSetup, ResolveError> {
         let spec = WorkloadSpec {
             operation: Some(Operation::Read),
@@ -109,7 +108,7 @@ impl LinkSetup {
         Ok(LinkSetup { targets, testbed, workload })
     }
 
-    /// What it is measured on.
+    /// The environment.
     pub fn environment(&self) -> &Environment {
         self.testbed.describe()
     }
@@ -123,7 +122,7 @@ impl LinkSetup {
         }
     }
 
-    /// Small reads at random places between two bytes; none where they do not fit.
+    /// Small random reads between two offsets; none if they do not fit.
     fn small_reads(&mut self, from: Bytes, to: Bytes, cancel: &Cancel) -> Result<Option<Histogram>, MeasureError> {
         let least = self.environment().direct_alignment().map_or(1, |alignment| alignment.0);
         let size = Bytes(LOOK_BYTES.next_multiple_of(least));
@@ -144,13 +143,12 @@ impl LinkSetup {
     }
 }
 
-/// Measures every setting, and each that has one target for signs of a medium. Cancelled, it gives the repetitions that
-/// are whole.
+/// Measures every setting, and the latencies of each target. If cancelled, it returns the complete repetitions.
 ///
-/// `tell` hears how many measurements are done, of how many, and the rate of the last.
+/// `tell` gets the number of measurements done, their total, and the throughput of the last.
 ///
 /// # Errors
-/// When a request fails, or nothing was measured when it was cancelled.
+/// If a request fails, or it was cancelled before the first repetition ended.
 pub fn measure(
     settings: &mut [LinkSetup],
     options: &LinkOptions,
@@ -191,8 +189,8 @@ mod tests {
     use crate::host::environment;
     use halfpower_model::{Observer, TargetFacts, TargetKind};
 
-    /// Devices of 24 MB/s behind a bus of 60, whose medium takes 8 ms and cache 0.1 ms; cancels itself after so many
-    /// samples.
+    /// Devices of 24 MB/s behind a bus of 60 MB/s. A read takes 8 ms from the medium, 0.1 ms from the cache. Cancels itself
+    /// after `left` samples.
     struct Bus {
         environment: Environment,
         left: u32,
@@ -261,7 +259,7 @@ mod tests {
 
     #[test]
     fn cancelled_it_keeps_the_repetitions_that_are_whole() {
-        // Two looks each, then a repetition, then the end.
+        // Near and far reads of each, then a repetition, then the end.
         let mut settings = [setting(vec![0], 3), setting(vec![1], 99)];
         let samples = measure(&mut settings, &OPTIONS, &mut |_, _, _| {}, &Cancel::default()).unwrap();
         assert_eq!(samples.rates, [(vec![0], vec![24e6]), (vec![1], vec![24e6])]);

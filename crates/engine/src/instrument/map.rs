@@ -1,9 +1,8 @@
-//! Map: one direct read at each of many places between the first and the last byte of a target, in random order.
+//! Throughput by place: one direct read at each of many places, from the first byte to the last, in random order.
 //!
-//! WinBench 99 drew such a map for the Windows 2000 study (figure 2) by reading from the outer to the inner tracks; random
-//! order tells what belongs to a place from what changes with time. Each read is one request, so that the drive knows at
-//! once how much is wanted. A small one just before it, not counted, brings the arm there. It gives rates of places and
-//! says nothing of bands.
+//! WinBench 99 drew such a map for the Windows 2000 study (figure 2), reading from the outer to the inner tracks. Random order
+//! separates differences by place from changes over time. Each read is one request. A small read just before it, not counted,
+//! moves the arm there. The program finds the bands.
 
 use halfpower_model::permutation::Permutation;
 use halfpower_model::spec::MAX_REQUEST;
@@ -13,14 +12,14 @@ use halfpower_model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Of the read before each read.
+/// Size of the read before each read.
 const LEAD_BYTES: u64 = 64 << 10;
-/// Places are multiples of this, or of what the target needs.
+/// Alignment of places, unless the target needs a larger one.
 const STEP_BYTES: u64 = 4096;
-/// What a read takes at least, where nobody says how large it is: long beside the wait for the medium that the small read
-/// leaves over, and beside what starting a request costs.
+/// Minimum duration of a read by default: long compared with the rotational delay after the small read, and with the fixed
+/// cost of a request.
 const READ_NS: u64 = 10_000_000;
-/// The sizes that are tried for that, and how many reads of each.
+/// The sizes tried for that, and the reads of each.
 const SMALLEST_READ: u64 = 256 << 10;
 const LARGEST_READ: u64 = 64 << 20;
 const TRIES: usize = 3;
@@ -46,11 +45,9 @@ pub struct Places {
     count: u64,
 }
 
-/// Why a target cannot be read at so many places.
+/// The target is too small for so many places.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{path} has {size}, which does not hold {places} places with {read} each; use --places or --read-size for less"
-)]
+#[error("{path} has {size}, which does not hold {places} places of {read} each; use a smaller --places or --read-size")]
 pub struct TooSmall {
     path: String,
     size: Bytes,
@@ -59,10 +56,10 @@ pub struct TooSmall {
 }
 
 impl Places {
-    /// So many places of one size, evenly spaced, the last read ending with the target.
+    /// `count` evenly spaced places; the last read ends with the target.
     ///
     /// # Errors
-    /// When reads would overlap.
+    /// If reads would overlap.
     pub fn new(environment: &Environment, read: Bytes, count: u32) -> Result<Places, TooSmall> {
         let target = &environment.target;
         let step = STEP_BYTES.next_multiple_of(environment.direct_alignment().map_or(1, |alignment| alignment.0));
@@ -75,12 +72,12 @@ impl Places {
         Err(TooSmall { path, size: Bytes(size), places: count as u32, read: Bytes(read) })
     }
 
-    /// Bytes of each read.
+    /// Size of each read.
     pub fn read_size(&self) -> Bytes {
         Bytes(self.read)
     }
 
-    /// The places that no probe is of, in the order that the seed draws.
+    /// The places without a probe, in the order of the seed.
     pub fn left(&self, seed: u64, probes: &[Probe]) -> Vec<u32> {
         let order = Permutation::new(self.count, seed);
         let places = (0..self.count).map(|turn| order.at(turn) as u32);
@@ -98,7 +95,7 @@ impl Places {
 /// The workload that the reads are made from.
 ///
 /// # Errors
-/// When the target takes no direct reads.
+/// If the target does not support direct I/O.
 pub fn reading(environment: &Environment) -> Result<Workload, ResolveError> {
     let spec = WorkloadSpec {
         operation: Some(Operation::Read),
@@ -110,7 +107,7 @@ pub fn reading(environment: &Environment) -> Result<Workload, ResolveError> {
     spec.resolve(environment)
 }
 
-/// Nanoseconds that one read takes.
+/// The latency of one read, in ns.
 fn read_once(
     testbed: &mut dyn Testbed,
     reading: &Workload,
@@ -134,11 +131,10 @@ fn read_once(
     }
 }
 
-/// The size of read that takes some 10 ms in the middle of the target, from 256 KiB to 64 MiB; smaller where so many
-/// places have no room for it.
+/// The read size that takes about 10 ms in the middle of the target: 256 KiB to 64 MiB, less if so many places have no room.
 ///
 /// # Errors
-/// When a read fails.
+/// If a read fails.
 pub fn suitable_read(
     testbed: &mut dyn Testbed,
     reading: &Workload,
@@ -166,7 +162,7 @@ pub fn suitable_read(
 /// Reads one place.
 ///
 /// # Errors
-/// When the read fails or is cancelled.
+/// If the read fails or is cancelled.
 pub fn probe(
     testbed: &mut dyn Testbed,
     reading: &Workload,

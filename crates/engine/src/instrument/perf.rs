@@ -1,9 +1,9 @@
-//! Opening an event of the kernel's: a counter, or a tracepoint (perf_event_open(2), linux/perf_event.h).
+//! Opens an event of the kernel: a counter or a tracepoint (perf_event_open(2), linux/perf_event.h).
 
 use rustix::fd::{FromRawFd, OwnedFd};
 use std::io;
 
-/// `struct perf_event_attr` as it first was (PERF_ATTR_SIZE_VER0); its size is filled in when it is opened.
+/// `struct perf_event_attr` in its first version (PERF_ATTR_SIZE_VER0); opening sets its size.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct Attributes {
@@ -22,12 +22,12 @@ pub(crate) struct Attributes {
 
 const _: () = assert!(size_of::<Attributes>() == 64);
 
-/// Whose events.
+/// The scope of events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Whose {
-    /// The calling thread's, wherever it runs.
+    /// The calling thread, on any CPU.
     ThisThread,
-    /// Everybody's on a processor.
+    /// All threads on one CPU.
     Processor(u32),
 }
 
@@ -49,6 +49,6 @@ pub(crate) fn open(attributes: Attributes, whose: Whose) -> io::Result<OwnedFd> 
         libc::syscall(libc::SYS_perf_event_open, &raw const attributes, thread, processor, no_group, close_on_exec)
     };
     let descriptor = i32::try_from(result).ok().filter(|number| *number >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    // SAFETY: the kernel has just created this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

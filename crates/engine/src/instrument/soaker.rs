@@ -1,17 +1,17 @@
-//! The soaker: one busy loop a processor that takes what nobody else wants; what it does not get, somebody used.
+//! The soaker: a busy loop of the lowest priority on every CPU. The time that it does not get was used by something else.
 //!
-//! Each loop is a process of its own (so that nothing of it shows in what the program is measured by), pinned, in the
-//! scheduling class SCHED_IDLE. Where the kernel groups processes by session (sched_autogroup), that class counts
-//! within the session only, so each also leaves the session for one of the lowest weight. It turns a chain of
-//! multiplications that touches no memory and whose speed hangs on the length of the chain, not on what a sibling
-//! thread of the core leaves of its units. Calibration takes the rate of the fastest uninterrupted span of
-//! some 0.1 ms; counts over that rate are the time the loop had, to which interrupts, other programs, and the hypervisor
-//! do not belong. Where every span of the calibration was interrupted, the fastest is slower by chance: so it is taken
-//! again until a part of it agrees with those before. A span that turns out faster later on counts in its place, as
-//! nothing is faster than a loop that nobody interrupts: a share is never outside 0 to 1.
+//! Each loop is a pinned process of its own, so that the program's own CPU time excludes it, with the policy SCHED_IDLE.
+//! With sched_autogroup that policy counts within a session only, so each loop moves to a session of the lowest weight. The
+//! loop is a chain of dependent multiplications without memory accesses. Its speed depends on their latency, not on a
+//! sibling thread of the core.
 //!
-//! It refuses where nothing agrees for 5 s or more, and where a limit on the program's processor time (`cpu.max`) would make the loops slow down what they
-//! measure. Method: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), section 4.
+//! Calibration takes the speed of the fastest uninterrupted span of about 0.1 ms. Counts over that speed are the time the loop
+//! had, without interrupts, other programs and the hypervisor. If every span was interrupted, the fastest is too slow, so
+//! calibration continues until a part agrees with those before. A faster span later replaces it: nothing is faster than an
+//! uninterrupted loop, so a share stays within 0 to 1.
+//!
+//! It fails if no parts agree within 5 s, and if a limit of CPU time (`cpu.max`) would make the loops slow the measured program.
+//! Method: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), section 4.
 
 use super::clock::Clock;
 use crate::shared_memory::{Shared, Zeroed};
@@ -22,60 +22,59 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Multiplications a count, one after another: 1 to 2 µs.
+/// Dependent multiplications per count: 1 to 2 µs.
 const MULTIPLICATIONS: u32 = 1000;
-/// Counts a span.
+/// Counts per span.
 const SPAN: u64 = 64;
-/// How long the loops are calibrated: two parts of this at least, and more, each twice as long, until the last agrees with those
-/// before; the most.
+/// Length of a part of the calibration: at least two parts, each twice as long as the last, until they agree; and the maximum.
 const CALIBRATION_PART: Duration = Duration::from_millis(150);
 const CALIBRATION_MOST: Duration = Duration::from_secs(5);
 
-/// By how much the fastest span of a part may differ from that of all before, for clocks that change.
+/// Maximum difference of a part's fastest span from that of the parts before; CPU clocks change.
 const AGREEING: f64 = 0.1;
 
-/// What a loop takes of the time that somebody wants, across sessions.
+/// Share of CPU time that a loop takes from other sessions.
 const TAKEN: f64 = 0.015;
 
-/// What a loop says of itself.
+/// What a loop reports.
 #[derive(Debug)]
 #[repr(C, align(128))]
 struct Slot {
     counts: AtomicU64,
-    /// Ticks of the fastest span since somebody set it to 0.
+    /// Ticks of the fastest span since it was set to 0.
     best_ticks: AtomicU64,
 }
 
 // SAFETY: two numbers, zero before the loop begins, changed as atomics.
 unsafe impl Zeroed for Slot {}
 
-/// Busy loops on all processors that the thread which made it may use; gone when dropped.
+/// Busy loops on all CPUs that the creating thread may use; drop ends them.
 #[derive(Debug)]
 pub(crate) struct Soaker {
     slots: Shared<Slot>,
     processes: Vec<Pid>,
     cpus: Vec<u32>,
     clock: Clock,
-    /// Ticks of a span, as calibrated.
+    /// Calibrated ticks per span.
     span_ticks: Vec<u64>,
     calibrated_s: f64,
     calibration: Vec<Share>,
 }
 
-/// The counts at some moment.
+/// The counts at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     tick: u64,
     counts: Vec<u64>,
 }
 
-/// What was not left for the loop of one processor, as a share of the time.
+/// The share of one CPU's time that was not left for its loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     pub(crate) cpu: u32,
     pub(crate) counts_per_s: f64,
     pub(crate) busy: f64,
-    /// By how much that may be wrong.
+    /// Error of `busy`.
     pub(crate) error: f64,
 }
 
@@ -83,7 +82,7 @@ impl Soaker {
     /// Starts the loops and calibrates them.
     ///
     /// # Errors
-    /// When a process cannot be made, processor time is limited, or a processor has no time left for its loop.
+    /// If a process cannot be created, CPU time is limited, or a CPU has no time left for its loop.
     pub(crate) fn start(clock: Clock) -> io::Result<Soaker> {
         if let Some(reason) = refusal() {
             return Err(io::Error::other(reason));
@@ -116,7 +115,7 @@ impl Soaker {
 
     fn calibrate(&mut self) -> io::Result<()> {
         let from = Instant::now();
-        // The first moments of the processes are not the loops'.
+        // The processes start up first.
         std::thread::sleep(CALIBRATION_PART / 5);
         let before = self.now();
         self.span_ticks = vec![0; self.cpus.len()];
@@ -135,7 +134,7 @@ impl Soaker {
             let Some(unsure) = unsure else { break };
             if from.elapsed() > CALIBRATION_MOST {
                 return Err(io::Error::other(format!(
-                    "processor {} has too little time left to calibrate the soaker; use it when the machine is idle",
+                    "CPU {} has too little time left to calibrate the soaker; use it on an idle machine",
                     self.cpus[unsure]
                 )));
             }
@@ -146,12 +145,12 @@ impl Soaker {
         Ok(())
     }
 
-    /// How long it was calibrated, and what it saw meanwhile.
+    /// The length of the calibration, and the shares during it.
     pub(crate) fn calibration(&self) -> (f64, &[Share]) {
         (self.calibrated_s, &self.calibration)
     }
 
-    /// Forgets how fast the loops have been until now, for the stated error of what comes.
+    /// Resets the fastest spans, which give the error of the next period.
     pub(crate) fn begin(&self) -> Moment {
         self.slots.iter().for_each(|slot| slot.best_ticks.store(0, Relaxed));
         self.now()
@@ -162,7 +161,7 @@ impl Soaker {
         Moment { tick: self.clock.tick(), counts }
     }
 
-    /// What was used on each processor since an earlier moment.
+    /// The use of each CPU since an earlier moment.
     pub(crate) fn since(&self, before: &Moment) -> Vec<Share> {
         let now = self.now();
         let ticks = (now.tick - before.tick).max(1);
@@ -177,7 +176,7 @@ impl Soaker {
     }
 }
 
-/// Whether the fastest spans of two parts of the calibration are alike; 0 is none at all.
+/// Whether the fastest spans of two parts of the calibration agree; 0 is no span.
 fn agree(one: u64, other: u64) -> bool {
     let (least, most) = (one.min(other), one.max(other));
     least > 0 && most as f64 <= least as f64 * (1.0 + AGREEING)
@@ -189,8 +188,8 @@ fn busy(counts: u64, ticks: u64, calibrated: u64, best: u64) -> (f64, f64) {
     let fastest = if best == 0 { calibrated } else { calibrated.min(best) } as f64;
     let ticks = ticks as f64;
     let soaked = (counts as f64 / SPAN as f64 * fastest / ticks).min(1.0);
-    // A loop that turned at another rate than it was calibrated at has counted the wrong time; and it may have been amid a
-    // count at both ends. It also had a little of what others wanted.
+    // A loop at another speed than calibrated counted the wrong time. It may have been amid a count at both ends, and it takes
+    // a little from other programs.
     let drift = if best == 0 { 0.0 } else { (best as f64 / calibrated as f64 - 1.0).abs() };
     let busy = 1.0 - soaked;
     (busy, (soaked * drift + 2.0 * fastest / SPAN as f64 / ticks + TAKEN * busy).min(1.0))
@@ -199,7 +198,7 @@ fn busy(counts: u64, ticks: u64, calibrated: u64, best: u64) -> (f64, f64) {
 impl Drop for Soaker {
     fn drop(&mut self) {
         for process in &self.processes {
-            // One that is gone already needs no end.
+            // It may have ended already.
             let _ = kill_process(*process, Signal::KILL);
         }
         for process in &self.processes {
@@ -208,7 +207,7 @@ impl Drop for Soaker {
     }
 }
 
-/// The loop. Never returns; ends with the thread that made its process.
+/// The loop. Never returns; ends with the thread that created its process.
 fn soak(slot: &Slot, cpu: u32, clock: Clock, parent: Pid) -> ! {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
@@ -235,7 +234,7 @@ fn soak(slot: &Slot, cpu: u32, clock: Clock, parent: Pid) -> ! {
         let from = clock.tick();
         for _ in 0..SPAN {
             for _ in 0..MULTIPLICATIONS {
-                // The rotation keeps the compiler from making one multiplication of many.
+                // The rotation keeps the compiler from merging the multiplications.
                 value = value.rotate_left(7).wrapping_mul(6_364_136_223_846_793_005);
             }
             counts += 1;
@@ -250,7 +249,7 @@ fn soak(slot: &Slot, cpu: u32, clock: Clock, parent: Pid) -> ! {
     }
 }
 
-/// Gives the new session of this process the lowest weight; where sessions are not scheduled as groups, nothing.
+/// Gives the new session of this process the lowest weight, if sessions are scheduled as groups.
 fn leave_the_session() {
     use rustix::fs::{Mode, OFlags, open};
     if let Ok(file) = open(c"/proc/self/autogroup", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
@@ -258,14 +257,14 @@ fn leave_the_session() {
     }
 }
 
-/// Why there can be no soaker here; none where there can.
+/// Why the soaker cannot run here; none if it can.
 pub(crate) fn refusal() -> Option<String> {
     processor_limit().map(|limit| {
-        format!("{limit} limits the processor time of this program, and the soaker would use it up; lift the limit")
+        format!("{limit} limits the CPU time of this program, and the soaker would use it up; remove the limit")
     })
 }
 
-/// The file that limits this program's processor time, where one does.
+/// The file that limits this program's CPU time, if one does.
 fn processor_limit() -> Option<String> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let limit_of = |line: &str| {

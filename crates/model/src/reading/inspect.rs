@@ -1,6 +1,6 @@
-//! Inspecting: the path from a file to the hardware, and the machine around it.
+//! The path from a file to the hardware, and the machine around it.
 //!
-//! Names and models are what the kernel tells and may hold anything; serial numbers and addresses are left out.
+//! Names and models come from the kernel and may contain anything. Serial numbers and addresses are left out.
 
 use crate::levels::Level;
 use crate::units::{Bytes, BytesPerSecond};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What inspecting found.
+/// The record of `inspect`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspected {
     /// The machine.
@@ -23,21 +23,21 @@ pub struct Inspected {
 pub struct InspectedTarget {
     /// As it was named.
     pub path: String,
-    /// What it lies on.
+    /// What it is on.
     #[serde(flatten)]
     pub ground: Ground,
     /// From memory to device, each with its peak.
     pub levels: Vec<Level>,
 }
 
-/// What a file or a device lies on.
+/// What a file or a device is on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ground {
     /// The file system; none for a device.
     pub filesystem: Option<FileSystem>,
-    /// The block device; none where there is none or it is not known.
+    /// The block device; none if there is none or it is unknown.
     pub device: Option<Device>,
-    /// The other devices of a file system that lies on several at once, as btrfs may.
+    /// The other devices of a file system on several, such as btrfs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Device>,
 }
@@ -60,27 +60,27 @@ pub struct FileSystem {
     pub mount_options: String,
     /// What is mounted.
     pub source: String,
-    /// Where it is and how it is reached, of one on a network.
+    /// The server and the path to it, of a network file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
 }
 
-/// What a network file system is mounted from.
+/// The server of a network file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Network {
-    /// The server, as the mount names it; none where there is none to name.
+    /// The server, as the mount names it.
     pub server: Option<String>,
-    /// What of it is mounted.
+    /// The mounted share.
     pub share: Option<String>,
-    /// The mount's options that decide what a request costs: `rsize=1048576`, `sync`.
+    /// The mount options that decide the cost of a request: `rsize=1048576`, `sync`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// The interface that requests leave by.
     pub interface: Option<String>,
-    /// The links from the processor to the network, in that order.
+    /// The links from the CPU to the network, in that order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Why there are none.
+    /// Why there are no links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
@@ -106,38 +106,38 @@ pub struct Device {
     pub transport: Option<String>,
     /// Its queue in the kernel; none for a partition, which uses its disk's.
     pub queue: Option<Queue>,
-    /// Devices that are made of this one.
+    /// Devices stacked on this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holders: Vec<String>,
-    /// The NUMA node it is attached to; none where there is one only or nobody tells.
+    /// Its NUMA node; none if there is only one or it is unknown.
     pub numa_node: Option<u32>,
-    /// The links from the processor to the device, in that order.
+    /// The links from the CPU to the device, in that order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// What control groups let this process move to and from it.
+    /// Limits of control groups on this process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// The devices it is made of, or the disk of a partition.
+    /// The devices it is stacked on, or the disk of a partition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<Device>,
-    /// The file that a loop device lies on.
+    /// The file of a loop device.
     pub backing: Option<Box<Backing>>,
 }
 
 /// The kinds of block devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
-    /// A disk, or what looks like one.
+    /// A disk, real or virtual.
     Disk,
-    /// A part of one.
+    /// A partition of one.
     Partition,
-    /// Made by the device mapper: encryption, volumes, paths.
+    /// By the device mapper: encryption, volumes, multipath.
     Mapped,
     /// A software RAID.
     Raid,
-    /// A file that looks like a disk.
+    /// A file as a disk.
     Loop,
-    /// Memory that looks like a disk.
+    /// Memory as a disk.
     Memory,
 }
 
@@ -145,52 +145,52 @@ words!(DeviceKind, "disk, partition, mapped, raid, loop, memory",
     "disk" => DeviceKind::Disk, "partition" => DeviceKind::Partition, "mapped" => DeviceKind::Mapped,
     "raid" => DeviceKind::Raid, "loop" => DeviceKind::Loop, "memory" => DeviceKind::Memory);
 
-/// A block device's queue, from sysfs; what the kernel does not tell is none.
+/// A block device's queue, from sysfs; none is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Queue {
-    /// Whether the kernel takes it for a spinning disk.
+    /// Whether the kernel treats it as a hard disk.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use.
     pub scheduler: Option<String>,
-    /// Requests that may wait in the kernel, of each hardware queue.
+    /// Maximum requests per hardware queue in the kernel.
     pub requests_max: Option<u64>,
-    /// Commands that the device takes at once, where it says.
+    /// Queue depth of the device, if it reports one.
     pub depth_max: Option<u64>,
-    /// Largest request the kernel sends.
+    /// Maximum request size.
     pub request_max_bytes: Option<Bytes>,
     /// Logical block.
     pub logical_block_bytes: Option<Bytes>,
     /// Physical block.
     pub physical_block_bytes: Option<Bytes>,
-    /// Read-ahead of the file cache.
+    /// Read-ahead of the page cache.
     pub read_ahead_bytes: Option<Bytes>,
-    /// `write back` where the kernel takes the device to have a volatile write cache, else `write through`.
+    /// `write back` if the kernel knows a volatile write cache, else `write through`.
     pub write_cache: Option<String>,
-    /// Unit of what may be discarded; none where nothing may be.
+    /// Discard granularity; none without discard.
     pub discard_bytes: Option<Bytes>,
 }
 
-/// A link on the way from the processor to a device.
+/// A link between the CPU and a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// What it is called on this machine: the PCI address of its lower end, `ata1`, `phy-0:0`.
+    /// Its name on this machine: the PCI address of its lower end, `ata1`, `phy-0:0`.
     pub at: String,
     /// What kind.
     pub kind: LinkKind,
-    /// How fast it runs now; none where nobody tells.
+    /// Its current rate; none if unknown.
     pub now: Option<LinkRate>,
-    /// How fast both ends could make it; none where nobody tells.
+    /// The best rate of both ends; none if unknown.
     pub best: Option<LinkRate>,
-    /// Its peak as it runs now.
+    /// Its peak at the current rate.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
-    /// Where that figure is from, or why there is none.
+    /// The source of that figure, or why there is none.
     pub source: String,
 }
 
-/// How a link runs.
+/// The rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkRate {
-    /// Bits on each lane in a second, in 10^9, before any coding is taken off.
+    /// 10^9 bits per second per lane, before line coding.
     pub gigabits_per_s: f64,
     /// Lanes.
     pub lanes: u32,
@@ -211,7 +211,7 @@ pub enum LinkKind {
     Scsi,
     /// USB.
     Usb,
-    /// What a hypervisor makes.
+    /// Of a hypervisor.
     Virtual,
     /// A network.
     Network,
@@ -224,27 +224,27 @@ words!(LinkKind, "pci, sata, ata, sas, scsi, usb, virtual, network, mmc",
     "scsi" => LinkKind::Scsi, "usb" => LinkKind::Usb, "virtual" => LinkKind::Virtual,
     "network" => LinkKind::Network, "mmc" => LinkKind::Mmc);
 
-/// What a control group lets a process move to and from a device.
+/// Limits of a control group on a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// The group, and the version of control groups it is one of: `blkio:/batch`, `v2:/user.slice`.
     pub group: String,
-    /// Bytes read.
+    /// Bytes read per second.
     pub read_bytes_per_s: Option<BytesPerSecond>,
-    /// Bytes written.
+    /// Bytes written per second.
     pub write_bytes_per_s: Option<BytesPerSecond>,
-    /// Reads.
+    /// Reads per second.
     pub read_requests_per_s: Option<u64>,
-    /// Writes.
+    /// Writes per second.
     pub write_requests_per_s: Option<u64>,
 }
 
-/// The file that a loop device lies on.
+/// The file of a loop device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Backing {
     /// Its path.
     pub path: String,
-    /// What it lies on.
+    /// What it is on.
     #[serde(flatten)]
     pub ground: Ground,
 }
@@ -252,47 +252,47 @@ pub struct Backing {
 /// The machine around the targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Who made it and what they call it, or the hypervisor's word for that; none where the firmware does not tell.
+    /// Vendor and product, or those of the hypervisor; none if unknown.
     pub product: Option<String>,
-    /// What it is virtualised by; none where it is not, as far as it shows.
+    /// The hypervisor; none if none is found.
     pub virtualisation: Option<String>,
     /// Kernel release.
     pub kernel: String,
-    /// The processors.
+    /// The CPUs.
     pub processors: Processors,
-    /// Their caches, the smallest level first.
+    /// Their caches, the innermost first.
     pub caches: Vec<Cache>,
-    /// NUMA nodes; none where the kernel does not show its processors either.
+    /// NUMA nodes; none if unknown.
     pub numa_nodes: Option<u32>,
     /// The memory.
     pub memory: Memory,
-    /// What the kernel says of each weakness of the processors.
+    /// The kernel's state of each CPU vulnerability.
     pub mitigations: BTreeMap<String, String>,
 }
 
-/// The processors.
+/// The CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Processors {
     /// The name.
     pub model: Option<String>,
-    /// Sockets; none where the kernel does not show them.
+    /// Sockets; none if unknown.
     pub sockets: Option<u32>,
-    /// Cores of all sockets; none as above.
+    /// Cores of all sockets; none if unknown.
     pub cores: Option<u32>,
-    /// Hardware threads of all cores; none as above.
+    /// Hardware threads of all cores; none if unknown.
     pub threads: Option<u32>,
-    /// Clock of the first one when it was looked at.
+    /// Current clock of the first CPU.
     pub clock_mhz: Option<f64>,
-    /// The most it may run at.
+    /// Its maximum clock.
     pub clock_max_mhz: Option<f64>,
-    /// What chooses the clock; several where processors differ, none where the kernel does not.
+    /// Clock governors; several if CPUs differ.
     pub governors: Vec<String>,
 }
 
-/// A cache of the processors.
+/// A CPU cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
-    /// 1 is the nearest.
+    /// 1 is the innermost.
     pub level: u32,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: String,
@@ -305,36 +305,36 @@ pub struct Cache {
 /// The memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// What the kernel has.
+    /// Memory of the kernel.
     pub size_bytes: Bytes,
-    /// The modules that are there.
+    /// The installed modules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<MemoryModule>,
-    /// Channels with modules; none where their names do not tell.
+    /// Channels with modules; none if their names do not show it.
     pub channels: Option<u32>,
     /// The peak of all channels.
     pub pap_bytes_per_s: Option<BytesPerSecond>,
-    /// Where that figure is from, or why there is none.
+    /// The source of that figure, or why there is none.
     pub source: String,
 }
 
 /// A module of memory, from the firmware's tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryModule {
-    /// Where it is: the names of its slot and of its bank.
+    /// The names of its slot and bank.
     pub place: String,
     /// Its size.
     pub size_bytes: Bytes,
-    /// `DDR4`; none for a kind that the tables have no name for.
+    /// `DDR4`; none if unknown.
     pub kind: Option<String>,
-    /// 10^6 transfers a second that it is run at; none where the tables do not tell.
+    /// Configured speed in 10^6 transfers per second; none if unknown.
     pub megatransfers_per_s: Option<u32>,
-    /// Bytes of a transfer.
+    /// Bytes per transfer.
     pub width_bytes: Option<u32>,
 }
 
 impl Device {
-    /// It, and every device below it, however deep.
+    /// It, and every device below it.
     pub fn stack(&self) -> Vec<&Device> {
         let below = self.below.iter().chain(self.backing.iter().filter_map(|backing| backing.ground.device.as_ref()));
         std::iter::once(self).chain(below.flat_map(Device::stack)).collect()
@@ -342,7 +342,7 @@ impl Device {
 }
 
 impl Link {
-    /// Whether both ends could make it faster than it runs.
+    /// Whether both ends support a higher rate.
     pub fn is_below_its_best(&self) -> bool {
         let rate = |rate: LinkRate| rate.gigabits_per_s * f64::from(rate.lanes);
         self.now.zip(self.best).is_some_and(|(now, best)| rate(now) < rate(best) * 0.99)

@@ -1,31 +1,31 @@
-//! How fast memory is: the studies' eight tests, and today's kernels by working set and threads.
+//! The record of memory: the eight tests of the studies, bandwidth by kernel, working set and threads, and load latency.
 
 use super::Rounds;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A best round so much above the middle one is no noise of the memory.
+/// A best round this far above the median is no noise of the memory.
 const SPREAD_MAX: f64 = 1.25;
-/// Share of the figures that may be like that by chance.
+/// Share of the figures that may exceed it by chance.
 const OFF_MAX: f64 = 0.05;
 
 /// What `halfpower memory` measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemorySpeed {
-    /// The widest loads and stores this processor has, used by the kernels.
+    /// The widest loads and stores of this CPU, used by the kernels.
     pub vectors: Vectors,
-    /// The data caches of the first processor used, the innermost first; empty where the kernel does not tell.
+    /// The data caches of the first CPU used, the innermost first; empty if unknown.
     pub caches: Vec<Cache>,
-    /// Share of the buffers that was in huge pages; none where the kernel does not tell.
+    /// Share of the buffers in huge pages; none if unknown.
     pub huge_page_share: Option<f64>,
-    /// The processors used; threads are pinned to them in this order.
+    /// The CPUs used; threads are pinned to them in this order.
     pub processors: Vec<u32>,
-    /// The studies' tests.
+    /// The tests of the studies.
     pub studies: Vec<StudySpeed>,
     /// Bandwidth by kernel, working set and threads.
     pub bandwidth: Vec<Bandwidth>,
-    /// What a load takes that depends on the load before, by working set; one thread.
+    /// Latency of dependent loads by working set; one thread.
     pub latency: Vec<LoadLatency>,
 }
 
@@ -39,37 +39,37 @@ pub enum Vectors {
     Avx2,
     /// 16 bytes.
     Sse2,
-    /// 8 bytes: the processor is not an x86-64.
+    /// 8 bytes: the CPU is not an x86-64.
     Scalar,
 }
 
 /// A data cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
-    /// 1 is nearest to the processor.
+    /// 1 is the innermost.
     pub level: u32,
-    /// What it holds.
+    /// Its size.
     pub size_bytes: Bytes,
-    /// Processors that share it.
+    /// CPUs that share it.
     pub shared_by: u32,
 }
 
-/// One of the studies' tests on one number of threads. Two tests are on a file, the others on memory alone.
+/// A test of the studies with one thread count. Two tests use a file, the others only memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudySpeed {
     /// Which.
     pub test: StudyTest,
     /// Threads.
     pub threads: u32,
-    /// Bytes that each thread read, wrote or copied in one go.
+    /// Bytes that each thread reads, writes or copies at once.
     pub size_bytes: Bytes,
-    /// What the same took without reading or writing, and was taken off, in ns.
+    /// Time of the null test, which is subtracted.
     pub null_ns: f64,
-    /// Bytes a second, all threads together; of a copy, each byte counts once.
+    /// Bytes per second of all threads; a copied byte counts once.
     pub bytes_per_s: Rounds,
 }
 
-/// The studies' tests: five on one thread, and all but those on the file again on every processor.
+/// The tests of the studies: five on one thread, and those without a file again on every CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StudyTest {
@@ -94,11 +94,11 @@ pub struct Bandwidth {
     pub threads: u32,
     /// The working set of a thread; of a copy, source and destination together.
     pub size_bytes: Bytes,
-    /// Bytes a second, all threads together; of a copy, each byte counts once.
+    /// Bytes per second of all threads; a copied byte counts once.
     pub bytes_per_s: Rounds,
 }
 
-/// Ways to move bytes.
+/// Kernels: loops that move bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kernel {
@@ -106,22 +106,22 @@ pub enum Kernel {
     Read,
     /// Widest stores.
     Write,
-    /// Widest stores past the caches.
+    /// Widest non-temporal stores, which bypass the caches.
     WriteNonTemporal,
     /// Widest loads and stores.
     Copy,
-    /// Widest loads, stores past the caches.
+    /// Widest loads and non-temporal stores.
     CopyNonTemporal,
     /// The C library's memcpy.
     Memcpy,
 }
 
-/// What a dependent load takes.
+/// The latency of dependent loads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadLatency {
-    /// The working set, of which each line is visited once a round trip, in random order.
+    /// The working set; each line is loaded once per cycle, in random order.
     pub size_bytes: Bytes,
-    /// Time of a load.
+    /// Latency of a load.
     pub latency_ns: Rounds,
 }
 
@@ -173,7 +173,7 @@ impl fmt::Display for Vectors {
 }
 
 impl MemorySpeed {
-    /// Numbers of threads that were measured, ascending.
+    /// Thread counts that were measured, ascending.
     pub fn thread_counts(&self) -> Vec<u32> {
         let mut counts: Vec<u32> = self.bandwidth.iter().map(|bandwidth| bandwidth.threads).collect();
         counts.sort_unstable();
@@ -181,7 +181,7 @@ impl MemorySpeed {
         counts
     }
 
-    /// Working sets measured with some number of threads, ascending.
+    /// Working sets measured with a thread count, ascending.
     pub fn sizes(&self, threads: u32) -> Vec<Bytes> {
         let of = self.bandwidth.iter().filter(|bandwidth| bandwidth.threads == threads);
         let mut sizes: Vec<Bytes> = of.map(|bandwidth| bandwidth.size_bytes).collect();
@@ -196,7 +196,7 @@ impl MemorySpeed {
         found.map(|bandwidth| &bandwidth.bytes_per_s)
     }
 
-    /// The most that any of these kernels moves, beyond all caches that were measured, on any number of threads.
+    /// The highest bandwidth of these kernels on the largest working set, with any thread count.
     pub fn best(&self, kernels: &[Kernel]) -> Option<&Bandwidth> {
         let beyond = |cell: &&Bandwidth| self.sizes(cell.threads).last() == Some(&cell.size_bytes);
         let cells = self.bandwidth.iter().filter(|cell| kernels.contains(&cell.kernel)).filter(beyond);

@@ -1,11 +1,11 @@
-//! Memory to measure: fresh pages from the kernel, huge ones where it has them.
+//! Memory to measure: new pages from the kernel, huge ones if possible.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::io;
 use std::ptr::NonNull;
 
-/// The size of a huge page on x86-64 and on most arm64; where it is another one this only costs some address space.
+/// The size of a huge page on x86-64 and most arm64; another size costs only some address space.
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Anonymous memory that begins at the start of a huge page.
@@ -23,10 +23,10 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Zeros that take no memory before they are touched, so that whoever touches them first has them near.
+    /// Zeros that take no memory until they are touched; the first thread to touch them gets pages of its own node.
     ///
     /// # Errors
-    /// When there is no such room.
+    /// If the kernel denies it.
     pub(super) fn new(length: usize) -> io::Result<Buffer> {
         let mapped = length + HUGE_PAGE;
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
@@ -49,7 +49,7 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 
-    /// Share of it that lies in huge pages now; none where the kernel does not tell.
+    /// Share of it in huge pages now; none if unknown.
     pub(super) fn huge_page_share(&self) -> Option<f64> {
         let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
         huge_bytes(&maps, self.start.addr().get()).map(|bytes| (bytes as f64 / self.length as f64).min(1.0))

@@ -1,18 +1,18 @@
-//! The latency of a load: each finds the place of the next, so that none can begin before the one before has ended.
+//! Load latency by pointer chasing: each load gives the address of the next.
 //!
-//! The places make one cycle through all lines of the working set in random order, so that no prefetcher guesses the
-//! next (McVoy and Staelin, "lmbench: Portable Tools for Performance Analysis", USENIX 1996, section 6.2). Rounds go on
-//! where the last one ended: a load meets a line again only after all others.
+//! The addresses form one random cycle through all lines of the working set, so that no prefetcher predicts the next (McVoy and
+//! Staelin, "lmbench: Portable Tools for Performance Analysis", USENIX 1996, section 6.2). A round continues where the last one
+//! ended, so a line is loaded again only after all others.
 
 use halfpower_model::random::Random;
 use std::hint::black_box;
 
-/// Words of a line of 64 bytes.
+/// Words per line of 64 bytes.
 const LINE: usize = 8;
-/// Any will do, and the same one makes the same cycle everywhere.
+/// Any seed will do; the same one gives the same cycle everywhere.
 const SEED: u64 = 1;
 
-/// A cycle through memory, and where one is.
+/// A cycle through memory, and the position in it.
 #[derive(Debug)]
 pub(super) struct Chase<'a> {
     words: &'a mut [u64],
@@ -20,7 +20,7 @@ pub(super) struct Chase<'a> {
 }
 
 impl<'a> Chase<'a> {
-    /// Through all lines of some memory; what it held is lost.
+    /// Through all lines of this memory, which is overwritten.
     pub(super) fn new(words: &'a mut [u64]) -> Chase<'a> {
         let mut order: Vec<u32> = (0..(words.len() / LINE) as u32).collect();
         Random::new(SEED).shuffle(&mut order);
@@ -31,18 +31,18 @@ impl<'a> Chase<'a> {
         Chase { at: u64::from(order.first().copied().unwrap_or_default()) * LINE as u64, words }
     }
 
-    /// Loads of one round trip.
+    /// Loads per cycle.
     pub(super) fn lines(&self) -> u64 {
         (self.words.len() / LINE) as u64
     }
 
-    /// So many loads.
+    /// Does `loads` loads.
     pub(super) fn follow(&mut self, loads: u64) {
         let mut at = self.at;
         for _ in 0..loads {
             at = self.words[at as usize];
         }
-        // The place is needed, so every load on the way to it is.
+        // The result is used, so no load can be left out.
         self.at = black_box(at);
     }
 }

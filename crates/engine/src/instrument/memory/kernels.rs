@@ -1,18 +1,17 @@
-//! The kernels: loops that load and store as wide as the processor can.
+//! The kernels: loops with the widest loads and stores of the CPU.
 //!
-//! On x86-64 they are assembly, so that no compiler leaves anything out or adds anything, in the form that the processor
-//! has (AVX-512, AVX2, SSE2); elsewhere volatile accesses of 8 bytes. What they did can be checked afterwards: a read adds
-//! up every word of every pass, a write leaves the number of the pass in every word, a copy leaves its source.
-//! The order of loads and stores is that of likwid-bench (`copy_avx` and its kin): some registers full of loads, then the
-//! stores.
+//! On x86-64 they are assembly (AVX-512, AVX2 or SSE2), so that the compiler neither removes nor adds accesses; elsewhere
+//! volatile accesses of 8 bytes. Their work can be verified: a read sums every word of every pass, a write stores the number of
+//! the pass in every word, a copy leaves its source. Loads and stores alternate in groups of registers, as in likwid-bench
+//! (`copy_avx`).
 
 use halfpower_model::reading::{Kernel, Vectors};
 use std::hint::black_box;
 
-/// Bytes that sizes of working sets are multiples of; half of it is a whole number of turns of every loop.
+/// Granule of working sets; half of it is a whole number of iterations of every loop.
 pub const GRANULE: usize = 4096;
 
-/// The widest that this CPU has.
+/// The widest vectors of this CPU.
 pub(super) fn widest() -> Vectors {
     let forms = [Vectors::Avx512, Vectors::Avx2, Vectors::Sse2];
     forms.into_iter().find(|form| is_supported(*form)).unwrap_or(Vectors::Scalar)
@@ -31,24 +30,23 @@ fn is_supported(vectors: Vectors) -> bool {
     }
 }
 
-/// The kernels there are in a form; plain accesses cannot pass the caches by.
+/// The kernels for these vectors; plain accesses cannot bypass the caches.
 pub(super) fn kernels(vectors: Vectors) -> impl Iterator<Item = Kernel> {
     let past = |kernel: &Kernel| matches!(kernel, Kernel::WriteNonTemporal | Kernel::CopyNonTemporal);
     Kernel::ALL.into_iter().filter(move |kernel| vectors != Vectors::Scalar || !past(kernel))
 }
 
-/// What a kernel left behind, to be checked.
+/// The result of a kernel, for verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Trace {
-    /// Of a read: the sum of all 64-bit words of all passes, modulo 2^64; otherwise 0.
+    /// Of a read: the sum of all 64-bit words of all passes, modulo 2^64; else 0.
     pub(super) sum: u64,
 }
 
-/// Runs a kernel over a working set, so many times.
+/// Runs a kernel over a working set, `passes` times.
 ///
 /// # Panics
-/// When the size is no multiple of [`GRANULE`], the memory does not begin at one, there are no passes, or this CPU lacks the
-/// instructions.
+/// If the memory is not aligned to [`GRANULE`] in size and address, or there are no passes.
 pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
     assert!(memory.len().is_multiple_of(GRANULE) && memory.as_ptr().addr().is_multiple_of(GRANULE));
     assert!(passes > 0 && !memory.is_empty());
@@ -58,6 +56,8 @@ pub(super) fn run(vectors: Vectors, kernel: Kernel, memory: &mut [u8], passes: u
     }
     assert!(is_supported(vectors), "this CPU has no {vectors:?}");
     match vectors {
+        // SAFETY: the vectors are ones the CPU has, as `widest` found or the caller asked it; the range is a slice that
+        // is aligned for the widest vectors and a whole number of turns long, in halves too.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the CPU has the form, and the slice is aligned and as long as it must be: all of it was asserted above.
         Vectors::Avx512 => unsafe { avx512::run(kernel, memory, passes) },
@@ -98,7 +98,6 @@ macro_rules! vector_kernels {
 
             /// # Safety
             /// The CPU has these vectors; the memory is aligned to 4096 bytes and a multiple of them long.
-            #[target_feature(enable = $feature)]
             pub(super) unsafe fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
                 let middle = memory.len() / 2;
                 let range = memory.as_mut_ptr_range();
@@ -255,7 +254,7 @@ vector_kernels!(avx2, "avx2", 32, "ymm", move: "vmovdqu", stream: "vmovntdq", su
 vector_kernels!(sse2, "sse2", 16, "xmm", move: "movdqu", stream: "movntdq", sum: "paddq xmm\\r,",
     count: "paddq xmm1, xmm0", leave: "");
 
-/// The kernels by volatile accesses, for processors that have no form of their own here.
+/// The kernels by volatile accesses, for other CPUs.
 mod scalar {
     use super::{Kernel, Trace};
     use std::ptr;
@@ -263,7 +262,7 @@ mod scalar {
     const UNROLLED: usize = 16;
 
     pub(super) fn run(kernel: Kernel, memory: &mut [u8], passes: u64) -> Trace {
-        // Aligned, as was asserted, so nothing is left over at the ends.
+        // Aligned, as asserted, so nothing is left over at the ends.
         let words = super::words_mut(memory);
         let mut sum = 0_u64;
         for pass in 1..=passes {
@@ -309,7 +308,7 @@ mod scalar {
     }
 }
 
-/// Fills a working set with words that differ, so that a copy of the wrong ones would show.
+/// Fills a working set with distinct words, so that a wrong copy shows.
 pub(super) fn fill(memory: &mut [u8]) {
     for (index, word) in memory.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         *word = (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
@@ -321,19 +320,18 @@ fn words(memory: &[u8]) -> impl Iterator<Item = u64> {
     memory.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word))
 }
 
-/// The words of a working set, to be used for something else.
+/// The words of a working set, mutable.
 pub(super) fn words_mut(memory: &mut [u8]) -> &mut [u64] {
     // SAFETY: every pattern of bits is a u64.
     unsafe { memory.align_to_mut().1 }
 }
 
-/// The sum of all words, as a read should find it in one pass.
+/// The sum of all words, as one pass of a read must find it.
 pub(super) fn sum(memory: &[u8]) -> u64 {
     words(memory).fold(0, u64::wrapping_add)
 }
 
-/// Whether a kernel has moved every byte of its working set. What a read should have found is told by the caller: the sum
-/// before it.
+/// Whether a kernel has moved every byte of its working set. For a read the caller gives the expected sum.
 pub(super) fn has_moved(kernel: Kernel, memory: &[u8], passes: u64, sum_before: u64, trace: Trace) -> bool {
     let (source, destination) = memory.split_at(memory.len() / 2);
     match kernel {
@@ -348,7 +346,7 @@ mod tests {
     use super::super::buffer::Buffer;
     use super::*;
 
-    /// The forms that this processor has.
+    /// The vectors of this CPU.
     fn forms() -> Vec<Vectors> {
         let all = [Vectors::Scalar, Vectors::Sse2, Vectors::Avx2, Vectors::Avx512];
         let widest = all.iter().position(|form| *form == widest()).unwrap();

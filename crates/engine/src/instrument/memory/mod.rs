@@ -1,10 +1,8 @@
-//! How fast memory is: the studies' tests, bandwidth by kernel, working set and threads, and the latency of a load.
+//! Memory: the tests of the studies, bandwidth by kernel, working set and threads, and load latency.
 //!
-//! Kernels that share a working set take turns, round by round, so that a disturbance falls on all of them alike; a
-//! figure is the median of its rounds. After its rounds every kernel is checked: the bytes it should have moved are
-//! looked at, and a reading whose bytes did not move is refused. It says nothing of memory on another node of the
-//! machine than that of the thread, and nothing of traffic that the kernels do not ask for: a plain store into memory
-//! that no cache holds makes most processors read it first, and only the bytes stored are counted.
+//! Rounds of the kernels of a working set alternate, so that a disturbance affects all of them. A figure is the median of its
+//! rounds. Every kernel is verified to have moved its bytes. Not measured: memory of another NUMA node, and implicit traffic.
+//! A plain store that misses all caches makes most CPUs read the line first; only the bytes stored count.
 
 mod buffer;
 mod chase;
@@ -25,37 +23,35 @@ use plan::Plan;
 use std::io;
 use together::together;
 
-/// Why memory cannot be measured as wished.
+/// Why memory cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// Working sets are whole pages.
-    #[error("a working set of {0} is no multiple of 4 KiB; name one such as 16KiB or 1GiB")]
+    #[error("a working set of {0} is no multiple of 4 KiB; use one such as 16KiB or 1GiB")]
     Size(Bytes),
-    /// Threads are pinned, each to a processor of its own.
-    #[error("{threads} threads on {processors} processor(s); name 1 to {processors}")]
+    /// Each thread is pinned to its own CPU.
+    #[error("{threads} threads on {processors} CPU(s); use 1 to {processors}")]
     Threads {
-        /// Asked for.
+        /// Requested.
         threads: u32,
-        /// To be had.
+        /// Available.
         processors: u32,
     },
-    /// Less memory is free.
+    /// Too little memory is free.
     #[error(
         "{threads} thread(s) with working sets of {size} take more than half of the {available} of memory that are \
          free; name smaller ones with --sizes, or fewer threads"
     )]
     TooLarge {
-        /// Of a thread.
+        /// Of each thread.
         size: Bytes,
-        /// How many.
+        /// Their number.
         threads: u32,
-        /// Free.
+        /// Free memory.
         available: Bytes,
     },
-    /// A kernel did not do what it was timed for: a mistake in the program, or broken memory.
-    #[error(
-        "the kernel `{kernel}` did not move all of {size}: its figures are worth nothing; this memory may be damaged"
-    )]
+    /// A kernel did not move its bytes: a bug, or broken memory.
+    #[error("the kernel `{kernel}` did not move all of {size}, so its figures are wrong; the memory may be faulty")]
     NotMoved {
         /// Which.
         kernel: Kernel,
@@ -63,17 +59,17 @@ pub enum MemoryError {
         size: Bytes,
     },
     /// No round of a test took longer than its null test.
-    #[error("the test `{0}` took no longer than its null test: something held this machine up; measure again")]
+    #[error("the test `{0}` took no longer than its null test: the machine was disturbed; measure again")]
     Disturbed(StudyTest),
-    /// Somebody said stop.
-    #[error("interrupted before everything was measured; nothing was kept")]
+    /// It was cancelled.
+    #[error("interrupted before everything was measured; nothing was stored")]
     Cancelled,
-    /// Anything else the system said.
+    /// Any other error of the system.
     #[error("cannot {action}")]
     System {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// What it said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -81,11 +77,11 @@ pub enum MemoryError {
 
 impl MemoryError {
     fn no_memory(source: io::Error) -> MemoryError {
-        MemoryError::System { action: "get memory to measure", source }
+        MemoryError::System { action: "allocate memory", source }
     }
 
     fn pin(source: io::Error) -> MemoryError {
-        MemoryError::System { action: "pin a thread to a processor; name fewer threads with --threads", source }
+        MemoryError::System { action: "pin a thread to a CPU; use fewer --threads", source }
     }
 
     fn file(source: rustix::io::Errno) -> MemoryError {
@@ -93,10 +89,10 @@ impl MemoryError {
     }
 }
 
-/// Measures memory. `progress` hears before each step how many of how many are done, and what is next.
+/// Measures memory. Before each step, `progress` gets the number of steps done, their total and the next step.
 ///
 /// # Errors
-/// When it cannot be measured as wished, or somebody said stop.
+/// If it cannot be measured, or was cancelled.
 pub fn memory(
     options: &MemoryOptions,
     cancel: &Cancel,
@@ -127,7 +123,7 @@ pub fn memory(
     let mut latency = Vec::new();
     let mut buffers = bench.buffers(1, plan.latency_sizes.iter().copied().max().unwrap_or_default())?;
     for size in &plan.latency_sizes {
-        if !go_on(&format!("{size}, latency of a load")) {
+        if !go_on(&format!("{size}, load latency")) {
             return Err(MemoryError::Cancelled);
         }
         latency.push(bench.latency(&mut buffers[0], *size)?);
@@ -146,17 +142,17 @@ pub fn memory(
     })
 }
 
-/// What all measurements have in common.
+/// What all measurements share.
 struct Bench<'a> {
     clock: Clock,
     plan: &'a Plan,
     vectors: Vectors,
-    /// The least seen.
+    /// The lowest share.
     huge_page_share: Option<f64>,
 }
 
 impl Bench<'_> {
-    /// A buffer for each thread, touched first by the thread that will use it.
+    /// A buffer for each thread, first touched by it.
     fn buffers(&mut self, threads: u32, size: Bytes) -> Result<Vec<Buffer>, MemoryError> {
         let buffers: io::Result<Vec<Buffer>> = (0..threads).map(|_| Buffer::new(size.0 as usize)).collect();
         let mut buffers = buffers.map_err(MemoryError::no_memory)?;
@@ -167,7 +163,7 @@ impl Bench<'_> {
         Ok(buffers)
     }
 
-    /// All kernels on one working set of as many threads as there are buffers.
+    /// All kernels on one working set, with a thread per buffer.
     fn bandwidth(&self, buffers: &mut [Buffer], size: Bytes) -> Result<Vec<Bandwidth>, MemoryError> {
         let all: Vec<Kernel> = kernels::kernels(self.vectors).collect();
         let mut passes = Vec::new();
@@ -192,7 +188,7 @@ impl Bench<'_> {
         Ok(all.into_iter().zip(rates).map(of).collect())
     }
 
-    /// One round of a kernel on all threads; gives its seconds.
+    /// One round of a kernel on all threads, in seconds.
     fn round(
         &self,
         kernel: Kernel,
@@ -209,7 +205,7 @@ impl Bench<'_> {
                 kernels::fill(part.memory);
                 part.sum = kernels::sum(part.memory);
             }
-            // What takes a whole round for one pass fits no cache that could be warm.
+            // If one pass takes a whole round, the working set fits no cache.
             Check::Not if passes > 1 => {
                 run(part, 1);
             }
@@ -241,14 +237,14 @@ impl Bench<'_> {
         Ok(LoadLatency { size_bytes: size, latency_ns: Rounds::new(rounds?) })
     }
 
-    /// How often something is done in a round for the round to last long enough; `time` gives the seconds of a number.
+    /// How many passes make a round long enough; `time` gives their seconds.
     fn passes(&self, mut time: impl FnMut(u64) -> Result<f64, MemoryError>) -> Result<u64, MemoryError> {
         let wanted_s = self.plan.round.seconds();
         let mut passes = 1;
         loop {
             let needed = wanted_s / time(passes)?.max(1e-9);
             let next = (passes as f64 * needed.min(STEP_MOST)).round().max(1.0) as u64;
-            // Near enough, or as few as there can be.
+            // Close enough, or the minimum.
             if needed < STEP_MOST / 2.0 {
                 return Ok(next);
             }
@@ -257,12 +253,12 @@ impl Bench<'_> {
     }
 }
 
-/// By how much the passes of a round grow at most while their number is looked for.
+/// Maximum growth of the passes of a round in one step of the search.
 const STEP_MOST: f64 = 16.0;
-/// Loads that warm the caches before a round; those of a working set of 32 MiB.
+/// Loads that warm the caches before a round: those of a working set of 32 MiB.
 const WARM_LOADS: u64 = 1 << 19;
 
-/// What a kernel did is checked in the first round, whose caches are warm from filling the memory.
+/// A kernel is verified in the first round, whose caches are warm from filling the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Moved,
@@ -272,7 +268,7 @@ enum Check {
 /// The working set of one thread.
 struct Part<'a> {
     memory: &'a mut [u8],
-    /// Of its words, where a check needs it.
+    /// The sum of its words, if the verification needs it.
     sum: u64,
 }
 

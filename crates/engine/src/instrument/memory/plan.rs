@@ -1,4 +1,4 @@
-//! What is measured: which threads, working sets and rounds, from what was asked for and what this host has.
+//! What is measured: threads, working sets and rounds, by the options and this host.
 
 use super::MemoryError;
 use super::kernels::GRANULE;
@@ -8,18 +8,18 @@ use crate::system::{Root, caches::data_caches};
 use halfpower_model::reading::Cache;
 use halfpower_model::{Bytes, Nanoseconds};
 
-/// What somebody asked for.
+/// The user's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryOptions {
     /// Fewer working sets, rounds and threads.
     pub quick: bool,
-    /// Numbers of threads; by default 1, 2, 4, 8, then in steps of four times, and one a processor.
+    /// Thread counts; default: 1, 2, 4, 8, then in steps of four times, and one per CPU.
     pub threads: Vec<u32>,
-    /// Working sets of a thread; by default each doubling from a quarter of the innermost cache to eight times the outermost.
+    /// Working sets of a thread; default: doublings from a quarter of the innermost cache to eight times the outermost.
     pub sizes: Vec<Bytes>,
 }
 
-/// Working sets of some number of threads.
+/// Working sets of one thread count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cells {
     pub(super) threads: u32,
@@ -32,29 +32,29 @@ impl Cells {
     }
 }
 
-/// What it comes to here.
+/// The plan for this host.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) processors: Vec<u32>,
     pub(super) caches: Vec<Cache>,
     pub(super) cells: Vec<Cells>,
     pub(super) latency_sizes: Vec<Bytes>,
-    /// Rounds of each figure, and how long each is at least.
+    /// Rounds of each figure, and their minimum length.
     pub(super) rounds: usize,
     pub(super) round: Nanoseconds,
 }
 
-/// The studies' tests, each a step of its own.
+/// The tests of the studies, a step each.
 const STUDY_STEPS: u64 = 8;
-/// Nine rounds give an interval that two disturbed ones do not widen; five give none.
+/// Nine rounds give an interval that two disturbed rounds do not widen; five give none.
 const ROUNDS: usize = 9;
 const QUICK_ROUNDS: usize = 5;
 const ROUND: Nanoseconds = Nanoseconds(5_000_000);
 const QUICK_ROUND: Nanoseconds = Nanoseconds(2_000_000);
-/// Where the kernel tells of no cache.
+/// If the kernel reports no cache.
 const USUAL_INNERMOST: u64 = 32 << 10;
 const USUAL_OUTERMOST: u64 = 32 << 20;
-/// The working set that is sure to be in memory, in times of the outermost cache, and its bounds.
+/// The largest working set as a multiple of the outermost cache, so that it is in memory, and its bounds.
 const BEYOND: u64 = 8;
 const LEAST_BEYOND: u64 = 64 << 20;
 const MOST_BEYOND: u64 = 1 << 30;
@@ -63,14 +63,14 @@ impl Plan {
     /// For this host.
     ///
     /// # Errors
-    /// When it has not what was asked for.
+    /// If the host cannot satisfy the options.
     pub(super) fn new(options: &MemoryOptions) -> Result<Plan, MemoryError> {
         let processors = allowed();
         let caches = processors.first().map(|processor| data_caches(&Root::host(), *processor)).unwrap_or_default();
         resolve(options, processors, caches, available_memory())
     }
 
-    /// Steps that are told of.
+    /// Number of steps.
     pub(super) fn steps(&self) -> u64 {
         STUDY_STEPS
             + (self.cells.iter().map(|cells| cells.sizes.len()).sum::<usize>() + self.latency_sizes.len()) as u64
@@ -128,7 +128,7 @@ fn usual_threads(count: u32, quick: bool) -> Vec<u32> {
     below.chain([count]).collect()
 }
 
-/// Doublings, or fourfold when it is to be quick, down from the largest.
+/// Doublings, or fourfold for `quick`, down from the largest.
 fn usual_sizes(caches: &[Cache], threads: u32, quick: bool, available: Option<Bytes>) -> Vec<Bytes> {
     let smallest = caches.first().map_or(USUAL_INNERMOST, |cache| cache.size_bytes.0).next_power_of_two() / 4;
     let outermost = caches.last().map_or(USUAL_OUTERMOST, |cache| cache.size_bytes.0).next_power_of_two();
@@ -194,7 +194,7 @@ mod tests {
             sizes: sizes.iter().copied().map(Bytes).collect(),
         };
         for (threads, sizes, said) in [
-            (vec![5], vec![4096], "5 threads on 4 processor(s)"),
+            (vec![5], vec![4096], "5 threads on 4 CPU(s)"),
             (vec![0], vec![4096], "0 threads"),
             (vec![1], vec![4097], "no multiple of 4 KiB"),
             (vec![1], vec![0], "no multiple of 4 KiB"),

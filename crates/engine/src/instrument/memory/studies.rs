@@ -1,11 +1,11 @@
 //! The studies' memspeed: eight tests, each less a null test (Chung, Gray, Worthington and Horst, "Windows 2000 Disk IO
 //! Performance", MSR-TR-2000-55, section 3.5).
 //!
-//! 10 MB are read, written or copied: by 64 bits at a time; from and to a cached temporary file, 64 KB a call; by memcpy.
-//! Those without a file are run again with a thread on every processor. What the same instructions take without reading
-//! or writing is measured first and taken off. The file is one of memory alone (memfd_create), as near as Linux has to a
-//! temporary file that is never written out. As compiled code has it, 16 doubles are moved in a turn of the loop: with
-//! one a turn the loop would hide in the time of the loads, and taking it off would be taking off what was never added.
+//! 10 MB are read, written or copied: 64 bits at a time; from and to a cached temporary file, 64 KB per call; by memcpy. The
+//! tests without a file run again with a thread on every CPU. The null test, the same instructions without the accesses, is
+//! measured first and subtracted. The file is in memory (memfd_create), the closest Linux has to a temporary file that is never
+//! written back. An iteration moves 16 doubles, as compiled code does: with one, the loop would hide behind the loads and must
+//! not be subtracted.
 
 use super::MemoryError;
 use super::buffer::Buffer;
@@ -21,10 +21,10 @@ use std::fs::File;
 use std::hint::black_box;
 use std::ptr;
 
-/// What is read, written or copied, and what a call moves of a file.
+/// Bytes of a test, and of a call on a file.
 const SIZE: usize = 10 << 20;
 const CALL: usize = 64 << 10;
-/// Doubles a turn.
+/// Doubles per iteration.
 const UNROLLED: usize = 16;
 
 /// Two buffers and a file of one thread.
@@ -56,7 +56,7 @@ impl Part {
         (0..SIZE / CALL).try_for_each(|call| pwrite(&self.file, buffer, (call * CALL) as u64).map(|_| ()))
     }
 
-    /// Does a test once.
+    /// Runs a test once.
     fn test(&mut self, test: StudyTest) -> rustix::io::Result<()> {
         match test {
             StudyTest::DoubleRead => read_doubles(self.doubles()),
@@ -68,7 +68,7 @@ impl Part {
         Ok(())
     }
 
-    /// The same without moving anything.
+    /// Its null test.
     fn null(&mut self, test: StudyTest) -> rustix::io::Result<()> {
         match test {
             StudyTest::DoubleRead | StudyTest::DoubleWrite => pass_doubles(self.doubles()),
@@ -121,10 +121,10 @@ fn pass_doubles(doubles: &[[f64; UNROLLED]]) {
     }
 }
 
-/// The tests, on one thread and on every processor; `go_on` says before each whether to.
+/// The tests, on one thread and on every CPU; `go_on` decides before each whether to continue.
 ///
 /// # Errors
-/// When the system denies memory, a file or a processor.
+/// If the system denies memory, a file or a CPU.
 pub(super) fn measure(
     clock: Clock,
     processors: &[u32],
@@ -134,7 +134,7 @@ pub(super) fn measure(
     use StudyTest::{DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy};
     let mut parts = processors.iter().map(|_| Part::new()).collect::<Result<Vec<_>, _>>()?;
     let all = parts.len();
-    // Touched first by the threads that will use it.
+    // First touched by the threads that use it.
     let fill = |part: &mut Part| kernels::fill(part.buffer.bytes_mut());
     together(clock, processors, &mut parts, fill, |_| ()).map_err(MemoryError::pin)?;
     let alone = [DoubleRead, DoubleWrite, FileRead, FileWrite, Memcpy].map(|test| (test, 1));
@@ -157,9 +157,9 @@ fn speed(
     rounds: usize,
 ) -> Result<StudySpeed, MemoryError> {
     let bytes = (SIZE * parts.len()) as f64;
-    // As warm as the test before leaves it.
+    // As warm as the previous test leaves it.
     let warm = |part: &mut Part| {
-        // The timed test says the same where it fails.
+        // The timed test reports the same error.
         let _ = part.test(test);
     };
     let mut round = |work: &(dyn Fn(&mut Part) -> rustix::io::Result<()> + Sync)| -> Result<f64, MemoryError> {
@@ -176,10 +176,10 @@ fn speed(
     Ok(StudySpeed { test, threads: parts.len() as u32, size_bytes: Bytes(SIZE as u64), null_ns, bytes_per_s })
 }
 
-/// What was taken off, and the rates without it; none where no round took longer than nothing.
+/// The null time, and the throughput without it; none if no round took longer.
 ///
-/// It is the least of the null tests: what they do is the same each time, and a disturbance only adds to it. Taking off
-/// one that was held up would make a rate of any size.
+/// It is the minimum of the null tests, since a disturbance only adds time. Subtracting a disturbed one could give any
+/// throughput.
 fn less_null(bytes: f64, nulls_ns: &[f64], wholes_ns: &[f64]) -> Option<(f64, Rounds)> {
     let null_ns = nulls_ns.iter().copied().fold(f64::INFINITY, f64::min);
     let longer = wholes_ns.iter().filter(|whole_ns| **whole_ns > null_ns);

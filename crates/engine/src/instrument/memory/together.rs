@@ -1,7 +1,7 @@
-//! Threads that start together, each pinned to a processor of its own.
+//! Threads that start together, each pinned to its own CPU.
 //!
-//! A round is timed from the moment that all were told to start until the last one has ended, so a thread that the
-//! system held up counts against it. Threads are made anew for each round: that takes some 50 µs and is not timed.
+//! A round lasts from the common start until the last thread ends, so a delayed thread counts. Every round creates new threads;
+//! that takes about 50 µs and is not timed.
 
 use crate::instrument::clock::Clock;
 use halfpower_model::Nanoseconds;
@@ -9,22 +9,21 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 
-/// From the last one's arrival to the start: time enough for all to see it.
+/// From the last arrival to the start: enough for all threads to see it.
 const NOTICE_NS: u64 = 20_000;
-/// Looks at the start before a thread that waits lets others run.
+/// Polls of a waiting thread before it yields.
 const LOOKS: u32 = 1_000;
 
-/// Processors this process may use, in their order.
+/// CPUs this process may use, in order.
 pub(super) fn allowed() -> Vec<u32> {
     let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).map(|processor| processor as u32).collect()
 }
 
-/// Does `warm` on each of the parts, each on its processor, then `work` on all at once; gives what that took, and what
-/// each gave.
+/// Runs `warm` on each part, each on its CPU, then `work` on all at once; returns the time of that and the results.
 ///
 /// # Errors
-/// When a thread cannot be pinned.
+/// If a thread cannot be pinned.
 pub(super) fn together<P: Send, T: Send>(
     clock: Clock,
     processors: &[u32],
@@ -67,10 +66,10 @@ fn pin(processor: u32) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Where threads wait for one another and then for a tick.
+/// A barrier, and a common start tick.
 struct Gate {
     arrived: AtomicUsize,
-    /// 0 until all are there.
+    /// 0 until all have arrived.
     start: AtomicU64,
 }
 
@@ -86,7 +85,7 @@ impl Gate {
                 start => break start,
             }
             looks += 1;
-            // Another one may have to be made on this very processor.
+            // Another thread may have to start on this CPU.
             if looks.is_multiple_of(LOOKS) { std::thread::yield_now() } else { std::hint::spin_loop() }
         };
         while clock.tick() < start {

@@ -1,23 +1,23 @@
-//! Follows requests of the block layer from point to point, and sums up how long they stay where.
+//! Follows requests of the block layer from tracepoint to tracepoint, and sums up the time between them.
 
 use halfpower_model::Histogram;
 use halfpower_model::sample::{Latency, Phases};
 use std::collections::HashMap;
 
-/// Points that the kernel reports (include/trace/events/block.h).
+/// Tracepoints (include/trace/events/block.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Point {
-    /// A request was made for what somebody submitted; from here on it is queued.
+    /// A request was created and is queued.
     Queued,
-    /// It was handed to the driver.
+    /// It was issued to the driver.
     Issued,
-    /// The driver says that it is done.
+    /// The driver completed it.
     Completed,
-    /// The driver gave it back, to be issued again.
+    /// The driver returned it, to be issued again.
     Requeued,
-    /// What was submitted was too large for one request.
+    /// A submission was too large for one request.
     Split,
-    /// What was submitted became part of a request that was queued already.
+    /// A submission was merged into a queued request.
     Merged,
 }
 
@@ -34,24 +34,24 @@ impl Point {
     ];
 }
 
-/// Something that happened to a request.
+/// An event of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) at_ns: u64,
     pub(super) point: Point,
-    /// The device's number as the kernel keeps it, and the request's first sector: together they say which request.
+    /// The kernel's number of the device, and the request's first sector: together they identify it.
     pub(super) device: u32,
     pub(super) sector: u64,
 }
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Clone, Copy)]
 struct Life {
     queued_at: u64,
     issued_at: Option<u64>,
 }
 
-/// What was seen until now.
+/// What was seen so far.
 #[derive(Default)]
 pub(super) struct Follower {
     queued: Histogram,
@@ -60,8 +60,8 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Follows the requests of one look. Those that begin in its second half are left out: the long-lived among them would
-    /// not be seen to end, and what is left would be the quick ones.
+    /// Follows the requests of one observation. Those that begin in its second half are left out: only the fast ones of them
+    /// would end in time, which would bias the figures.
     pub(super) fn look(&mut self, events: &mut [Event]) {
         events.sort_by_key(|event| event.at_ns);
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return };
@@ -71,7 +71,7 @@ impl Follower {
             let which = (event.device, event.sector);
             match event.point {
                 Point::Queued => {
-                    // One that is already there was merged into another or ended unseen.
+                    // A request that is already there was merged or ended unseen.
                     lives.remove(&which);
                     if event.at_ns <= half {
                         lives.insert(which, Life { queued_at: event.at_ns, issued_at: None });
@@ -88,7 +88,7 @@ impl Follower {
                         self.device.record(event.at_ns - issued_at);
                     }
                 }
-                // It waits again, and is issued once more.
+                // It waits again and will be issued again.
                 Point::Requeued => self.figures.requeued += 1,
                 Point::Split => self.figures.split += 1,
                 Point::Merged => self.figures.merged += 1,
@@ -97,7 +97,7 @@ impl Follower {
         self.figures.unfinished += lives.values().filter(|life| life.issued_at.is_some()).count() as u64;
     }
 
-    /// What it comes to, seen in so much of the time.
+    /// The result, observed during this share of the time.
     pub(super) fn figures(&self, looked_share: f64) -> Phases {
         let (queued, device) = (self.queued.sum(), self.device.sum());
         Phases {
@@ -125,7 +125,7 @@ mod tests {
     fn a_request_is_followed_from_the_queue_to_its_end() {
         let mut follower = Follower::default();
         follower.look(&mut [
-            // Begun before anybody looked: its end says nothing.
+            // It began before the observation, so its end says nothing.
             event(50, Point::Completed, 8),
             event(100, Point::Queued, 16),
             event(110, Point::Merged, 24),

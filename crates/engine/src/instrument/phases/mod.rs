@@ -1,9 +1,8 @@
-//! Where requests spend their lives in the block layer: from being queued to being issued, and from there to their
-//! completion; and what the kernel does to them: splits, merges, requeues.
+//! Phases of requests in the block layer: queued until issued, issued until completed; and splits, merges and requeues.
 //!
-//! The studies had a bus analyser for this. Here it is the kernel's tracepoints, looked at for short whiles: as long as it
-//! takes to see some hundred requests, with nine times as long a pause after it, so that a fast device pays little. It
-//! takes root; opening and closing the tracepoints takes some tens of milliseconds, before and after the measured part.
+//! The studies used a bus analyser. Here tracepoints are observed for short times, until some hundred requests are seen, with
+//! pauses nine times as long, to keep the overhead low on a fast device. It needs root. Opening and closing the tracepoints
+//! takes tens of milliseconds, before and after the measured part.
 
 mod follow;
 mod ring;
@@ -21,21 +20,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tracepoint::Tracepoint;
 
-/// How often a ring is looked at, and how long a look may last at most.
+/// Interval between reads of a ring, and the maximum length of an observation.
 const LOOK: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1);
-/// A ring this full ends a look; the rest of it is for what comes until the events are off.
+/// A ring this full ends an observation; the rest is for events until they are disabled.
 const FULL: f64 = 0.5;
-/// The pause after a look that was ended by a full ring, in looks.
+/// The pause after an observation that a full ring ended, in observations.
 const PAUSE: u32 = 9;
 
-/// Why nobody can look here; none where it can be done.
+/// Why phases cannot be observed here; none if they can.
 pub(crate) fn refusal() -> Option<String> {
-    // A device of these numbers there is none; the kernel takes its filter all the same.
+    // No device has these numbers, but the kernel accepts the filter.
     open(&[(0, 0)]).err()
 }
 
-/// The tracepoints, and a ring of each processor, filtered by devices.
+/// The tracepoints, and a ring per CPU, filtered by device.
 fn open(devices: &[(u32, u32)]) -> Result<(Vec<Tracepoint>, Vec<Ring>), String> {
     let tracepoints = tracepoint::all()?;
     let numbers =
@@ -46,21 +45,21 @@ fn open(devices: &[(u32, u32)]) -> Result<(Vec<Tracepoint>, Vec<Ring>), String> 
     let rings = rings.map_err(|error| match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => "needs root, or CAP_PERFMON".to_owned(),
         Some(libc::EMFILE | libc::ENFILE) => "needs a higher limit on open files; raise ulimit -n".to_owned(),
-        _ => format!("the kernel refused its tracepoints ({error})"),
+        _ => format!("the kernel denied its tracepoints ({error})"),
     })?;
     Ok((tracepoints, rings))
 }
 
-/// The thread that looks.
+/// The observing thread.
 #[derive(Debug)]
 pub(crate) struct Watching {
     stop: Arc<AtomicBool>,
-    /// None once it was waited for.
+    /// None after it was joined.
     thread: Option<JoinHandle<Phases>>,
 }
 
 impl Watching {
-    /// Begins to look at the requests of devices `(major, minor)`, partitions by their disks; or says why it cannot.
+    /// Begins to observe devices `(major, minor)`, partitions by their disks; or returns why it cannot.
     pub(crate) fn start(devices: &[(u32, u32)]) -> Result<Watching, String> {
         if devices.is_empty() {
             return Err(without_devices(Path::new("/sys/dev/block")));
@@ -73,7 +72,7 @@ impl Watching {
         Ok(Watching { stop, thread: Some(thread.map_err(|error| error.to_string())?) })
     }
 
-    /// Ends it, and gives what was seen.
+    /// Ends it and returns the result.
     pub(crate) fn finish(mut self) -> Option<Phases> {
         self.stop.store(true, Relaxed);
         self.thread.take()?.join().ok()
@@ -86,12 +85,12 @@ impl Drop for Watching {
     }
 }
 
-/// Why there is nothing to look at: there is no device, or nobody tells.
+/// Why there is nothing to observe: no device, or an unknown one.
 fn without_devices(known: &Path) -> String {
     if known.is_dir() {
-        return "no block device is below the target".to_owned();
+        return "the target is on no block device".to_owned();
     }
-    format!("what is below the target is not known: {} is hidden here", known.display())
+    format!("the target's block device is unknown: {} is hidden here", known.display())
 }
 
 fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phases {
@@ -117,7 +116,7 @@ fn watch(rings: &[Ring], tracepoints: &[Tracepoint], stop: &AtomicBool) -> Phase
     follower.figures(looked.as_secs_f64() / began.elapsed().as_secs_f64().max(1e-9))
 }
 
-/// The processors that are there, by their numbers.
+/// The numbers of the online CPUs.
 fn online() -> Result<Vec<u32>, String> {
     let path = "/sys/devices/system/cpu/online";
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path} ({error})"))?;
@@ -131,7 +130,7 @@ mod tests {
     #[test]
     fn no_device_is_told_from_one_that_nobody_shows() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(without_devices(root.path()), "no block device is below the target");
+        assert_eq!(without_devices(root.path()), "the target is on no block device");
         let hidden = without_devices(&root.path().join("block"));
         assert!(hidden.contains("is not known") && hidden.ends_with("block is hidden here"), "{hidden}");
     }

@@ -1,4 +1,4 @@
-//! The kernel's events of one processor, through a ring that it writes and we read (perf_event_open(2)).
+//! The kernel's events of one CPU, through a ring buffer (perf_event_open(2)).
 
 use super::follow::Event;
 use super::tracepoint::Tracepoint;
@@ -14,14 +14,14 @@ use std::sync::atomic::{
     Ordering::{Acquire, Release},
 };
 
-/// Bytes of a ring: some 1500 events.
+/// Bytes of a ring: about 1500 events.
 const DATA_BYTES: usize = 128 << 10;
 
 /// PERF_TYPE_TRACEPOINT.
 const TRACEPOINT: u32 = 2;
 /// PERF_SAMPLE_TIME and PERF_SAMPLE_RAW.
 const TIME_AND_RAW: u64 = 1 << 2 | 1 << 10;
-/// `disabled`: counts nothing until it is told to.
+/// `disabled`: counts nothing until it is enabled.
 const DISABLED: u64 = 1;
 /// PERF_RECORD_SAMPLE.
 const SAMPLE: u32 = 9;
@@ -44,10 +44,10 @@ struct Heads {
 
 const _: () = assert!(offset_of!(Heads, head) == 1024);
 
-/// The events of one processor.
+/// The events of one CPU.
 #[derive(Debug)]
 pub(super) struct Ring {
-    /// The first has the ring, into which the others write as well.
+    /// The first has the ring; the others write to it too.
     events: Vec<OwnedFd>,
     base: NonNull<u8>,
     data_offset: usize,
@@ -58,7 +58,7 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Opens the events of a processor for devices, by a filter in the kernel's words.
+    /// Opens the events of a CPU with a filter in the kernel's syntax.
     ///
     /// # Errors
     /// The kernel's.
@@ -79,7 +79,7 @@ impl Ring {
         };
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
         let mut ring = Ring { events, base, data_offset: rustix::param::page_size(), bytes };
-        // None before Linux 4.1: the data begin after the first page.
+        // Before Linux 4.1 it is zero, and the data begin after the first page.
         ring.data_offset = match ring.heads().data_offset {
             0 => ring.data_offset,
             offset => offset as usize,
@@ -112,7 +112,7 @@ impl Ring {
         heads.head.load(Acquire).wrapping_sub(heads.tail.load(Acquire)) as f64 / DATA_BYTES as f64
     }
 
-    /// Takes what is in the ring.
+    /// Reads the ring.
     pub(super) fn take(&self, tracepoints: &[Tracepoint], events: &mut Vec<Event>) {
         let heads = self.heads();
         // Acquired: the kernel moves its head after it wrote the records.
@@ -122,7 +122,7 @@ impl Ring {
         while head.wrapping_sub(tail) >= 8 {
             self.copy(tail, 8, &mut record);
             let (kind, length) = (word32(&record, 0), usize::from(word16(&record, 6)));
-            // A length that cannot be is the end of what can be understood.
+            // An impossible length ends the readable part.
             if length < 8 || length as u64 > head.wrapping_sub(tail) {
                 tail = head;
                 break;
@@ -183,7 +183,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// A number of a record; nought past its end.
+/// A number of a record; zero past its end.
 fn word32(record: &[u8], at: usize) -> u32 {
     record.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_ne_bytes(*bytes))
 }

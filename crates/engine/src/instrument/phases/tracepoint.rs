@@ -1,16 +1,15 @@
-//! The kernel's descriptions of its events, from tracefs: the number of each and where its fields lie.
+//! The kernel's descriptions of its events, from tracefs: their numbers and the offsets of their fields.
 //!
-//! Where nobody has mounted tracefs, a thread mounts it in a namespace of its own, which ends with the thread: nobody sees
-//! it and nothing is left behind.
+//! If tracefs is not mounted, a thread mounts it in its own namespace, which ends with the thread and leaves nothing behind.
 
 use super::follow::{Event, Point};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where tracefs is mounted when it is.
+/// Usual mount point of tracefs.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// An event's number, and where its record has what.
+/// An event's number, and the offsets of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tracepoint {
     pub(super) number: u16,
@@ -20,7 +19,7 @@ pub(super) struct Tracepoint {
 }
 
 impl Tracepoint {
-    /// What a record of it says.
+    /// Parses a record.
     pub(super) fn event(&self, at_ns: u64, record: &[u8]) -> Option<Event> {
         let device = u32::from_ne_bytes(*record.get(self.device..)?.first_chunk()?);
         let sector = u64::from_ne_bytes(*record.get(self.sector..)?.first_chunk()?);
@@ -28,7 +27,7 @@ impl Tracepoint {
     }
 }
 
-/// The events of the block layer; or why they cannot be had.
+/// The events of the block layer, or why they are unavailable.
 pub(super) fn all() -> Result<Vec<Tracepoint>, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("needs root".to_owned());
@@ -70,7 +69,7 @@ fn read(folder: &Path, point: Point) -> Result<Tracepoint, String> {
     Ok(Tracepoint { number, point, device: field("dev")?, sector: field("sector")? })
 }
 
-/// Where each field lies, by lines like `field:dev_t dev; offset:8; size:4; signed:0;`.
+/// The offset of each field, by lines such as `field:dev_t dev; offset:8; size:4; signed:0;`.
 fn offsets(format: &str) -> BTreeMap<&str, usize> {
     let fields = format.lines().filter_map(|line| {
         let (declaration, rest) = line.trim().strip_prefix("field:")?.split_once(';')?;
