@@ -157,8 +157,8 @@ fn a_limit_that_is_set_is_shown() {
     let text = outcome(group.command(&lab, &["inspect", device.name(), "--no-store"])).stdout;
     assert!(text.contains("throttled") && text.contains("read limit") && text.contains("24 MB/s"), "{text}");
     let sample = outcome(group.command(&lab, &["io", device.name(), "--requests=1", "--no-store"]));
-    assert!(sample.stderr.contains("held to 24 MB/s"), "{}", sample.stderr);
-    // Who is not in the group is not held back.
+    assert!(sample.stderr.contains("throttled to 24 MB/s"), "{}", sample.stderr);
+    // A process outside the group is not throttled.
     let free = lab.json(["inspect", device.name(), "--json", "--no-store"]);
     assert!(level(&free["figures"]["targets"][0]["levels"], "read_limit").is_null());
 }

@@ -196,7 +196,7 @@ fn what_cannot_be_emitted_is_said() {
 fn no_file_is_made_of_a_simulated_volume_s_name() {
     let lab = Lab::new();
     for name in ["./sim:win2k-pentium3:atlas-1", "place/sim:x", "place/../sim:x:y"] {
-        lab.refuses(["io", name, "--size=1MiB", "--requests=1"], 2, "a simulated volume is sim:MACHINE:VOLUME");
+        lab.refuses(["io", name, "--size=1MiB", "--requests=1"], 2, "as sim:MACHINE:VOLUME");
     }
     // One that is there is a file like another.
     lab.data_file("sim:there", 64);

@@ -348,14 +348,14 @@ mod tests {
         let mut part = expected.clone();
         assert!(measure(&mut whole, &mut expected, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
         let mut testbed = Banded { until: 41, ..Banded::new(BANDS) };
-        let mut told = 0;
+        let mut probes = 0;
         let is_whole = measure(&mut testbed, &mut part, &Cancel::default(), &mut |_, _| {
-            told += 1;
+            probes += 1;
             Ok(())
         });
         // Two reads a place; the 41st was in vain.
         assert!(!is_whole.unwrap() && !part.is_complete());
-        assert_eq!((part.probes.len(), told), (20, 20));
+        assert_eq!((part.probes.len(), probes), (20, 20));
         let mut again = Banded::new(BANDS);
         assert!(measure(&mut again, &mut part, &Cancel::default(), &mut |_, _| Ok(())).unwrap());
         assert_eq!(again.reads, 2 * 44);

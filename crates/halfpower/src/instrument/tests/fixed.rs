@@ -194,7 +194,7 @@ pub(super) fn link() -> Reading {
     reading(Figures::Link(link), disk())
 }
 
-/// One processor idle, by noise a little more than that, and one half burnt.
+/// One CPU idle, with noise slightly above 100 %, and one half busy.
 pub(super) fn idle() -> Reading {
     let processor = |cpu, busy_share| IdleCpu {
         cpu,
@@ -304,7 +304,7 @@ pub(super) fn inspect() -> Reading {
     reading(Figures::Inspect(Box::new(Inspected { machine, targets: vec![target] })), disk())
 }
 
-/// All of it was cached; told to let go, the kernel kept a little, until all caches were dropped.
+/// Fully cached; posix_fadvise left some, drop_caches none.
 pub(super) fn drop_cache() -> Reading {
     let step = |method, share| Step { method, cached_after: Some(share) };
     let target = DroppedTarget {
