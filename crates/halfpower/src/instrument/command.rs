@@ -140,6 +140,6 @@ pub(crate) fn show(context: &Context, reading: &Reading) -> anyhow::Result<()> {
     if context.global.json {
         context.console.print_json(reading)
     } else {
-        context.console.print(&reading_text(reading))
+        context.console.print(&reading_text(reading, context.console.output_width()))
     }
 }

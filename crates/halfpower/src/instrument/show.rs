@@ -12,6 +12,7 @@ use crate::sanitize::sanitize;
 use halfpower_model::sample::Warning;
 use serde::Serialize;
 use std::fmt::Write;
+use textwrap::{Options, WordSplitter};
 
 /// Rows of a table on the terminal; the HTML page has all.
 const ROWS_SHOWN: usize = 32;
@@ -92,15 +93,15 @@ pub(crate) fn reading_html(input: &ReadingInput<'_>) -> anyhow::Result<String> {
     render("reading.html", view)
 }
 
-/// A reading for the terminal.
-pub(crate) fn reading_text(reading: &Reading) -> String {
+/// A reading for a terminal with this many columns.
+pub(crate) fn reading_text(reading: &Reading, width: usize) -> String {
     let page = page_of(reading, "RUN");
     let mut text = String::new();
     for sentence in page.verdict.iter().chain(&page.unfinished) {
-        let _ = writeln!(text, "{}", sanitize(sentence));
+        wrap(&mut text, sentence, 2, width);
     }
     for warning in &reading.warnings {
-        let _ = writeln!(text, "Warning: {}; {}", sanitize(&warning.message), sanitize(&warning.remedy));
+        wrap(&mut text, &format!("Warning: {}; {}", warning.message, warning.remedy), 2, width);
     }
     for shown in &page.charts {
         match shown.x {
@@ -111,23 +112,32 @@ pub(crate) fn reading_text(reading: &Reading) -> String {
     for section in &page.sections {
         let _ = writeln!(text, "\n{}", sanitize(&section.title));
         if !section.about.is_empty() {
-            let _ = writeln!(text, "  {}", sanitize(&section.about));
+            wrap(&mut text, &format!("  {}", section.about), 2, width);
         }
         match &section.body {
-            Body::Table(figures) => rows(&mut text, &figures.head, &figures.rows, true),
-            Body::Facts(facts) => rows(&mut text, &facts.head, &facts.rows, false),
+            Body::Table(figures) => rows(&mut text, &figures.head, &figures.rows, None),
+            Body::Facts(facts) => rows(&mut text, &facts.head, &facts.rows, Some(width)),
             Body::Bars(bars) => {
                 let cells = |bar: &Bar| vec![bar.label.clone(), bar.figure.clone(), bar.about.clone()];
-                rows(&mut text, &[], &bars.iter().map(cells).collect::<Vec<_>>(), false);
+                rows(&mut text, &[], &bars.iter().map(cells).collect::<Vec<_>>(), Some(width));
             }
-            Body::Tree(branches) => tree(&mut text, branches, 1),
+            Body::Tree(branches) => tree(&mut text, branches, 1, width),
         }
     }
     text
 }
 
-/// Rows in columns as wide as their cells; figures are aligned on the right.
-fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], are_figures: bool) {
+/// A line, wrapped with a hanging indent.
+fn wrap(text: &mut String, line: &str, indent: usize, width: usize) {
+    let indent = " ".repeat(if indent + 20 > width { 4 } else { indent });
+    let options = Options::new(width).subsequent_indent(&indent).word_splitter(WordSplitter::NoHyphenation);
+    for part in textwrap::wrap(&sanitize(line), options.break_words(false)) {
+        let _ = writeln!(text, "{part}");
+    }
+}
+
+/// Rows in columns as wide as their cells. Figures are aligned on the right; facts are wrapped in their last column.
+fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], wrapped: Option<usize>) {
     let head = (!head.is_empty()).then(|| head.to_vec());
     let shown = head.iter().chain(rows.iter().take(ROWS_SHOWN));
     let lines: Vec<Vec<_>> = shown.map(|cells| cells.iter().map(|cell| sanitize(cell)).collect()).collect();
@@ -138,12 +148,13 @@ fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], are_figures: b
     for cells in &lines {
         let mut line = String::new();
         for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let _ = match are_figures && column > 0 {
+            let _ = match wrapped.is_none() && column > 0 {
                 true => write!(line, "  {cell:>width$}"),
                 false => write!(line, "  {cell:<width$}"),
             };
         }
-        let _ = writeln!(text, "{}", line.trim_end());
+        let last: usize = widths.iter().take(count.saturating_sub(1)).map(|width| width + 2).sum();
+        wrap(text, line.trim_end(), last + 2, wrapped.unwrap_or(usize::MAX));
     }
     if rows.len() > ROWS_SHOWN {
         let _ = writeln!(text, "  and {} more", rows.len() - ROWS_SHOWN);
@@ -151,11 +162,11 @@ fn rows(text: &mut String, head: &[String], rows: &[Vec<String>], are_figures: b
 }
 
 /// A line for each branch, indented by its depth.
-fn tree(text: &mut String, branches: &[Branch], depth: usize) {
+fn tree(text: &mut String, branches: &[Branch], depth: usize, width: usize) {
     for branch in branches {
         let indent = "  ".repeat(depth);
-        let _ = writeln!(text, "{indent}{:<13} {}", sanitize(&branch.name), sanitize(&branch.said));
-        tree(text, &branch.below, depth + 1);
+        wrap(text, &format!("{indent}{:<13} {}", branch.name, branch.said), 2 * depth + 14, width);
+        tree(text, &branch.below, depth + 1, width);
     }
 }
 
@@ -171,7 +182,7 @@ fn matrix(text: &mut String, chart: &Chart) {
         }
     };
     let _ = writeln!(text, "\n{title}");
-    rows(text, &figures.head, &figures.rows, true);
+    rows(text, &figures.head, &figures.rows, None);
 }
 
 /// A chart in characters: points as `*`, each the median of its column, and steps as `-` behind them. It begins at zero.

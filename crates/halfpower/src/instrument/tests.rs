@@ -25,7 +25,7 @@ fn verdict(page: &str) -> &str {
 fn the_pages_are_as_they_were() {
     for reading in fixed::all() {
         insta::assert_snapshot!(reading.instrument(), markup::without(&page_of(&reading), &["style"]));
-        insta::assert_snapshot!(format!("{}-text", reading.instrument()), reading_text(&reading));
+        insta::assert_snapshot!(format!("{}-text", reading.instrument()), reading_text(&reading, 80));
     }
 }
 

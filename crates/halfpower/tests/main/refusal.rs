@@ -36,7 +36,7 @@ fn a_file_without_data_is_not_read() {
 fn what_is_not_there_or_no_target_is_named() {
     let lab = Lab::new();
     lab.refuses(["run", "nowhere"], 2, "nowhere does not exist");
-    lab.refuses(["io", "nowhere"], 2, "give --size to make the file");
+    lab.refuses(["io", "nowhere"], 2, "create the file with --size");
     lab.refuses(["io", "nowhere/file", "--size=1MiB"], 1, "nowhere does not exist");
     lab.refuses(["run", "tiny.toml/below"], 1, "tiny.toml/below");
     lab.refuses(["io", "/dev/zero"], 1, "/dev/zero is a character device");
@@ -231,7 +231,7 @@ fn who_may_not_is_told_so() {
 fn a_tmpfs_of_ten_mebibytes_is_too_small_for_a_survey() {
     let lab = Lab::new();
     let Some(_mounted) = Mounted::tmpfs(lab.path("small"), "size=10m") else { return };
-    lab.refuses(["run", "small"], 2, "10 MiB are free and 128 MiB are needed");
+    lab.refuses(["run", "small"], 2, "10 MiB are free, 128 MiB are needed");
     lab.refuses(["io", "small", "--size=20MiB"], 2, "too little space in small");
     let fits = lab.run(["io", "small", "--size=2MiB", "--requests=9"]);
     assert_eq!(fits.status, Some(0), "{}", fits.stderr);

@@ -36,7 +36,7 @@ fn what_there_is_not_is_told() {
     refused(&["sim:own.toml:x"], 2, "did you mean the file ./own.toml?");
     refused(&["sim:win2k-pentium3:atlas-9"], 2, "atlas-1, atlas-1-nocache");
     refused(&["sim:cray-1:x"], 2, "win2k-pentium3");
-    refused(&["sim:win2k-pentium3"], 2, "write sim:MACHINE:VOLUME");
+    refused(&["sim:win2k-pentium3"], 2, "use sim:MACHINE:VOLUME");
     refused(&[ATLAS, "file"], 2, "name it alone");
     refused(&[ATLAS, "sim:nvme-gen4:fresh"], 2, "a study goes to several volumes by its key set");
     refused(&[ATLAS, "--files=3"], 2, "a simulated volume has none; leave it out");
