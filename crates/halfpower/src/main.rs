@@ -2,15 +2,19 @@
 //! costs, and what holds it back.
 
 mod cli;
+mod command;
 mod console;
+mod emit;
 mod input;
 mod instrument;
 mod interchange;
 mod output;
+mod paper_figures;
 mod plan;
 mod report;
 mod runner;
 mod sanitize;
+mod simulated;
 mod store;
 mod study;
 mod target;

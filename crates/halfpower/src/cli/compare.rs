@@ -1,6 +1,9 @@
 //! `halfpower compare`: what changed between two runs, or two groups of runs.
 
-use super::{Context, Ending, session};
+use crate::command::{
+    context::{Context, Ending},
+    session,
+};
 use crate::output::Output;
 use crate::report::{Analysed, ComparisonInput, comparison_html, comparison_text};
 use crate::store::{RunId, RunKind, Store, StoredSample};

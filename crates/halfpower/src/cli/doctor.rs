@@ -1,6 +1,6 @@
 //! `halfpower doctor`: what this host can and cannot measure.
 
-use super::{Context, Ending};
+use crate::command::context::{Context, Ending};
 use crate::sanitize::sanitize;
 use crate::target::{self, TargetOptions};
 use clap::Args;

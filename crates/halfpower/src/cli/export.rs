@@ -1,6 +1,9 @@
 //! `halfpower export`: a stored run's samples in other forms.
 
-use super::{Context, Ending, session};
+use crate::command::{
+    context::{Context, Ending},
+    session,
+};
 use crate::interchange::export::{Format, export, fio_files};
 use crate::output::Output;
 use crate::store::{RunId, StoredSample};

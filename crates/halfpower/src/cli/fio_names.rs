@@ -1,7 +1,7 @@
 //! fio's names for a few options, where a hand is used to them. Those whose meaning differs (fio's rates are of one job)
 //! are left out rather than bent.
 
-use super::number::{any, count};
+use crate::command::number::{any, count};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::workload::Mix;

@@ -1,7 +1,10 @@
 //! `halfpower import`: results of other programs into the store, a run for each file.
 
-use super::note::NoteArgument;
-use super::{Context, Ending, session};
+use crate::command::note::NoteArgument;
+use crate::command::{
+    context::{Context, Ending},
+    session,
+};
 use crate::interchange::import::{Format, import};
 use crate::store::{NewRun, RunId, RunKind, Staged};
 use clap::Args;

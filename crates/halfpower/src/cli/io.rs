@@ -1,10 +1,14 @@
 //! `halfpower io`: one workload.
 
-use super::note::NoteArgument;
-use super::number::count;
-use super::targets::{OverwriteArgument, PeakArguments, SetArgument};
+use super::sample_text;
 use super::workload::{PLACE, WorkloadArguments};
-use super::{Context, Ending, sample_text, session};
+use crate::command::note::NoteArgument;
+use crate::command::number::count;
+use crate::command::targets::{OverwriteArgument, PeakArguments, SetArgument};
+use crate::command::{
+    context::{Context, Ending},
+    session,
+};
 use crate::store::{NewRun, RunId, RunKind, RunStatus, Store};
 use crate::target::{self, Contents, KeptTestFile, Opened, Opening, Site, TargetOptions};
 use crate::text::UsageError;

@@ -1,39 +1,33 @@
 //! The command line: what was said, handed to the part that does it. Every exit status is made here.
 
-mod clock;
 mod compare;
-pub(crate) mod context;
 mod doctor;
 mod export;
 mod failure;
 mod fio_names;
 mod import;
-mod interrupts;
 mod io;
-pub(crate) mod note;
-pub(crate) mod number;
 mod plan;
 mod plugin;
-mod price;
 mod report;
 mod run;
 mod runs;
 mod sample_text;
-pub(crate) mod session;
 mod sim;
 mod study;
-pub(crate) mod targets;
 mod validate;
 mod workload;
 
+use crate::command::context::{Context, Ending, Global};
+use crate::command::interrupts::Interrupts;
+use crate::command::{clock, interrupts, number, session};
 use crate::console::Console;
 use crate::instrument::{drop_cache, idle, inspect, link, map, memory};
 use crate::sanitize::sanitize;
 use crate::text::{UsageError, quoted};
 use clap::{Parser, Subcommand};
-use context::{Context, Ending, Global};
+
 use halfpower_model::ResolveError;
-use interrupts::Interrupts;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

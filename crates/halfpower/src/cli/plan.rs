@@ -1,11 +1,11 @@
 //! `halfpower plan`: what a study would measure, shown or emitted for other hands.
 
-use super::note;
 use super::plugin::PluginArguments;
 use super::run::{PlanArguments, prepare};
-use super::targets::TargetArgument;
-use super::{Context, Ending};
-use crate::plan::emit::{self, Emission, EmitError};
+use crate::command::context::{Context, Ending};
+use crate::command::note;
+use crate::command::targets::TargetArgument;
+use crate::emit::{self, Emission, EmitError};
 use crate::sanitize::sanitize;
 use crate::text::UsageError;
 use clap::{Args, ValueEnum};

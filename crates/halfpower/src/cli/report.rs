@@ -1,8 +1,8 @@
 //! `halfpower report`: a stored run's report, written again, or the page of a reading.
 
-use super::price::PriceArguments;
-use super::session::{self, DEFAULT_REPORT};
-use super::{Context, Ending};
+use crate::command::context::{Context, Ending};
+use crate::command::price::PriceArguments;
+use crate::command::session::{self, DEFAULT_REPORT};
 use crate::instrument::reading::Reading;
 use crate::instrument::show::{ReadingInput, reading_html};
 use crate::output::Output;

@@ -1,15 +1,16 @@
 //! `halfpower run`: the survey of what is under a path.
 
-use super::note::NoteArgument;
-use super::number::{any, count};
-use super::price::PriceArguments;
-use super::session::{self, DEFAULT_REPORT};
-use super::targets::{OverwriteArgument, PeakArguments, SetArgument};
-use super::{Context, Ending};
+use crate::command::context::{Context, Ending};
+use crate::command::note::NoteArgument;
+use crate::command::number::{any, count};
+use crate::command::price::PriceArguments;
+use crate::command::session::{self, DEFAULT_REPORT};
+use crate::command::targets::{OverwriteArgument, PeakArguments, SetArgument};
 use crate::plan::{Overrides, Plan, PlanError};
+use crate::simulated::SimulatedName;
 use crate::store::{NewRun, RunKind};
 use crate::study::Study;
-use crate::target::{self, Contents, SimulatedName, Site, TargetOptions};
+use crate::target::{self, Contents, Site, TargetOptions};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{Bytes, Environment, WorkloadSpec};

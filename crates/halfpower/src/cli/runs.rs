@@ -1,7 +1,7 @@
 //! `halfpower runs`: what the store holds.
 
-use super::session;
-use super::{Context, Ending};
+use crate::command::context::{Context, Ending};
+use crate::command::session;
 use crate::instrument::command;
 use crate::report::{self, Analysed};
 use crate::sanitize::sanitize;

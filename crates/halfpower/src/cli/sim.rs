@@ -1,8 +1,9 @@
 //! `halfpower sim`: the simulated machines.
 
-use super::targets::SetArgument;
-use super::{Context, Ending, validate};
-use crate::target::{self, SimulatedName};
+use super::validate;
+use crate::command::context::{Context, Ending};
+use crate::command::targets::SetArgument;
+use crate::simulated::SimulatedName;
 use crate::text::UsageError;
 use clap::{Args, Subcommand};
 use halfpower_sim::Simulated;
@@ -103,7 +104,7 @@ fn show(context: &Context, machine: &str, set: &SetArgument) -> anyhow::Result<E
     if targets[0] != plain || machine.contains([':', ',']) {
         return show_way(context, &targets[0]);
     }
-    let text = target::machine_text(machine)?;
+    let text = crate::simulated::machine_text(machine)?;
     let checked = MachineFile::parse(machine, &text).and_then(|file| file.check_volumes());
     checked.map_err(|error| UsageError(crate::text::causes(&error)))?;
     if context.global.json {
@@ -125,7 +126,7 @@ struct ShownStop {
 fn show_way(context: &Context, target: &Path) -> anyhow::Result<Ending> {
     let Some(name) = SimulatedName::of(target).transpose()? else { return Ok(Ending::Done) };
     let SimulatedName { machine, volume, settings } = name;
-    let text = target::machine_text(&machine)?;
+    let text = crate::simulated::machine_text(&machine)?;
     // As io makes it, so that all that can be set there can be set here.
     let made = Simulated::of_file(&machine, &text, &volume, &settings);
     let made = made.and_then(|made| Simulated::refuse_beside([&made]).map(|()| made));

@@ -2,14 +2,15 @@
 
 use super::plugin::PluginArguments;
 use super::run::{CommonArguments, carry_out_study};
-use super::session::{self, DEFAULT_REPORT};
-use super::targets::{OverwriteArgument, TargetArgument};
-use super::{Context, Ending};
+use crate::command::context::{Context, Ending};
+use crate::command::session::{self, DEFAULT_REPORT};
+use crate::command::targets::{OverwriteArgument, TargetArgument};
 use crate::input::{self, Times};
 use crate::plan::{Overrides, Plan};
+use crate::simulated::SimulatedName;
 use crate::store::{Run, RunId, RunKind, RunStatus, StoreError};
 use crate::study::{Shelf, Study, VOLUME, natural, volumes_in};
-use crate::target::{self, SimulatedName, TargetOptions};
+use crate::target::{self, TargetOptions};
 use crate::text::UsageError;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -279,7 +280,7 @@ fn checked(name: &str, shelf: Shelf<'_>) -> Result<Study, Vec<anyhow::Error>> {
 /// others, which come to as many as there are on their target, those that it names.
 fn workloads(study: &Study) -> usize {
     let planned = || -> anyhow::Result<usize> {
-        let path = study.path.as_ref().map(PathBuf::from).filter(|path| target::is_simulated(path));
+        let path = study.path.as_ref().map(PathBuf::from).filter(|path| crate::simulated::is_simulated(path));
         let site = target::examine(&TargetOptions {
             targets: vec![path.context("it names no machine")?],
             ..TargetOptions::default()
@@ -295,7 +296,7 @@ fn workloads(study: &Study) -> usize {
 /// goes to.
 fn fits(path: &str, set: &Settings) -> Result<(), String> {
     let path = PathBuf::from(path);
-    if !target::is_simulated(&path) {
+    if !crate::simulated::is_simulated(&path) {
         return Ok(());
     }
     let site = target::examine(&TargetOptions { targets: vec![path], ..TargetOptions::default() });
@@ -307,7 +308,7 @@ fn fits(path: &str, set: &Settings) -> Result<(), String> {
 fn as_a_whole(study: Study) -> anyhow::Result<Study> {
     let path = study.path.as_deref().unwrap_or_default();
     study.settings().iter().try_for_each(|set| fits(path, set)).map_err(UsageError)?;
-    if let Some(target) = Some(PathBuf::from(path)).filter(|path| target::is_simulated(path)) {
+    if let Some(target) = Some(PathBuf::from(path)).filter(|path| crate::simulated::is_simulated(path)) {
         target::examine(&TargetOptions { targets: vec![target], ..TargetOptions::default() })?.machines_of(&study)?;
     }
     Ok(study)

@@ -1,6 +1,6 @@
 //! `halfpower sim validate`: the machines against what was published.
 
-use super::{Context, Ending};
+use crate::command::context::{Context, Ending};
 use crate::study::published::{self, Basis, Figure};
 use crate::text::UsageError;
 use crate::validate::{Checked, ENOUGH, Tally, check};

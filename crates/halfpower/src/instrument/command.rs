@@ -2,11 +2,11 @@
 
 use super::reading::Reading;
 use super::show::reading_text;
-use crate::cli::context::Context;
-use crate::cli::note::NoteArgument;
-use crate::cli::session;
+use crate::command::context::Context;
+use crate::command::note::NoteArgument;
+use crate::command::session;
+use crate::simulated::SimulatedName;
 use crate::store::Store;
-use crate::target::SimulatedName;
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::inspect::inspect;

@@ -7,7 +7,6 @@
 
 mod budget;
 mod describe;
-pub(crate) mod emit;
 mod limited;
 mod make;
 #[cfg(test)]
@@ -15,8 +14,8 @@ mod tests;
 
 pub(crate) use make::{Overrides, PlanError};
 
+use crate::simulated::is_simulated;
 use crate::study::{Exhibit, Order, Repetitions, VOLUME};
-use crate::target::simulated::is_simulated;
 use halfpower_model::random::{Random, derive_seed};
 use halfpower_model::units::seconds;
 use halfpower_model::{Bytes, CpuAccounting, Nanoseconds, Offer, Workload};
@@ -242,7 +241,7 @@ impl Plan {
     }
 
     /// The most that so many repetitions of every cell can write, the test file included.
-    fn bytes_written_by_all(&self, repetitions: u32) -> Bytes {
+    pub(crate) fn bytes_written_by_all(&self, repetitions: u32) -> Bytes {
         let block: u128 = self.cells.iter().map(|cell| u128::from(self.bytes_written_by(&cell.workload).0)).sum();
         let fill = self.test_file_bytes.unwrap_or_default();
         let all = block * u128::from(repetitions) + u128::from(fill.0);

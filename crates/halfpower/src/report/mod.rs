@@ -22,7 +22,7 @@ pub(crate) use html::html;
 pub(crate) use stored::Analysed;
 pub(crate) use summary::summary;
 
-use crate::study::published::beside::PaperFigure;
+use crate::paper_figures::PaperFigure;
 use halfpower_analysis::comparison::Noise;
 use halfpower_analysis::{Analysis, CellSummary, Observed};
 use halfpower_model::sample::Program;

@@ -1,10 +1,10 @@
 //! A run from the store, analysed: what the summary and the report are made from.
 
 use super::{ReportInput, RunStatus as Course};
+use crate::paper_figures::paper_figures;
 use crate::plan::Plan;
 use crate::sanitize::sanitize;
 use crate::store::{Run, RunId, RunKind, RunStatus, Store, StoredSample};
-use crate::study::published::beside::paper_figures;
 use crate::study::published::figures;
 use halfpower_analysis::comparison::{Noise, against_itself};
 use halfpower_analysis::{Analysis, Context, Observed, analyse_with};

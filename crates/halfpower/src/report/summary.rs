@@ -6,8 +6,8 @@ use super::table::{figure, within_run};
 use super::view::{beside, elsewhere, met, unfinished};
 use super::wrap::{Page, Style};
 use super::{noise, pyramid};
+use crate::paper_figures::PaperFigure;
 use crate::study::VOLUME;
-use crate::study::published::beside::PaperFigure;
 use halfpower_analysis::{Attribution, CellSummary, busiest_first};
 use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Reach, Sample, TargetKind};
 

@@ -1,7 +1,8 @@
 //! The tables of the report: figures with their units, one place for each.
 
 use super::chart::{Chart, Value};
-use crate::study::published::{self, beside::PaperFigure};
+use crate::paper_figures::PaperFigure;
+use crate::study::published;
 use halfpower_analysis::models::{Concurrency, Law, Models};
 use halfpower_analysis::{Attribution, CellSummary, CostBound, CostFit, CostPoint, Observed, busiest_first};
 use halfpower_model::environment::ClockFacts;

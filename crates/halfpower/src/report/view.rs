@@ -4,7 +4,7 @@ use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
 use super::{ReportInput, RunStatus, noise};
-use crate::study::published::beside::{PaperFigure, Printed};
+use crate::paper_figures::{PaperFigure, Printed};
 use halfpower_analysis::{Attribution, first_peak};
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode};
 use serde::Serialize;

@@ -9,15 +9,14 @@ mod leftover;
 mod options;
 mod overwrite;
 mod place;
-pub(crate) mod simulated;
 mod site;
 mod test_file;
 
+use crate::simulated::{SimulatedName, machine_text};
 pub(crate) use leftover::{Cleaned, offer_removal, remove_leftovers};
 pub(crate) use options::TargetOptions;
 pub(crate) use overwrite::Overwrite;
 pub(crate) use place::{Creation, Place};
-pub(crate) use simulated::{SimulatedName, is_simulated, machine_text};
 pub(crate) use site::{Contents, Opened, Opening, Site};
 pub(crate) use test_file::KeptTestFile;
 

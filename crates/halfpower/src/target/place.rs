@@ -1,7 +1,7 @@
 //! One target before it is opened: what its path is on, and what has to be created.
 
 use super::options::TargetOptions;
-use super::simulated::SIMULATED;
+use crate::simulated::SIMULATED;
 use crate::text::UsageError;
 use halfpower_engine::{Access, DirectoryFacts, Target, TargetError};
 use halfpower_model::{Bytes, TargetFacts, TargetKind};

@@ -10,7 +10,7 @@ mod pages;
 #[cfg(test)]
 mod tests;
 
-use crate::study::published::beside::{PaperFigure, Printed};
+use crate::paper_figures::{PaperFigure, Printed};
 use crate::study::published::{Basis, Figure, Tolerance};
 use halfpower_analysis::Observed;
 use halfpower_model::{Cancel, Sample, Testbed, WorkloadSpec};

@@ -1,7 +1,7 @@
 //! The options read, and said again.
 
 use super::*;
-use crate::plan::emit::options;
+use crate::emit::options;
 use clap::{CommandFactory, Parser};
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::{Among, Bytes, Environment, Personality, TargetFacts, TargetKind, Workload};

@@ -4,7 +4,7 @@ pub(super) mod page;
 
 use super::command::{self, Keeping};
 use super::reading::{Figures, Reading};
-use crate::cli::context::{Context, Ending};
+use crate::command::context::{Context, Ending};
 use clap::Args;
 use halfpower_engine::idle::idle;
 use halfpower_engine::{NULL_TARGET, environment};

@@ -5,8 +5,8 @@ mod tree;
 
 use super::command::{self, Keeping};
 use super::reading::{Figures, Reading};
-use crate::cli::context::{Context, Ending};
-use crate::cli::targets::PeakArguments;
+use crate::command::context::{Context, Ending};
+use crate::command::targets::PeakArguments;
 use clap::Args;
 use halfpower_engine::{environment, inspect::inspect};
 use halfpower_model::reading::Inspected;

@@ -5,8 +5,8 @@ pub(crate) mod record;
 
 use super::command::{self, Keeping, in_own_words};
 use super::reading::{Figures, Reading};
-use crate::cli::context::{Context, Ending};
-use crate::cli::number::{any, count};
+use crate::command::context::{Context, Ending};
+use crate::command::number::{any, count};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::Host;

@@ -5,9 +5,9 @@ pub(crate) mod record;
 
 use super::command::{self, Keeping, in_own_words};
 use super::reading::{Figures, Reading};
-use crate::cli::context::{Context, Ending};
-use crate::cli::number::{any, count};
-use crate::cli::session;
+use crate::command::context::{Context, Ending};
+use crate::command::number::{any, count};
+use crate::command::session;
 use crate::store::{RunId, RunStatus, Store};
 use crate::text::UsageError;
 use clap::Args;

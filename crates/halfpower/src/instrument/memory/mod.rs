@@ -4,8 +4,8 @@ pub(super) mod page;
 
 use super::command::{self, Keeping};
 use super::reading::{Figures, Reading};
-use crate::cli::context::{Context, Ending};
-use crate::cli::number;
+use crate::command::context::{Context, Ending};
+use crate::command::number;
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::memory::{MemoryError, MemoryOptions, memory};

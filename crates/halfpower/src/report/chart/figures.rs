@@ -3,9 +3,9 @@
 
 use super::lines::is_drawable;
 use super::{Chart, LINES_SHOWN, Line, Point, Stroke, Value, XAxis, YAxis};
+use crate::paper_figures::{PaperCell, PaperFigure, Printed};
 use crate::report::ReportInput;
 use crate::study::Shows;
-use crate::study::published::beside::{PaperCell, PaperFigure, Printed};
 use halfpower_analysis::CellSummary;
 use halfpower_model::{Among, Durability, Estimate, FileState, Quantity};
 

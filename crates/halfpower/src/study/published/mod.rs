@@ -3,7 +3,6 @@
 //! `studies/published.toml` has them. A simulated machine is held against them (`sim validate`), and a report of a paper's
 //! study shows them beside its own points.
 
-pub(crate) mod beside;
 mod read;
 #[cfg(test)]
 mod tests;

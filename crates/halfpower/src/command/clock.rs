@@ -11,13 +11,13 @@ const AHEAD: Duration = Duration::from_secs(100 * 366 * 86_400);
 #[error(
     "the system clock is in the year 9900 or later, or before -9999, which no record can hold; set it (`timedatectl set-time`, `date --set`)"
 )]
-pub(super) struct ClockError;
+pub(crate) struct ClockError;
 
 /// Whether the time now, and those until a run from now on is over, can be written down.
 ///
 /// # Errors
 /// When they cannot.
-pub(super) fn check(now: SystemTime) -> Result<(), ClockError> {
+pub(crate) fn check(now: SystemTime) -> Result<(), ClockError> {
     let end = now.checked_add(AHEAD).ok_or(ClockError)?;
     [now, end].into_iter().try_for_each(|time| Timestamp::try_from(time).map(drop).map_err(|_| ClockError))
 }

@@ -1,8 +1,9 @@
 //! What is measured, and what of it may be lost: shared by every command that takes targets.
 
 use super::context::Context;
+use crate::simulated::{SimulatedName, is_simulated};
 use crate::study::{StandIns, Study, VOLUME};
-use crate::target::{Overwrite, SimulatedName, is_simulated};
+use crate::target::Overwrite;
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_model::{GivenPeak, LevelName, Settings};
@@ -13,7 +14,7 @@ const NO_NAME: &str = "\0";
 
 /// What a study is carried out on.
 #[derive(Clone, Debug, Args)]
-pub(super) struct TargetArgument {
+pub(crate) struct TargetArgument {
     /// A directory, a file or a block device; repeated for several [default: what the study names, else .]
     ///
     /// Of a study that compares volumes of a simulated machine, one target stands for all of them, or, repeated, one for each in
@@ -29,7 +30,7 @@ impl TargetArgument {
     /// # Errors
     /// When it compares several volumes, and there are neither one target nor as many.
     /// When `--overwrite` names no target, and the study names one that would be overwritten.
-    pub(super) fn of(
+    pub(crate) fn of(
         &self,
         context: &Context,
         study: Study,
@@ -118,7 +119,7 @@ impl PeakArguments {
 
 /// What is different from a simulated machine's file.
 #[derive(Clone, Debug, Default, Args)]
-pub(super) struct SetArgument {
+pub(crate) struct SetArgument {
     /// Another value for a key of a simulated machine: disks=4 of its volume, pci.rate=533MB/s of a part; repeated for several
     ///
     /// The target's name has it after a comma, sim:MACHINE:VOLUME,disks=4, and can be written so.
@@ -132,7 +133,7 @@ impl SetArgument {
     ///
     /// # Errors
     /// When none of them is simulated.
-    pub(super) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
+    pub(crate) fn on(&self, targets: &[PathBuf]) -> Result<Vec<PathBuf>, UsageError> {
         // All that were said: of one said twice none counts, and the machine says so.
         let settings = Settings(self.set.iter().flat_map(|settings| settings.0.clone()).collect());
         if settings.is_empty() {
@@ -153,7 +154,7 @@ impl SetArgument {
 
 /// What may be lost.
 #[derive(Clone, Debug, Args)]
-pub(super) struct OverwriteArgument {
+pub(crate) struct OverwriteArgument {
     /// Allow overwriting existing data on the targets; with =TARGET, repeated, only on those
     ///
     /// A target that only a study or a stored run names has to be named: --overwrite=TARGET.
@@ -174,7 +175,7 @@ impl OverwriteArgument {
     ///
     /// # Errors
     /// When it was given for a file or device that is there.
-    pub(super) fn refuse_without_name(&self, targets: &[PathBuf], named_by: &str) -> Result<(), UsageError> {
+    pub(crate) fn refuse_without_name(&self, targets: &[PathBuf], named_by: &str) -> Result<(), UsageError> {
         if !self.overwrite.iter().any(|name| name.as_os_str() == NO_NAME) {
             return Ok(());
         }
@@ -193,7 +194,7 @@ impl OverwriteArgument {
     ///
     /// # Errors
     /// When a name is none of theirs, or it was said both with a name and without.
-    pub(super) fn of(&self, targets: &[PathBuf]) -> Result<Overwrite, UsageError> {
+    pub(crate) fn of(&self, targets: &[PathBuf]) -> Result<Overwrite, UsageError> {
         let names: Vec<PathBuf> = self.overwrite.iter().filter(|name| name.as_os_str() != NO_NAME).cloned().collect();
         match (self.overwrite.len(), names.len()) {
             (0, _) => Ok(Overwrite::Nothing),

@@ -23,7 +23,7 @@ fn whole<N: TryFrom<u64>>(text: &str, expected: &str) -> Result<N, String> {
 
 /// The command line with every number below zero bound to the option before it: `--depth -1` is `--depth=-1`, which
 /// the option refuses with its reason. Alone, clap would take `-1` for an option.
-pub(super) fn with_negatives_bound(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+pub(crate) fn with_negatives_bound(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut bound: Vec<OsString> = Vec::new();
     let mut is_over = false;
     for argument in arguments {

@@ -21,7 +21,7 @@ impl NoteArgument {
 }
 
 /// The note that the environment holds.
-pub(super) fn in_environment() -> Option<String> {
+pub(crate) fn in_environment() -> Option<String> {
     let note = VARIABLES.iter().find_map(|name| std::env::var_os(name).filter(|note| !note.is_empty()))?;
     Some(note.to_string_lossy().into_owned())
 }

@@ -3,8 +3,8 @@
 //! A printed figure stands in the figure that it is printed in; where that is not part of the run, in the first that shows such
 //! figures of its workloads. On targets that are no simulated machine's nothing printed stands beside: the papers' machines are others.
 
-use super::{Figure, Measure};
 use crate::plan::{FigurePlan, Plan};
+use crate::study::published::{Figure, Measure};
 use crate::study::{Exhibit, Shows, VOLUME};
 use halfpower_model::{Among, Workload, WorkloadSpec};
 

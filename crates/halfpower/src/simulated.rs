@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Prefix of the name of a simulated volume.
-pub(super) const SIMULATED: &str = "sim:";
+pub(crate) const SIMULATED: &str = "sim:";
 
 /// Whether a target is a volume of a simulated machine.
 pub(crate) fn is_simulated(target: &Path) -> bool {

@@ -5,8 +5,9 @@ use crate::output::Output;
 use crate::plan::Plan;
 use crate::report::{self, Analysed};
 use crate::runner::{Audience, Course, RunEnd, Runner};
+use crate::simulated::is_simulated;
 use crate::store::{RunId, RunStatus, Store};
-use crate::target::{Contents, KeptTestFile, Opened, Opening, Site, is_simulated};
+use crate::target::{Contents, KeptTestFile, Opened, Opening, Site};
 use anyhow::Context as _;
 use halfpower_engine::{NULL_TARGET, TargetError};
 use halfpower_model::units::significant;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What a report is called when nobody names it.
-pub(super) const DEFAULT_REPORT: &str = "halfpower-report.html";
+pub(crate) const DEFAULT_REPORT: &str = "halfpower-report.html";
 
 /// The store the user named, the usual one, or one in memory.
 pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store> {
@@ -26,14 +27,14 @@ pub(crate) fn open_store(context: &Context, keep: bool) -> anyhow::Result<Store>
 }
 
 /// Where the store is.
-pub(super) fn store_path(context: &Context) -> anyhow::Result<PathBuf> {
+pub(crate) fn store_path(context: &Context) -> anyhow::Result<PathBuf> {
     Ok(context.global.store.clone().map_or_else(Store::default_path, Ok)?)
 }
 
 /// Carries out a run that the store knows of, on examined targets.
 ///
 /// Whatever happens, the test file is removed and the store knows how the run ended.
-pub(super) fn carry_out(
+pub(crate) fn carry_out(
     context: &Context,
     store: &mut Store,
     run: RunId,
@@ -113,7 +114,7 @@ fn open_target(context: &Context, store: &mut Store, run: RunId, plan: &Plan, si
 }
 
 /// Opens the targets and shows how far what is made for them is.
-pub(super) fn open(context: &Context, site: &Site, opening: Opening<'_>) -> anyhow::Result<Opened> {
+pub(crate) fn open(context: &Context, site: &Site, opening: Opening<'_>) -> anyhow::Result<Opened> {
     let total = site.fill_bytes(opening.contents).unwrap_or_default();
     if total.0 > 0 {
         context.console.start_bar(total.0);
@@ -124,12 +125,12 @@ pub(super) fn open(context: &Context, site: &Site, opening: Opening<'_>) -> anyh
 }
 
 /// Removes every test file; the first that stays is told of.
-pub(super) fn remove(test_files: Vec<KeptTestFile>, store: &mut Store) -> anyhow::Result<()> {
+pub(crate) fn remove(test_files: Vec<KeptTestFile>, store: &mut Store) -> anyhow::Result<()> {
     let removed: Vec<anyhow::Result<()>> = test_files.into_iter().map(|file| file.remove(store)).collect();
     removed.into_iter().collect()
 }
 
-pub(super) fn is_interruption(error: &anyhow::Error) -> bool {
+pub(crate) fn is_interruption(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| matches!(cause.downcast_ref(), Some(TargetError::Interrupted { .. })))
 }
 
@@ -170,7 +171,7 @@ fn clock(time: Nanoseconds) -> String {
 }
 
 /// Shows a run that ended: the summary or the JSON document, the report, and how it ended.
-pub(super) fn show_end(
+pub(crate) fn show_end(
     context: &Context,
     store: &Store,
     run: RunId,
@@ -219,7 +220,7 @@ pub(super) fn show_end(
 
 /// How the result of a run is had that could not be written or printed. Where it was to be kept in no store it is put into
 /// the usual one after all: nothing that was measured is lost.
-pub(super) fn find_again(context: &Context, store: &Store, run: RunId, arguments: impl Fn(RunId) -> String) -> String {
+pub(crate) fn find_again(context: &Context, store: &Store, run: RunId, arguments: impl Fn(RunId) -> String) -> String {
     if let Some(command) = store.command(&arguments(run)) {
         return format!("use `{command}`");
     }
@@ -234,7 +235,7 @@ pub(super) fn find_again(context: &Context, store: &Store, run: RunId, arguments
 }
 
 /// Somebody stopped reading what we print (`halfpower runs | head`): no failure of ours.
-pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
 }
@@ -249,7 +250,7 @@ pub(crate) fn not_printed(context: &Context, store: &Store, run: RunId, error: &
 }
 
 /// Writes the report of a run; gives its bytes.
-pub(super) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<usize> {
+pub(crate) fn write_report(analysed: &Analysed, path: &Path) -> anyhow::Result<usize> {
     let html = analysed.with_input(report::html)?;
     Output::report(path).write(&html)?;
     Ok(html.len())
@@ -263,7 +264,7 @@ fn kilobytes(bytes: usize) -> String {
 ///
 /// # Errors
 /// When it cannot, with the remedy.
-pub(super) fn check_report(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_report(path: &Path) -> anyhow::Result<()> {
     Output::report(path)
         .check()
         .context("no report could be written; name another file with --report, or say --no-report")

@@ -6,7 +6,7 @@ use halfpower_model::{Bytes, Offer, Price};
 
 /// What the storage costs.
 #[derive(Clone, Debug, Args)]
-pub(super) struct PriceArguments {
+pub(crate) struct PriceArguments {
     /// What all targets cost together, as 199USD or 189.90EUR; a number alone is US dollars
     ///
     /// For the price of an access: per KAPS and MAPS, kilobyte and megabyte accesses a second. Replaces the study's.
@@ -22,7 +22,7 @@ impl PriceArguments {
     ///
     /// # Errors
     /// When a capacity was said and nobody said a price.
-    pub(super) fn over(&self, known: Option<Offer>) -> Result<Option<Offer>, UsageError> {
+    pub(crate) fn over(&self, known: Option<Offer>) -> Result<Option<Offer>, UsageError> {
         let of_price = |price| Offer { price, capacity: known.and_then(|known| known.capacity) };
         let offer = self.price.map(of_price).or(known);
         match (offer, self.capacity) {

@@ -56,7 +56,7 @@ impl Interrupts {
     ///
     /// # Errors
     /// When the kernel takes no handlers.
-    pub(super) fn watch(last: impl Fn() + Send + 'static) -> io::Result<Interrupts> {
+    pub(crate) fn watch(last: impl Fn() + Send + 'static) -> io::Result<Interrupts> {
         let (flag, unheeded) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
         let signals: Vec<i32> = ENDING.into_iter().filter(|signal| *signal != SIGHUP || !is_nohup()).collect();
         if watch_aside(&signals, Arc::clone(&unheeded), last).is_err() {
@@ -110,7 +110,7 @@ fn is_nohup() -> bool {
 ///
 /// # Errors
 /// As [`Interrupts::watch`].
-pub(super) fn outgrow_no_limit() -> io::Result<()> {
+pub(crate) fn outgrow_no_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 

@@ -12,9 +12,9 @@ pub(crate) use fio::fio;
 pub(crate) use options::options;
 pub(crate) use shell::shell;
 
-use super::Plan;
+use crate::plan::Plan;
 use crate::sanitize::is_unprintable;
-use crate::target::simulated::SimulatedName;
+use crate::simulated::SimulatedName;
 use crate::target::{Creation, Place, Site};
 use halfpower_engine::NULL_TARGET;
 use halfpower_model::Workload;

@@ -1,0 +1,10 @@
+//! What commands share: what they are given, the options of several, and a run from its beginning to its report.
+
+pub(crate) mod clock;
+pub(crate) mod context;
+pub(crate) mod interrupts;
+pub(crate) mod note;
+pub(crate) mod number;
+pub(crate) mod price;
+pub(crate) mod session;
+pub(crate) mod targets;
