@@ -11,6 +11,7 @@ mod interchange;
 mod output;
 mod paper_figures;
 mod plan;
+mod reading;
 mod report;
 mod runner;
 mod sanitize;

@@ -3,9 +3,9 @@
 use crate::command::context::{Context, Ending};
 use crate::command::price::PriceArguments;
 use crate::command::session::{self, DEFAULT_REPORT};
-use crate::instrument::reading::Reading;
 use crate::instrument::show::{ReadingInput, reading_html};
 use crate::output::Output;
+use crate::reading::Reading;
 use crate::report::Analysed;
 use crate::store::{RunId, Store};
 use clap::Args;

@@ -1,10 +1,10 @@
 //! What the commands of all instruments share: options, refusals, keeping and showing a reading.
 
-use super::reading::Reading;
 use super::show::reading_text;
 use crate::command::context::Context;
 use crate::command::note::NoteArgument;
 use crate::command::session;
+use crate::reading::Reading;
 use crate::simulated::SimulatedName;
 use crate::store::Store;
 use crate::text::UsageError;

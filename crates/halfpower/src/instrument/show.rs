@@ -2,8 +2,8 @@
 //! text of a record is escaped.
 
 use super::page::{Bar, Body, Branch, Page, Section};
-use super::reading::{Figures, Reading};
 use super::{drop_cache, idle, inspect, link, map, memory};
+use crate::reading::{Figures, Reading};
 use crate::report::chart::{Chart, Stroke, Value, XAxis};
 use crate::report::html::render;
 use crate::report::table::{self, Table};

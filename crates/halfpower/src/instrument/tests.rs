@@ -4,9 +4,9 @@
 
 mod fixed;
 
-use super::map::record::DeviceMap;
-use super::reading::{Figures, Reading};
 use super::show::{ReadingInput, reading_html, reading_text};
+use crate::reading::map::DeviceMap;
+use crate::reading::{Figures, Reading};
 use crate::report::tests::markup;
 use halfpower_model::TargetKind;
 

@@ -4,7 +4,7 @@ use super::Store;
 use super::damage::damaged;
 use super::error::{During, StoreError};
 use super::run::{NewRun, Run, RunId, RunKind, RunStatus, json};
-use crate::instrument::reading::{Figures, Reading};
+use crate::reading::{Figures, Reading};
 use halfpower_model::reading::MemorySpeed;
 use rusqlite::OptionalExtension;
 

@@ -12,7 +12,7 @@ use super::damaged_lists::Slot;
 use super::error::{During, StoreError};
 use super::raw_pages::recover_rows;
 use super::run::{Run, RunId, RunStatus, json};
-use crate::instrument::reading::Reading;
+use crate::reading::Reading;
 use halfpower_model::Sample;
 use rusqlite::types::{FromSql, Value};
 use rusqlite::{Connection, OptionalExtension, Transaction, params_from_iter};

@@ -1,7 +1,7 @@
 use super::error::StoreError;
 use super::*;
-use crate::instrument::reading::{Figures, Reading};
 use crate::plan::{Overrides, Plan};
+use crate::reading::{Figures, Reading};
 use crate::study::Study;
 use halfpower_model::environment::{ClockFacts, PersonalityFacts};
 use halfpower_model::reading::{Bandwidth, Kernel, MemorySpeed, Rounds, Vectors};

@@ -3,8 +3,8 @@
 pub(super) mod page;
 
 use super::command::{self, Keeping};
-use super::reading::{Figures, Reading};
 use crate::command::context::{Context, Ending};
+use crate::reading::{Figures, Reading};
 use clap::Args;
 use halfpower_engine::drop_cache::{DropOptions, DroppedTarget, drop_cache};
 use halfpower_engine::{Access, Target, environment};

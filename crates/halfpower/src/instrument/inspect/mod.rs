@@ -4,9 +4,9 @@ pub(super) mod page;
 mod tree;
 
 use super::command::{self, Keeping};
-use super::reading::{Figures, Reading};
 use crate::command::context::{Context, Ending};
 use crate::command::targets::PeakArguments;
+use crate::reading::{Figures, Reading};
 use clap::Args;
 use halfpower_engine::{environment, inspect::inspect};
 use halfpower_model::reading::Inspected;

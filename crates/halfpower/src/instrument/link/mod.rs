@@ -1,19 +1,18 @@
 //! `halfpower link`: the limit of drive cache, link and bus.
 
 pub(super) mod page;
-pub(crate) mod record;
 
 use super::command::{self, Keeping, in_own_words};
-use super::reading::{Figures, Reading};
 use crate::command::context::{Context, Ending};
 use crate::command::number::{any, count};
+use crate::reading::link::{LinkSpeed, LinkTarget};
+use crate::reading::{Figures, Reading};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::Host;
 use halfpower_engine::link::{self, LinkOptions, LinkSamples, LinkSetup};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, BytesPerSecond, Environment, MeasureError, Nanoseconds};
-use record::{LinkSpeed, LinkTarget};
 use std::path::PathBuf;
 
 /// Re-read a small region of each target: the limit of drive cache, link and bus
@@ -126,11 +125,11 @@ fn conclude(
     samples: &LinkSamples,
     limits: Vec<Option<String>>,
 ) -> LinkSpeed {
-    let settings = record::settings(&samples.rates);
+    let settings = crate::reading::link::settings(&samples.rates);
     let looked = environment.all_targets().zip(&samples.looks).zip(limits);
     let targets = looked.map(|((target, look), limit)| LinkTarget {
         path: target.path.clone(),
-        medium: record::medium(&look.near, look.far.as_ref(), &look.reread, target.rotational, limit),
+        medium: crate::reading::link::medium(&look.near, look.far.as_ref(), &look.reread, target.rotational, limit),
     });
     LinkSpeed {
         region_bytes: options.region,
@@ -139,8 +138,8 @@ fn conclude(
         duration: options.duration,
         seed: options.seed,
         targets: targets.collect(),
-        sharing: record::sharing(&settings),
-        limit: record::limit(&settings),
+        sharing: crate::reading::link::sharing(&settings),
+        limit: crate::reading::link::limit(&settings),
         settings,
     }
 }

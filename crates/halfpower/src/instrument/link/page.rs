@@ -1,7 +1,7 @@
 //! What `halfpower link` shows: throughput of each target alone and of several together, and whether the medium was involved.
 
-use super::record::{LinkSetting, LinkSpeed, LinkTarget, Medium, MediumVerdict, SharingVerdict};
 use crate::instrument::page::{Bar, Body, Page, Section};
+use crate::reading::link::{LinkSetting, LinkSpeed, LinkTarget, Medium, MediumVerdict, SharingVerdict};
 use crate::report::table::Table;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Nanoseconds};

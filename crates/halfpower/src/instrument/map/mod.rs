@@ -1,13 +1,13 @@
 //! `halfpower map`: throughput from the first byte to the last.
 
 pub(super) mod page;
-pub(crate) mod record;
 
 use super::command::{self, Keeping, in_own_words};
-use super::reading::{Figures, Reading};
 use crate::command::context::{Context, Ending};
 use crate::command::number::{any, count};
 use crate::command::session;
+use crate::reading::map::DeviceMap;
+use crate::reading::{Figures, Reading};
 use crate::store::{RunId, RunStatus, Store};
 use crate::text::UsageError;
 use clap::Args;
@@ -15,7 +15,6 @@ use halfpower_engine::Host;
 use halfpower_engine::map::{self as engine, Places, Probe};
 use halfpower_model::sample::Warning;
 use halfpower_model::{Bytes, Cancel, Environment, MeasureError, ResolveError, TargetFacts, Testbed, Workload};
-use record::DeviceMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -229,8 +228,8 @@ fn measure(
         map.probes.insert(index, probe);
         tell(map, &probe)
     });
-    map.bands = record::bands(&map.probes, map.size_bytes);
-    map.loss = record::loss(&map.bands);
+    map.bands = crate::reading::map::bands(&map.probes, map.size_bytes);
+    map.loss = crate::reading::map::loss(&map.bands);
     match result {
         Err(error) if matches!(error.downcast_ref(), Some(MeasureError::Cancelled)) => Ok(false),
         result => result.map(|()| true),

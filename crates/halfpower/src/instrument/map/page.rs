@@ -1,7 +1,7 @@
 //! What `halfpower map` shows: throughput by place, its bands, and the loss from the first band to the last.
 
-use super::record::{Band, DeviceMap};
 use crate::instrument::page::{Body, Page, Section, plural};
+use crate::reading::map::{Band, DeviceMap};
 use crate::report::chart::{Chart, Line, Point, Stroke, Value, XAxis, YAxis};
 use crate::report::table::Table;
 use halfpower_model::units::significant;

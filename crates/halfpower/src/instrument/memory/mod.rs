@@ -3,9 +3,9 @@
 pub(super) mod page;
 
 use super::command::{self, Keeping};
-use super::reading::{Figures, Reading};
 use crate::command::context::{Context, Ending};
 use crate::command::number;
+use crate::reading::{Figures, Reading};
 use crate::text::UsageError;
 use clap::Args;
 use halfpower_engine::memory::{MemoryError, MemoryOptions, memory};

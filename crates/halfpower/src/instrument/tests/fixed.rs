@@ -1,10 +1,8 @@
 //! Readings with fixed figures of a fixed machine, with hostile names.
 
-use crate::instrument::link::record::{
-    LinkSetting, LinkSpeed, LinkTarget, Medium, MediumVerdict, SharedLimit, SharingVerdict,
-};
-use crate::instrument::map::record::{Band, DeviceMap};
-use crate::instrument::reading::{Figures, Reading, SCHEMA};
+use crate::reading::link::{LinkSetting, LinkSpeed, LinkTarget, Medium, MediumVerdict, SharedLimit, SharingVerdict};
+use crate::reading::map::{Band, DeviceMap};
+use crate::reading::{Figures, Reading, SCHEMA};
 use halfpower_engine::drop_cache::{DroppedCache, DroppedTarget, Method, Step};
 use halfpower_engine::idle::{IdleCpu, Idleness};
 use halfpower_engine::map::Probe;

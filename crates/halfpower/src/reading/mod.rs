@@ -1,13 +1,16 @@
 //! What an instrument read: the record that `--json` prints and the store keeps. The record of a workload is a
 //! [`Sample`](halfpower_model::Sample).
 
-use super::link::record::LinkSpeed;
-use super::map::record::DeviceMap;
+pub(crate) mod link;
+pub(crate) mod map;
+
 use halfpower_engine::drop_cache::DroppedCache;
 use halfpower_engine::idle::Idleness;
 use halfpower_model::Environment;
 use halfpower_model::reading::{Inspected, MemorySpeed};
 use halfpower_model::sample::{Program, Warning};
+use link::LinkSpeed;
+use map::DeviceMap;
 use serde::{Deserialize, Serialize};
 
 /// The schema of the record.
