@@ -9,13 +9,13 @@ pub(super) fn table(noise: &Noise) -> Table {
     let head = [
         "figure",
         "workloads",
-        "half differ by less than",
+        "median difference",
         "largest difference",
         "called changed",
-        "margin of half",
+        "median margin",
         "largest margin",
-        "too noisy for one",
-        "differed most",
+        "too noisy for a margin",
+        "largest difference in",
     ];
     let row = |found: &FigureNoise| {
         [
@@ -39,14 +39,14 @@ pub(super) fn rows(noise: &Noise) -> Vec<[String; 3]> {
         let (half, most) = (percent(found.median_difference), percent(found.largest_difference));
         let margins = found.median_margin.zip(found.largest_margin);
         let margins = margins
-            .map_or_else(cannot_tell, |(half, most)| format!("{} in half, {} at most", percent(half), percent(most)));
+            .map_or_else(cannot_tell, |(half, most)| format!("{} (median), {} at most", percent(half), percent(most)));
         let without = match found.without_margin {
             0 => String::new(),
-            without => format!("; {without} too noisy to tell"),
+            without => format!("; {without} too noisy for a margin"),
         };
         [
             found.figure.name().to_owned(),
-            format!("{half} in half of {}, {most} at most", found.workloads),
+            format!("{half} (median of {}), {most} at most", found.workloads),
             format!("{margins}{without}"),
         ]
     };
@@ -55,7 +55,7 @@ pub(super) fn rows(noise: &Noise) -> Vec<[String; 3]> {
 
 /// Where the same differs by so much that it gives no margin.
 fn cannot_tell() -> String {
-    "cannot tell".to_owned()
+    "too noisy".to_owned()
 }
 
 fn percent(share: f64) -> String {

@@ -48,11 +48,10 @@ fn chart(pyramid: &Pyramid) -> Option<ChartView> {
     });
     Some(ChartView {
         id: format!("pyramid-{name}"),
-        title: format!("What each level gave {name}, and what it advertises"),
+        title: format!("Real and advertised performance of each level, {name}"),
         description: format!("Bars from memory to device. {}.", levels.collect::<Vec<_>>().join("; ")),
-        caption: "Filled: real performance (RAP), of the best request size and depth. Outlined: peak advertised performance \
-                  (PAP), where it is known. Where the lines of the scale are each ten times the one before, half of a peak \
-                  is the same step from its end at every level."
+        caption: "Filled: real performance (RAP), at the best request size and queue depth. Outlined: peak advertised performance \
+                  (PAP), where it is known. On a logarithmic scale, half of a peak is the same distance from its end at every level."
             .to_owned(),
         view_box: bars_view_box(pyramid),
         svg: bars(pyramid)?,
@@ -100,17 +99,17 @@ fn half(half: Half) -> &'static str {
     match half {
         Half::Reached => "reached",
         Half::Missed => "not reached",
-        Half::CannotTell => "cannot tell",
+        Half::CannotTell => "unknown",
         Half::BeyondPeak => "beyond PAP",
     }
 }
 
 fn standing(standing: Standing) -> &'static str {
     match standing {
-        Standing::Bottleneck => "it is",
+        Standing::Bottleneck => "yes",
         Standing::RuledOut => "ruled out",
-        Standing::Open => "cannot tell",
-        Standing::NotPassed => "not passed",
+        Standing::Open => "unknown",
+        Standing::NotPassed => "not on the path",
     }
 }
 

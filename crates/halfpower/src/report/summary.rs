@@ -14,18 +14,18 @@ use halfpower_model::{Environment, Estimate, Finding, FindingCode, Quantity, Rea
 /// What stands where nothing was measured.
 const NO_FIGURE: &str = "–";
 
-/// What is told besides, what makes other figures wrong first, and what each is called.
+/// Further findings with their names; first those that make other figures wrong.
 const ALSO: [(FindingCode, &str); 10] = [
     (FindingCode::CacheHits, "a cache answered"),
     (FindingCode::Drift, "changed over time"),
     (FindingCode::WriterCollapse, "writers collapse"),
     (FindingCode::Misalignment, "misaligned"),
     (FindingCode::SmallWritePenalty, "read before write"),
-    (FindingCode::ExtensionCost, "extending files"),
+    (FindingCode::ExtensionCost, "file extension"),
     (FindingCode::Dip, "dip"),
-    (FindingCode::Asymmetry, "reads and writes apart"),
+    (FindingCode::Asymmetry, "reads against writes"),
     (FindingCode::TailLatency, "long tail"),
-    (FindingCode::ProcessorSaturation, "processor use"),
+    (FindingCode::ProcessorSaturation, "CPU use"),
 ];
 /// How many of them.
 const ALSO_SHOWN: usize = 6;
@@ -44,7 +44,7 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
         if let Some(scatter) = &noise.scatter {
             page.paragraph("", &[(Style::Plain, &scatter.sentence())]);
         }
-        page.table(["The same, measured twice", "differed by", "which does not matter up to"], &noise::rows(noise));
+        page.table(["Same workload twice", "differs by", "margin to call it equivalent"], &noise::rows(noise));
     }
     if let Some(sentence) = beside(input.paper_figures) {
         page.gap();
@@ -56,23 +56,23 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
             return page.finish();
         }
     }
-    page.table(["Peak", "figure (request size, depth)"], &briefs(input, FindingCode::Peak));
-    let head = ["Sequential requests", "half-power size: half of the peak at", "processor time a request"];
+    page.table(["Peak", "figure (request size, queue depth)"], &briefs(input, FindingCode::Peak));
+    let head = ["Sequential requests", "half-power size: half of the peak at", "CPU time per request"];
     page.table(head, &sequential(input));
-    page.table(["Depth", "where the rate stops growing"], &briefs(input, FindingCode::Knee));
-    page.table(["Workload", "what sets its pace"], &pace(input));
+    page.table(["Queue depth", "IOPS level off at"], &briefs(input, FindingCode::Knee));
+    page.table(["Workload", "bottleneck"], &pace(input));
     let of_machine = pace_of_machine(input);
-    page.table(["Workload", "throughput", "rate", "what sets its pace", "busy"], &of_machine);
-    page.table(["Buffering", "against direct"], &briefs(input, FindingCode::BufferingGain));
-    page.table(["Targets", "together against alone"], &briefs(input, FindingCode::SharedLimit));
+    page.table(["Workload", "throughput", "IOPS", "bottleneck", "busy"], &of_machine);
+    page.table(["Buffering", "compared with direct"], &briefs(input, FindingCode::BufferingGain));
+    page.table(["Targets", "together compared with alone"], &briefs(input, FindingCode::SharedLimit));
     page.table(["Price", priced(input)], &briefs(input, FindingCode::Price));
     page.table(["Also seen", ""], &also_seen(input));
     pyramids(&mut page, input);
-    page.table(["Block layer", "the lives of its requests"], &longest_queued(input));
+    page.table(["Block layer", "where requests spent their time"], &longest_queued(input));
     let is_also =
         |finding: &Finding| finding.code == FindingCode::Owner || ALSO.iter().any(|(code, _)| *code == finding.code);
     if of_machine.is_empty() && input.analysis.findings.iter().all(is_also) {
-        page.table(["Workload", "throughput", "rate"], &cells(input));
+        page.table(["Workload", "throughput", "IOPS"], &cells(input));
     }
     recommendation(&mut page, input);
     close(&mut page, input);
@@ -82,8 +82,11 @@ pub(crate) fn summary(input: &ReportInput<'_>, colour: bool, width: usize) -> St
 fn heading(page: &mut Page, input: &ReportInput<'_>) {
     let place: Vec<String> = std::iter::once(place(input.environment)).chain(way(input)).collect();
     page.paragraph("", &[(Style::Strong, input.target), (Style::Quiet, &format!("({})", place.join("; ")))]);
-    let intervals =
-        if input.has_intervals() { "95 % intervals" } else { "no interval of a workload, which takes repetitions" };
+    let intervals = if input.has_intervals() {
+        "95 % confidence intervals"
+    } else {
+        "no confidence intervals: they need repetitions"
+    };
     let counts = format!("{}: {}; {intervals}", input.title, input.counts());
     page.paragraph("", &[(Style::Quiet, &counts)]);
     if let Some(sentence) = unfinished(input.status) {
@@ -101,7 +104,11 @@ fn met_of_each(input: &ReportInput<'_>) -> Vec<[String; 3]> {
     };
     let text = elsewhere(input.paper_figures);
     let text = text.map(|met| {
-        ["Elsewhere".to_owned(), words(Some(met)), "What else does the paper print of these workloads?".to_owned()]
+        [
+            "Elsewhere".to_owned(),
+            words(Some(met)),
+            "Which other figures does the paper print for these workloads?".to_owned(),
+        ]
     });
     input.paper_figures.iter().map(row).chain(text).collect()
 }
@@ -120,10 +127,10 @@ fn place(environment: &Environment) -> String {
     let storage = [target.filesystem.clone(), device].into_iter().flatten().collect::<Vec<_>>().join(" on ");
     let kernel = (!environment.kernel.is_empty()).then(|| format!("kernel {}", environment.kernel));
     let plural = if environment.cpus == 1 { "" } else { "s" };
-    let processors = (environment.cpus > 0).then(|| format!("{} processor{plural}", environment.cpus));
-    let rest = kernel.into_iter().chain(processors).collect::<Vec<_>>().join(", ");
+    let cpus = (environment.cpus > 0).then(|| format!("{} CPU{plural}", environment.cpus));
+    let rest = kernel.into_iter().chain(cpus).collect::<Vec<_>>().join(", ");
     let known: Vec<String> = [storage, rest].into_iter().filter(|part| !part.is_empty()).collect();
-    if known.is_empty() { "imported; of the machine nothing is told".to_owned() } else { known.join("; ") }
+    if known.is_empty() { "imported; the machine is unknown".to_owned() } else { known.join("; ") }
 }
 
 /// By which way all requests went; none where they had several, which the workloads' or the machines' names tell apart, or nobody knows.
@@ -233,7 +240,9 @@ fn longest_queued(input: &ReportInput<'_>) -> Vec<[String; 2]> {
     let words = |(name, queued, at_device, share): (&str, Estimate, Estimate, Estimate)| {
         [
             name.to_owned(),
-            format!("{queued} queued, {at_device} at the device, which had requests outstanding {share} of the time"),
+            format!(
+                "{queued} queued, {at_device} at the device; the device had requests outstanding {share} of the time"
+            ),
         ]
     };
     most.map(words).into_iter().collect()

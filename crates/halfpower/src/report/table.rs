@@ -54,7 +54,7 @@ pub(crate) fn of_chart(chart: &Chart, text: impl Fn(Value) -> String) -> Table {
 
 /// Every cell with its figures.
 pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str)>) -> Table {
-    let head = ["workload", "n", "throughput", "requests/s", "processor", "p50", "p99", "p99.9", "slowest"];
+    let head = ["workload", "n", "throughput", "IOPS", "CPU", "p50", "p99", "p99.9", "max"];
     Table::new(
         head,
         cells.map(|(cell, name)| {
@@ -117,7 +117,7 @@ pub(super) fn of_parts<'a>(cells: impl Iterator<Item = (&'a CellSummary, &'a str
         let pace = cell.pace.as_ref().map_or_else(|| NO_FIGURE.to_owned(), Attribution::brief);
         Some([name.to_owned(), pace, told.next()?, told.collect::<Vec<_>>().join(", ")])
     });
-    let table = Table::new(["workload", "what sets its pace", "busiest", "the others"], rows);
+    let table = Table::new(["workload", "bottleneck", "busiest", "the others"], rows);
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -150,7 +150,7 @@ pub(super) fn of_paper(figure: &PaperFigure, cells: &[CellSummary]) -> Option<Ta
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// The requests of one workload, or of several, in few words: `sequential read, 2 KiB to 64 KiB, 1 deep, direct`.
+/// The requests of one workload, or of several, in few words: `sequential read, 2 KiB to 64 KiB, QD1, direct`.
 fn requests(workloads: &[&Workload]) -> String {
     let distinct = |of: &dyn Fn(&Workload) -> String| {
         let mut words: Vec<String> = Vec::new();
@@ -167,7 +167,7 @@ fn requests(workloads: &[&Workload]) -> String {
     let mut words = vec![
         distinct(&|workload| workload.work()),
         distinct(&|workload| workload.request_size.to_string()),
-        distinct(&|workload| format!("{} deep", workload.depth)),
+        distinct(&|workload| format!("QD{}", workload.depth)),
         distinct(&|workload| workload.buffering.to_string()),
     ];
     if workloads.iter().any(|workload| workload.offset.0 > 0) {
@@ -182,7 +182,7 @@ fn requests(workloads: &[&Workload]) -> String {
     words.join(", ")
 }
 
-/// Fixed and marginal processor cost of every series.
+/// Fixed and marginal CPU cost of every series.
 pub(super) fn of_costs(costs: &[CostFit]) -> Table {
     let head = [
         "series",
@@ -191,8 +191,8 @@ pub(super) fn of_costs(costs: &[CostFit]) -> Table {
         "marginal",
         "variance explained",
         "largest residual",
-        "saturates one processor",
-        "saturates all",
+        "saturates one CPU",
+        "saturates all CPUs",
     ];
     Table::new(
         head,
@@ -247,11 +247,11 @@ pub(super) fn of_models(models: &Models) -> Option<Table> {
         [model.subject.clone(), law(model), alone, limit, knee, off(model.relative_error)]
     });
     let by_targets = models.scaling.iter().map(|model| {
-        let what = "targets that share a limit".to_owned();
+        let what = "targets with a shared limit".to_owned();
         let each = named("each alone", Some(model.each));
         [model.subject.clone(), what, NO_FIGURE.to_owned(), figure(model.limit), each, off(model.relative_error)]
     });
-    let head = ["series", "model", "a request alone", "limit", "knee", "off on average"];
+    let head = ["series", "model", "at QD1", "limit", "knee", "mean error"];
     let table = Table::new(head, by_size.chain(by_load).chain(by_targets));
     (!table.rows.is_empty()).then_some(table)
 }
@@ -262,7 +262,7 @@ fn law(model: &Concurrency) -> String {
             format!("universal scalability law, α {}, β {}", significant(contention), significant(coherency))
         }
         (Law::Balanced, ..) => "closed network of equal stations".to_owned(),
-        _ => "queue that is bounded".to_owned(),
+        _ => "queue with a bound".to_owned(),
     }
 }
 
@@ -276,7 +276,7 @@ fn off(relative_error: f64) -> String {
 
 /// Every sample, in the order they were taken.
 pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
-    let head = ["sample", "block", "workload", "length", "throughput", "requests/s", "p50", "p99", "remarks"];
+    let head = ["sample", "block", "workload", "length", "throughput", "IOPS", "p50", "p99", "remarks"];
     let workloads: Vec<_> = samples.iter().map(|observed| &observed.sample.workload).collect();
     Table::new(
         head,
@@ -303,7 +303,7 @@ pub(super) fn of_samples(samples: &[Observed<'_>]) -> Table {
 fn remarks(observed: &Observed<'_>) -> String {
     let sample = observed.sample;
     let failure = sample.failure.iter().map(|failure| format!("failed: {}", failure.code));
-    let bound = sample.generator_bound.then(|| "set by the program".to_owned());
+    let bound = sample.generator_bound.then(|| "limited by the program".to_owned());
     let warnings = sample.warnings.iter().map(|warning| warning.code.replace('_', " "));
     failure.chain(bound).chain(warnings).collect::<Vec<_>>().join(", ")
 }
@@ -318,9 +318,9 @@ pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Ta
     let target = &environment.target;
     let text = |value: &Option<String>| value.clone();
     let bytes = |value: Option<Bytes>| value.map(|bytes| bytes.to_string());
-    let medium = target.rotational.map(|rotational| {
-        if rotational { "spinning, says the kernel" } else { "not spinning, says the kernel" }.to_owned()
-    });
+    let medium = target
+        .rotational
+        .map(|rotational| if rotational { "rotational (kernel)" } else { "not rotational (kernel)" }.to_owned());
     // Of an imported run hardly anything is known.
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let unavailable = environment
@@ -352,9 +352,9 @@ pub(crate) fn of_environment(environment: &Environment, program: &Program) -> Ta
         ("host", known(&environment.host)),
         ("machine's file", environment.machine_file_crc32c.as_ref().map(|digest| format!("CRC-32C {digest}"))),
         ("kernel", known(&environment.kernel)),
-        ("processor", text(&environment.cpu_model)),
+        ("CPU model", text(&environment.cpu_model)),
         ("clock governor", text(&environment.governor)),
-        ("processors", (environment.cpus > 0).then(|| environment.cpus.to_string())),
+        ("CPUs", (environment.cpus > 0).then(|| environment.cpus.to_string())),
         ("memory", bytes(Some(environment.memory_bytes).filter(|memory| memory.0 > 0))),
         ("clock", clock_text(&environment.clock)),
         ("not available here", (!unavailable.is_empty()).then_some(unavailable)),

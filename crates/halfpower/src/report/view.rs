@@ -132,8 +132,8 @@ const GROUPS: [(FindingCode, &str); 19] = [
     (FindingCode::Knee, "Depth"),
     (FindingCode::Owner, "What sets the pace"),
     (FindingCode::Dip, "Dips"),
-    (FindingCode::ProcessorCost, "Processor cost"),
-    (FindingCode::ProcessorSaturation, "Processor use"),
+    (FindingCode::ProcessorCost, "CPU cost"),
+    (FindingCode::ProcessorSaturation, "CPU use"),
     (FindingCode::BufferingGain, "Buffering"),
     (FindingCode::FlushCost, "Flushing"),
     (FindingCode::SmallWritePenalty, "Small writes"),
@@ -257,9 +257,9 @@ pub(super) fn elsewhere(figures: &[PaperFigure]) -> Option<(usize, usize)> {
 pub(super) fn unfinished(status: RunStatus) -> Option<String> {
     match status {
         RunStatus::Finished => None,
-        RunStatus::Unfinished { measured, planned } => {
-            Some(format!("The run was stopped after {measured} of {planned} samples; its intervals are wider for it."))
-        }
+        RunStatus::Unfinished { measured, planned } => Some(format!(
+            "The run was stopped after {measured} of {planned} samples; its confidence intervals are wider."
+        )),
     }
 }
 
@@ -295,7 +295,7 @@ fn owners(input: &ReportInput<'_>) -> Option<String> {
     }
     let all = input.analysis.cells.len();
     let listed: Vec<String> = owners.iter().map(|(name, count)| format!("{name} in {count} of {all}")).collect();
-    (!listed.is_empty()).then(|| format!("What sets the pace of the workloads: {}.", listed.join(", ")))
+    (!listed.is_empty()).then(|| format!("Bottlenecks of the workloads: {}.", listed.join(", ")))
 }
 
 /// The peaks of the storage, the half-power sizes of reads, the depths that are enough, and what holds requests back.
@@ -305,7 +305,7 @@ fn key_figures(input: &ReportInput<'_>) -> Vec<KeyFigure> {
     let half_power = half_power_of_reads(input);
     let half_power = half_power.map(|finding| key_figure("half-power request size", &finding.subject, &finding.brief));
     let knees = input.findings_of_storage(FindingCode::Knee).filter(|finding| !finding.estimates.is_empty());
-    let knees = knees.map(|finding| key_figure("depth that is enough", &finding.subject, &finding.brief));
+    let knees = knees.map(|finding| key_figure("sufficient queue depth", &finding.subject, &finding.brief));
     let bottlenecks = input.analysis.pyramids.iter();
     let bottlenecks = bottlenecks.map(|of| key_figure(&format!("bottleneck of {}", pyramid::name(of)), "", &of.brief));
     peaks.chain(half_power).chain(knees).chain(bottlenecks).collect()
@@ -415,16 +415,16 @@ fn caption(chart: &Chart) -> String {
     match (repetitions().min(), repetitions().max()) {
         (Some(least), Some(most)) if least == most => caption += &format!(" over {most} repetitions."),
         (Some(least), Some(most)) => caption += &format!(" over {least} to {most} repetitions."),
-        _ => caption += "; one with fewer than ten requests beyond it is left out.",
+        _ => caption += "; percentiles with fewer than ten requests beyond them are left out.",
     }
     if estimates.iter().any(|estimate| estimate.low.is_some()) {
-        caption += " The band, or the bar of a lone point, is the 95 % interval; where none is seen, it is narrower than the line.";
+        caption += " The band, or the bar of a lone point, is the 95 % confidence interval. An invisible one is narrower than the line.";
     }
     if is_of_paper {
-        caption += " The points without a line are what the paper prints.";
+        caption += " Points without a line are printed in the paper.";
     }
     if chart.lines.iter().take(LINES_SHOWN).any(|line| line.fitted.is_some()) {
-        caption += " A thin curve is a model fitted to the points of its colour; nobody measured it.";
+        caption += " A thin curve is a model fitted to the points of its colour, not a measurement.";
     }
     if let Some(beyond) = chart.lines.len().checked_sub(LINES_SHOWN).filter(|beyond| *beyond > 0) {
         caption += &match beyond {

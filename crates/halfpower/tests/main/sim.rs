@@ -72,7 +72,7 @@ fn the_ways_of_a_machine_are_those_of_its_system() {
     assert!(text.contains("stands for synchronous requests of Windows 2000"), "{text}");
     lab.run(&io[..3]);
     let shown = lab.run(["runs", "show", "1"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("2 processors; by asynchronous requests of Windows 2000)"), "{shown}");
+    assert!(shown.contains("2 CPUs; by asynchronous requests of Windows 2000)"), "{shown}");
     let host = lab.json(["io", "null:", "--requests=10", "--no-store", "--json"]);
     let facts = host["environment"]["personalities"].as_array().unwrap();
     assert!(facts.iter().all(|facts| facts.get("stands_for").is_none()), "a host's are themselves");

@@ -104,7 +104,7 @@ fn a_study_sweeps_over_a_setting() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let told = words(&outcome);
     for needle in [
-        "Workload (throughput · rate · what sets its pace · busy)",
+        "Workload (throughput · IOPS · bottleneck · busy)",
         "set disks=2 50.1 MB/s",
         "· the device, or what lies behind it: atlas-10k was busy 100 % of the time; the next, aic-7899, 54 % · \
          2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, processors 1 %",
@@ -118,8 +118,8 @@ fn a_study_sweeps_over_a_setting() {
     assert_eq!(cells[2]["workload"]["set"], "disks=4,pci.rate=533MB/s");
     let report = std::fs::read_to_string(lab.path("r.html")).unwrap();
     assert!(report.contains("set disks=4,pci.rate=533MB") && report.contains("4 × atlas-10k"));
-    let verdict = "<p>What sets the pace of the workloads: the device, or what lies behind it in 3 of 3.</p>";
-    assert!(report.contains(verdict) && !report.contains("No claim can be made"), "{report}");
+    let verdict = "<p>Bottlenecks of the workloads: the device, or what lies behind it in 3 of 3.</p>";
+    assert!(report.contains(verdict) && !report.contains("This run supports no claim"), "{report}");
     // A host cannot be another one.
     assert_refusal(&run("null:"), 2, "is of a simulated machine", "null");
 }
@@ -133,7 +133,7 @@ fn each_setting_has_a_line_of_its_own() {
     let outcome = lab.run(["study", "run", "lines.toml", "--target", target, "--report=lines.html"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let report = std::fs::read_to_string(lab.path("lines.html")).unwrap();
-    for line in ["direct, 1 deep, disks=1", "direct, 1 deep, disks=2"] {
+    for line in ["direct, QD1, disks=1", "direct, QD1, disks=2"] {
         assert!(report.contains(line), "{line}");
     }
 }
@@ -225,7 +225,7 @@ fn a_paper_s_figures_run_on_its_machine_and_stand_beside_what_it_prints() {
     assert!(figure.contains("Why?") && figure.contains(">the paper</"), "{figure}");
     assert!(figure.contains("the mean of a workload over 2 repetitions."), "{figure}");
     assert!(!figure.contains("over 1 to 2"), "what the paper prints is no repetition: {figure}");
-    assert!(figure.contains("The points without a line are what the paper prints."), "{figure}");
+    assert!(figure.contains("Points without a line are printed in the paper."), "{figure}");
     // The Barracuda's 8.5 MB/s of 2^20.
     let beside = figure.split("class=\"beside\"").nth(1).unwrap();
     let row = beside.split("<tr>").find(|row| row.contains(">barracuda-uw<") && row.contains("<td>8.5 MiB&#x2f;s"));
@@ -250,7 +250,7 @@ fn of_many_figures_the_summary_says_how_many_are_met() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let told = outcome.stdout;
     assert!(told.contains(" of 1  How fast?") && told.contains("Figure 5   –       How fast?"), "{told}");
-    assert!(told.contains("Elsewhere  2 of 2  What else") && !told.contains("Peak"), "{told}");
+    assert!(told.contains("Elsewhere  2 of 2  Which other") && !told.contains("Peak"), "{told}");
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn a_study_s_targets_are_those_of_its_workloads() {
     };
     let (target, summary) = run("\"volume=fireball-raid0-2\", \"volume=fireball-1\"");
     assert!(target.starts_with("Target: fireball-lct08, 256 MiB of memory.\n"), "{target}");
-    assert!(summary.contains("(fireball-lct08; kernel Windows 2000, 2 processors; by asyn"), "{summary}");
+    assert!(summary.contains("(fireball-lct08; kernel Windows 2000, 2 CPUs; by asyn"), "{summary}");
     let (target, summary) =
         run("\"volume=fireball-1\", \"volume=nt4-pentium-pro:barracuda-uw\", \"processor.count=2\"");
     assert!(target.starts_with("Target: fireball-lct08, barracuda-4lp, atlas-10k.\n"), "{target}");

@@ -28,8 +28,8 @@ pub(crate) enum YAxis {
     BytesPerSecond,
     /// Requests per second from zero.
     RequestsPerSecond,
-    /// Milliseconds of processor time a MB, logarithmic.
-    ProcessorCost,
+    /// Milliseconds of CPU time per MB, logarithmic.
+    CpuCost,
     /// Latency in nanoseconds, logarithmic.
     Latency,
     /// Bytes per second, logarithmic.
@@ -70,8 +70,8 @@ impl XAxis {
     pub(super) fn label(self) -> &'static str {
         match self {
             XAxis::RequestSize => "request size, KiB",
-            XAxis::Depth => "depth",
-            XAxis::Share => "share of requests that were faster",
+            XAxis::Depth => "queue depth",
+            XAxis::Share => "percentile of requests",
             XAxis::WorkingSet => "working set of a thread",
             XAxis::Place => "from the start of the target",
         }
@@ -96,7 +96,7 @@ impl XAxis {
     pub(in crate::report) fn along(self) -> &'static str {
         match self {
             XAxis::RequestSize => "the request size",
-            XAxis::Depth => "the depth",
+            XAxis::Depth => "the queue depth",
             XAxis::Share => "the share of requests",
             XAxis::WorkingSet => "the working set of a thread",
             XAxis::Place => "the target, from its first byte to its last",
@@ -107,7 +107,7 @@ impl XAxis {
     pub(in crate::report) fn column(self) -> &'static str {
         match self {
             XAxis::RequestSize => "request size",
-            XAxis::Depth => "depth",
+            XAxis::Depth => "queue depth",
             XAxis::Share => "share of requests",
             XAxis::WorkingSet => "working set",
             XAxis::Place => "place",
@@ -130,7 +130,7 @@ impl XAxis {
 impl YAxis {
     /// Whether equal ratios are equally far apart.
     pub(super) fn is_logarithmic(self) -> bool {
-        matches!(self, YAxis::ProcessorCost | YAxis::Latency | YAxis::Bandwidth)
+        matches!(self, YAxis::CpuCost | YAxis::Latency | YAxis::Bandwidth)
     }
 
     /// The unit that suits the largest figure: what to divide by, and its name.
@@ -139,9 +139,9 @@ impl YAxis {
             YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e9 => (1e9, "GB/s"),
             YAxis::BytesPerSecond | YAxis::Bandwidth if most >= 1e6 => (1e6, "MB/s"),
             YAxis::BytesPerSecond | YAxis::Bandwidth => (1e3, "kB/s"),
-            YAxis::RequestsPerSecond if most >= 1e4 => (1e3, "thousand requests/s"),
-            YAxis::RequestsPerSecond => (1.0, "requests/s"),
-            YAxis::ProcessorCost => (1.0, "ms a MB"),
+            YAxis::RequestsPerSecond if most >= 1e4 => (1e3, "thousand IOPS"),
+            YAxis::RequestsPerSecond => (1.0, "IOPS"),
+            YAxis::CpuCost => (1.0, "ms per MB"),
             YAxis::Latency => (1.0, ""),
         }
     }
@@ -151,7 +151,7 @@ impl YAxis {
         match self {
             // Each of its numbers has a unit, and the title says what they are.
             YAxis::Latency => "",
-            YAxis::ProcessorCost => " of processor time",
+            YAxis::CpuCost => " of CPU time",
             YAxis::BytesPerSecond | YAxis::Bandwidth | YAxis::RequestsPerSecond => "",
         }
     }

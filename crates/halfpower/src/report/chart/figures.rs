@@ -62,7 +62,7 @@ fn grouped<'a>(cells: Vec<Measured<'a>>, name: impl Fn(&Measured<'a>) -> String)
 
 fn point(shows: Shows) -> &'static str {
     match shows {
-        Shows::Processor => "the mean processor time a MB of a workload",
+        Shows::Processor => "the mean CPU time per MB of a workload",
         Shows::Latency => "the mean time of a workload's requests",
         Shows::Throughput | Shows::Parts => "the mean of a workload",
     }
@@ -70,7 +70,7 @@ fn point(shows: Shows) -> &'static str {
 
 fn y_axis(shows: Shows, cells: &[Measured<'_>]) -> YAxis {
     match shows {
-        Shows::Processor => YAxis::ProcessorCost,
+        Shows::Processor => YAxis::CpuCost,
         Shows::Latency => YAxis::Latency,
         _ if cells[0].1.workload.pattern.is_ordered() => YAxis::BytesPerSecond,
         _ => YAxis::RequestsPerSecond,
@@ -148,7 +148,7 @@ fn label(cells: &[Measured<'_>], summary: &CellSummary, x: XAxis) -> String {
     let mut words = vec![workload.buffering.to_string()];
     let varies = |x: XAxis| cells.iter().any(|(_, other)| place(other, x) != place(summary, x));
     if x != XAxis::Depth {
-        words.push(format!("{} deep", workload.depth));
+        words.push(format!("QD{}", workload.depth));
     }
     if x != XAxis::RequestSize && varies(XAxis::RequestSize) {
         words.push(workload.request_size.to_string());

@@ -71,7 +71,7 @@ impl Shape {
             buffering => buffering.to_string(),
         };
         if let Some(depth) = self.depth {
-            label += &format!(", {depth} deep");
+            label += &format!(", QD{depth}");
         }
         if let Some(size) = self.request_size {
             label += &format!(", {size}");
@@ -147,7 +147,7 @@ pub(super) fn is_drawable(point: &Point) -> bool {
 }
 
 /// Lines of the cells that have a point, in the order of the plan. A lone point beside real lines is kept: buffered
-/// requests at depth 1 beside direct ones at many depths.
+/// requests at QD1 beside direct ones at many queue depths.
 fn lines(
     cells: &[&CellSummary],
     along: Along,

@@ -73,9 +73,9 @@ pub(crate) struct Fitted {
 pub(crate) enum Stroke {
     /// Direct.
     Solid,
-    /// Through the file cache.
+    /// Through the page cache.
     Dashed,
-    /// Safe on the medium inside the timing.
+    /// Flushed to the medium inside the timing.
     Dotted,
     /// Nothing: each point is by itself.
     Points,
@@ -152,20 +152,17 @@ pub(super) fn charts(input: &ReportInput<'_>) -> (Vec<Chart>, Vec<&'static str>)
     let kinds: [(Vec<Chart>, &'static str); 4] = [
         (
             groups.iter().filter_map(|group| throughput(input, group)).collect(),
-            "Throughput against request size: nothing was measured at three request sizes or more.",
+            "Throughput by request size: no workload was measured at three request sizes or more.",
         ),
         (
             groups.iter().filter_map(|group| rate(input, group)).collect(),
-            "Requests per second against depth: no random workload was measured at three depths or more.",
+            "IOPS by queue depth: no random workload was measured at three queue depths or more.",
         ),
         (
             groups.iter().filter_map(latency).collect(),
             "Latency percentiles: no direct random workload has enough requests for them.",
         ),
-        (
-            groups.iter().filter_map(processor_cost).collect(),
-            "Processor cost: it was not measured at three request sizes or more.",
-        ),
+        (groups.iter().filter_map(cpu_cost).collect(), "CPU cost: it was not measured at three request sizes or more."),
     ];
     let absent = kinds.iter().filter(|(charts, _)| charts.is_empty()).map(|(_, absent)| *absent).collect();
     (kinds.into_iter().flat_map(|(charts, _)| charts).collect(), absent)
@@ -218,13 +215,13 @@ fn throughput(input: &ReportInput<'_>, group: &Group<'_>) -> Option<Chart> {
     })
 }
 
-fn processor_cost(group: &Group<'_>) -> Option<Chart> {
+fn cpu_cost(group: &Group<'_>) -> Option<Chart> {
     Some(Chart {
-        id: group.id("processor"),
-        title: format!("Processor time of {}s", group.name()),
-        point: "the mean processor time a MB of a workload, a lower bound,",
+        id: group.id("cpu"),
+        title: format!("CPU time of {}s", group.name()),
+        point: "the mean CPU time per MB of a workload, a lower bound,",
         x: XAxis::RequestSize,
-        y: YAxis::ProcessorCost,
+        y: YAxis::CpuCost,
         lines: by_size(&group.cells, |cell| cell.cpu_ms_per_mb.filter(|cost| cost.value > 0.0), |_| None)?,
         half_of_peak: None,
     })
@@ -236,8 +233,8 @@ fn rate(input: &ReportInput<'_>, group: &Group<'_>) -> Option<Chart> {
     let cells: Vec<_> = group.cells.iter().copied().filter(|cell| cell.reach == Reach::Storage).collect();
     Some(Chart {
         id: group.id("rate"),
-        title: format!("Rate of {}s", group.name()),
-        point: "the mean request rate of a workload",
+        title: format!("IOPS of {}s", group.name()),
+        point: "the mean IOPS of a workload",
         x: XAxis::Depth,
         y: YAxis::RequestsPerSecond,
         lines: by_depth(&cells, |cells| lines::of_depths(input, cells))?,
@@ -245,7 +242,7 @@ fn rate(input: &ReportInput<'_>, group: &Group<'_>) -> Option<Chart> {
     })
 }
 
-/// Latency by depth, of the smallest random requests past the file cache, where the device shows.
+/// Latency by depth, of the smallest random requests that bypass the page cache, where the device shows.
 fn latency(group: &Group<'_>) -> Option<Chart> {
     (group.pattern == Pattern::Random).then_some(())?;
     let direct = group.cells.iter().copied().filter(|cell| cell.workload.buffering.is_direct());
@@ -266,7 +263,7 @@ fn latency(group: &Group<'_>) -> Option<Chart> {
     (!lines.is_empty()).then(|| Chart {
         id: group.id("latency"),
         title: format!("Latency of {}s, {size}", group.name()),
-        point: "a percentile of the merged latencies of a workload, submit to reap",
+        point: "a percentile of the merged latencies of a workload, from submission to completion",
         x: XAxis::Share,
         y: YAxis::Latency,
         lines,

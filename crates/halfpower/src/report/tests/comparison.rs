@@ -140,7 +140,7 @@ fn what_has_no_margin_is_said_to_have_none() {
         stored.sample.total.bytes_per_s.0 *= if place % 3 == 0 { 0.3 } else { 1.0 };
     }
     let analysed = analysed.again();
-    assert!(lines(&analysed, 200).contains("too noisy to tell"), "{}", lines(&analysed, 200));
+    assert!(lines(&analysed, 200).contains("too noisy for a margin"), "{}", lines(&analysed, 200));
     let margins = Margins::Found(&analysed.noise().unwrap().comparison.cells);
     let comparison = compare(&before.iter().collect::<Vec<_>>(), &before.iter().collect::<Vec<_>>(), margins);
     let text = comparison_text(&comparison, false, 1000);

@@ -72,7 +72,7 @@ fn a_pyramid_names_its_bottleneck_in_words_in_the_table_and_in_the_chart() {
     let writes = page.split("<svg class=\"chart\"").find(|svg| svg.contains("pyramid-writes-title")).unwrap();
     let marked = writes.split("<text").find(|text| text.contains("◂ bottleneck")).unwrap();
     assert!(marked.contains(">device</tspan>"), "{marked}");
-    let rows: Vec<&str> = page.split("<tr>").filter(|row| row.contains("<td>it is</td>")).collect();
+    let rows: Vec<&str> = page.split("<tr>").filter(|row| row.contains("<td>yes</td>")).collect();
     assert!(rows.len() == 1 && rows[0].contains(">device (nvme0n1)<") && rows[0].contains("<td>1.3 GB&#x2f;s</td>"));
     // Reads pass the 1.3 GB/s that the device is said to give.
     assert!(page.contains("that peak is wrong, or a cache answered") && page.contains("<td>beyond PAP</td>"));
@@ -139,7 +139,7 @@ fn lives_in_the_block_layer_have_a_table_and_a_line() {
     assert_eq!(table.matches("<tr>").count(), 3, "those that were followed, and the head");
     let summary = lines(&analysed, 200);
     assert!(
-        summary.contains("75 % queued, 25 % at the device, which had requests outstanding 87.5 % of the time"),
+        summary.contains("75 % queued, 25 % at the device; the device had requests outstanding 87.5 % of the time"),
         "{summary}"
     );
 }
@@ -180,7 +180,8 @@ fn what_else_was_seen_has_a_line_each_and_the_rest_a_count() {
 fn a_run_of_single_repetitions_is_headed_by_no_intervals() {
     let several = run(&fixed());
     assert!(
-        lines(&several, 200).contains("95 % intervals") && page(&several).contains("means with 95 % intervals over")
+        lines(&several, 200).contains("95 % confidence intervals")
+            && page(&several).contains("means with 95 % confidence intervals over")
     );
     let mut analysed = run(&fixed());
     let mut seen = Vec::new();
@@ -203,8 +204,8 @@ fn a_run_of_single_repetitions_is_headed_by_no_intervals() {
     sample.intervals = (1..=200).map(interval).collect();
     let analysed = analysed.again();
     let (summary, page) = (lines(&analysed, 200), page(&analysed));
-    assert!(!summary.contains("95 %") && summary.contains("no interval of a workload"), "{summary}");
-    assert!(!page.contains("means with 95 % intervals over") && page.contains("No workload has"));
+    assert!(!summary.contains("95 %") && summary.contains("no confidence intervals"), "{summary}");
+    assert!(!page.contains("means with 95 % confidence intervals over") && page.contains("No workload has"));
     assert_eq!(page.matches("% within the run)").count(), 1, "of the one that has intervals enough");
     markup::check_nesting(&page);
 }
@@ -251,8 +252,8 @@ fn a_run_without_findings_shows_what_was_measured() {
     analysed.samples.clear();
     let page = page(&analysed);
     markup::check_nesting(&page);
-    assert!(page.contains("No claim can be made"));
-    assert!(page.contains("nothing was measured at three request sizes or more"));
+    assert!(page.contains("This run supports no claim"));
+    assert!(page.contains("no workload was measured at three request sizes or more"));
     assert!(lines(&analysed, 80).contains("0 workloads, 0 samples, none failed"));
 }
 
@@ -275,7 +276,7 @@ fn lines_are_split_by_personality_only_where_it_alone_tells_them_apart() {
         cell
     }));
     let page = page(&analysed);
-    for label in ["<span>direct, 4 KiB, io_uring</span>", "<span>direct, 1 deep, null</span>"] {
+    for label in ["<span>direct, 4 KiB, io_uring</span>", "<span>direct, QD1, null</span>"] {
         assert!(page.contains(label), "{label}");
     }
 }
@@ -284,7 +285,7 @@ fn lines_are_split_by_personality_only_where_it_alone_tells_them_apart() {
 fn what_only_reached_memory_is_marked_and_does_not_flatten_the_storage() {
     let page = page(&run(&fixed()));
     let labels: Vec<&str> = page.split("<span>").skip(1).filter_map(|rest| rest.split("</span>").next()).collect();
-    assert!(labels.contains(&"buffered, 1 deep, memory only"));
+    assert!(labels.contains(&"buffered, QD1, memory only"));
     assert!(labels.contains(&"buffered, 4 KiB"), "cold reads reach the storage");
     assert!(!labels.contains(&"buffered, 4 KiB, memory only"), "of the rate of random writes");
 }
