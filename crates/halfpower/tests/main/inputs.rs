@@ -57,7 +57,7 @@ fn what_the_kernel_makes_up_is_not_waited_for() {
 fn figures_that_no_storage_has_are_refused_with_their_line() {
     let lab = Lab::new();
     for (figure, instead, why) in [
-        ("0.52,", "1e18,", "column 1, MB/s, is `1e18`, which it cannot be"),
+        ("0.52,", "1e18,", "column 1, MB/s, is `1e18`, which is not a valid value"),
         ("66.97,", "1e15,", "no storage does 1e15 IOPS"),
         ("120.01,", "1e12,", "no run time is 1e12 s"),
     ] {

@@ -150,7 +150,7 @@ fn forms_are_known_by_what_is_in_them_or_else_by_their_names() {
     assert_eq!(lab.json(["import", "--json", "any.name"])["format"], "sqlio");
     // A damaged one is refused at what is wrong.
     lab.write("a.hlog", b"0.1,1.0,2.0,HISTE\n");
-    lab.refuses(["import", "a.hlog"], 1, "a.hlog:1: the histogram is no text in base 64, or was cut");
+    lab.refuses(["import", "a.hlog"], 1, "a.hlog:1: the histogram is not base64, or was cut off");
 }
 
 /// A folder of the studies' own figures; none where it does not lie beside the project.

@@ -24,9 +24,9 @@ pub(super) struct Gauge {
 pub(super) const GAUGES: [Gauge; 9] = [
     Gauge {
         label: Some("kind"),
-        ..alone("requests_per_second", "", "Requests completed a second.", &OPERATIONS_REQUESTS)
+        ..alone("requests_per_second", "", "Requests completed per second.", &OPERATIONS_REQUESTS)
     },
-    Gauge { label: Some("kind"), ..alone("bytes_per_second", "", "Bytes moved a second.", &OPERATIONS_BYTES) },
+    Gauge { label: Some("kind"), ..alone("bytes_per_second", "", "Bytes moved per second.", &OPERATIONS_BYTES) },
     Gauge {
         scale: 1e-9,
         ..alone("latency_mean_seconds", "seconds", "Mean service time of a request.", &[("", "/total/latency_ns/mean")])
@@ -34,22 +34,12 @@ pub(super) const GAUGES: [Gauge; 9] = [
     Gauge {
         label: Some("percentile"),
         scale: 1e-9,
-        ..alone(
-            "latency_percentile_seconds",
-            "seconds",
-            "Service time that so many percent do not exceed.",
-            &PERCENTILES,
-        )
+        ..alone("latency_percentile_seconds", "seconds", "Percentile of the service time.", &PERCENTILES)
     },
-    alone("depth_mean", "", "Requests outstanding on average.", &[("", "/depth_mean/counted")]),
+    alone("depth_mean", "", "Mean queue depth.", &[("", "/depth_mean/counted")]),
     alone("depth_mean_little", "", "The same by Little's law.", &[("", "/depth_mean/little")]),
-    alone("cpu_user_seconds", "seconds", "Processor time of the workers in the program.", &[("", "/cpu/lower/user_s")]),
-    alone(
-        "cpu_system_seconds",
-        "seconds",
-        "Processor time of the workers in the kernel.",
-        &[("", "/cpu/lower/system_s")],
-    ),
+    alone("cpu_user_seconds", "seconds", "CPU time of the workers in user mode.", &[("", "/cpu/lower/user_s")]),
+    alone("cpu_system_seconds", "seconds", "CPU time of the workers in kernel mode.", &[("", "/cpu/lower/system_s")]),
     alone("elapsed_seconds", "seconds", "Length of the measured part.", &[("", "/elapsed_s")]),
 ];
 const OPERATIONS_REQUESTS: [(&str, &str); 4] = [

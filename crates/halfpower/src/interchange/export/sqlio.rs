@@ -42,7 +42,7 @@ fn row(sample: &Sample) -> Result<String, &'static str> {
     }
     let figures = ["total.requests_per_s", "elapsed_s", "cpu.lower", "started_at"];
     if !figures.iter().all(|figure| sample.tells(figure)) {
-        return Err("its rate, its time or its processor time is not known, and a trace must say them");
+        return Err("its IOPS, its time or its CPU time is not known, and a trace must say them");
     }
     let buffering = match workload.buffering {
         Buffering::Buffered => "Y",

@@ -62,7 +62,8 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
     let mut harvest = Harvest::default();
     if source.text.contains("\"phase_type\"") {
         for document in documents(source.text)? {
-            let phase = of_json(&document.value).ok_or_else(|| What::at(document.line, "the document is no phase"))?;
+            let phase =
+                of_json(&document.value).ok_or_else(|| What::at(document.line, "the document is not a phase"))?;
             phase.keep(source, document.line, &mut harvest)?;
         }
         return Ok(harvest);
@@ -111,7 +112,7 @@ fn of_row(names: &[&str], row: &[&str], line: u64) -> Result<Phase, What> {
         let index = names.iter().position(|known| *known == name)?;
         Some(row[index]).filter(|field| !field.is_empty())
     };
-    let wrong = |name: &str| What::at(line, format!("the column `{name}` is no figure"));
+    let wrong = |name: &str| What::at(line, format!("the column `{name}` is not a number"));
     let figure = |name: &str| text(name).map(|field| number(field).ok_or_else(|| wrong(name))).transpose();
     let count = |name: &str| text(name).map(|field| whole(field).ok_or_else(|| wrong(name))).transpose();
     let part = |prefix: &str| {

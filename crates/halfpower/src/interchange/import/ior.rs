@@ -66,7 +66,7 @@ fn sample_of(
         Some("write") => Operation::Write,
         _ => return Ok(None),
     };
-    let required = |key: &str| result.get(key).and_then(figure).ok_or_else(|| format!("`{key}` is no figure"));
+    let required = |key: &str| result.get(key).and_then(figure).ok_or_else(|| format!("`{key}` is not a number"));
     let bytes_per_s = required("bwMiB")? * 1048576.0;
     let option = |section: &str, key: &str| test.get(section)?.get(key).and_then(count);
     let request =

@@ -22,7 +22,7 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         let wrong = |what: String| What::at(document.line, what);
         let schema = document.value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
         if schema != SCHEMA {
-            return Err(wrong(format!("the document is no sample: its `schema` is not `{SCHEMA}`")));
+            return Err(wrong(format!("the document is not a sample: its `schema` is not `{SCHEMA}`")));
         }
         if let Some(absurd) = absurd_record(&document.value) {
             return Err(wrong(absurd));

@@ -116,7 +116,7 @@ impl<'a> Row<'a> {
         }
         let wrong = |column: usize| {
             let (name, value) = (COLUMNS[column], fields[column].chars().take(40).collect::<String>());
-            What::at(line, format!("column {}, {name}, is `{value}`, which it cannot be", column + 1))
+            What::at(line, format!("column {}, {name}, is `{value}`, which is not a valid value", column + 1))
         };
         let figure = |column: usize| number(fields[column]).ok_or_else(|| wrong(column));
         let count = |column: usize| whole(fields[column]).ok_or_else(|| wrong(column));
@@ -227,7 +227,7 @@ impl<'a> Row<'a> {
         let rounding = 0.0101 + 0.0051 * self.request_kib as f64 / 1024.0;
         if (mib_per_s - self.mib_per_s).abs() > rounding {
             let message = format!(
-                "line {}: {} MB/s is not {} requests a second of {} KB; the latter was taken",
+                "line {}: {} MB/s is not {} IOPS of {} KB; the latter was taken",
                 self.line, self.mib_per_s, self.requests_per_s, self.request_kib
             );
             let warning = halfpower_model::sample::Warning::new("rates_disagree", message, "look at the trace");

@@ -70,7 +70,7 @@ fn facts(source: Source<'_>, line: Option<u64>, number: usize) -> Origin {
 /// A figure that must be one where it is there.
 fn figure(element: Element<'_>, name: &str) -> Result<Option<f64>, What> {
     let Some(child) = element.child(name) else { return Ok(None) };
-    let wrong = || What::at(child.line(), format!("`{name}` is no figure"));
+    let wrong = || What::at(child.line(), format!("`{name}` is not a number"));
     number(child.own_text()).map(Some).ok_or_else(wrong)
 }
 
@@ -82,7 +82,7 @@ fn of_span(span: Element<'_>, profile: Option<Element<'_>>, from: Origin) -> Res
     for target in span.all("Thread").flat_map(|thread| thread.all("Target")) {
         for (sum, name) in counts.iter_mut().zip(names) {
             let text = target.text(name).unwrap_or("0");
-            let wrong = || What::at(target.line(), format!("`{name}` is no count"));
+            let wrong = || What::at(target.line(), format!("`{name}` is not a count"));
             *sum = sum.checked_add(whole(text).ok_or_else(wrong)?).ok_or_else(wrong)?;
         }
     }

@@ -120,7 +120,7 @@ fn read_parameter(targets: &mut Vec<Target>, said: &mut WorkloadSpec, text: &str
 }
 
 fn read_result(span: &mut Span, section: Option<usize>, columns: &[String], line: u64, text: &str) -> Result<(), What> {
-    let wrong = |what: &str| What::at(line, format!("{what} is no figure"));
+    let wrong = |what: &str| What::at(line, format!("{what} is not a number"));
     if let Some(time) = text.strip_prefix("actual test time:") {
         span.seconds = Some(number(time.trim().trim_end_matches('s')).ok_or_else(|| wrong("the test time"))?);
     } else if let Some(count) = text.strip_prefix("thread count:") {

@@ -43,8 +43,8 @@ fn text_has_its_totals_and_percentiles() {
 #[test]
 fn mistakes_are_told_with_their_line() {
     for (text, message) in [
-        (XML.replace("10.00<", "ten<"), "d:11: `TestTimeSeconds` is no figure"),
-        (XML.replace("<IOCount>10000", "<IOCount>-1"), "d:19: `IOCount` is no count"),
+        (XML.replace("10.00<", "ten<"), "d:11: `TestTimeSeconds` is not a number"),
+        (XML.replace("<IOCount>10000", "<IOCount>-1"), "d:19: `IOCount` is not a count"),
         (XML.replace("</Results>", ""), "the file ends within an element; is it cut short?"),
         (
             TEXT.replace("total:         655360000 |        10000", "total:         655360000 | x"),

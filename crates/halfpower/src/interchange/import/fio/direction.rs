@@ -30,10 +30,10 @@ impl Direction {
     /// When a figure that must be there is none.
     pub(super) fn read(part: &Value, harvest: &mut Harvest) -> Result<Option<Self>, String> {
         let required = |key: &str| part.get(key).ok_or_else(|| format!("`{key}` is missing"));
-        let number = |key: &str| count(required(key)?).ok_or_else(|| format!("`{key}` is no count"));
+        let number = |key: &str| count(required(key)?).ok_or_else(|| format!("`{key}` is not a count"));
         let (moved, runtime_ms) = (number("io_bytes")?, number("runtime")?);
-        let rate_kib = figure(required("bw")?).ok_or("`bw` is no figure")?;
-        let per_s = figure(required("iops")?).ok_or("`iops` is no figure")?;
+        let rate_kib = figure(required("bw")?).ok_or("`bw` is not a number")?;
+        let per_s = figure(required("iops")?).ok_or("`iops` is not a number")?;
         let requests = part.get("total_ios").and_then(count);
         if requests.unwrap_or_default() == 0 && moved == 0 {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Direction {
             }
             let histogram = histogram_of(family);
             if histogram.is_none() && family.get("bins").is_some_and(|bins| *bins != Value::Null) {
-                let message = "the bins of a latency histogram are no counts; its summary was taken";
+                let message = "the bins of a latency histogram are not counts; its summary was taken";
                 harvest.doubt("histogram_left_out", message, "look at the file: fio does not write that");
             }
             (histogram.as_ref().map_or_else(|| latency_of(family, unit, requests), Latency::of), histogram)
@@ -117,7 +117,7 @@ fn hold_together(harvest: &mut Harvest, runtime_ms: u64, requests: (f64, f64), b
     for ((amount, per_s), what) in [(requests, "requests"), (bytes, "bytes")] {
         let by_time = amount * 1e3 / runtime_ms as f64;
         if runtime_ms > 0 && (per_s - by_time).abs() > 0.05 * by_time.max(per_s) {
-            let message = format!("{per_s} {what} a second are not {amount} in {runtime_ms} ms; the rate was taken");
+            let message = format!("{per_s} {what} per second are not {amount} in {runtime_ms} ms; the rate was taken");
             harvest.doubt("rates_disagree", message, "look at the file");
         }
     }

@@ -145,7 +145,7 @@ fn count(fields: &[&str], index: usize, line: u64, what: &str) -> Result<u64, Wh
     fields
         .get(index)
         .and_then(|field| whole(field))
-        .ok_or_else(|| What::at(line, format!("column {}, {what}, is no number", index + 1)))
+        .ok_or_else(|| What::at(line, format!("column {}, {what}, is not a number", index + 1)))
 }
 
 /// A sample of a direction about which no more is known than the size of its requests, where they all had one.

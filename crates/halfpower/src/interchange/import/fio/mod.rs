@@ -188,7 +188,8 @@ fn contradict(said: &mut WorkloadSpec, directions: &[(RequestKind, Direction)], 
     if let [only] = kinds[..] {
         said.operation = direction::only(only);
     }
-    let message = "a group's options are those of one job, and its requests are not: its workload is not told";
+    let message =
+        "the options of a group are those of one job, but its requests are of all: its workload is left unknown";
     harvest.doubt("options_of_one_job", message, "run without group_reporting, or one kind of job in a group");
 }
 

@@ -196,7 +196,7 @@ fn mistakes_are_told_with_their_line() {
     for (text, message) in [
         (format!("note\n{}", &text.to_string()[..400]), "result.json:2: the document is cut short"),
         (format!("{{}}\n{text}"), "result.json:1: the document is none of fio's"),
-        (document(&[no_rate]).to_string(), "result.json:1: job 1 (`reads`): `read`: `bw` is no figure"),
+        (document(&[no_rate]).to_string(), "result.json:1: job 1 (`reads`): `read`: `bw` is not a number"),
     ] {
         let error = import_bytes("result.json", text.as_bytes(), Some(Format::Fio)).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

@@ -42,7 +42,7 @@ impl Cell {
 /// # Errors
 /// What is wrong with the text.
 pub(super) fn decoded(text: &str) -> Result<(Vec<Cell>, usize), String> {
-    let bytes = bytes_of(text).ok_or("the histogram is no text in base 64, or was cut")?;
+    let bytes = bytes_of(text).ok_or("the histogram is not base64, or was cut off")?;
     let (cookie, rest) = word(&bytes)?;
     if cookie & !WORD_BITS != COMPRESSED_COOKIE {
         return Err(format!(

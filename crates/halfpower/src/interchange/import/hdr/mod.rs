@@ -53,11 +53,11 @@ pub(super) fn read(source: Source<'_>) -> Result<Harvest, What> {
         return Ok(harvest);
     }
     let message = "the log does not say what its values are; they were taken for nanoseconds";
-    harvest.doubt("unit_not_told", message, "if they are not, every latency is wrong by that factor: log nanoseconds");
+    harvest.doubt("unit_unknown", message, "if they are not, every latency is wrong by that factor: log nanoseconds");
     if let Some(line) = log.disagrees {
         let message =
             format!("line {line}: Interval_Max is neither its histogram's largest value nor a millionth of it");
-        harvest.doubt("largest_disagrees", message, "look at the log: its values may be no nanoseconds");
+        harvest.doubt("largest_disagrees", message, "look at the log: its values may not be nanoseconds");
     }
     for course in std::mem::take(&mut log.courses) {
         let mut sample = log.sample(&course, course.tag.as_deref(), source);
@@ -127,7 +127,7 @@ impl Log {
         let [start, length, largest, payload] = fields[..] else {
             return Err("a line has a start, a length, a largest value and a histogram".to_owned());
         };
-        let figure = |field: &str, what: &str| number(field).ok_or_else(|| format!("the {what} is no number"));
+        let figure = |field: &str, what: &str| number(field).ok_or_else(|| format!("the {what} is not a number"));
         let (start_s, length_s) = (figure(start, "start")?, figure(length, "length")?);
         let largest = figure(largest, "largest value")?;
         self.intervals += 1;

@@ -22,7 +22,7 @@ fn codes(imported: &Imported) -> Vec<&str> {
 fn another_program_s_log_is_a_sample_of_latencies_with_its_course() {
     let imported = imported(OTHER);
     let [sample] = &imported.samples[..] else { panic!("{imported:?}") };
-    assert_eq!(codes(&imported), ["latency_from_buckets", "unit_not_told"]);
+    assert_eq!(codes(&imported), ["latency_from_buckets", "unit_unknown"]);
     let all = sample.latency_histogram.any.as_ref().unwrap();
     // What the program itself said of the four, over their 9000 values.
     assert_eq!((all.count(), all.min(), all.max()), (9000, Some(4760), Some(5_713_919)));
@@ -73,7 +73,7 @@ fn largest_values_in_another_unit_are_told() {
     let (head, rest) = OTHER.split_once("5.000000,HIST").unwrap();
     // A thousandth of the largest value, 5713919: microseconds shown in milliseconds have that.
     let imported = imported(&format!("{head}5713.919,HIST{rest}"));
-    assert_eq!(codes(&imported), ["latency_from_buckets", "unit_not_told", "largest_disagrees"]);
+    assert_eq!(codes(&imported), ["latency_from_buckets", "unit_unknown", "largest_disagrees"]);
     // The library's own way, and that of those who show what they count.
     for largest in ["5.713", "5.714", "5713919.000"] {
         let imported = self::imported(&format!("{head}{largest},HIST{rest}"));
@@ -86,14 +86,14 @@ fn what_is_wrong_is_told_with_its_line() {
     let lines: Vec<&str> = OTHER.lines().filter(|line| line.starts_with("17")).collect();
     let (head, payload) = lines[1].split_at(lines[1].find("HIST").unwrap());
     let cases = [
-        (format!("{head}{}", &payload[..payload.len() - 5]), "is no text in base 64, or was cut"),
+        (format!("{head}{}", &payload[..payload.len() - 5]), "is not base64, or was cut off"),
         (format!("{head}{}", &payload[..payload.len() - 8]), "bytes and says"),
         (format!("{head}{}AAA=", &payload[..payload.len() - 4]), "checksum of the compressed histogram is wrong"),
         (format!("{head}HISTEQAA"), "begins with 0x1c849311, which is not the compressed encoding of version 2"),
         (lines[0].to_owned(), "it begins before the line before it"),
         ("Tag=a".to_owned(), "nothing stands behind the tag"),
         ("1,2,3".to_owned(), "a line has a start, a length, a largest value and a histogram"),
-        (format!("-1,2,3,{payload}"), "the start is no number"),
+        (format!("-1,2,3,{payload}"), "the start is not a number"),
         ("#[BaseTime: soon]".to_owned(), "BaseTime: has no number of seconds"),
     ];
     for (line, message) in cases {

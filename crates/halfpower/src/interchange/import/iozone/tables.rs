@@ -43,7 +43,7 @@ impl Reader {
         if self.record_kib.is_empty() {
             let sizes: Option<Vec<u64>> = trimmed.split_whitespace().take(MAX_COLUMNS).map(quoted).collect();
             self.record_kib =
-                sizes.ok_or_else(|| What::at(line.number, "the record sizes above a table are no numbers"))?;
+                sizes.ok_or_else(|| What::at(line.number, "the record sizes above a table are not numbers"))?;
             return Ok(());
         }
         self.read_row(line, harvest)
@@ -65,7 +65,7 @@ impl Reader {
             let Some(mut said) = tests_named::workload_of(name, head, bytes(Some(record_kib))) else {
                 let message = format!("the table `{name} report` is left out");
                 if harvest.notes.iter().all(|note| note.message != message) {
-                    harvest.note("test_left_out", message, "nothing to do: its workload cannot be said");
+                    harvest.note("test_left_out", message, "nothing to do: no workload here is the same");
                 }
                 return Ok(());
             };

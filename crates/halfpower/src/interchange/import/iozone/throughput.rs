@@ -93,7 +93,7 @@ impl Reader {
         let record = bytes(test.head.record_kib);
         let Some(mut said) = tests_named::workload_of(&test.name, &test.head, record) else {
             let message = format!("line {}: the test `{}` is left out", test.line, test.name);
-            harvest.note("test_left_out", message, "nothing to do: its workload cannot be said");
+            harvest.note("test_left_out", message, "nothing to do: no workload here is the same");
             return Ok(());
         };
         said.workers = Some(test.workers);
