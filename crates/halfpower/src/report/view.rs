@@ -1,5 +1,6 @@
 //! What the template is given: every word of the report in its place, nothing left to decide.
 
+use super::chart::swatch::LegendEntry;
 use super::chart::{self, Chart, LINES_SHOWN, Value, charts};
 use super::pyramid::{self, PyramidView};
 use super::table::{self, Table};
@@ -107,12 +108,6 @@ pub(crate) struct ChartView {
     pub(super) svg: String,
     pub(super) legend: Vec<LegendEntry>,
     pub(super) table: Table,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct LegendEntry {
-    pub(super) swatch: String,
-    pub(super) label: String,
 }
 
 #[derive(Debug, Serialize)]

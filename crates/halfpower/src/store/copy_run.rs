@@ -2,7 +2,7 @@
 
 use super::Store;
 use super::error::{During, StoreError};
-use super::run::RunId;
+use super::run_id::RunId;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 

@@ -5,7 +5,7 @@ use super::Store;
 use super::damage::Lost;
 use super::error::{During, StoreError};
 use super::record_parser::Parser;
-use super::run::RunId;
+use super::run_id::RunId;
 use super::sample::{Record, StoredSample};
 use halfpower_model::Sample;
 use rusqlite::{OptionalExtension, Row};

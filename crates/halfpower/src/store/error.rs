@@ -1,7 +1,6 @@
 //! Why the store cannot do what was asked.
 
-use super::reserve::is_full;
-use super::run::RunId;
+use super::run_id::RunId;
 use super::schema::VERSION;
 use halfpower_engine::TargetError;
 use rusqlite::ErrorCode;
@@ -153,4 +152,11 @@ impl<T> During<T> for rusqlite::Result<T> {
             false => StoreError::Sql { action, source },
         })
     }
+}
+
+/// Whether there was no room for what SQLite wanted to write.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMSIZE};
+    let of_index = [SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMMAP].map(Some).contains(&error.sqlite_extended_error_code());
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull) || of_index
 }

@@ -6,7 +6,8 @@
 
 use super::Store;
 use super::error::{During, StoreError};
-use super::run::{NewRun, RunId, RunStatus, insert_run, json};
+use super::run::{NewRun, RunStatus, insert_run, json};
+use super::run_id::RunId;
 use halfpower_analysis::comparison::are_copies;
 use halfpower_model::Sample;
 use rusqlite::{Connection, Row, TransactionBehavior};

@@ -25,6 +25,7 @@ mod record_parser;
 mod repair;
 mod reserve;
 mod run;
+mod run_id;
 mod sample;
 mod schema;
 mod test_file;
@@ -36,7 +37,8 @@ mod tests;
 pub(crate) use error::StoreError;
 pub(crate) use import::Staged;
 pub(crate) use repair::Repaired;
-pub(crate) use run::{NewRun, Run, RunId, RunKind, RunStatus, RunSummary};
+pub(crate) use run::{NewRun, Run, RunKind, RunStatus, RunSummary};
+pub(crate) use run_id::RunId;
 pub(crate) use sample::StoredSample;
 pub(crate) use test_file::{NewTestFile, Standing, TestFile, TestFileId};
 

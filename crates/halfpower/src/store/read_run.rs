@@ -3,7 +3,8 @@
 use super::Store;
 use super::damage::{Cause, Damage, damaged};
 use super::error::{During, StoreError};
-use super::run::{Run, RunId, RunKind, RunStatus, RunSummary};
+use super::run::{Run, RunKind, RunStatus, RunSummary};
+use super::run_id::RunId;
 use halfpower_model::sample::Program;
 use halfpower_model::{Environment, Sample};
 use rusqlite::types::FromSql;

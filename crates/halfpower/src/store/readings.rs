@@ -3,7 +3,8 @@
 use super::Store;
 use super::damage::damaged;
 use super::error::{During, StoreError};
-use super::run::{NewRun, Run, RunId, RunKind, RunStatus, json};
+use super::run::{NewRun, Run, RunKind, RunStatus, json};
+use super::run_id::RunId;
 use crate::reading::{Figures, Reading};
 use halfpower_model::reading::MemorySpeed;
 use rusqlite::OptionalExtension;

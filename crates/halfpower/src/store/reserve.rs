@@ -5,7 +5,7 @@ use super::Store;
 use super::companion_files::{beside, open_regular};
 use super::create::put;
 use super::error::{During, StoreError};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::path::Path;
@@ -113,11 +113,4 @@ fn is_reserve(store: &Path) -> bool {
     let Ok(Some(file)) = open_regular(OpenOptions::new().read(true), &beside(store, RESERVE)) else { return false };
     let mut start = Vec::new();
     file.take(MARK.len() as u64).read_to_end(&mut start).is_ok() && start == MARK.as_bytes()
-}
-
-/// Whether there was no room for what SQLite wanted to write.
-pub(super) fn is_full(error: &rusqlite::Error) -> bool {
-    use rusqlite::ffi::{SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMSIZE};
-    let of_index = [SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMMAP].map(Some).contains(&error.sqlite_extended_error_code());
-    error.sqlite_error_code() == Some(ErrorCode::DiskFull) || of_index
 }

@@ -3,19 +3,14 @@
 use super::Store;
 use super::damage::damaged;
 use super::error::{During, StoreError};
+use super::run_id::RunId;
 use crate::plan::Plan;
 use halfpower_model::Environment;
 use halfpower_model::sample::Program;
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Serialize;
-use std::fmt;
 use std::str::FromStr;
-
-/// The number of a run; never used twice in a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub(crate) struct RunId(pub i64);
 
 /// What kind of run it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -304,20 +299,6 @@ impl RunId {
     /// The name of the claim on it.
     pub(super) fn claim(self) -> String {
         format!("run-{self}")
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for RunId {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(RunId).map_err(|_| "runs have numbers; `halfpower runs` lists them")
     }
 }
 

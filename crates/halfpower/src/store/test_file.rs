@@ -6,7 +6,8 @@
 
 use super::Store;
 use super::error::{During, StoreError};
-use super::run::{RunId, json};
+use super::run::json;
+use super::run_id::RunId;
 use halfpower_engine::TargetError;
 use halfpower_engine::test_file::{FileId, Sameness, is_at};
 use halfpower_model::Bytes;

@@ -7,7 +7,7 @@ mod bars;
 mod draw;
 mod figures;
 mod lines;
-mod swatch;
+pub(super) mod swatch;
 
 pub(crate) use axis::{XAxis, YAxis};
 pub(super) use bars::{bars, bars_view_box};

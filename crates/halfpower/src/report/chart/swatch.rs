@@ -4,7 +4,14 @@
 //! style sheet names them `--line-0` and up, lighter in the dark. Each comes with a marker of its own.
 
 use super::Stroke;
-use crate::report::view::LegendEntry;
+use serde::Serialize;
+
+/// An entry of a legend.
+#[derive(Debug, Serialize)]
+pub(in crate::report) struct LegendEntry {
+    pub(in crate::report) swatch: String,
+    pub(in crate::report) label: String,
+}
 
 /// Markers by line, in step with the colours: paths that begin at the middle.
 const MARKERS: [&str; super::LINES_SHOWN] = [
