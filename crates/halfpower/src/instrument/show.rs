@@ -1,8 +1,13 @@
 //! Shows a reading: as text on the terminal, and as an HTML page in the form of the report. It computes no figure; every
 //! text of a record is escaped.
 
+use super::drop_cache::page as drop_cache_page;
+use super::idle::page as idle_page;
+use super::inspect::page as inspect_page;
+use super::link::page as link_page;
+use super::map::page as map_page;
+use super::memory::page as memory_page;
 use super::page::{Bar, Body, Branch, Page, Section};
-use super::{drop_cache, idle, inspect, link, map, memory};
 use crate::reading::{Figures, Reading};
 use crate::report::chart::{Chart, Stroke, Value, XAxis};
 use crate::report::html::render;
@@ -37,12 +42,12 @@ pub(crate) struct ReadingInput<'a> {
 /// `run` is its number in the store, as people type it.
 fn page_of(reading: &Reading, run: &str) -> Page {
     match &reading.figures {
-        Figures::Inspect(inspected) => inspect::page::page(inspected),
-        Figures::DropCache(dropped) => drop_cache::page::page(dropped),
-        Figures::Link(link) => link::page::page(link),
-        Figures::Map(map) => map::page::page(map, run),
-        Figures::Memory(speed) => memory::page::page(speed),
-        Figures::Idle(idleness) => idle::page::page(idleness),
+        Figures::Inspect(inspected) => inspect_page::page(inspected),
+        Figures::DropCache(dropped) => drop_cache_page::page(dropped),
+        Figures::Link(link) => link_page::page(link),
+        Figures::Map(map) => map_page::page(map, run),
+        Figures::Memory(speed) => memory_page::page(speed),
+        Figures::Idle(idleness) => idle_page::page(idleness),
     }
 }
 
