@@ -57,7 +57,7 @@ check "and its requests go when they are due" "$late_ns ns late" [ "$late_ns" -l
 polled "the largest that is not cut is polled" whole $disk --request-size 508KiB --requests 20 --depth 2
 io cut $disk --request-size 512KiB --requests 20 --depth 2 --ring iopoll --buffering direct
 check "what would be cut is done otherwise" "$(cat cut.messages)" [ "$(figure cut total requests)" = 20 ]
-check "and it is said why" "$(sed -n '/"instrument"/,/}/p' cut)" grep -q "iopoll: needs requests that are not cut below, of 508 KiB at most" cut
+check "and it is said why" "$(sed -n '/"instrument"/,/}/p' cut)" grep -q "iopoll: needs requests that the block layer does not split, here up to 508 KiB" cut
 polled "in a stripe its chunks count" chunks $disk /dev/nvme1n1 --layout stripe=256KiB --request-size 1MiB --requests 20 --depth 2
 
 refused buffered "buffered requests are not polled" "iopoll asks a device" $disk --personality io_uring --ring iopoll --buffering buffered

@@ -31,7 +31,7 @@ check_messages "so is one in the descriptor format" mock "at byte 2359296 .*(sen
 { sleep 1; echo 0 > /sys/bus/pseudo/drivers/scsi_debug/virtual_gb; } &
 io shrunk "$mock" --personality sg --pattern random --duration 20s
 wait
-check_messages "a read beyond the end is told in words" shrunk "the blocks lie beyond its end (sense 5h/21h/00h)"
+check_messages "a read beyond the end is told in words" shrunk "the blocks are beyond its end (sense 5h/21h/00h)"
 check "after the device's announcement was passed over" "$(cat shrunk.messages)" [ "$(figure shrunk failure code)" = EREMOTEIO ]
 
 refused large "a request larger than a command is refused" "at most .* with a command" \

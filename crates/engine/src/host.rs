@@ -210,14 +210,14 @@ impl Host {
         let there = chosen.map_or(Bytes(0), |chosen| chosen.volume_size(workload.layout));
         if there < reading.span {
             return Err(MeasureError::Unsupported(format!(
-                "{} holds {there}, and {} of {} target(s) were written; name the targets of that run, in their order",
+                "{} holds {there}, and {} of {} target(s) were written; name the targets of that run, in the same order",
                 self.environment.target.path, reading.span, workload.targets,
             )));
         }
         let chosen = self.targets.of(&reading)?;
         let _locked = chosen.keep_from_writers().map_err(|writer| {
             MeasureError::Unsupported(format!(
-                "{writer}, and its data would look like damage; verify again when that program has ended"
+                "{writer}, and its data would look like corruption; verify again when that program has ended"
             ))
         })?;
         let targets = chosen.reopen(&reading)?;
@@ -228,7 +228,7 @@ impl Host {
         let read = self.read_back(&mut sample, &targets, &ledger, cancel)?;
         if sample.verified.as_ref().is_none_or(|verified| verified.blocks == 0) && sample.failure.is_none() {
             return Err(MeasureError::Unsupported(
-                "that run wrote no block that could be checked; write with --verify stamp".to_owned(),
+                "the run wrote no block that can be verified; write with --verify stamp".to_owned(),
             ));
         }
         sample.elapsed_s = sample.verified.as_ref().and_then(|verified| verified.read_back_s).unwrap_or_default();
@@ -237,7 +237,7 @@ impl Host {
 }
 
 fn no_memory(source: io::Error) -> MeasureError {
-    MeasureError::System { action: "keep track of", subject: "the blocks that are verified".to_owned(), source }
+    MeasureError::System { action: "allocate the table of", subject: "blocks to verify".to_owned(), source }
 }
 
 impl Testbed for Host {
@@ -292,8 +292,8 @@ fn check_memory(workload: &Workload) -> Result<(), MeasureError> {
     let needed = Bytes(stride.saturating_mul(u64::from(workload.depth)).saturating_mul(u64::from(workload.workers)));
     match available_memory() {
         Some(available) if needed.0 > available.0 / 2 => Err(MeasureError::Unsupported(format!(
-            "the buffers would take {needed} of the {available} of memory that are free; \
-             use smaller requests, a smaller depth or fewer workers"
+            "the buffers need {needed}, more than half of the {available} of free memory; \
+             use a smaller --request-size, a smaller --depth or fewer --workers"
         ))),
         _ => Ok(()),
     }

@@ -89,15 +89,16 @@ pub(crate) fn conclude_reading(sample: &mut Sample, raw: &RawRun, ledger: &Ledge
     let unread = raw.failures().next().map(|failure| {
         let at = failure.request.offset;
         match failure.cause {
-            FailureCause::EndOfTarget => format!("the target ends at byte {at}, before what was written"),
+            FailureCause::EndOfTarget => format!("the target ends at offset {at}, before the end of the written data"),
             FailureCause::Errno(number) => {
                 let why = failure.words.clone().unwrap_or_else(|| errno::explanation(number));
-                format!("byte {at} cannot be read ({}: {why})", errno::name(number))
+                format!("offset {at} cannot be read ({}: {why})", errno::name(number))
             }
         }
     });
-    let what = broken.or(unread).map(|why| ("verification_failed", format!("not all was read back: {place}{why}")));
-    let stopped = cancelled.then(|| ("interrupted", "interrupted while what was written was read back".to_owned()));
+    let what =
+        broken.or(unread).map(|why| ("verification_failed", format!("the read-back is incomplete: {place}{why}")));
+    let stopped = cancelled.then(|| ("interrupted", "interrupted during the read-back".to_owned()));
     if let Some((code, message)) = what.or(stopped) {
         sample.failure.get_or_insert(Failure { code: code.to_owned(), message });
     }
@@ -114,7 +115,7 @@ fn find(sample: &mut Sample, raw: &RawRun, ledger: &Ledger, place: &str) {
         let blocks = if wrong == 1 { "block is" } else { "blocks are" };
         sample.failure = Some(Failure {
             code: "verification_failed".to_owned(),
-            message: format!("{wrong} {blocks} not as they were written; the first: {first}"),
+            message: format!("{wrong} {blocks} not as written; the first: {first}"),
         });
     }
 }

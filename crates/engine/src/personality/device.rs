@@ -60,7 +60,7 @@ impl Geometry {
     /// When that is no power of two.
     pub(super) fn new(block_bytes: u32, largest: u64) -> io::Result<Geometry> {
         if !block_bytes.is_power_of_two() {
-            let message = format!("the disk has blocks of {block_bytes} bytes; format it to 512 or 4096");
+            let message = format!("the disk has blocks of {block_bytes} bytes; reformat it to 512 or 4096");
             return Err(io::Error::other(message));
         }
         Ok(Geometry { block_shift: block_bytes.trailing_zeros(), largest })
@@ -77,7 +77,7 @@ impl Geometry {
         if moves_data && request_size.0 > self.largest {
             let largest = Bytes(self.largest);
             return refuse(format!(
-                "the disk moves at most {largest} with a command; use --request-size {largest} or less"
+                "the disk transfers at most {largest} per command; use --request-size {largest} or less"
             ));
         }
         Ok(())
@@ -113,11 +113,11 @@ impl Geometry {
 pub(super) fn disk_of(file: &File) -> io::Result<PathBuf> {
     let number = file.metadata()?.rdev();
     let device = sysfs_device((major(number), minor(number)))
-        .ok_or_else(|| io::Error::other("it is no block device that sysfs knows; name a disk, and mount /sys"))?;
+        .ok_or_else(|| io::Error::other("sysfs does not list it as a block device; name a disk, and mount /sys"))?;
     if device.join("partition").exists() {
         let disk = device.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         return Err(io::Error::other(format!(
-            "it is a partition, and commands to the device itself go to the whole disk; name /dev/{disk}"
+            "it is a partition, and commands go to the whole disk; name /dev/{disk}"
         )));
     }
     Ok(device)
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_file_is_no_disk() {
         let file = tempfile::tempfile().unwrap();
-        assert!(disk_of(&file).unwrap_err().to_string().contains("no block device"));
+        assert!(disk_of(&file).unwrap_err().to_string().contains("not list it as a block device"));
         assert!(is_writable(&file).unwrap());
         assert!(!is_writable(&File::open("/proc/self/stat").unwrap()).unwrap());
     }

@@ -52,7 +52,7 @@ impl Setup<'_> {
     /// Descriptors of the personality's own for the targets.
     pub(super) fn own_targets(&self) -> io::Result<Vec<Opened>> {
         if self.targets.is_empty() {
-            return Err(io::Error::other("null: takes the null personality only"));
+            return Err(io::Error::other("null: works with the null personality only"));
         }
         self.targets.iter().map(Opened::reopen).collect()
     }
@@ -130,18 +130,13 @@ pub(crate) trait Personality: Sized {
         None
     }
 
-    /// Options that the kernel granted.
-    fn obtained(&self) -> Vec<String> {
-        Vec::new()
+    /// What came of the options that were asked for.
+    fn granted(&self) -> Granted {
+        Granted::default()
     }
 
-    /// Options that were asked for and refused, each with the reason.
-    fn refused(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Transfers that would have had to wait and, having been told not to, were done again so that they could; none
-    /// where nobody told them.
+    /// Transfers that failed with EAGAIN because the workload forbids waiting, and were repeated so that they could wait; none
+    /// where waiting was allowed.
     fn would_block(&self) -> Option<u64> {
         None
     }

@@ -6,7 +6,7 @@
 //! operation for, and flushes where it refuses them are done when they are taken in.
 
 use super::control::Control;
-use super::interface::{Completion, Personality, Setup, Transfer, failed};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer, failed};
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) struct Libaio {
     /// Submitted and not yet taken back.
     in_kernel: usize,
     events: Vec<IoEvent>,
-    obtained: Vec<String>,
+    granted: Granted,
 }
 
 /// A request (`struct iocb` of linux/aio_abi.h), a cache line each.
@@ -98,8 +98,8 @@ impl Personality for Libaio {
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
             _ if result >= 0 => None,
-            Some(libc::ENOSYS) => Some("this kernel was built without it (CONFIG_AIO)".to_owned()),
-            Some(libc::EPERM) => Some("forbidden here; allow it in the container's seccomp profile".to_owned()),
+            Some(libc::ENOSYS) => Some("this kernel was built without CONFIG_AIO".to_owned()),
+            Some(libc::EPERM) => Some("the container forbids it; allow it in the seccomp profile".to_owned()),
             _ => limit_reached(1),
         }
     }
@@ -118,7 +118,7 @@ impl Personality for Libaio {
             settled: Vec::with_capacity(outstanding),
             in_kernel: 0,
             events: vec![IoEvent::default(); outstanding],
-            obtained: obtained.into_iter().collect(),
+            granted: Granted { obtained: obtained.into_iter().collect(), refused: Vec::new() },
         })
     }
 
@@ -202,8 +202,8 @@ impl Personality for Libaio {
         if done.is_empty() && self.in_kernel > 0 { self.wait(done, 1, Some(at_most)) } else { Ok(()) }
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.obtained.clone()
+    fn granted(&self) -> Granted {
+        self.granted.clone()
     }
 }
 
@@ -316,7 +316,7 @@ fn limit_reached(wanted: u32) -> Option<String> {
     let full = used + u64::from(wanted) > most || 2 * u64::from(wanted) > most;
     full.then(|| {
         format!(
-            "the kernel allows {most} asynchronous requests on this host, {used} are taken and {wanted} more are              needed; allow more with sysctl fs.aio-max-nr=1048576, or use a smaller --depth or fewer workers"
+            "the kernel allows {most} asynchronous requests on this host, {used} are in use and {wanted} more are              needed; raise the limit (sysctl fs.aio-max-nr=1048576), or use a smaller --depth or fewer workers"
         )
     })
 }

@@ -1,7 +1,7 @@
 //! Several targets as one volume: transfers to it become transfers of another personality to its targets. Stripes cut
 //! them at chunks; mirrors write to all and read from one.
 
-use super::interface::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use halfpower_model::Layout;
 use halfpower_model::stream::RequestKind;
 use halfpower_model::workload::MirrorReads;
@@ -55,7 +55,7 @@ impl<P: Personality> Personality for Spread<P> {
             Layout::Stripe { chunk } => setup.workload.request_size.0.div_ceil(chunk.0) + 1,
             _ => targets as u64,
         };
-        let too_many = || io::Error::other("so small a chunk makes too many parts; use a larger one");
+        let too_many = || io::Error::other("the chunk is too small for requests of this size; use a larger --chunk");
         let outstanding = u64::from(setup.outstanding) * most_parts.max(targets as u64);
         let outstanding = u32::try_from(outstanding).ok().filter(|number| *number <= 1 << 20).ok_or_else(too_many)?;
         let (layout, is_deep) = (setup.workload.layout, setup.workload.personality.is_deep());
@@ -122,12 +122,8 @@ impl<P: Personality> Personality for Spread<P> {
         self.inner.cause()
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.inner.obtained()
-    }
-
-    fn refused(&self) -> Vec<String> {
-        self.inner.refused()
+    fn granted(&self) -> Granted {
+        self.inner.granted()
     }
 
     fn would_block(&self) -> Option<u64> {

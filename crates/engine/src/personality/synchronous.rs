@@ -1,10 +1,10 @@
-//! Personalities that do a transfer when they are given it: one at a time, and no waiting. They say how they do it; how
-//! that fits among those that keep many outstanding is said here, once.
+//! Personalities that complete a transfer in the call that submits it. Each says how it does one transfer;
+//! [`OneAtATime`] makes a personality of it.
 
-use super::interface::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use std::io;
 
-/// A inner to do a transfer at once. The functions are those of [`Personality`].
+/// Does one transfer in one call. The functions are those of [`Personality`].
 pub(crate) trait Synchronous: Sized {
     /// As [`Personality::unavailable`].
     fn unavailable() -> Option<String> {
@@ -28,14 +28,9 @@ pub(crate) trait Synchronous: Sized {
         None
     }
 
-    /// As [`Personality::obtained`].
-    fn obtained(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// As [`Personality::refused`].
-    fn refused(&self) -> Vec<String> {
-        Vec::new()
+    /// As [`Personality::granted`].
+    fn granted(&self) -> Granted {
+        Granted::default()
     }
 
     /// As [`Personality::would_block`].
@@ -44,7 +39,7 @@ pub(crate) trait Synchronous: Sized {
     }
 }
 
-/// Such a inner as a personality: it keeps the transfer it was given until it is waited for.
+/// The personality: keeps the transfer that it was given until it is reaped.
 #[derive(Debug)]
 pub(crate) struct OneAtATime<S> {
     inner: S,
@@ -87,12 +82,8 @@ impl<S: Synchronous> Personality for OneAtATime<S> {
         self.inner.cause()
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.inner.obtained()
-    }
-
-    fn refused(&self) -> Vec<String> {
-        self.inner.refused()
+    fn granted(&self) -> Granted {
+        self.inner.granted()
     }
 
     fn would_block(&self) -> Option<u64> {

@@ -6,7 +6,7 @@
 //! left out. With `nowait` a transfer that would have to wait is counted and done again without the flag.
 
 use super::control::Control;
-use super::interface::{Setup, Transfer, moved};
+use super::interface::{Granted, Setup, Transfer, moved};
 use super::synchronous::Synchronous;
 use crate::buffers::Buffers;
 use crate::system::filesystem;
@@ -26,8 +26,7 @@ pub(crate) struct Vectored {
     bits: i32,
     /// Transfers that were done again; none without `nowait`.
     would_block: Option<u64>,
-    obtained: Vec<String>,
-    refused: Vec<String>,
+    granted: Granted,
 }
 
 impl Synchronous for Vectored {
@@ -36,31 +35,31 @@ impl Synchronous for Vectored {
         // SAFETY: a call on no descriptor; it moves nothing.
         let result = moved(unsafe { libc::preadv2(-1, &raw const nothing, 1, 0, 0) });
         match -result {
-            libc::ENOSYS => Some("this kernel has no preadv2; Linux 4.6 or later has".to_owned()),
-            libc::EPERM => Some("preadv2 is forbidden here; allow it in the container's seccomp profile".to_owned()),
+            libc::ENOSYS => Some("this kernel has no preadv2; use Linux 4.6 or later".to_owned()),
+            libc::EPERM => Some("preadv2 is the container forbids it; allow it in the seccomp profile".to_owned()),
             _ => None,
         }
     }
 
     fn open(setup: Setup<'_>) -> io::Result<Self> {
         let targets = setup.own_targets()?;
-        let (mut bits, mut obtained, mut refused) = (0, Vec::new(), Vec::new());
+        let (mut bits, mut granted) = (0, Granted::default());
         for flag in setup.workload.rw_flags.iter() {
-            let mut granted = true;
+            let mut is_taken = true;
             for target in &targets {
-                granted &= takes(target, setup.workload, bits_of(flag))?
+                is_taken &= takes(target, setup.workload, bits_of(flag))?
                     && (flag != RwFlag::Hipri || (polls(target) && heeds_hipri()));
             }
-            if granted {
+            if is_taken {
                 bits |= bits_of(flag);
-                obtained.push(flag.to_string());
+                granted.obtained.push(flag.to_string());
             } else {
-                refused.push(format!("{flag}: {}", needs(flag)));
+                granted.refused.push(format!("{flag}: {}", needs(flag)));
             }
         }
         let would_block = (bits & libc::RWF_NOWAIT != 0).then_some(0);
         let control = Control::of(setup.workload);
-        Ok(Vectored { targets, control, bits, would_block, obtained, refused })
+        Ok(Vectored { targets, control, bits, would_block, granted })
     }
 
     #[inline]
@@ -78,12 +77,8 @@ impl Synchronous for Vectored {
         }
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.obtained.clone()
-    }
-
-    fn refused(&self) -> Vec<String> {
-        self.refused.clone()
+    fn granted(&self) -> Granted {
+        self.granted.clone()
     }
 
     fn would_block(&self) -> Option<u64> {
@@ -164,11 +159,11 @@ fn is_before(release: &str, version: (u32, u32)) -> bool {
 fn needs(flag: RwFlag) -> &'static str {
     match flag {
         RwFlag::Hipri => {
-            "needs a device with queues for polling and Linux before 5.19, which ignores it; io_uring polls with --ring iopoll"
+            "needs a device with polled queues and Linux before 5.19; later kernels ignore it, use io_uring with --ring iopoll"
         }
         RwFlag::Dsync => "needs Linux 4.7 or later",
-        RwFlag::Nowait => "needs a file system that can tell whether a request would have to wait",
-        RwFlag::Dontcache => "needs Linux 6.14 or later, and a file system that has it, such as ext4 or XFS",
+        RwFlag::Nowait => "needs a file system that supports RWF_NOWAIT",
+        RwFlag::Dontcache => "needs Linux 6.14 or later, and a file system that supports it, such as ext4 or XFS",
     }
 }
 

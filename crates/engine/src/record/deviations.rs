@@ -54,12 +54,12 @@ pub(super) fn warnings(sample: &Sample, observations: &Observations) -> Vec<Warn
 fn paused(sample: &Sample, observations: &Observations) -> Option<Warning> {
     let measured = Nanoseconds::from_seconds(sample.elapsed_s);
     let figures = match observations.stood_still <= measured {
-        true => "the figures have that time in them".to_owned(),
-        false => format!("longer than the measured {measured}, so the figures have a part of it at most"),
+        true => "the figures include that time".to_owned(),
+        false => format!("longer than the measured {measured}, so the figures include only part of it"),
     };
     let stood_still = observations.stood_still;
-    let message = format!("the program or a worker of it stood still for {stood_still}: {figures}");
-    let remedy = "measure again, without stopping it, and where it gets a processor";
+    let message = format!("the program or a worker was paused for {stood_still}: {figures}");
+    let remedy = "measure again without stopping it, on a machine with a free CPU";
     (observations.stood_still.0 > 0).then(|| Warning::new("paused", message, remedy))
 }
 
@@ -83,20 +83,22 @@ fn depth(sample: &Sample, observations: &Observations) -> Option<Warning> {
         && workload.rate.is_none()
         && workload.durability.every().is_none()
         && sample.total.requests > 0;
-    let message = format!("{:.1} requests were outstanding on average, not {asked}", sample.depth_mean.counted);
+    let message = format!("the mean queue depth was {:.1}, not {asked}", sample.depth_mean.counted);
     (is_expected && sample.depth_mean.counted < DEPTH_SHARE * asked).then(|| {
         // A worker that waits for nothing has its whole depth: so much is missing of those that wait.
         if observations.held_share > 1.0 - DEPTH_SHARE {
-            let waited =
-                format!("{:.0} % of the time one waited for another that it overlaps", observations.held_share * 100.0);
-            let remedy = "requests that overlap go one after the other where they are verified: use a larger --size, a \
+            let waited = format!(
+                "{:.0} % of the time a request waited for one that it overlaps",
+                observations.held_share * 100.0
+            );
+            let remedy = "verified requests that overlap run one after the other: use a larger --size, a \
                           smaller --depth, fewer --workers or no --verify";
             return Warning::new("depth_not_reached", format!("{message}: {waited}"), remedy);
         }
         Warning::new(
             "depth_not_reached",
             message,
-            format!("the limit came before the depth was reached; {MEASURE_LONGER}"),
+            format!("the run ended before the queue depth was reached; {MEASURE_LONGER}"),
         )
     })
 }
@@ -117,24 +119,24 @@ mod tests {
     }
 
     #[test]
-    fn a_depth_that_was_not_reached_is_told_with_its_cause() {
+    fn a_depth_that_was_not_reached_is_reported_with_its_cause() {
         let of = |buffering, held_share| {
             let workload = Workload { personality: Personality::Libaio, buffering, depth: 8, ..Workload::default() };
             let mut sample = sample(workload);
             (sample.total.requests, sample.depth_mean.counted) = (100, 4.0);
             warnings(&sample, &Observations { held_share, ..Observations::default() })
         };
-        assert!(of(Buffering::Buffered, 0.5).is_empty(), "that is told as submits_synchronously");
+        assert!(of(Buffering::Buffered, 0.5).is_empty(), "submits_synchronously reports that");
         let [unknown] = &of(Buffering::Direct, 0.1)[..] else { panic!("one warning") };
         assert_eq!(unknown.code, "depth_not_reached");
         assert!(!unknown.message.contains("overlaps"), "{unknown:?}");
         let [known] = &of(Buffering::Direct, 0.5)[..] else { panic!("one warning") };
         assert_eq!(known.code, "depth_not_reached");
-        assert!(known.message.contains("50 % of the time one waited for another that it overlaps"), "{known:?}");
+        assert!(known.message.contains("50 % of the time a request waited for one that it overlaps"), "{known:?}");
     }
 
     #[test]
-    fn what_the_end_cut_off_is_told_where_it_took_long() {
+    fn what_the_end_cut_off_is_reported_where_it_took_long() {
         let mut sample = sample(Workload::default());
         sample.total.latency_ns = Latency { max: Some(15_000_000), ..Latency::default() };
         let cut_off = |longest_ns| CutOff { requests: 8, longest_ns, ..CutOff::default() };
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_stood_still_is_told() {
+    fn a_program_that_stood_still_is_reported() {
         let observations = Observations { stood_still: Nanoseconds(3_000_000_000), ..Observations::default() };
         let message = |elapsed_s| {
             let sample = Sample { elapsed_s, ..sample(Workload::default()) };
@@ -166,16 +168,16 @@ mod tests {
             assert_eq!(warning.code, "paused");
             warning.message.clone()
         };
-        assert!(message(4.0).ends_with("stood still for 3 s: the figures have that time in them"), "{}", message(4.0));
+        assert!(message(4.0).ends_with("paused for 3 s: the figures include that time"), "{}", message(4.0));
         assert!(
-            message(0.08).contains("longer than the measured 80 ms, so the figures have a part"),
+            message(0.08).contains("longer than the measured 80 ms, so the figures include only part"),
             "{}",
             message(0.08)
         );
     }
 
     #[test]
-    fn a_rate_that_was_not_reached_is_told_unless_chance_explains_it() {
+    fn a_rate_that_was_not_reached_is_reported_unless_chance_explains_it() {
         let of = |rate, requests: u64| {
             let mut sample = sample(Workload { rate: Some(rate), request_size: Bytes(4096), ..Workload::default() });
             (sample.total.requests, sample.total.bytes) = (requests, requests * 4096);

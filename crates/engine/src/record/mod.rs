@@ -172,7 +172,7 @@ fn failure(raw: &RawRun, target: TargetKind) -> Option<Failure> {
     let broken = raw.workers.iter().zip(0..).find_map(|(worker, index)| Some((index, worker.breakdown.as_ref()?)));
     let breakdown = broken.map(|(index, why): (u32, _)| Failure {
         code: "worker".to_owned(),
-        message: format!("worker {index} broke down, and ended the others: {why}"),
+        message: format!("worker {index} failed and ended the run: {why}"),
     });
     breakdown.or_else(|| raw.failures().next().map(|failure| describe(failure, target)))
 }
@@ -209,19 +209,22 @@ fn describe(failure: &RequestFailure, target: TargetKind) -> Failure {
         FailureCause::EndOfTarget if target == TargetKind::BlockDevice => {
             "the end of the device; was it removed?".to_owned()
         }
-        FailureCause::EndOfTarget => "the end of the target; was it cut short meanwhile?".to_owned(),
+        FailureCause::EndOfTarget => "the end of the target; was it truncated meanwhile?".to_owned(),
     };
     if request.kind == RequestKind::Flush {
-        return Failure { code: cause_name(*cause), message: format!("a flush failed with {why}") };
+        return Failure { code: cause_name(*cause), message: format!("a flush failed: {why}") };
     }
     Failure {
         code: cause_name(*cause),
-        message: format!("a {what} of {} bytes at byte {} failed with {why}", request.length, request.offset),
+        message: format!("a {what} of {} bytes at offset {} failed: {why}", request.length, request.offset),
     }
 }
 
 fn interrupted() -> Failure {
-    Failure { code: "interrupted".to_owned(), message: "interrupted; what was measured until then is kept".to_owned() }
+    Failure {
+        code: "interrupted".to_owned(),
+        message: "interrupted; the results up to that moment are kept".to_owned(),
+    }
 }
 
 fn processor_time(raw: &RawRun, context: &Context, requests: u64, bytes: u64) -> Cpu {

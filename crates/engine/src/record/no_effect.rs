@@ -29,8 +29,8 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
     if trims && !workload.operation.writes() && hole_share > 0.01 {
         warnings.push(Warning::new(
             "sparse_target",
-            format!("{:.0} % of the span held nothing: there was nothing for a trim to give back", hole_share * 100.0),
-            "write the file once before it is measured",
+            format!("{:.0} % of the span was unallocated, so trims of it did nothing", hole_share * 100.0),
+            "write the whole file once before the run",
         ));
     }
     let submitted: Vec<u64> = sample.workers.iter().map(|worker| worker.submitted).collect();
@@ -39,7 +39,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
         warnings.push(Warning::new(
             "trims_repeat",
             format!(
-                "at least {:.0} % of what was trimmed had been trimmed before: there was nothing to give back",
+                "at least {:.0} % of the trims repeated earlier ones and did nothing",
                 again * 100.0
             ),
             "trim each place once: --pattern sequential or shuffled, and --bytes up to the size; or mix trims with writes",
@@ -48,12 +48,11 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64) -> Vec<Warning> {
     let idle = idle_flushes(workload.operation);
     if idle > MAX_SHARE {
         let message = if idle < 1.0 {
-            format!("{:.0} % of the flushes came with nothing written since the one before", idle * 100.0)
+            format!("{:.0} % of the flushes followed another flush with no write between", idle * 100.0)
         } else {
-            "nothing was written between the flushes: this is what a flush costs that has nothing to do".to_owned()
+            "nothing was written between the flushes, so this is the cost of an empty flush".to_owned()
         };
-        let remedy =
-            "to know what it costs to make writes safe, use --op write with --durability fsync=N or fdatasync=N";
+        let remedy = "to measure fsync after writes, use --op write with --durability fsync=N or fdatasync=N";
         warnings.push(Warning::new("nothing_to_flush", message, remedy));
     }
     warnings
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_of_their_own_are_told_apart() {
+    fn targets_of_their_own_are_reported_apart() {
         let own = Workload { workers: 2, targets: 2, layout: Layout::Each, ..trims(Pattern::Sequential) };
         assert_eq!(trimmed_again(&own, &[100; 2]), 0.0);
     }

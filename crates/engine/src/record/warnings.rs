@@ -20,7 +20,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warn(
         sample.generator_bound,
         "generator_bound",
-        "the program set the pace, not the storage".to_owned(),
+        "the program was the bottleneck, not the storage".to_owned(),
         &program_remedy(sample),
     );
     let one_by_one = workload.personality == Personality::Libaio && !workload.buffering.is_direct();
@@ -29,26 +29,29 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warn(
         cold && cached > 0.01,
         "not_cold",
-        format!("{:.0} % of the span was still in the file cache", cached * 100.0),
+        format!("{:.0} % of the span was still in the page cache", cached * 100.0),
         "close other programs that use the file, or use --buffering direct",
     );
     warn(
         cold && sample.cached_share_before.is_none() && !workload.buffering.is_direct(),
         "cold_unknown",
-        "the kernel does not say whether the file cache let go of the span".to_owned(),
-        "run as a user who may write the target, or use --buffering direct",
+        "the kernel does not report whether the page cache dropped the span".to_owned(),
+        "run as a user who has permission write the target, or use --buffering direct",
     );
     warn(
         workload.reads_a_cold_cache_in_order() && came_around(sample),
         "cache_hits",
-        "more was read than the span holds, so some of it from the cache".to_owned(),
+        "the run read more bytes than the span holds, so some came from the page cache".to_owned(),
         &once_over(workload),
     );
     warn(
         hole_share > 0.01 && workload.operation.writes(),
         "sparse_target",
-        format!("{:.0} % of the span was never written: the file system allocates as we write", hole_share * 100.0),
-        "write the file once before it is measured",
+        format!(
+            "{:.0} % of the span was unallocated, so the file system allocated blocks during the run",
+            hole_share * 100.0
+        ),
+        "write the whole file once before the run",
     );
     let stolen_s = sample.cpu.steal_s.unwrap_or(0.0);
     // The kernel's steps may make it a little more than there was.
@@ -57,20 +60,20 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warn(
         stolen > 0.05 && stolen_s > 1.5 * cpu::STOLEN_STEP_S,
         "time_stolen",
-        format!("the hypervisor took {:.0} % of the processors' time", stolen * 100.0),
-        "measure again when the host is quieter",
+        format!("the hypervisor took {:.0} % of the CPU time", stolen * 100.0),
+        "measure again when the host is less loaded",
     );
     warn(
         !sample.instrument.refused.is_empty(),
         "option_refused",
         format!("refused: {}", sample.instrument.refused.join("; ")),
-        "mend what it needs, or leave the option out",
+        "provide what it needs, or leave the option out",
     );
     warn(
         one_by_one,
         "submits_synchronously",
-        "libaio does buffered requests one by one as they are submitted: the storage never saw the depth, whatever \
-         depth_mean says"
+        "libaio completes buffered requests during their submission, so the storage never saw the queue depth, \
+         whatever depth_mean says"
             .to_owned(),
         "use --buffering direct, or --personality io_uring",
     );
@@ -78,8 +81,8 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warn(
         (polled || workload.buffering == Buffering::Buffered) && workload.personality == Personality::IoUring,
         "kernel_workers",
-        "processor time of the kernel's own workers is not in the lower bound".to_owned(),
-        "take the processor cost from the sync personality",
+        "the lower bound lacks the CPU time of kernel worker threads".to_owned(),
+        "take the CPU cost from --personality sync",
     );
     warnings.extend(no_effect::warnings(sample, hole_share).into_iter().chain(memory_speed(sample)));
     warnings.extend(bounds_cross(sample));
@@ -93,10 +96,10 @@ fn program_remedy(sample: &Sample) -> String {
     let waited = sample.cpu.waited_s.map(|waited_s| waited_s / workers_s).filter(|share| *share >= WAITED_MOST);
     match (sample.workload.personality == Personality::Null, waited) {
         (false, _) => "use more workers or larger requests".to_owned(),
-        (true, None) => "name a file or a device to measure storage; this is what the program itself can do".to_owned(),
+        (true, None) => "name a file or a device to measure storage; this is the program's own limit".to_owned(),
         (true, Some(share)) => format!(
-            "name a file or a device to measure storage; this is not all that the program can do: it waited {:.0} % of the \
-             time for a processor that others had",
+            "name a file or a device to measure storage; the program's own limit is higher: it waited {:.0} % of the time for \
+             a CPU",
             share * 100.0
         ),
     }
@@ -114,8 +117,8 @@ fn unflushed(sample: &Sample) -> Option<Warning> {
 fn bounds_cross(sample: &Sample) -> Option<Warning> {
     let lower_s = sample.cpu.lower.user_s + sample.cpu.lower.system_s;
     let error_s = sample.cpu.soaker.map_or(0.0, |soaker| soaker.error_s);
-    let message = "the lower bound of the processor time is above the upper one by more than its error";
-    let remedy = "measure longer, on a machine that does nothing else";
+    let message = "the lower bound of the CPU time exceeds the upper one by more than its error";
+    let remedy = "measure longer, on an idle machine";
     (lower_s > sample.cpu.upper_s? + error_s).then(|| Warning::new("bounds_cross", message, remedy))
 }
 
@@ -127,7 +130,7 @@ mod tests {
     use halfpower_model::{Bytes, Durability, TargetFacts, TargetKind, Workload};
 
     #[test]
-    fn bounds_that_cross_are_told() {
+    fn bounds_that_cross_are_reported() {
         let nowhere = TargetFacts::bare("null:", TargetKind::Null, Bytes(0));
         let mut sample = Sample::empty(Workload::default(), crate::environment(nowhere, Vec::new()));
         (sample.cpu.lower.user_s, sample.cpu.lower.system_s) = (0.4, 0.6);
@@ -146,10 +149,10 @@ mod tests {
         (sample.elapsed_s, sample.generator_bound) = (1.0, true);
         let warning = |sample: &Sample| warnings(sample, 0.0, 1.0).remove(0).remedy;
         sample.cpu.waited_s = Some(0.02);
-        assert!(warning(&sample).ends_with("this is what the program itself can do"), "{}", warning(&sample));
+        assert!(warning(&sample).ends_with("this is the program's own limit"), "{}", warning(&sample));
         sample.cpu.waited_s = Some(0.66);
         let remedy = warning(&sample);
-        assert!(remedy.ends_with("it waited 66 % of the time for a processor that others had"), "{remedy}");
+        assert!(remedy.ends_with("it waited 66 % of the time for a CPU"), "{remedy}");
     }
 
     #[test]
@@ -161,13 +164,13 @@ mod tests {
             found.map(|warning| warning.message)
         };
         sample.cpu.steal_s = Some(0.3 * f64::from(sample.environment.cpus));
-        assert_eq!(warning(&sample, 1.0).unwrap(), "the hypervisor took 30 % of the processors' time");
-        assert_eq!(warning(&sample, 0.08).unwrap(), "the hypervisor took 100 % of the processors' time");
+        assert_eq!(warning(&sample, 1.0).unwrap(), "the hypervisor took 30 % of the CPU time");
+        assert_eq!(warning(&sample, 0.08).unwrap(), "the hypervisor took 100 % of the CPU time");
         assert_eq!(warning(&sample, 10.0), None);
     }
 
     #[test]
-    fn few_writes_that_a_device_may_have_kept_are_told() {
+    fn few_writes_that_a_device_may_have_kept_are_reported() {
         let warning = |cache: Option<&str>, durability| {
             let write_cache = cache.map(str::to_owned);
             let facts = TargetFacts { write_cache, ..TargetFacts::bare("a", TargetKind::File, Bytes(1 << 30)) };
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn libaio_that_is_not_direct_is_told() {
+    fn libaio_that_is_not_direct_is_reported() {
         let codes = |buffering| {
             let facts = TargetFacts::bare("a", TargetKind::File, Bytes(1 << 20));
             let workload = Workload { personality: Personality::Libaio, buffering, depth: 8, ..Workload::default() };

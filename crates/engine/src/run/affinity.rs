@@ -9,11 +9,11 @@ pub(super) fn pin(workload: &Workload, index: u32) -> io::Result<()> {
     let Some(cpu) = workload.cpus.get(index as usize % workload.cpus.len().max(1)) else { return Ok(()) };
     let mut set = CpuSet::new();
     if *cpu as usize >= CpuSet::MAX_CPU {
-        return Err(io::Error::other(format!("there is no processor {cpu}; use a smaller number in --cpus")));
+        return Err(io::Error::other(format!("there is no CPU {cpu}; use a smaller number in --cpus")));
     }
     set.set(*cpu as usize);
     sched_setaffinity(None, &set).map_err(|error| {
-        io::Error::other(format!("cannot pin a worker to processor {cpu} ({error}); use one this host has in --cpus"))
+        io::Error::other(format!("cannot pin a worker to CPU {cpu} ({error}); use one of this host's in --cpus"))
     })
 }
 
@@ -32,7 +32,7 @@ impl Restricted {
         let before = sched_getaffinity(None)?;
         if before.count() < processors {
             let there = before.count();
-            return Err(io::Error::other(format!("there are {there} processors; use no more with --processors")));
+            return Err(io::Error::other(format!("there are {there} CPUs; use at most as many with --processors")));
         }
         let mut set = CpuSet::new();
         let allowed = (0..CpuSet::MAX_CPU).filter(|cpu| before.is_set(*cpu));

@@ -170,7 +170,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn channels_are_told_by_the_names_of_slots() {
+    fn channels_are_reported_by_the_names_of_slots() {
         let count = |places: &[&str]| {
             let module = |place: &&str| MemoryModule {
                 place: (*place).to_owned(),

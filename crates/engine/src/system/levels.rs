@@ -28,7 +28,7 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
         {
             let bus = bus(&network.links);
             levels.extend((!bus.is_empty()).then(|| Level::of(LevelName::Bus, bus)));
-            let why = network.unknown.as_deref().unwrap_or("a network does not tell what it gives");
+            let why = network.unknown.as_deref().unwrap_or("a network does not report its bandwidth");
             let unknown = || channel(&mount.source, None, why);
             levels.push(Level::of(LevelName::Link, [network.links.last().map_or_else(unknown, last)]));
         }
@@ -40,10 +40,10 @@ pub(crate) fn levels(ground: &Ground, memory: &Memory) -> Vec<Level> {
     }
     let link = |disk: &&Device| match disk.links.last() {
         Some(link) => last(link),
-        None => channel(&disk.name, None, "the kernel does not tell how it is attached"),
+        None => channel(&disk.name, None, "the kernel does not report how it is attached"),
     };
     levels.push(Level::of(LevelName::Link, disks.iter().map(link)));
-    let device = |disk: &&Device| channel(&disk.name, None, "a device does not tell its own peak");
+    let device = |disk: &&Device| channel(&disk.name, None, "a device does not report its own peak");
     levels.push(Level::of(LevelName::Device, disks.iter().map(device)));
     levels
 }

@@ -75,18 +75,18 @@ fn other(directory: &Path, name: &str, above: Option<&Link>) -> Option<Link> {
         return usb(directory, name);
     }
     if is("virtio") {
-        return unknown(LinkKind::Virtual, "the hypervisor does not tell what it gives");
+        return unknown(LinkKind::Virtual, "the hypervisor does not report its bandwidth");
     }
     if is("mmc") && !name.contains(':') && directory.parent().is_some_and(|parent| name_of(parent) == "mmc_host") {
-        return unknown(LinkKind::Mmc, "the kernel does not tell the card's rate");
+        return unknown(LinkKind::Mmc, "the kernel does not report the card's rate");
     }
     if is("nvme") && text(directory.join("transport")).is_some_and(|transport| transport != "pcie") {
-        return unknown(LinkKind::Network, "a network does not tell what it gives");
+        return unknown(LinkKind::Network, "a network does not report its bandwidth");
     }
     let has_own =
         above.is_some_and(|link| matches!(link.kind, LinkKind::Sata | LinkKind::Ata | LinkKind::Sas | LinkKind::Usb));
     if is("target") && !has_own {
-        return unknown(LinkKind::Scsi, "the controller does not tell what it gives");
+        return unknown(LinkKind::Scsi, "the controller does not report its bandwidth");
     }
     None
 }
@@ -142,9 +142,9 @@ fn pci(lower: &Path, port: Option<&Path>) -> Link {
             coded(link(&name, LinkKind::Pci, now, best, ""), rate, share, &what, coding)
         }
         None if port.is_none() => {
-            link(&name, LinkKind::Pci, None, None, "part of the host's root of PCI, which does not tell what it gives")
+            link(&name, LinkKind::Pci, None, None, "part of the host's PCI root, which does not report its bandwidth")
         }
-        None => link(&name, LinkKind::Pci, None, None, "PCI that does not tell what it gives"),
+        None => link(&name, LinkKind::Pci, None, None, "PCI that does not report its bandwidth"),
     }
 }
 
@@ -195,7 +195,7 @@ fn ata(directory: &Path, name: &str) -> Link {
             source: format!("ATA in mode {}", mode.trim_start_matches("XFER_")),
             ..link(name, LinkKind::Ata, None, None, "")
         },
-        None => link(name, LinkKind::Sata, None, None, "the port does not tell its rate"),
+        None => link(name, LinkKind::Sata, None, None, "the port does not report its rate"),
     }
 }
 
@@ -226,7 +226,7 @@ fn sas(directory: &Path, name: &str) -> Option<Link> {
     };
     let empty = link(name, LinkKind::Sas, of("negotiated_linkrate"), of("maximum_linkrate"), "");
     let Some(now) = empty.now else {
-        return Some(Link { source: "the port does not tell its rate".to_owned(), ..empty });
+        return Some(Link { source: "the port does not report its rate".to_owned(), ..empty });
     };
     let (share, coding) = if now.gigabits_per_s > 20.0 { (128.0 / 150.0, "128b/150b") } else { (0.8, "8b/10b") };
     Some(coded(empty, now, share, &format!("SAS {} Gbit/s", significant(now.gigabits_per_s)), coding))

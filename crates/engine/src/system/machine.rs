@@ -102,7 +102,7 @@ fn virtualisation(root: &Root, vendor: Option<&str>) -> Option<String> {
     let clocks = clocks.unwrap_or_default();
     let by_clock = [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")];
     let named = by_clock.iter().find(|(clock, _)| clocks.contains(clock)).map(|(_, name)| *name);
-    Some(named.or(vendor).unwrap_or("a hypervisor that does not tell its name").to_owned())
+    Some(named.or(vendor).unwrap_or("an unnamed hypervisor").to_owned())
 }
 
 /// The memory, with its modules where the firmware's tables are there to be read.
@@ -122,7 +122,7 @@ pub(crate) fn memory(root: &Root) -> Memory {
             (None, "the firmware's tables are not available: needs root".to_owned())
         }
         Err(error) if error.kind() == ErrorKind::NotFound && root.path(FIRMWARE).is_dir() => {
-            (None, "this machine has no firmware tables that tell of its memory".to_owned())
+            (None, "this machine's firmware has no tables of its memory".to_owned())
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             (None, format!("the firmware's tables are not available: {FIRMWARE} is hidden here"))
@@ -135,16 +135,18 @@ pub(crate) fn memory(root: &Root) -> Memory {
 /// What all channels give: transfers a second of the slowest module, by the bytes of one, by the channels.
 fn memory_peak(modules: &[MemoryModule], channels: Option<u32>) -> Result<(BytesPerSecond, String), &'static str> {
     if modules.is_empty() {
-        return Err("the firmware's tables name no memory module");
+        return Err("the firmware's tables list no memory module");
     }
     let speeds: Option<Vec<u32>> = modules.iter().map(|module| module.megatransfers_per_s).collect();
     let widths: Option<Vec<u32>> = modules.iter().map(|module| module.width_bytes).collect();
     let slowest = speeds.and_then(|speeds| speeds.into_iter().min());
     let narrowest = widths.and_then(|widths| widths.into_iter().min());
     let Some((speed, width)) = slowest.zip(narrowest) else {
-        return Err("the firmware's tables do not tell the modules' speed");
+        return Err("the firmware's tables do not give the modules' speed");
     };
-    let Some(channels) = channels else { return Err("the names of the memory slots do not tell the channels") };
+    let Some(channels) = channels else {
+        return Err("the memory channels cannot be derived from the names of the slots");
+    };
     let kind = modules[0].kind.as_deref().unwrap_or("memory at");
     let rate = f64::from(speed) * 1e6 * f64::from(width) * f64::from(channels);
     let plural = if channels == 1 { "channel" } else { "channels" };
@@ -222,7 +224,7 @@ mod tests {
     fn a_hypervisor_is_named_by_what_shows() {
         let tree = Tree::new();
         tree.files("proc", &[("cpuinfo", "flags : fpu hypervisor sse")]);
-        assert_eq!(machine(&tree.root()).virtualisation.as_deref(), Some("a hypervisor that does not tell its name"));
+        assert_eq!(machine(&tree.root()).virtualisation.as_deref(), Some("an unnamed hypervisor"));
         tree.files("sys/class/dmi/id", &[("sys_vendor", "ACME Cloud"), ("product_serial", "secret")]);
         assert_eq!(machine(&tree.root()).virtualisation.as_deref(), Some("ACME Cloud"));
         let clocks = "sys/devices/system/clocksource/clocksource0";
@@ -238,7 +240,7 @@ mod tests {
         tree.files("sys/firmware", &[("name", "none")]);
         let none = memory(&tree.root());
         assert_eq!((none.size_bytes, none.pap_bytes_per_s), (Bytes(1 << 20), None));
-        assert!(none.source.contains("no firmware tables"), "{}", none.source);
+        assert!(none.source.contains("firmware has no tables"), "{}", none.source);
         let device = dmi::tests::device;
         let tables = [device(16384, 3200, "DIMM_A1", "BANK 0"), device(16384, 3200, "DIMM_B1", "BANK 1")].concat();
         tree.write(Path::new(TABLES.trim_start_matches('/')), tables);
@@ -247,6 +249,6 @@ mod tests {
         assert_eq!(found.source, "DDR4-3200 × 8 bytes × 2 channels");
         let tables = [device(16384, 3200, "one", "here"), device(16384, 3200, "two", "here")].concat();
         tree.write(Path::new(TABLES.trim_start_matches('/')), tables);
-        assert!(memory(&tree.root()).source.contains("names of the memory slots"));
+        assert!(memory(&tree.root()).source.contains("names of the slots"));
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn of(root: &Root, mount: &Mount) -> Option<Network> {
     if mount.kind == "9p" && value("trans").is_none_or(|by| by == "virtio") {
         match channel(root, &mount.source) {
             Some(directory) => network.links = links::of(&directory),
-            None => network.unknown = Some("the way to the other side of 9p is not told".to_owned()),
+            None => network.unknown = Some("the link of a 9p file system is not reported".to_owned()),
         }
         return Some(network);
     }
@@ -84,8 +84,8 @@ pub(super) fn of(root: &Root, mount: &Mount) -> Option<Network> {
             network.links = links_of(root, &name);
             network.interface = Some(name);
         }
-        Some(None) => network.unknown = Some("no route to the server is told".to_owned()),
-        None => network.unknown = Some("the mount does not tell the server's address".to_owned()),
+        Some(None) => network.unknown = Some("no route to the server is reported".to_owned()),
+        None => network.unknown = Some("the mount does not give the server's address".to_owned()),
     }
     Some(network)
 }
@@ -196,7 +196,7 @@ fn links_of(root: &Root, interface: &str) -> Vec<Link> {
             ..link(format!("network {} Gbit/s", significant(megabits / 1e3)))
         },
         None if interface == "lo" => link("the server is this machine".to_owned()),
-        None => link("the interface does not tell its speed".to_owned()),
+        None => link("the interface does not report its speed".to_owned()),
     });
     found
 }
@@ -276,7 +276,7 @@ mod tests {
             assert_eq!(by(mount).as_deref(), Some(interface), "{mount}");
         }
         let why = |mount: &str| network(mount).unknown.unwrap();
-        assert!(why("fuse.sshfs someone@files:/home rw").contains("does not tell the server's address"));
+        assert!(why("fuse.sshfs someone@files:/home rw").contains("does not give the server's address"));
         // A route that refuses, and none at all.
         assert!(why("nfs server:/a rw,addr=10.0.1.1").contains("no route"));
         assert!(why("nfs server:/a rw,addr=fd00::1").contains("no route"));

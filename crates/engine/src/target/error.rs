@@ -15,7 +15,7 @@ pub enum TargetError {
         path: String,
     },
     /// Not for this user.
-    #[error("no permission to {action} {path}; run as a user who may, or name another target")]
+    #[error("no permission to {action} {path}; run as a user who has it, or name another target")]
     Permission {
         /// `read` or `write`.
         action: &'static str,
@@ -54,7 +54,7 @@ pub enum TargetError {
         path: String,
     },
     /// What the kernel shows as files.
-    #[error("{path} is no storage: the kernel makes up what is in {filesystem}; name a path on a disk")]
+    #[error("{path} is not storage: {filesystem} is a virtual file system of the kernel; name a path on a disk")]
     NotStorage {
         /// The name.
         path: String,
@@ -64,14 +64,14 @@ pub enum TargetError {
     /// Where the kernel keeps the names of devices, and a file was to be made.
     #[error(
         "{path} is where devices have their names (devtmpfs), and a file made there would be in memory; \
-         look whether the device's name is right, or name a directory on a disk"
+         check the device's name, or name a directory on a disk"
     )]
     AmongDevices {
         /// The directory.
         path: String,
     },
     /// A link that leads nowhere, where a file was to be made.
-    #[error("{path} is a link to {leads}, which does not exist; name that file itself, or remove the link")]
+    #[error("{path} is a symbolic link to {leads}, which does not exist; name that file itself, or remove the link")]
     LinkToNothing {
         /// The link.
         path: String,
@@ -79,7 +79,7 @@ pub enum TargetError {
         leads: String,
     },
     /// The process may not have more files open.
-    #[error("cannot open {path} beside all the others; {remedy}")]
+    #[error("cannot open {path}: too many open files; {remedy}")]
     TooManyOpen {
         /// The name.
         path: String,
@@ -87,13 +87,13 @@ pub enum TargetError {
         remedy: String,
     },
     /// No room left.
-    #[error("the file system of {path} is full; free some space, name another directory, or give a smaller --size")]
+    #[error("the file system of {path} is full; free some space, name another directory, or use a smaller --size")]
     Full {
         /// The name.
         path: String,
     },
     /// Larger than a file may be.
-    #[error("{path} would grow past the largest file allowed here; give a smaller --size, or raise ulimit -f")]
+    #[error("{path} would exceed the largest allowed file; use a smaller --size, or raise ulimit -f")]
     TooLarge {
         /// The name.
         path: String,
@@ -147,7 +147,7 @@ pub enum TargetError {
         relation: &'static str,
     },
     /// `null:` and others, or no target at all.
-    #[error("a workload goes to one or more files and devices, or to null: alone; name those")]
+    #[error("a workload needs one or more files and devices, or null: alone; name those")]
     NotAlone,
     /// Descriptors cannot be opened anew.
     #[error("/proc is not mounted, and targets are opened through it; mount it (mount -t proc proc /proc)")]
@@ -187,7 +187,7 @@ impl TargetError {
             Some(libc::EFBIG) => TargetError::TooLarge { path },
             Some(libc::EBUSY) => TargetError::InUse { reason: held("it"), path },
             Some(libc::ETXTBSY) => {
-                TargetError::InUse { path, reason: "it is a program that is running; stop that first".to_owned() }
+                TargetError::InUse { path, reason: "it is a running program; stop it first".to_owned() }
             }
             _ => TargetError::System { action, path, source },
         }
@@ -205,7 +205,7 @@ fn attribute_of(path: &Path) -> Option<(&'static str, char)> {
 /// What to say of a device that cannot be opened exclusively, of which the tree names no user.
 pub(super) fn held(device: &str) -> String {
     format!(
-        "{device} is held exclusively: by a mount in another container, the journal or log of a file system, a volume \
-         manager, or another program; stop that first"
+        "{device} is held exclusively by a mount in another container, a file system's journal, a volume manager or \
+         another program; stop that first"
     )
 }

@@ -56,7 +56,7 @@ impl<'a> InterferenceWatch<'a> {
             [resized, renamed(target), written(target)].into_iter().flatten()
         });
         let changes = changes.collect::<Vec<_>>().join("; ");
-        let remedy = "find out who did it, and measure again when nobody else touches the target";
+        let remedy = "find that program, and measure again when nothing else uses the target";
         (!changes.is_empty()).then(|| Warning::new("target_changed", changes, remedy))
     }
 }
@@ -76,12 +76,12 @@ fn resized(target: &Target, least: Bytes) -> Option<String> {
     let shown = |bytes: Bytes| if in_bytes { format!("{} B", bytes.0) } else { bytes.to_string() };
     let (was, is) = (shown(size), shown(now));
     if now < size {
-        Some(format!("somebody cut {path} short while it was measured: it holds {is} of its {was}"))
+        Some(format!("another program truncated {path} during the run: it holds {is} of its {was}"))
     } else if least < size {
         let least = shown(least);
-        Some(format!("somebody cut {path} short to {least} or less while it was measured, and it grew again to {is}"))
+        Some(format!("another program truncated {path} to {least} or less during the run, and it grew again to {is}"))
     } else {
-        (now > size).then(|| format!("somebody let {path} grow from {was} to {is} while it was measured"))
+        (now > size).then(|| format!("another program extended {path} from {was} to {is} during the run"))
     }
 }
 
@@ -98,8 +98,8 @@ fn renamed(target: &Target) -> Option<String> {
     if in_use::is_same(path, &file.metadata().ok()?) {
         return None;
     }
-    let what = if path.exists() { "another file has taken its name" } else { "it was removed, or has another name" };
-    Some(format!("{} is not the file that was measured any more: {what}", target.facts.path))
+    let what = if path.exists() { "another file has taken its name" } else { "it was removed or renamed" };
+    Some(format!("{} is no longer the file that was measured: {what}", target.facts.path))
 }
 
 #[cfg(test)]
@@ -154,20 +154,22 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_changes_is_told_unless_the_workload_changes_it() {
+    fn a_length_that_changes_is_reported_unless_the_workload_changes_it() {
         let [short, long] = [resize(SIZE / 4), resize(2 * SIZE)];
         let back = resize(SIZE);
-        let said =
+        let message =
             |before: &dyn Fn(&Path), after: &dyn Fn(&Path)| warning_after(FileState::Written, before, after).unwrap();
-        assert!(said(&short, &leave).contains("it holds 256 KiB of its 1 MiB"), "{}", said(&short, &leave));
-        assert!(
-            said(&short, &back).ends_with("short to 256 KiB or less while it was measured, and it grew again to 1 MiB")
-        );
-        assert!(said(&leave, &short).contains("it holds 256 KiB of its 1 MiB"));
-        assert!(said(&leave, &long).contains("grow from 1 MiB to 2 MiB"));
+        assert!(message(&short, &leave).contains("it holds 256 KiB of its 1 MiB"), "{}", message(&short, &leave));
+        assert!(message(&short, &back).ends_with("to 256 KiB or less during the run, and it grew again to 1 MiB"));
+        assert!(message(&leave, &short).contains("it holds 256 KiB of its 1 MiB"));
+        assert!(message(&leave, &long).contains("from 1 MiB to 2 MiB"));
         let nearly = resize(SIZE - 1);
-        assert!(said(&nearly, &leave).contains("it holds 1048575 B of its 1048576 B"), "{}", said(&nearly, &leave));
-        assert!(said(&nearly, &back).contains("short to 1048575 B or less"), "{}", said(&nearly, &back));
+        assert!(
+            message(&nearly, &leave).contains("it holds 1048575 B of its 1048576 B"),
+            "{}",
+            message(&nearly, &leave)
+        );
+        assert!(message(&nearly, &back).contains("to 1048575 B or less"), "{}", message(&nearly, &back));
         for state in [FileState::Append, FileState::LastFirst, FileState::Truncated] {
             assert_eq!(warning_after(state, &short, &back), None, "{state}");
             assert_eq!(warning_after(state, leave, &long), None, "{state}");
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_leads_elsewhere_is_told_whatever_the_length_does() {
+    fn a_name_that_leads_elsewhere_is_reported_whatever_the_length_does() {
         let remove = |path: &Path| std::fs::remove_file(path).unwrap();
         let move_away = |path: &Path| std::fs::rename(path, path.with_extension("other")).unwrap();
         let replace = |path: &Path| {
@@ -185,7 +187,7 @@ mod tests {
         };
         for state in [FileState::Written, FileState::Append] {
             for lost in [&remove as &dyn Fn(&Path), &move_away] {
-                assert!(warning_after(state, lost, leave).unwrap().ends_with("it was removed, or has another name"));
+                assert!(warning_after(state, lost, leave).unwrap().ends_with("it was removed or renamed"));
             }
             assert!(warning_after(state, leave, replace).unwrap().ends_with("another file has taken its name"));
         }

@@ -199,8 +199,8 @@ impl Target {
         }
         let path = &self.facts.path;
         Err(MeasureError::Unsupported(format!(
-            "{path} is sparse: nothing is stored for {:.0} % of what would be read, so it would measure memory; \
-             make a copy that is stored (`cp --sparse=never FILE COPY`) and name that, or name another file",
+            "{path} is sparse: {:.0} % of what would be read is holes, so it would measure memory; \
+             name a copy without holes (`cp --sparse=never FILE COPY`), or another file",
             hole_share * 100.0,
         )))
     }
@@ -308,10 +308,10 @@ mod tests {
     fn what_the_kernel_makes_up_is_no_storage() {
         for path in ["/proc/meminfo", "/sys/devices/system/cpu/online"] {
             let message = Target::open(Path::new(path), Access::Read).unwrap_err().to_string();
-            assert!(message.contains(&format!("{path} is no storage")), "{message}");
+            assert!(message.contains(&format!("{path} is not storage")), "{message}");
         }
         let message = DirectoryFacts::of(Path::new("/proc")).unwrap_err().to_string();
-        assert!(message.contains("what is in proc; name a path on a disk"), "{message}");
+        assert!(message.contains("proc is a virtual file system of the kernel; name a path on a disk"), "{message}");
     }
 
     #[test]

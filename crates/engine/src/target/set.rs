@@ -54,8 +54,7 @@ impl Targets {
     pub(crate) fn of(&mut self, workload: &Workload) -> Result<Chosen<'_>, MeasureError> {
         let count = self.0.len() as u32;
         let chosen = workload.among.range(count).and_then(|range| self.0.get_mut(range));
-        let too_few =
-            || MeasureError::Unsupported(format!("among {} does not go with {count} targets", workload.among));
+        let too_few = || MeasureError::Unsupported(format!("--among {} does not fit {count} targets", workload.among));
         chosen.map(Chosen).ok_or_else(too_few)
     }
 }

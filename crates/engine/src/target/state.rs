@@ -33,7 +33,7 @@ impl Target {
         let path = &self.facts.path;
         let Some(file) = self.file.as_ref().filter(|_| self.facts.kind == TargetKind::File) else {
             return Err(MeasureError::Unsupported(format!(
-                "{path} is no file and cannot be {state}; leave --file-state out, or name a file"
+                "{path} is not a file and cannot be {state}; leave --file-state out, or name a file"
             )));
         };
         if self.access == Access::Read {
@@ -184,6 +184,6 @@ mod tests {
     #[test]
     fn what_is_no_file_has_no_state() {
         let mut null = Target::open(Path::new(super::super::NULL_TARGET), Access::Overwrite).unwrap();
-        assert!(bring(&mut null, FileState::Sparse).unwrap_err().to_string().contains("is no file"));
+        assert!(bring(&mut null, FileState::Sparse).unwrap_err().to_string().contains("is not a file"));
     }
 }

@@ -330,7 +330,7 @@ fn remove(path: &Path, pinned: &File) -> Result<(), TargetError> {
     if now.file_name() == path.file_name() && remove_at(&now, pinned).is_ok() {
         return Ok(());
     }
-    Err(fail(io::Error::other(format!("it is not there any more, but still exists, as {}", now.display()))))
+    Err(fail(io::Error::other(format!("it was moved and exists as {}", now.display()))))
 }
 
 fn remove_at(path: &Path, pinned: &File) -> io::Result<()> {
@@ -472,7 +472,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/nowhere", directory.path().join("t")).unwrap();
         let message = TestFile::create(directory.path(), "t").unwrap_err().to_string();
-        assert!(message.contains("t is a link to /nowhere, which does not exist"), "{message}");
+        assert!(message.contains("t is a symbolic link to /nowhere, which does not exist"), "{message}");
     }
 
     #[test]

@@ -254,7 +254,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
 
     /// Options that the kernel granted the personality or refused it.
     pub(crate) fn granted(&self) -> Granted {
-        Granted { obtained: self.personality.obtained(), refused: self.personality.refused() }
+        self.personality.granted()
     }
 
     /// Runs to the end of the schedule, a failure or a stop.

@@ -84,21 +84,3 @@ fn a_mirror_holds_the_same_on_every_side_and_reads_from_each() {
         }
     }
 }
-
-#[test]
-fn targets_of_their_own_get_a_worker_each() {
-    let three = files(3);
-    let mut host = host(&three);
-    let spec = WorkloadSpec {
-        pattern: Some(Pattern::Sequential),
-        request_size: Some(Bytes(4096)),
-        requests: Some(3 * 256),
-        layout: None,
-        ..write(Personality::Sync, "each")
-    };
-    let sample = measure(&mut host, &spec);
-    assert_eq!(sample.workload.workers, 3);
-    for (_, path) in &three {
-        assert!(std::fs::read(path).unwrap().iter().all(|byte| *byte == 0xc3), "each file was written whole");
-    }
-}

@@ -1,6 +1,6 @@
 //! What is special to the vectored, mmap and libaio personalities.
 
-use crate::{Mount, file, host, measure, small_filesystem};
+use crate::{file, host, measure, small_filesystem};
 use halfpower_engine::{Access, Host, cache};
 use halfpower_model::{
     Buffering, Bytes, CachePolicy, Cancel, Durability, Operation, Pattern, Personality, RwFlags, Sample, Testbed,
@@ -74,45 +74,16 @@ fn a_mapping_of_a_file_cut_short_is_a_short_transfer_and_then_the_end() {
 #[test]
 fn writing_into_a_mapping_of_a_full_tmpfs_ends_with_enospc() {
     let Some((_mount, path)) = small_filesystem() else { return };
-    fills(&path, 1 << 20);
-}
-
-#[test]
-fn writing_into_a_mapping_of_a_full_ext4_ends_with_enospc() {
-    let Some((_mount, path)) = small_ext4() else { return };
-    fills(&path, 16 << 20);
-}
-
-/// Writes the sparse file through a mapping until the file system, of `most` bytes, is full.
-fn fills(path: &Path, most: u64) {
-    let mut host = host(path, Access::Overwrite);
-    let size = host.describe().target.size_bytes;
+    let mut host = host(&path, Access::Overwrite);
     let spec = WorkloadSpec {
         operation: Some(Operation::Write),
         request_size: Some(Bytes(64 << 10)),
-        bytes: Some(size),
+        bytes: Some(host.describe().target.size_bytes),
         ..buffered(Personality::Mmap)
     };
     let sample = measure(&mut host, &spec);
     assert_eq!(code(&sample), Some("ENOSPC"), "{:?}", sample.failure);
-    assert_eq!(sample.total.errors.get("ENOSPC"), Some(&1));
-    assert!(sample.total.requests > 0 && sample.total.bytes <= most, "{}", sample.total.bytes);
-}
-
-/// An ext4 of 16 MiB with a sparse file of 64 MiB on it; none, saying so, where it cannot be made.
-fn small_ext4() -> Option<(Mount, PathBuf)> {
-    let image = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    image.as_file().set_len(16 << 20).unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let done = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
-    let made = done(Command::new("mkfs.ext4").arg("-q").arg(image.path()));
-    if !made || !done(Command::new("mount").args(["-o", "loop"]).args([image.path(), directory.path()])) {
-        eprintln!("skipped: cannot make and mount an ext4 file system");
-        return None;
-    }
-    let path = directory.path().join("target");
-    File::create(&path).unwrap().set_len(64 << 20).unwrap();
-    Some((Mount(directory), path))
+    assert!(sample.total.requests > 0 && sample.total.bytes <= 1 << 20, "{}", sample.total.bytes);
 }
 
 #[test]
@@ -265,30 +236,4 @@ fn libaio_reaches_its_depth_when_direct_and_says_when_it_cannot() {
     let block = direct.block.expect("a direct read reaches a device with counters");
     assert!(block.bytes >= direct.total.bytes, "{block:?}");
     assert!(warns(&measure(&mut host, &spec(Buffering::Buffered)), "submits_synchronously"));
-}
-
-#[test]
-fn every_way_flushes_and_trims() {
-    let (_directory, path) = file(4 << 20);
-    let mut host = host(&path, Access::Overwrite);
-    for personality in [Personality::Vectored, Personality::Mmap, Personality::Libaio] {
-        let mix: Operation = "mix=read:40,write:30,trim:20,flush:10".parse().unwrap();
-        std::fs::write(&path, vec![7; 4 << 20]).unwrap();
-        let spec = WorkloadSpec {
-            operation: Some(mix),
-            pattern: Some(Pattern::Random),
-            requests: Some(200),
-            depth: personality.is_deep().then_some(8),
-            wait_batch: personality.is_deep().then_some(8),
-            ..buffered(personality)
-        };
-        let sample = measure(&mut host, &spec);
-        assert!(sample.is_complete(), "{personality}: {:?}", sample.failure);
-        assert_eq!(sample.total.requests, 200, "{personality}");
-        let trimmed = sample.trim.map_or(0, |totals| totals.requests);
-        let flushed = sample.flush.map_or(0, |totals| totals.requests);
-        assert!(trimmed > 10 && flushed > 5, "{personality}: {trimmed} trims, {flushed} flushes");
-        let zeros = std::fs::read(&path).unwrap().iter().filter(|byte| **byte == 0).count();
-        assert!(zeros > 4096, "{personality}: trimmed blocks read as zeros");
-    }
 }

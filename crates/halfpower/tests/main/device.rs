@@ -321,7 +321,7 @@ fn a_slip_in_the_name_of_a_device_makes_no_file() {
     let name = format!("/dev/loop0p{}", std::process::id());
     let made = lab.run(["io", &name, "--op=write", "--overwrite", "--size=1MiB", "--requests=1"]);
     assert!(std::fs::remove_file(&name).is_err(), "a file was made among the devices");
-    assert!(made.status == Some(1) && made.stderr.contains("look whether the device's name"), "{}", made.stderr);
+    assert!(made.status == Some(1) && made.stderr.contains("check the device's name"), "{}", made.stderr);
     lab.refuses(["run", "/dev"], 1, "where devices have their names");
 }
 

@@ -65,7 +65,7 @@ fn what_is_no_plug_in_is_refused_before_anything_is_made() {
         ("plugin:./missing.so", 1, "cannot load the plug-in ./missing.so"),
         ("plugin:./text.so", 1, "cannot load the plug-in ./text.so"),
         ("plugin:./place,x=1", 1, "cannot load the plug-in ./place"),
-        ("plugin:./pipe", 1, "cannot load the plug-in ./pipe: it is no regular file"),
+        ("plugin:./pipe", 1, "cannot load the plug-in ./pipe: it is not a regular file"),
     ] {
         let arguments = ["io", "place", "--size=1MiB", "--personality", named];
         let outcome = lab.run(arguments);
@@ -97,7 +97,7 @@ fn a_study_loads_nothing_that_the_command_line_does_not_name() {
     // Named, it is, and turns out to be none.
     let outcome = lab.run([&run[..], &["--plugin=./trace.so"]].concat());
     assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("./trace.so is no plug-in"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("./trace.so is not a plug-in"), "{}", outcome.stderr);
     assert!(lab.path("trace").exists(), "the trace is left by loading it");
 }
 

@@ -14,7 +14,7 @@ fn a_file_without_data_is_not_read() {
     sparse.set_len(8 << 20).unwrap();
     lab.write("empty", b"");
     lab.refuses(["io", "sparse"], 1, "sparse is sparse");
-    lab.refuses(["run", "sparse", "--no-report"], 1, "make a copy that is stored (`cp --sparse=never FILE COPY`)");
+    lab.refuses(["run", "sparse", "--no-report"], 1, "name a copy without holes (`cp --sparse=never FILE COPY`)");
     lab.refuses(["study", "run", "tiny.toml", "--target=sparse"], 1, "sparse is sparse");
     lab.refuses(["io", "empty"], 2, "empty is empty");
     lab.refuses(["run", "empty"], 2, "write it first (`halfpower io empty");
@@ -102,8 +102,8 @@ fn wrong_usage_has_status_2() {
 #[test]
 fn what_the_kernel_makes_up_is_no_target() {
     let lab = Lab::new();
-    lab.refuses(["io", "/proc/meminfo"], 1, "/proc/meminfo is no storage");
-    lab.refuses(["io", "/sys/devices/system/cpu/online", "--op=write", "--overwrite"], 1, "is no storage");
+    lab.refuses(["io", "/proc/meminfo"], 1, "/proc/meminfo is not storage");
+    lab.refuses(["io", "/sys/devices/system/cpu/online", "--op=write", "--overwrite"], 1, "is not storage");
     lab.refuses(["run", "/proc"], 1, "name a path on a disk");
 }
 

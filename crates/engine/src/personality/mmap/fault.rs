@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_there_is_zeros_and_told() {
+    fn a_page_that_is_not_there_is_zeros_and_reported() {
         install().unwrap();
         let mapped = beyond_the_end();
         let mut bytes = [7; 4096];

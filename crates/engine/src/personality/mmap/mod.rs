@@ -11,7 +11,7 @@
 mod fault;
 
 use super::control::Control;
-use super::interface::{Setup, Transfer, failed, moved};
+use super::interface::{Granted, Setup, Transfer, failed, moved};
 use super::sync;
 use super::synchronous::Synchronous;
 use crate::target::Opened;
@@ -29,7 +29,7 @@ pub(crate) struct Mmap {
     control: Control,
     /// Whether each write is on the medium before it comes back.
     through: bool,
-    obtained: Vec<String>,
+    granted: Granted,
 }
 
 /// A target and its mapping.
@@ -57,7 +57,7 @@ impl Synchronous for Mmap {
             mappings,
             control: Control::of(workload),
             through: workload.buffering.is_through(),
-            obtained: word.into_iter().map(str::to_owned).collect(),
+            granted: Granted { obtained: word.into_iter().map(str::to_owned).collect(), refused: Vec::new() },
         })
     }
 
@@ -79,8 +79,8 @@ impl Synchronous for Mmap {
         result
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.obtained.clone()
+    fn granted(&self) -> Granted {
+        self.granted.clone()
     }
 }
 
@@ -99,8 +99,10 @@ impl Mapping {
         let base = unsafe { mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, &target.file, 0) };
         let base = base.map_err(|error| {
             let remedy = match error {
-                Errno::NODEV => "its file system maps no files: use another --personality",
-                Errno::ACCESS | Errno::PERM => "it may not be mapped for this: use another --personality or target",
+                Errno::NODEV => "its file system does not support mmap: use another --personality",
+                Errno::ACCESS | Errno::PERM => {
+                    "no permission to map it for this access: use another --personality or target"
+                }
                 _ => TOO_MUCH,
             };
             refused(&error, remedy)
@@ -209,10 +211,10 @@ mod tests {
             Mapping::new(Opened::of(std::fs::File::open(path).unwrap()), workload).map(drop).unwrap_err().to_string()
         };
         let message = refusal(file.path(), &writes);
-        assert!(message.contains("may not be mapped for this: use another --personality"), "{message}");
+        assert!(message.contains("no permission to map it for this access: use another --personality"), "{message}");
         // No file of sysfs that is text can be mapped.
         let message = refusal(std::path::Path::new("/sys/devices/system/cpu/online"), &reads);
-        assert!(message.contains("maps no files: use another --personality"), "{message}");
+        assert!(message.contains("does not support mmap: use another --personality"), "{message}");
     }
 
     #[test]

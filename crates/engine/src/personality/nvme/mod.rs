@@ -48,7 +48,7 @@ impl Personality for Nvme {
         if disks.next().is_none() {
             return Some("this host has no NVMe disk with a generic device; attach one, or use io_uring".to_owned());
         }
-        let old = "the kernel's io_uring takes no commands for devices; Linux 5.19 or later does".to_owned();
+        let old = "io_uring of this kernel cannot send device commands; use Linux 5.19 or later".to_owned();
         let Ok(ring) = Ring::<Entry128, Done32>::new(2, IoringSetupFlags::empty()) else {
             // A plain ring tells why there is none at all.
             return Some(Uring::unavailable().unwrap_or(old));
@@ -69,7 +69,7 @@ impl Personality for Nvme {
         let slots = prepared.buffers(&setup.buffers.regions(0));
         let Prepared { ring, mut granted, .. } = prepared;
         let unpolled = wished.wish(RingOption::Iopoll) == Wish::Asked;
-        granted.refused.extend(unpolled.then(|| format!("{}: commands are not polled for", RingOption::Iopoll)));
+        granted.refused.extend(unpolled.then(|| format!("{}: NVMe commands cannot be polled", RingOption::Iopoll)));
         Ok(Nvme {
             ring,
             generics,
@@ -120,12 +120,8 @@ impl Personality for Nvme {
         self.cause.take()
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.granted.obtained.clone()
-    }
-
-    fn refused(&self) -> Vec<String> {
-        self.granted.refused.clone()
+    fn granted(&self) -> Granted {
+        self.granted.clone()
     }
 }
 
@@ -210,7 +206,7 @@ fn failure(result: i32, generics: &[Generic]) -> Option<DeviceError> {
     }
     let (errno, cause) = match -result {
         libc::EPERM | libc::EACCES => (libc::EPERM, namespace::NOT_ALLOWED.to_owned()),
-        libc::EINTR => (libc::EIO, "the command was called off: the device was reset or removed".to_owned()),
+        libc::EINTR => (libc::EIO, "the command was aborted: the device was reset or removed".to_owned()),
         errno => (errno, format!("the kernel did not send the command: {}", io::Error::from_raw_os_error(errno))),
     };
     Some(DeviceError { errno, cause })

@@ -15,8 +15,7 @@ const NVME_IOCTL_ID: libc::Ioctl = 0x4e40;
 const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41;
 
 /// What to tell a user whose commands the kernel does not send.
-pub(super) const NOT_ALLOWED: &str =
-    "the kernel does not let this user send NVMe commands; run as root (CAP_SYS_ADMIN)";
+pub(super) const NOT_ALLOWED: &str = "this user may not send NVMe commands; run as root (CAP_SYS_ADMIN)";
 
 /// A namespace, open.
 #[derive(Debug)]
@@ -46,7 +45,7 @@ impl Generic {
         let identified = identify(&file, namespace)?;
         if identified.metadata_bytes > 0 {
             return Err(io::Error::other(format!(
-                "each block has {} bytes of metadata; format the namespace without, or use another --personality",
+                "each block has {} bytes of metadata; format the namespace without metadata, or use another --personality",
                 identified.metadata_bytes
             )));
         }
@@ -71,14 +70,13 @@ impl Generic {
 fn open_beside(directory: &Path, is_writable: bool) -> io::Result<(PathBuf, File)> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some(number) = name.strip_prefix("nvme") else {
-        let message = format!("{name} is no NVMe namespace; name one, or use another --personality");
+        let message = format!("{name} is not an NVMe namespace; name one, or use another --personality");
         return Err(io::Error::other(message));
     };
     let generic = format!("ng{number}");
     let beside = directory.with_file_name(&generic);
-    let number_beside = fs::read_to_string(beside.join("dev")).map_err(|_| {
-        io::Error::other(format!("the kernel has no {generic} for {name}; Linux 5.13 or later makes one"))
-    })?;
+    let number_beside = fs::read_to_string(beside.join("dev"))
+        .map_err(|_| io::Error::other(format!("the kernel has no {generic} for {name}; use Linux 5.13 or later")))?;
     let path = Path::new("/dev").join(&generic);
     let file = OpenOptions::new().read(true).write(is_writable).open(&path).map_err(|error| {
         io::Error::new(error.kind(), format!("cannot open {}: {error}; run as root", path.display()))
@@ -86,7 +84,7 @@ fn open_beside(directory: &Path, is_writable: bool) -> io::Result<(PathBuf, File
     let facts = file.metadata()?;
     let number = format!("{}:{}", major(facts.rdev()), minor(facts.rdev()));
     if !facts.file_type().is_char_device() || number_beside.trim() != number {
-        let message = format!("{} is not the device that belongs to {name}; let udev make it anew", path.display());
+        let message = format!("{} is not the device that belongs to {name}; let udev create it again", path.display());
         return Err(io::Error::other(message));
     }
     Ok((beside, file))
@@ -104,7 +102,7 @@ fn identify(file: &File, namespace: u32) -> io::Result<Namespace> {
         return Err(if is_forbidden { io::Error::other(NOT_ALLOWED) } else { error });
     }
     if let Some(error) = Status::decode(status as u16).failure() {
-        return Err(io::Error::other(format!("the namespace does not identify itself: {}", error.cause)));
+        return Err(io::Error::other(format!("the namespace does not answer Identify: {}", error.cause)));
     }
-    Namespace::decode(&answer).ok_or_else(|| io::Error::other("the namespace identifies itself as nothing"))
+    Namespace::decode(&answer).ok_or_else(|| io::Error::other("the namespace answers Identify with zero blocks"))
 }

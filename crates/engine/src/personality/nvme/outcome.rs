@@ -42,21 +42,21 @@ impl Status {
     /// The code in words, where it is one that disks give to what we ask.
     fn words(self) -> &'static str {
         match (self.kind, self.code) {
-            (0, 0x01) => "the device does not know the command",
-            (0, 0x02) => "the device does not take the command in this form",
-            (0, 0x04) => "the data were damaged on the way",
-            (0, 0x05) => "the command was lost when the power went",
-            (0, 0x06) => "the device failed inside",
-            (0, 0x07 | 0x08) | (3, 0x71) => "the command was called off",
+            (0, 0x01) => "the device does not support the command",
+            (0, 0x02) => "the device rejects this form of the command",
+            (0, 0x04) => "the data were corrupted in transfer",
+            (0, 0x05) => "the command was lost in a power failure",
+            (0, 0x06) => "the device had an internal error",
+            (0, 0x07 | 0x08) | (3, 0x71) => "the command was aborted",
             (0, 0x0b) => "there is no such namespace",
             (0, 0x20) | (1, 0x82) => "the namespace is write protected",
             (0, 0x21) => "the device interrupted the command",
-            (0, 0x80) => "the blocks lie beyond the namespace's end",
+            (0, 0x80) => "the blocks are beyond the end of the namespace",
             (0, 0x81) => "no space left in the namespace",
             (0, 0x82) => "the namespace is not ready",
             (0, 0x83) => "another host has reserved the namespace",
-            (1, 0x80) => "the device does not take these attributes together",
-            (1, 0x81) | (2, 0x82..=0x84) => "the protection information does not fit the data",
+            (1, 0x80) => "the device rejects this combination of attributes",
+            (1, 0x81) | (2, 0x82..=0x84) => "the protection information does not match the data",
             (2, 0x80) => "the medium failed: the write failed",
             (2, 0x81) => "the medium failed: the blocks cannot be read",
             (2, 0x86) => "access to the blocks is denied",
@@ -69,7 +69,7 @@ impl Status {
 
 impl std::fmt::Display for Status {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let again = if self.is_final { ", trying again is no use" } else { "" };
+        let again = if self.is_final { "; a retry will not help" } else { "" };
         write!(f, "{} (status {:x}h/{:02x}h{again})", self.words(), self.kind, self.code)
     }
 }
@@ -94,8 +94,8 @@ mod tests {
     fn a_status_says_what_failed_and_whether_for_good() {
         let unreadable = "the medium failed: the blocks cannot be read (status 2h/81h";
         assert_eq!(failure(0x0281), (libc::ENODATA, format!("{unreadable})")));
-        assert_eq!(failure(0x4281), (libc::ENODATA, format!("{unreadable}, trying again is no use)")));
-        let beyond = "the blocks lie beyond the namespace's end (status 0h/80h, trying again is no use)";
+        assert_eq!(failure(0x4281), (libc::ENODATA, format!("{unreadable}; a retry will not help)")));
+        let beyond = "the blocks are beyond the end of the namespace (status 0h/80h; a retry will not help)";
         assert_eq!(failure(0x4080), (libc::EREMOTEIO, beyond.to_owned()));
     }
 

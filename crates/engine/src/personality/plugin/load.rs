@@ -20,7 +20,7 @@ pub enum PluginError {
     },
     /// It exports nothing that is looked for.
     #[error(
-        "{file} is no plug-in, it does not export halfpower_personality; build it with include/halfpower_personality.h"
+        "{file} is not a plug-in: it does not export halfpower_personality; build it with include/halfpower_personality.h"
     )]
     NoEntry {
         /// As it was named.
@@ -28,7 +28,7 @@ pub enum PluginError {
     },
     /// It speaks another version, or none.
     #[error(
-        "the plug-in {file} speaks {found} of the interface, this program version {ABI_VERSION}; build it anew with this program's header"
+        "the plug-in {file} uses {found} of the interface, this program version {ABI_VERSION}; rebuild it with this program's header"
     )]
     Version {
         /// As it was named.
@@ -37,7 +37,7 @@ pub enum PluginError {
         found: String,
     },
     /// It is cut short.
-    #[error("the plug-in {file} has no {function} function; see include/halfpower_personality.h for what it must have")]
+    #[error("the plug-in {file} has no {function} function; include/halfpower_personality.h lists what it needs")]
     Missing {
         /// As it was named.
         file: String,
@@ -55,7 +55,7 @@ pub enum PluginError {
         reason: String,
     },
     /// It does what the interface does not allow.
-    #[error("the plug-in {file} returned {what}; its author must mend it")]
+    #[error("the plug-in {file} returned {what}; report it to its author")]
     Broken {
         /// As it was named.
         file: String,
@@ -87,7 +87,7 @@ pub(super) fn load(file: &str) -> Result<Functions, PluginError> {
     let failed = |reason: String| PluginError::Load { file: file.to_owned(), reason };
     // The linker would wait for a pipe that nobody writes. What is not there it says itself.
     if std::fs::metadata(file).is_ok_and(|facts| !facts.is_file()) {
-        return Err(failed("it is no regular file".to_owned()));
+        return Err(failed("it is not a regular file".to_owned()));
     }
     let path = CString::new(file).map_err(|error| failed(error.to_string()))?;
     // SAFETY: a text with a zero at its end. It has a slash in it, so nothing is searched for; that its code runs is what
@@ -112,7 +112,7 @@ fn linker_error(file: &str) -> String {
     // SAFETY: gives this thread's last complaint, or null, which lasts until the thread calls the linker again.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
-        return "the dynamic linker does not say why".to_owned();
+        return "the dynamic linker gave no reason".to_owned();
     }
     // SAFETY: a text with a zero at its end.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();

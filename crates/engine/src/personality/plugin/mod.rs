@@ -11,7 +11,7 @@ mod tests;
 
 pub use load::PluginError;
 
-use super::interface::{Completion, Personality, Setup, Transfer};
+use super::interface::{Completion, Granted, Personality, Setup, Transfer};
 use crate::errno;
 use crate::target::Opened;
 use halfpower_model::stream::RequestKind;
@@ -121,8 +121,8 @@ impl Personality for Plugin {
         Ok(self.take(count, done)?)
     }
 
-    fn obtained(&self) -> Vec<String> {
-        vec![self.description.clone()]
+    fn granted(&self) -> Granted {
+        Granted { obtained: vec![self.description.clone()], refused: Vec::new() }
     }
 }
 

@@ -100,7 +100,7 @@ fn two_transfers(options: &str) -> io::Result<Vec<(u32, i32)>> {
     // SAFETY: a table that is whole.
     let functions = unsafe { load::functions(&named.file, &raw const given) }.unwrap();
     let mut plugin = Plugin::open_with(functions, &named, &setup)?;
-    assert_eq!(plugin.obtained(), ["script1"]);
+    assert_eq!(plugin.granted().obtained, ["script1"]);
     for tag in 0..2 {
         let address = buffers.address(tag as usize, 0);
         let transfer = Transfer { tag, length: 512, offset: 0, address, target: 0, kind: RequestKind::Read };
@@ -139,7 +139,7 @@ fn one_that_does_not_is_named_with_what_it_returned() {
 #[test]
 fn what_is_not_whole_is_refused() {
     let cases = [
-        (abi::Personality { abi_version: 2, ..table() }, "speaks version 2 of the interface"),
+        (abi::Personality { abi_version: 2, ..table() }, "uses version 2 of the interface"),
         (abi::Personality { size: 16, ..table() }, "a part (16 bytes)"),
         (abi::Personality { reap: None, ..table() }, "no reap function"),
         (abi::Personality { describe: None, ..table() }, "no describe function"),
@@ -151,7 +151,7 @@ fn what_is_not_whole_is_refused() {
     }
     // SAFETY: null is allowed.
     let message = unsafe { load::functions("./script.so", std::ptr::null()) }.unwrap_err().to_string();
-    assert!(message.contains("speaks another version of the interface"), "{message}");
+    assert!(message.contains("uses another version of the interface"), "{message}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Disk {
         // Others hand SG_IO on to whatever lies below them, or know it and are no disk.
         if !directory.join("device/scsi_disk").is_dir() {
             let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let message = format!("{name} is no SCSI or SATA disk; name one, or use another --personality");
+            let message = format!("{name} is not a SCSI or SATA disk; name one, or use another --personality");
             return Err(io::Error::other(message));
         }
         let largest = device::largest_transfer(&directory)?;
@@ -110,10 +110,10 @@ impl Disk {
             Data { direction: Direction::FromDevice, address: answer.as_mut_ptr(), length: CAPACITY_BYTES as u32 };
         // SAFETY: the data are the array's bytes, which nobody else has.
         unsafe { self.run(&Command::read_capacity(), data) }
-            .map_err(|error| io::Error::other(format!("it does not tell its capacity: {}", error.cause)))?;
+            .map_err(|error| io::Error::other(format!("it does not report its capacity: {}", error.cause)))?;
         Capacity::decode(&answer)
             .filter(|capacity| capacity.blocks > 0)
-            .ok_or_else(|| io::Error::other("it tells a capacity that makes no sense"))
+            .ok_or_else(|| io::Error::other("it reports an impossible capacity"))
     }
 
     /// Sends a command and waits for its end; gives the bytes moved.
@@ -149,7 +149,10 @@ impl Disk {
                 Outcome::Failed(error) => return Err(error),
             }
         }
-        Err(DeviceError { errno: libc::EIO, cause: "the device keeps announcing changes and does nothing".to_owned() })
+        Err(DeviceError {
+            errno: libc::EIO,
+            cause: "the device keeps reporting unit attention and does nothing".to_owned(),
+        })
     }
 }
 
@@ -186,9 +189,7 @@ fn header(command: &Command, data: Data, sense: &mut [u8; SENSE_BYTES]) -> Heade
 fn refused(error: &io::Error) -> DeviceError {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
     let cause = match errno {
-        libc::EPERM | libc::EACCES => {
-            "the kernel does not let this user send such commands; run as root (CAP_SYS_RAWIO)".to_owned()
-        }
+        libc::EPERM | libc::EACCES => "this user may not send SCSI commands; run as root (CAP_SYS_RAWIO)".to_owned(),
         libc::ENODEV | libc::ENXIO => "the device is gone; was it removed?".to_owned(),
         _ => format!("the kernel did not send the command: {error}"),
     };

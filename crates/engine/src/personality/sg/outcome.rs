@@ -52,14 +52,14 @@ impl Answer<'_> {
             (0x08, _) => (libc::EBUSY, "the device was busy".to_owned()),
             (0x18, _) => (libc::EBADE, "another host has reserved the device".to_owned()),
             (0x28, _) => (libc::EBUSY, "the device's queue was full".to_owned()),
-            (0x40, _) => (libc::EIO, "the device gave the command up".to_owned()),
-            (0x02, _) => (libc::EIO, "the device reports an error and does not say which".to_owned()),
-            (_, 1 | 4) => (libc::ENODEV, "the device does not answer: it is gone".to_owned()),
+            (0x40, _) => (libc::EIO, "the device aborted the command".to_owned()),
+            (0x02, _) => (libc::EIO, "the device reports an unspecified error".to_owned()),
+            (_, 1 | 4) => (libc::ENODEV, "the device does not answer".to_owned()),
             (_, 2) => (libc::EBUSY, "the bus was busy".to_owned()),
             (_, 3) => (libc::ETIMEDOUT, "the device did not answer in time".to_owned()),
             (_, 5 | 8) => (libc::EIO, "the command was lost in a reset".to_owned()),
             (_, 6) => (libc::EIO, "a parity error on the bus".to_owned()),
-            (_, 7) => (libc::EIO, "an error on the way to the device; was it removed?".to_owned()),
+            (_, 7) => (libc::EIO, "a transport error; was the device removed?".to_owned()),
             (_, 0xe | 0xf) => (libc::ENOLINK, "the connection to the device was lost".to_owned()),
             (_, 0x10) => (libc::EREMOTEIO, "the device failed".to_owned()),
             (_, 0x12) => (libc::ENOSPC, "the device has no space left".to_owned()),
@@ -125,18 +125,18 @@ impl Sense {
         Some(match (self.code, self.qualifier) {
             (0x04, _) => "not ready",
             (0x0c, _) => "the write failed",
-            (0x10, _) => "the protection information does not fit the data",
+            (0x10, _) => "the protection information does not match the data",
             (0x11, _) => "the blocks cannot be read",
             (0x13 | 0x14, _) => "the blocks are not found",
-            (0x20, _) => "it does not know the command",
-            (0x21, _) => "the blocks lie beyond its end",
-            (0x24 | 0x26, _) => "it does not take the command in this form",
+            (0x20, _) => "it does not support the command",
+            (0x21, _) => "the blocks are beyond its end",
+            (0x24 | 0x26, _) => "it rejects this form of the command",
             (0x25, _) => "there is no such unit",
             (0x27, 0x07) => "no space left",
             (0x27, _) => "it is write protected",
-            (0x3a, _) => "no medium is in it",
-            (0x44, _) => "it failed inside",
-            (0x47 | 0x4b, _) => "the data were damaged on the way",
+            (0x3a, _) => "it has no medium",
+            (0x44, _) => "it had an internal error",
+            (0x47 | 0x4b, _) => "the data were corrupted in transfer",
             (0x55, _) => "it is out of resources",
             _ => return None,
         })
@@ -149,9 +149,9 @@ impl std::fmt::Display for Sense {
             0x2 => "the device is not ready",
             0x3 => "the medium failed",
             0x4 => "the hardware failed",
-            0x5 => "the device refuses the request",
+            0x5 => "the device rejects the request",
             0x7 => "the data are protected",
-            0xb => "the device gave the command up",
+            0xb => "the device aborted the command",
             _ => "the device reports an error",
         })?;
         if let Some(words) = self.code_words() {
@@ -231,6 +231,6 @@ mod tests {
         assert_eq!(failed(Answer { driver_status: 6, ..good }).errno, libc::ETIMEDOUT);
         let odd = failed(Answer { host_status: 9, ..good });
         assert_eq!(odd.cause, "the command failed (status 00h, host 09h, driver 00h)");
-        assert!(failed(Answer { status: 2, ..good }).cause.contains("does not say which"));
+        assert!(failed(Answer { status: 2, ..good }).cause.contains("unspecified error"));
     }
 }

@@ -107,12 +107,8 @@ impl Personality for Uring {
         Ok(())
     }
 
-    fn obtained(&self) -> Vec<String> {
-        self.granted.obtained.clone()
-    }
-
-    fn refused(&self) -> Vec<String> {
-        self.granted.refused.clone()
+    fn granted(&self) -> Granted {
+        self.granted.clone()
     }
 }
 

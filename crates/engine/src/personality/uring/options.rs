@@ -108,7 +108,7 @@ fn obstacle(options: RingOptions, option: RingOption) -> Option<&'static str> {
     let has = |other| is_wanted(options, other);
     match option {
         RingOption::DeferTaskrun | RingOption::CoopTaskrun if has(RingOption::Sqpoll) => {
-            Some("does not go with sqpoll, whose thread finishes requests itself")
+            Some("cannot be combined with sqpoll, whose thread completes requests itself")
         }
         RingOption::DeferTaskrun if !has(RingOption::SingleIssuer) => Some("needs single_issuer"),
         _ => None,
@@ -146,7 +146,7 @@ fn reason(option: RingOption, error: &io::Error) -> String {
         RingOption::NoSqarray => "needs Linux 6.6",
         RingOption::RegisteredRing => "needs Linux 5.18",
         RingOption::Sqpoll => "needs Linux 5.11, or root before",
-        RingOption::Iopoll => "needs a device that is asked rather than interrupts",
+        RingOption::Iopoll => "needs a device with polled queues",
     };
     format!("{needs} ({error})")
 }
@@ -178,7 +178,7 @@ mod tests {
         let granted = |text: &str| Prepared::<Entry, Done>::new(4, text.parse().unwrap()).unwrap().granted;
         assert_eq!(granted("sqpoll").refused, Vec::<String>::new());
         let [only] = &granted("sqpoll,defer_taskrun").refused[..] else { panic!("one option is refused") };
-        assert!(only.starts_with("defer_taskrun: does not go with sqpoll"), "{only}");
+        assert!(only.starts_with("defer_taskrun: cannot be combined with sqpoll"), "{only}");
         let none = "no-single_issuer,no-coop_taskrun,no-no_sqarray,no-registered_ring";
         assert_eq!(granted(none), Granted::default());
     }

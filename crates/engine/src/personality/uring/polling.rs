@@ -26,21 +26,21 @@ const READ_BYTES: u32 = 4096;
 /// Why a target cannot be polled.
 pub(super) fn probe(target: &Opened, workload: &Workload) -> Result<(), String> {
     let disk =
-        disk_below(target).ok_or("needs a device, and the system shows none below this target; name the device")?;
+        disk_below(target).ok_or("needs a device, and sysfs shows none below this target; name the device itself")?;
     if read_queue(&disk, "io_poll").is_ok_and(|text| text.trim() == "0") {
-        let how = "give its driver some when it is loaded, like nvme.poll_queues=1";
-        return Err(format!("needs a device with queues for polling, and this one has none; {how}"));
+        let how = "load its driver with some, for example nvme.poll_queues=1";
+        return Err(format!("needs a device with polled queues, and this one has none; {how}"));
     }
-    let most = uncut(&disk).map_err(|error| format!("needs a device that says how much it takes at once ({error})"))?;
+    let most = uncut(&disk).map_err(|error| format!("needs a device that reports its largest transfer ({error})"))?;
     if largest_part(workload) > most {
         return Err(format!(
-            "needs requests that are not cut below, of {most} at most here; use a smaller --request-size"
+            "needs requests that the block layer does not split, here up to {most}; use a smaller --request-size"
         ));
     }
     match polled_read(target) {
         Ok(()) => Ok(()),
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-            Err("needs direct I/O on a device or file system that can be asked for completions".to_owned())
+            Err("needs direct I/O on a device or file system that supports polling".to_owned())
         }
         Err(error) => Err(format!("a polled read of the target failed ({error})")),
     }

@@ -72,7 +72,7 @@ fn a_full_queue_takes_no_more_until_there_is_room() {
 }
 
 #[test]
-fn wide_entries_and_answers_are_told_apart() {
+fn wide_entries_and_answers_are_reported_apart() {
     let Some(mut ring) = ring::<Entry128, Done32>(2, IoringSetupFlags::empty()) else { return };
     for turn in 0..5 {
         for number in [turn, 100 + turn] {

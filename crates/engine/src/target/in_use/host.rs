@@ -157,8 +157,8 @@ fn add_loop(tree: &mut Tree, node: Node, directory: &Path) {
         Err(_) => {
             if found.is_err() {
                 tree.unidentified(format!(
-                    "it may lie below {}, whose file cannot be identified, since that device cannot be opened here; run as root, \
-                     with the devices in /dev",
+                    "it may be the backing file of {}, a device that cannot be opened here; run as root, with the devices in \
+                     /dev",
                     name_of(directory)
                 ));
             }

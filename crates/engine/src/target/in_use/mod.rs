@@ -37,7 +37,7 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
     let refuse = |reason: String| TargetError::InUse { path: path.display().to_string(), reason };
     if let Some(missing) = host::missing() {
         return Err(refuse(format!(
-            "{missing} is not mounted, and without it nobody can tell whether the target is in use; mount it"
+            "{missing} is not mounted, so it is unknown whether the target is in use; mount it"
         )));
     }
     let (tree, unlisted) = host::read_whole();
@@ -45,8 +45,8 @@ pub(super) fn claim(path: &Path, facts: &Metadata) -> Result<Claims, TargetError
     let unlisted = unlisted.or_else(|| (!tree.knows(target)).then(|| "this device".to_owned()));
     if let Some(device) = unlisted {
         return Err(refuse(format!(
-            "/sys/class/block does not show {device}, and without that nobody can tell whether the target is in use; run \
-             where all of /sys is seen"
+            "/sys/class/block does not show {device}, so it is unknown whether the target is in use; run where all of \
+             /sys is visible"
         )));
     }
     let is_file = matches!(target, Node::File(..));
@@ -129,7 +129,7 @@ impl Claims {
             Some(libc::EBUSY) => held(name),
             _ => {
                 let what = format!("{name}, which it rests on, cannot be opened to see whether it is in use ({error})");
-                format!("{what}; run as a user who may")
+                format!("{what}; run as a user who has permission")
             }
         })?;
         if !opened::lock(&file, true) {
@@ -231,8 +231,8 @@ fn user_of_open(file: &File, locks: Locks) -> Result<Option<String>, String> {
     };
     if others == Others::Some {
         return Err(opened::processes_with(Node::of(&facts), Some(file)).first.map_or_else(
-            || "somebody has it open who is not seen from here: the kernel, for a file system that is mounted from it, or a \
-                process in another container; stop that first"
+            || "it is open, but not in a process that is visible here: the kernel may have a file system mounted from it, or \
+                a process in another container; stop that first"
                 .to_owned(),
             |process| format!("{process} has it open; stop that first"),
         ));

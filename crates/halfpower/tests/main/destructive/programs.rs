@@ -48,7 +48,7 @@ fn a_file_that_somebody_has_open_is_in_use() {
     let program = lab.path("program");
     std::fs::copy("/bin/sleep", &program).unwrap();
     let mut running = Command::new(&program).arg("600").spawn().unwrap();
-    let situation = Situation { lab: &lab, name: "a running program", reason: "is a program that is running" };
+    let situation = Situation { lab: &lab, name: "a running program", reason: "is a running program" };
     tried += situation.refuses(&[&program], &[&program]);
     running.kill().unwrap();
     running.wait().unwrap();
