@@ -21,7 +21,7 @@ pub(crate) fn positioned() -> Option<&'static Path> {
 
 fn build_ram() -> Option<PathBuf> {
     let place = place();
-    // Under a name of its own first: other tests may be loading what is there.
+    // Under its own name first: other tests may be loading what is there.
     let unfinished = place.join(format!("ram.{}", std::process::id()));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let mut command = Command::new(compiler);

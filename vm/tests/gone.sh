@@ -22,7 +22,7 @@ vanish() {
 io bad /dev/sda --buffering direct --request-size 64KiB --size 2MiB --bytes 2MiB
 check "a sector that cannot be read fails the sample" "failure $(figure bad failure code)" [ "$(figure bad failure code)" = ENODATA ]
 message=$(figure bad failure message)
-check "and the message says where" "$message" [ "${message#*at byte 1048576}" != "$message" ]
+check "and the message says where" "$message" [ "${message#*at offset 1048576}" != "$message" ]
 
 vanish sda io_uring --depth 4
 vanish sdb sync

@@ -24,7 +24,7 @@ done
 check_messages "a block that cannot be read is told in words" failed-nvme "the medium failed: the blocks cannot be read (status 2h/81h"
 check "with the error of a plain read" "$(cat failed-sync.messages)" \
     [ "$(figure failed-nvme failure code)" = "$(figure failed-sync failure code)" ]
-check_messages "and its place" failed-nvme "at byte 33554432"
+check_messages "and its place" failed-nvme "at offset 33554432"
 
 refused large "a request larger than a command is refused" "at most .* with a command" $disk --personality nvme --request-size 64MiB
 refused cached "and the file cache" "past the file cache" $disk --personality nvme --buffering buffered

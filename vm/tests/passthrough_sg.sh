@@ -24,10 +24,10 @@ failure_of sync "$real"
 check_messages "a block that cannot be read is told in words" failed-sg "the medium failed: the blocks cannot be read (sense 3h/11h/00h)"
 check "with the error of a plain read" "$(cat failed-sync.messages)" \
     [ "$(figure failed-sg failure code)" = "$(figure failed-sync failure code)" ]
-check_messages "and its place" failed-sg "at byte 33554432"
+check_messages "and its place" failed-sg "at offset 33554432"
 
 io mock "$mock" --personality sg --size 8MiB --bytes 8MiB
-check_messages "so is one in the descriptor format" mock "at byte 2359296 .*(sense 3h/11h/00h)"
+check_messages "so is one in the descriptor format" mock "at offset 2359296 .*(sense 3h/11h/00h)"
 { sleep 1; echo 0 > /sys/bus/pseudo/drivers/scsi_debug/virtual_gb; } &
 io shrunk "$mock" --personality sg --pattern random --duration 20s
 wait

@@ -63,7 +63,7 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     }
 }
 
-/// What chooses the processors' clocks; several where they differ.
+/// What chooses the CPUs' clocks; several where they differ.
 fn governor() -> Option<String> {
     let governors = governors(&Root::host());
     (!governors.is_empty()).then(|| Vec::from_iter(governors).join(", "))

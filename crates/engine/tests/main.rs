@@ -214,7 +214,7 @@ fn small_filesystem() -> Option<(Mount, PathBuf)> {
     Some((Mount(directory), path))
 }
 
-/// Cancels at the first progress it is told.
+/// Cancels at the first progress report.
 struct CancelSoon(Cancel);
 
 impl Observer for CancelSoon {

@@ -45,7 +45,7 @@ pub(super) struct DeviceError {
     pub(super) cause: String,
 }
 
-/// A disk's blocks, as it tells them itself, and what one command may move.
+/// A disk's blocks, as it reports them itself, and what one command may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Geometry {
     block_shift: u32,
@@ -54,7 +54,7 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Of blocks of so many bytes.
+    /// Of blocks of this many bytes.
     ///
     /// # Errors
     /// When that is no power of two.

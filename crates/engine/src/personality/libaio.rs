@@ -301,7 +301,7 @@ impl Drop for Context {
             // SAFETY: the context made in `new`, destroyed once; nothing is outstanding.
             unsafe { libc::syscall(libc::SYS_io_destroy, id) };
         };
-        // The kernel waits 30 ms for its other processors there, which is no part of closing a target: not for us.
+        // The kernel waits 30 ms for its other CPUs there, which is no part of closing a target: not for us.
         if std::thread::Builder::new().spawn(destroy).is_err() {
             destroy();
         }

@@ -21,7 +21,7 @@ pub(crate) struct Spread<P> {
     whole: Vec<Whole>,
     /// Parts that wait, since the other personality does one at a time.
     waiting: Option<VecDeque<u32>>,
-    /// Transfers that are done and not yet told of.
+    /// Transfers that are done and not yet reported.
     finished: VecDeque<Completion>,
     inner_done: Vec<Completion>,
     /// Of each target: parts outstanding, and where the last of them ended.

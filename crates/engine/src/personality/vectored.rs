@@ -1,7 +1,7 @@
 //! preadv2 and pwritev2 (Linux 4.6): one transfer at a time, with flags for each.
 //!
 //! A flag is tried on the target before it is used, and no byte that the target holds is changed by it: by a read, at
-//! the target's end where it would bring something into the file cache, and for writes also by one from an address that
+//! the target's end where it would bring something into the page cache, and for writes also by one from an address that
 //! cannot be read, which ends in EFAULT where the flag is known. What a target does not take is recorded as refused and
 //! left out. With `nowait` a transfer that would have to wait is counted and done again without the flag.
 

@@ -5,7 +5,7 @@ use crate::instrument::cpu;
 use halfpower_model::sample::{Warning, came_around, in_write_cache, left_in_buffer, memory_speed, once_over};
 use halfpower_model::{Buffering, CachePolicy, Personality, Sample};
 
-/// From this share of the workers' time on that they were ready and had no processor, others had theirs.
+/// From this share of the workers' time on that they were ready and had no CPU, others had theirs.
 const WAITED_MOST: f64 = 0.1;
 
 /// Everything that could.
@@ -90,7 +90,7 @@ pub(super) fn warnings(sample: &Sample, hole_share: f64, stolen_over_s: f64) -> 
     warnings
 }
 
-/// What to do where the program set the pace; and that it could do more, where others had its processors.
+/// What to do where the program set the pace; and that it could do more, where others had its CPUs.
 fn program_remedy(sample: &Sample) -> String {
     let workers_s = sample.elapsed_s * f64::from(sample.workload.workers);
     let waited = sample.cpu.waited_s.map(|waited_s| waited_s / workers_s).filter(|share| *share >= WAITED_MOST);

@@ -1,4 +1,4 @@
-//! Which processors the workers, and the whole program, keep to.
+//! Which CPUs the workers, and the whole program, keep to.
 
 use halfpower_model::Workload;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -17,13 +17,13 @@ pub(super) fn pin(workload: &Workload, index: u32) -> io::Result<()> {
     })
 }
 
-/// The calling thread, and those it starts, kept to the first processors it may use; let go of when dropped.
+/// The calling thread, and those it starts, kept to the first CPUs it may use; let go of when dropped.
 pub(super) struct Restricted {
     before: Option<CpuSet>,
 }
 
 impl Restricted {
-    /// To so many processors; none leaves it alone.
+    /// To so many CPUs; none leaves it alone.
     ///
     /// # Errors
     /// When there are not so many, or the kernel refuses.

@@ -54,7 +54,7 @@ pub(crate) struct RawRun {
     /// The longest of the workers' measured parts.
     pub(crate) elapsed: Nanoseconds,
     pub(crate) granted: Granted,
-    /// The whole machine's processor time in the measured part.
+    /// The whole machine's CPU time in the measured part.
     pub(crate) accounted: Accounted,
     /// How long the program, or the longest stopped of its workers' processes, stood still in the measured part.
     pub(crate) stood_still: Duration,
@@ -111,7 +111,7 @@ pub(crate) fn run<P: Personality>(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RawRun, MeasureError> {
-    // Before the workers, and on all processors.
+    // Before the workers, and on all CPUs.
     let mut accounts = Accounts::prepare(workload, clock).map_err(setup_failed)?;
     let _restricted = Restricted::to(workload.cpu_count).map_err(setup_failed)?;
     let shared = Shared::new(workload, targets, clock, ledger).map_err(setup_failed)?;

@@ -19,7 +19,7 @@ const STOOD_STILL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     pub(super) intervals: Vec<Interval>,
-    /// How long the program stood still in the measured part: stopped by a signal, frozen, or without a processor.
+    /// How long the program stood still in the measured part: stopped by a signal, frozen, or without a CPU.
     pub(super) stood_still: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The caches of the processors (Linux, Documentation/ABI/stable/sysfs-devices-system-cpu): of one of them, and of the
+//! The caches of the CPUs (Linux, Documentation/ABI/stable/sysfs-devices-system-cpu): of one of them, and of the
 //! machine. A cache whose size or sharers the kernel does not tell is left out.
 
 use super::{Root, entries, number, processors_in, text};
@@ -16,7 +16,7 @@ struct Entry {
     sharers: BTreeSet<u32>,
 }
 
-/// Data and unified caches of a processor, the innermost first.
+/// Data and unified caches of a CPU, the innermost first.
 pub(crate) fn data_caches(root: &Root, processor: u32) -> Vec<DataCache> {
     let entries = entries_of(&root.path(format!("/sys/devices/system/cpu/cpu{processor}")));
     let mut data: Vec<Entry> = entries.into_iter().filter(|cache| cache.kind != "Instruction").collect();
@@ -26,7 +26,7 @@ pub(crate) fn data_caches(root: &Root, processor: u32) -> Vec<DataCache> {
     data.into_iter().map(cache).collect()
 }
 
-/// Each kind of cache of these processors once, with how many there are: a cache is distinguished by who shares it.
+/// Each kind of cache of these CPUs once, with how many there are: a cache is distinguished by who shares it.
 pub(super) fn all<'p>(processors: impl IntoIterator<Item = &'p Path>) -> Vec<Cache> {
     let mut found: BTreeMap<(u32, String, Bytes), BTreeSet<BTreeSet<u32>>> = BTreeMap::new();
     for cache in processors.into_iter().flat_map(entries_of) {

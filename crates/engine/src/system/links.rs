@@ -1,4 +1,4 @@
-//! The links between the processor and a disk, from the disk's place in sysfs: each part of the path that is the lower end
+//! The links between the CPU and a disk, from the disk's place in sysfs: each part of the path that is the lower end
 //! of a link is one.
 //!
 //! What a link carries at best is its rate less its coding: PCI Express Base Specification (8b/10b below 8 GT/s, 128b/130b
@@ -13,7 +13,7 @@ use halfpower_model::units::significant;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The links of a disk, the processor's end first.
+/// The links of a disk, the CPU's end first.
 pub(super) fn of(disk: &Path) -> Vec<Link> {
     let place = place_of(disk);
     let above: Vec<&Path> = place.ancestors().collect();

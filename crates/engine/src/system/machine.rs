@@ -1,4 +1,4 @@
-//! The machine around the targets: processors, caches, memory, kernel, hypervisor.
+//! The machine around the targets: CPUs, caches, memory, kernel, hypervisor.
 
 use super::{Root, caches, dmi, entries, name_of, number, text};
 use halfpower_model::reading::inspect::{Machine, Memory, MemoryModule, Processors};
@@ -44,18 +44,18 @@ fn numbered(root: &Root, directory: &str, prefix: &str) -> Vec<PathBuf> {
     entries(&root.path(directory)).into_iter().filter(is_one).collect()
 }
 
-/// The processors that are running: one that is not has no topology.
+/// The CPUs that are running: one that is not has no topology.
 fn cpus(root: &Root) -> Vec<PathBuf> {
     let all = numbered(root, CPUS, "cpu");
     all.into_iter().filter(|cpu| cpu.join("topology").is_dir()).collect()
 }
 
-/// The processor's name.
+/// The CPU's name.
 pub(crate) fn processor_model(root: &Root) -> Option<String> {
     of_cpuinfo(root, "model name")
 }
 
-/// What chooses the processors' clocks, each once.
+/// What chooses the CPUs' clocks, each once.
 pub(crate) fn governors(root: &Root) -> BTreeSet<String> {
     cpus(root).iter().filter_map(|cpu| text(cpu.join("cpufreq/scaling_governor"))).collect()
 }
@@ -66,7 +66,7 @@ fn of_cpuinfo(root: &Root, key: &str) -> Option<String> {
     found.map(|(_, value)| value.trim().to_owned())
 }
 
-/// A count; none where sysfs shows no processor, as in a container that hides it.
+/// A count; none where sysfs shows no CPU, as in a container that hides it.
 fn known(cpus: &[PathBuf], count: usize) -> Option<u32> {
     (!cpus.is_empty()).then_some(count as u32)
 }

@@ -82,7 +82,7 @@ pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The processors that a list of the kernel's names, such as `0-3,8`.
+/// The CPUs that a list of the kernel's names, such as `0-3,8`.
 pub(crate) fn processors_in(list: &str) -> Option<Vec<u32>> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

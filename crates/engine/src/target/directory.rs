@@ -22,7 +22,7 @@ pub struct DirectoryFacts {
     pub facts: TargetFacts,
     /// Space that this user may still use.
     pub free_bytes: Bytes,
-    /// Whether the file cache lets go of a file when asked; none where that cannot be seen.
+    /// Whether the page cache lets go of a file when asked; none where that cannot be seen.
     pub cache_can_be_emptied: Option<bool>,
 }
 

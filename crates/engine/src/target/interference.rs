@@ -13,7 +13,7 @@ use halfpower_model::{Bytes, Observer, Progress, TargetKind, Workload};
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use std::path::Path;
 
-/// Looks at the targets while somebody else is told the progress.
+/// Looks at the targets and passes the progress on.
 pub(crate) struct InterferenceWatch<'a> {
     targets: &'a [Target],
     /// Whether the workload itself changes the length.

@@ -255,7 +255,7 @@ pub(super) fn needs_proc() -> Result<(), TargetError> {
     if Path::new("/proc/self/fd").is_dir() { Ok(()) } else { Err(TargetError::NoProc) }
 }
 
-/// Bytes of holes before `end`. A file with very many is taken to go on as it began.
+/// Bytes of holes before `end`. A file with very many is taken to continue as it began.
 fn hole_bytes(file: &File, end: u64) -> u64 {
     const SEGMENTS: usize = 10_000;
     let seek = |place| rustix::fs::seek(file, place).ok();

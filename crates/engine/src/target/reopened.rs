@@ -1,4 +1,4 @@
-//! A target opened once more, with flags of its own: for a workload, and for each worker.
+//! A target opened once more, with its own flags: for a workload, and for each worker.
 
 use halfpower_model::{Buffering, Bytes, TargetKind};
 use rustix::fs::OFlags;

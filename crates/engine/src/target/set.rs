@@ -118,8 +118,8 @@ impl Chosen<'_> {
         self.0.iter_mut().try_for_each(|target| target.bring_into_state(workload, cancel))
     }
 
-    /// Brings the file cache into the state the workload asks for; gives the share of the targets it then holds, where
-    /// the kernel tells it of all of them.
+    /// Brings the page cache into the state the workload asks for; gives the share of the targets it then holds, where
+    /// the kernel reports it for all of them.
     ///
     /// # Errors
     /// The kernel's.

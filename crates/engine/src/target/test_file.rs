@@ -115,7 +115,7 @@ impl TestFile {
         &self.path
     }
 
-    /// Fills it with `size` bytes drawn from `seed` and puts them on the medium; tells `progress` how many are written.
+    /// Fills it with `size` bytes drawn from `seed` and puts them on the medium; reports to `progress` how many are written.
     ///
     /// # Errors
     /// When the file system is full or fails, or `cancel` says so.

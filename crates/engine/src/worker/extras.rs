@@ -193,7 +193,7 @@ impl<'a> Extras<'a> {
         left == Some(0)
     }
 
-    /// The measured part begins, with so many bytes outstanding that will count: what waits has waited since then.
+    /// The measured part begins, with this many bytes outstanding that will count: what waits has waited since then.
     pub(super) fn measure_from(&mut self, tick: u64, outstanding: u64) {
         self.bytes_left = self.bytes.map(|bytes| bytes.saturating_sub(outstanding).max(1));
         self.held_ticks = 0;
@@ -250,7 +250,7 @@ impl<'a> Extras<'a> {
     /// How long to wait for completions; none: as long as it takes.
     pub(super) fn patience(&self, now: u64) -> Option<Duration> {
         let flushing = self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every);
-        // What is held tries again when something comes back: looking meanwhile would take processors from the others.
+        // What is held tries again when something comes back: looking meanwhile would take CPUs from the others.
         self.pace.as_ref().filter(|_| !flushing && !self.is_holding()).map(|pace| pace.patience(now))
     }
 

@@ -1,6 +1,6 @@
 //! A worker: one thread or process that keeps its requests outstanding and records what they do.
 //!
-//! The loop takes one clock reading a turn, and one more for each further batch it submits in that turn: it ends the
+//! The loop takes one clock reading per turn, and one more for each further batch it submits in that turn: it ends the
 //! service time of what was reaped and starts that of what is submitted next, so service time is from before the
 //! submission to after the reaping and includes the program's own few nanoseconds. Nothing in the loop allocates,
 //! locks or formats. It is compiled in two forms: the plain one does not look at options; the full one has arrivals at a
@@ -71,7 +71,7 @@ pub(crate) struct Outcome {
     pub(crate) depth_mean: f64,
     /// Requests it submitted, the warm-up included: with the seed, these are its writes.
     pub(crate) submitted: u64,
-    /// What the thread used of the processor in the measured part.
+    /// What the thread used of the CPU in the measured part.
     pub(crate) cpu: Usage,
     /// Requests that were not done, the one that ended it first.
     pub(crate) failures: Vec<RequestFailure>,
@@ -294,7 +294,7 @@ impl<'a, P: Personality, const FULL: bool> Worker<'a, P, FULL> {
             } else if self.in_flight() == 0 {
                 let Some(tick) = self.next_submission() else { break };
                 if FULL && self.extras.is_holding() {
-                    // Whoever has its blocks may need this processor to let go of them.
+                    // Whoever has its blocks may need this CPU to let go of them.
                     std::thread::yield_now();
                 }
                 now = wait_until(self.clock, tick.min(next_event), self.stop);

@@ -163,7 +163,7 @@ fn short_transfers_of_a_plug_in_are_continued_and_counted() {
     let sample = sample.unwrap();
     assert!(sample.is_complete(), "{:?}", sample.failure);
     assert_eq!((sample.total.requests, sample.total.bytes), (1000, 1000 * 4096));
-    // Every fifth transfer is short: of the 1000 that begin a request, and of those that go on with one.
+    // Every fifth transfer is short: of the 1000 that begin a request, and of those that continue with one.
     assert!((245..=255).contains(&sample.total.short_transfers), "{}", sample.total.short_transfers);
     assert_eq!(*sample.instrument.obtained, ["ram 1.0 short_every=5"]);
 }

@@ -68,7 +68,7 @@ fn a_shared_cursor_takes_every_block_once() {
     }
 }
 
-/// Sends a signal to one worker's process at the first progress it is told, and then cancels, if it is to.
+/// Sends a signal to one worker's process at the first progress report, and then cancels, if it is to.
 struct SignalOne {
     signal: Signal,
     cancel: Option<Cancel>,

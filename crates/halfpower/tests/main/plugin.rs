@@ -39,7 +39,7 @@ fn one_that_is_named_is_used_and_recorded() {
     let outcome = lab.run([&io[..], &["plugin:./own.so,fail_after=9"]].concat());
     assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("plugin:./own.so,fail_after=9"), "{}", outcome.stdout);
-    assert!(outcome.stderr.contains("failed with EIO"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("failed: EIO"), "{}", outcome.stderr);
 }
 
 #[test]

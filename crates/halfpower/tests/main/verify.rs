@@ -132,7 +132,7 @@ fn fills_up(mount: fn(std::path::PathBuf) -> Option<Mounted>) {
             assert!((bytes / 4096..bytes / 4096 + 4 * 32 * 16).contains(&blocks), "{filling:?}: {blocks}, {bytes}");
         } else {
             assert_eq!((errors, blocks), (1, bytes / 4096), "{filling:?}");
-            assert!(outcome.stderr.contains(&format!("at byte {bytes} failed")), "{filling:?}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(&format!("at offset {bytes} failed")), "{filling:?}: {}", outcome.stderr);
         }
         if filling.contains(&"--verify=read-back") {
             assert_eq!((&sample["verified"]["blocks"], &sample["verified"]["wrong"]), (&blocks.into(), &0.into()));

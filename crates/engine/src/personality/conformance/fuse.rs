@@ -34,7 +34,7 @@ const RELEASE: u32 = 18;
 const FLUSH: u32 = 25;
 const INIT: u32 = 26;
 const FOPEN_DIRECT_IO: u32 = 1;
-/// Without it, the kernel goes on with a short read of io_uring at the place where it began (seen with Linux 6.18).
+/// Without it, the kernel continues with a short read of io_uring at the place where it began (seen with Linux 6.18).
 const ASYNC_DIO: u32 = 1 << 15;
 /// Of the header of a request, and of the arguments of a read or write.
 const HEADER: usize = 40;
@@ -166,7 +166,7 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// A number of so many bytes at a place of a message, in the host's order.
+/// A number of this many bytes at a place of a message, in the host's order.
 fn number_at(message: &[u8], place: usize, bytes: usize) -> u64 {
     match bytes {
         4 => u64::from(u32::from_ne_bytes(message[place..place + 4].try_into().unwrap())),

@@ -170,7 +170,7 @@ fn draw(buffer: &mut [u8], random: &mut Random) {
     buffer.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&random.next_bits().to_le_bytes()[..chunk.len()]));
 }
 
-/// Whether an error is one of the kernel's, or tells of it.
+/// Whether an error is one of the kernel's, or names it.
 fn is_because_of(error: &io::Error, number: i32) -> bool {
     error.raw_os_error() == Some(number) || error.to_string().contains(&format!("(os error {number})"))
 }
@@ -244,7 +244,7 @@ impl<P: Personality> Rig<P> {
         self.wait_for(wishes.len())
     }
 
-    /// Waits for so many, tagged from 0; gives their results in order.
+    /// Waits for this many, tagged from 0; gives their results in order.
     fn wait_for(&mut self, count: usize) -> Vec<i32> {
         let mut results: Vec<Option<i32>> = vec![None; count];
         let mut done = Vec::with_capacity(count);

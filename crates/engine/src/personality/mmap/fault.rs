@@ -2,7 +2,7 @@
 //! SIGBUS, which ends a program that does not expect it.
 //!
 //! One handler for the process, installed when the first target is mapped. It puts a page of zeros over the page that
-//! could not be had, notes that it did, and lets the copy go on; the caller of [`copy`] learns of it and puts the file
+//! could not be had, notes that it did, and lets the copy continue; the caller of [`copy`] learns of it and puts the file
 //! back. It does so only for the bytes that this very thread is copying. Every other SIGBUS goes to whoever handled it
 //! before. It takes no lock and allocates nothing: a system call, and atomics of its own thread.
 
@@ -137,7 +137,7 @@ fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
         // Returning repeats the access, which now meets the action that was there before. A signal that was sent, not
         // met, is sent once more.
-        // SAFETY: it installs what the kernel once told.
+        // SAFETY: it installs what the kernel once reported.
         unsafe { libc::sigaction(libc::SIGBUS, &raw const *before, ptr::null_mut()) };
         // SAFETY: the account is the kernel's.
         if unsafe { (*info).si_code } <= 0 {

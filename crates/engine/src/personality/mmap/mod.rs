@@ -1,7 +1,7 @@
 //! A mapping of each target: a read copies out of it, a write into it, a flush is an msync.
 //!
 //! One transfer at a time. What a program that maps its files meets is part of the measurement: pages that come in by
-//! faults, and a write that first reads the page it changes. Nothing is brought in beforehand. The kernel is told of the
+//! faults, and a write that first reads the page it changes. Nothing is brought in beforehand. The kernel gets advice about the
 //! order (MADV_RANDOM, MADV_SEQUENTIAL), as by fio's engine of the same name.
 //!
 //! Where a page cannot be had (the file was cut short, its device fails, its file system is full below a hole) the

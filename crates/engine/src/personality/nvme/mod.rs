@@ -1,5 +1,5 @@
 //! NVMe commands straight to the namespace, by io_uring's command operation on its generic device (Linux 5.19): past the
-//! file cache and the block layer's scheduler and merging, many at a time. Needs a whole namespace without metadata,
+//! page cache and the block layer's scheduler and merging, many at a time. Needs a whole namespace without metadata,
 //! requests of whole blocks and no larger than a command may be: none is split, so that a request is a command.
 
 mod command;
@@ -50,7 +50,7 @@ impl Personality for Nvme {
         }
         let old = "io_uring of this kernel cannot send device commands; use Linux 5.19 or later".to_owned();
         let Ok(ring) = Ring::<Entry128, Done32>::new(2, IoringSetupFlags::empty()) else {
-            // A plain ring tells why there is none at all.
+            // A plain ring shows why there is none at all.
             return Some(Uring::unavailable().unwrap_or(old));
         };
         (!ring.is_supported(IoringOp::UringCmd)).then_some(old)
@@ -188,12 +188,12 @@ fn completion(Done32 { done, .. }: &Done32, generics: &[Generic], cause: &mut Op
         return Completion { tag, result: length };
     }
     let Some(error) = failure(done.result, generics) else { return Completion { tag, result: length } };
-    // The first of several is the one that is told of.
+    // The first of several is the one that is reported.
     cause.get_or_insert(error.cause);
     Completion { tag, result: -error.errno }
 }
 
-/// What a result other than nought means: a status of the device, or an error of the kernel's.
+/// What a result other than zero means: a status of the device, or an error of the kernel's.
 #[cold]
 fn failure(result: i32, generics: &[Generic]) -> Option<DeviceError> {
     if let Ok(status) = u16::try_from(result) {

@@ -21,7 +21,7 @@ impl Status {
         Status { kind: (field >> 8 & 7) as u8, code: field as u8, is_final: field & 1 << 14 != 0 }
     }
 
-    /// The failure it tells of; none for success.
+    /// The failure that it reports; none for success.
     pub(super) fn failure(self) -> Option<DeviceError> {
         (self.kind != 0 || self.code != 0).then(|| DeviceError { errno: self.errno(), cause: self.to_string() })
     }

@@ -36,7 +36,7 @@ pub(crate) struct Plugin {
     functions: Functions,
     /// What the plug-in's open gave.
     worker: *mut c_void,
-    /// Descriptors of its own: what it was given stays open until it is closed.
+    /// Its own descriptors: what it was given stays open until it is closed.
     _targets: Vec<Opened>,
     /// By tag, what is outstanding.
     outstanding: Vec<Option<Outstanding>>,

@@ -1,4 +1,4 @@
-//! SCSI commands straight to the disk, by SG_IO: past the file cache, the block layer's scheduler and its merging. One
+//! SCSI commands straight to the disk, by SG_IO: past the page cache, the block layer's scheduler and its merging. One
 //! transfer at a time. Needs a whole SCSI or SATA disk, requests of whole blocks and no larger than a command may be:
 //! none is split, so that a request is a command.
 
