@@ -6,7 +6,7 @@ pub(crate) fn name(errno: i32) -> String {
     known.map_or_else(|| format!("errno {errno}"), |(_, name, _)| (*name).to_owned())
 }
 
-/// What it means for the user, and what to do.
+/// The meaning for the user, and the remedy.
 pub(crate) fn explanation(errno: i32) -> String {
     let known = KNOWN.iter().find(|(number, ..)| *number == errno);
     known.map_or_else(|| std::io::Error::from_raw_os_error(errno).to_string(), |(.., text)| (*text).to_owned())

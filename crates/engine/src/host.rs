@@ -25,7 +25,7 @@ use std::io;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Requests that the loop's own cost is measured over; some 0.1 ms.
+/// Requests for the measurement of the loop's own cost; some 0.1 ms.
 const CALIBRATION_REQUESTS: u64 = 10_000;
 
 /// This host with its targets.
@@ -38,7 +38,7 @@ pub struct Host {
 
 /// This host with targets that need not exist yet, for planning.
 pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Environment {
-    // None changes while a process lives, or hardly; and a sample is kept waiting for all.
+    // Cached: they rarely change while the program runs, and reading them delays a sample.
     static PROCESSOR_MODEL: OnceLock<Option<String>> = OnceLock::new();
     static GOVERNOR: OnceLock<Option<String>> = OnceLock::new();
     static PERSONALITIES: OnceLock<Vec<PersonalityFacts>> = OnceLock::new();
@@ -63,7 +63,7 @@ pub fn environment(target: TargetFacts, more_targets: Vec<TargetFacts>) -> Envir
     }
 }
 
-/// What chooses the CPUs' clocks; several where they differ.
+/// The CPU frequency governors; several where they differ.
 fn governor() -> Option<String> {
     let governors = governors(&Root::host());
     (!governors.is_empty()).then(|| Vec::from_iter(governors).join(", "))
@@ -255,7 +255,7 @@ impl Testbed for Host {
     }
 }
 
-/// What the loop itself costs a request: the same stream, depth and record keeping, with requests that do nothing.
+/// The cost of the loop itself per request: the same stream, depth and counters with requests that do nothing.
 fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> {
     let empty = Workload {
         personality: Name::Null,
@@ -283,7 +283,7 @@ fn loop_cost_ns(workload: &Workload, clock: Clock) -> Result<f64, MeasureError> 
     Ok(best)
 }
 
-/// Refuses buffers that would use up the host's memory.
+/// Rejects buffers of more than half of the free memory.
 fn check_memory(workload: &Workload) -> Result<(), MeasureError> {
     if workload.personality == Name::Null {
         return Ok(());

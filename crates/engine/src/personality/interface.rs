@@ -1,4 +1,4 @@
-//! What a personality is: the trait, what it is opened with, and what goes in and comes out.
+//! The trait of personalities, their setup, and the transfers and completions that they exchange with a worker.
 
 use crate::buffers::Buffers;
 use crate::target::Opened;
@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Duration;
 
-/// Bytes to be moved between memory and a target: a request, or the part of it that one target holds or that an
-/// earlier, short transfer left.
+/// One transfer between memory and a target: a request, the part of it on one target, or the rest of a short transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     /// Comes back with the completion; below [`Setup::outstanding`], and never used twice at a time.
@@ -42,9 +41,9 @@ pub(crate) struct Setup<'a> {
     pub(crate) targets: &'a [Opened],
     /// The worker's buffers: every transfer's address lies in them. They outlive the personality.
     pub(crate) buffers: &'a Buffers,
-    /// The most transfers outstanding at a time.
+    /// The maximum of outstanding transfers.
     pub(crate) outstanding: u32,
-    /// Everything else.
+    /// The workload, for all other settings.
     pub(crate) workload: &'a Workload,
 }
 
@@ -58,55 +57,55 @@ impl Setup<'_> {
     }
 }
 
-/// What came of the options of a personality.
+/// The options that a workload asked for, granted and refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Granted {
-    /// Those it has.
+    /// In effect.
     pub(crate) obtained: Vec<String>,
-    /// Those that were asked for and refused, with the reason.
+    /// Refused, each with the reason.
     pub(crate) refused: Vec<String>,
 }
 
-/// A way to do I/O, of one worker. Dropping it closes it; nothing is outstanding then.
+/// An I/O interface, opened by one worker. Dropping it closes it; nothing is outstanding then.
 pub(crate) trait Personality: Sized {
-    /// Whether bytes go into the buffers; where they do not, none are made.
+    /// Whether it uses the worker's buffers; otherwise none are allocated.
     const MOVES_DATA: bool = true;
 
-    /// Whether a transfer is done when [`transfer`](Personality::transfer) returns: one at a time, and no waiting.
+    /// Whether each call of [`transfer`](Personality::transfer) completes one transfer.
     const SYNCHRONOUS: bool = false;
 
-    /// Why it does not work on this host, with the remedy; none when it does.
+    /// The reason why this host cannot use it, with the remedy.
     fn unavailable() -> Option<String> {
         None
     }
 
-    /// Makes it ready. Called on the worker's own thread.
+    /// Opens it, on the worker's own thread.
     ///
     /// # Errors
-    /// The kernel's, or what it cannot do, with the remedy.
+    /// The kernel's, or an unsupported combination, with the remedy.
     fn open(setup: Setup<'_>) -> io::Result<Self>;
 
-    /// Takes a transfer in; it may start now or when the next completions are awaited.
+    /// Accepts a transfer; it may start now or at the next wait for completions.
     ///
     /// # Safety
     /// The address leads to as many bytes as the transfer is long, inside the worker's buffers. Until it comes back they stay
     /// mapped, and nobody else writes them, nor reads them where the transfer writes them.
     unsafe fn submit(&mut self, transfer: Transfer);
 
-    /// Starts what was taken in, where that is worth a call of its own. What cannot start now starts with [`reap`].
+    /// Starts the accepted transfers, where a separate call pays. Those that cannot start now start with [`reap`].
     ///
     /// [`reap`]: Personality::reap
     fn start(&mut self) {}
 
-    /// Starts what was taken in, waits until `at_least` transfers have come back (there are as many, and at least one)
-    /// and adds all that have to `done`, which has room for them.
+    /// Starts the accepted transfers, waits for `at_least` completions and appends all completions to `done`, which has room.
+    /// At least that many transfers are outstanding, and `at_least` is not 0.
     ///
     /// # Errors
     /// When the waiting itself fails; a failed transfer is a completion.
     fn reap(&mut self, done: &mut Vec<Completion>, at_least: u32) -> io::Result<()>;
 
-    /// The same, but waits for one transfer and no longer than `at_most`: a hint that a personality may round to zero.
-    /// One that works transfer by transfer does the one it has.
+    /// The same for one completion, waiting up to `at_most`, which a personality may round to zero. A synchronous one carries
+    /// out its transfer.
     ///
     /// # Errors
     /// As [`reap`](Personality::reap).
@@ -115,8 +114,8 @@ pub(crate) trait Personality: Sized {
         self.reap(done, 1)
     }
 
-    /// Does a transfer at once, with nothing else outstanding; gives what a completion carries. Called only of a
-    /// personality that is [`SYNCHRONOUS`](Personality::SYNCHRONOUS), and then in place of the others.
+    /// Carries out a transfer, with nothing else outstanding, and returns the result of its completion. Called only of a
+    /// [`SYNCHRONOUS`](Personality::SYNCHRONOUS) personality, in place of the other functions.
     ///
     /// # Safety
     /// As for [`submit`](Personality::submit).
@@ -125,12 +124,12 @@ pub(crate) trait Personality: Sized {
         -libc::ENOSYS
     }
 
-    /// Why the transfer that failed last did, in words; none where its error number says it all.
+    /// The cause of the last failure, where the error number alone does not explain it.
     fn cause(&mut self) -> Option<String> {
         None
     }
 
-    /// What came of the options that were asked for.
+    /// The granted and refused options.
     fn granted(&self) -> Granted {
         Granted::default()
     }
@@ -147,7 +146,7 @@ pub(crate) fn failed(error: &io::Error) -> i32 {
     -error.raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// What a system call that moves bytes came to, as completions carry it.
+/// The result of a system call that moves bytes, as completions carry it.
 pub(crate) fn moved(bytes: isize) -> i32 {
     if bytes < 0 { failed(&io::Error::last_os_error()) } else { bytes as i32 }
 }

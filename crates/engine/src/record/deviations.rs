@@ -1,5 +1,5 @@
-//! Warns of a sample that did not run as it was asked to: its depth or its rate was not reached, it stood still, or its end
-//! cut off requests that took long.
+//! Warns of a sample that did not run as asked: its queue depth or rate was not reached, it was paused, or its end cut off
+//! slow requests.
 
 use crate::instrument::clock::Clock;
 use crate::run::RawRun;
@@ -11,7 +11,7 @@ const DEPTH_SHARE: f64 = 0.75;
 /// Share from which on a rate that was asked for is what set the pace.
 const KEPT_SHARE: f64 = 0.97;
 
-/// What the workers and who watched them know of the observations of a sample.
+/// Observations of the workers and of the watching thread during a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observations {
     /// Requests outstanding at the end that do not count.

@@ -1,4 +1,4 @@
-//! Warns of requests that found nothing to do: trims of what was trimmed before, flushes with nothing written between.
+//! Warns of requests without effect: repeated trims, and flushes without writes between them.
 //!
 //! What was trimmed again is told by making the workers' requests once more: with the seed and their number they are
 //! known. The workers take turns here, which is not the order they ran in; of a share that makes little difference.

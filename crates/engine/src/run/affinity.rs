@@ -1,4 +1,4 @@
-//! Which CPUs the workers, and the whole program, keep to.
+//! Restricts workers and the whole program to CPUs.
 
 use halfpower_model::Workload;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -17,13 +17,13 @@ pub(super) fn pin(workload: &Workload, index: u32) -> io::Result<()> {
     })
 }
 
-/// The calling thread, and those it starts, kept to the first CPUs it may use; let go of when dropped.
+/// Restricts the calling thread, and threads that it starts, to its first CPUs until dropped.
 pub(super) struct Restricted {
     before: Option<CpuSet>,
 }
 
 impl Restricted {
-    /// To so many CPUs; none leaves it alone.
+    /// Restricts to this many CPUs, if a number is given.
     ///
     /// # Errors
     /// When there are not so many, or the kernel refuses.

@@ -1,4 +1,4 @@
-//! Where all workers wait until everybody is ready, threads and processes alike.
+//! The barrier at which all workers wait for the start, threads and processes.
 
 use crate::shared_memory::Zeroed;
 use rustix::thread::futex;
@@ -29,7 +29,7 @@ const STARTED: u32 = 1;
 const GIVEN_UP: u32 = 2;
 
 impl Barrier {
-    /// Lets everybody go, those who come later too.
+    /// Releases all workers, also those that arrive later.
     pub(super) fn release(&self, start: Start) {
         let state = match start {
             Start::At(tick) => {
@@ -44,12 +44,12 @@ impl Barrier {
         let _ = futex::wake(&self.state, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// The tick at which everybody starts, once that is settled.
+    /// The tick of the start, once it is set.
     pub(super) fn started_at(&self) -> Option<u64> {
         (self.state.load(Acquire) == STARTED).then(|| self.tick.load(Relaxed))
     }
 
-    /// Waits until it is opened.
+    /// Waits until it is released.
     pub(super) fn wait(&self) -> Start {
         loop {
             match self.state.load(Acquire) {

@@ -36,7 +36,7 @@ use std::time::Duration;
 use watch::Watched;
 use work::{panic_message, work};
 
-/// What the workers gave, before it becomes a sample.
+/// The raw results of the workers, from which the sample is made.
 #[derive(Debug)]
 pub(crate) struct RawRun {
     pub(crate) workers: Vec<WorkerRun>,
@@ -56,7 +56,7 @@ pub(crate) struct RawRun {
     pub(crate) granted: Granted,
     /// The whole machine's CPU time in the measured part.
     pub(crate) accounted: Accounted,
-    /// How long the program, or the longest stopped of its workers' processes, stood still in the measured part.
+    /// The longest pause of the program or of a worker process in the measured part.
     pub(crate) stood_still: Duration,
 }
 
@@ -67,14 +67,14 @@ impl RawRun {
     }
 }
 
-/// What one worker gave.
+/// The result of one worker.
 #[derive(Debug)]
 pub(crate) struct WorkerRun {
     pub(crate) outcome: Outcome,
     /// Requests and bytes of its measured part.
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    /// Why it broke down, where it did: not a request of it, but the worker itself.
+    /// Why the worker itself failed, not one of its requests.
     pub(crate) breakdown: Option<String>,
 }
 
@@ -241,7 +241,7 @@ fn setup_failed(source: io::Error) -> MeasureError {
     MeasureError::System { action: "prepare", subject: format!("a worker{remedy}"), source }
 }
 
-/// Waits until every worker is ready; gives what came of the options of one of them.
+/// Waits until every worker is ready; returns the options that one of them was granted.
 fn await_ready(shared: &Shared<'_>, events: &Receiver<Event>, cancel: &Cancel) -> io::Result<Granted> {
     let mut granted = Granted::default();
     let mut awaited = shared.workload.workers;

@@ -13,25 +13,25 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a process is gone, and whether all are to end.
+/// Interval of checks for processes that are gone and for the end of the run.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The parent's side of all workers.
+/// All worker processes of a run.
 pub(super) struct Processes<'a> {
     shared: &'a Shared<'a>,
     hears: UnixDatagram,
     children: Vec<Child>,
 }
 
-/// The parent's side of one.
+/// One worker process.
 struct Child {
     pid: Pid,
-    /// What was heard and makes no line yet.
+    /// The received part of a message.
     heard: Vec<u8>,
     is_ready: bool,
-    /// What became of its process, once it was waited for.
+    /// Its exit status, once it was waited for.
     status: Option<WaitStatus>,
-    /// Since when it has been seen to be stopped, and how long it was before.
+    /// Since when it is stopped, and how long it was stopped before.
     stopped_at: Option<Instant>,
     stopped: Duration,
     outcome: Option<io::Result<Outcome>>,
@@ -59,7 +59,7 @@ impl<'a> Processes<'a> {
         Ok(processes)
     }
 
-    /// Relays what they say until all have ended; gives what each ended with.
+    /// Relays their messages until all have ended; returns the outcome of each.
     pub(super) fn relay(mut self, events: &Sender<Event>) -> Vec<io::Result<Outcome>> {
         let mut looked_at = Instant::now();
         while self.children.iter().any(|child| child.outcome.is_none()) {
@@ -73,7 +73,7 @@ impl<'a> Processes<'a> {
         self.children.into_iter().filter_map(|child| child.outcome).collect()
     }
 
-    /// Takes the next piece of what one of them says, where there is one; false where there is none.
+    /// Receives the next datagram; false where there is none.
     fn hear(&mut self, events: &Sender<Event>) -> bool {
         let mut piece = [0; NUMBER + CHUNK];
         let Ok(length) = self.hears.recv(&mut piece) else { return false };
@@ -89,8 +89,7 @@ impl<'a> Processes<'a> {
         true
     }
 
-    /// Looks whether a process is gone without a word. Once all are to end, one that somebody has stopped is made to go on,
-    /// so that it hears it.
+    /// Finds processes that died without a message. At the end of the run, continues stopped ones so that they can end.
     fn look(&mut self, events: &Sender<Event>) {
         let is_over = self.shared.stop().load(Relaxed) || self.shared.is_over();
         let mut some_are_gone = false;
@@ -105,7 +104,7 @@ impl<'a> Processes<'a> {
         if !some_are_gone {
             return;
         }
-        // What they said before lies here.
+        // Their last messages may still be queued.
         let _ = self.hears.set_nonblocking(true);
         while self.hear(events) {}
         let _ = self.hears.set_nonblocking(false);
@@ -136,7 +135,7 @@ impl Child {
 
     fn wait(&mut self, options: WaitOptions) {
         if self.status.is_none() {
-            // An error: somebody else has waited for it.
+            // An error means that it was waited for elsewhere.
             let status = waitpid(Some(self.pid), options).ok().flatten().map(|(_, status)| status);
             match status {
                 Some(status) if status.stopped() => self.stopped_at = Some(Instant::now()),
@@ -146,7 +145,7 @@ impl Child {
         }
     }
 
-    /// It is not stopped any more.
+    /// It continues.
     fn go_on(&mut self) {
         self.stopped += self.stopped_at.take().map_or(Duration::ZERO, |since| since.elapsed());
     }

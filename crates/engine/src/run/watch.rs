@@ -9,17 +9,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often the watching thread looks up.
+/// Interval of the watching thread.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 
-/// A wait for an event that took this much longer than it was to: the program stood still meanwhile.
+/// An excess of a wait from which the program counts as paused.
 const STOOD_STILL: Duration = Duration::from_secs(1);
 
-/// What was seen.
+/// The observations of the watching thread.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     pub(super) intervals: Vec<Interval>,
-    /// How long the program stood still in the measured part: stopped by a signal, frozen, or without a CPU.
+    /// Pauses of the program in the measured part: stopped by a signal, frozen, or without a CPU.
     pub(super) stood_still: Duration,
 }
 

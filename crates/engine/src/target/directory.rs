@@ -1,5 +1,5 @@
-//! What a directory offers before a test file is made in it: space, file system, direct I/O, a cache that can be
-//! emptied. Looked at with a nameless file that is gone when it is closed.
+//! Facts of a directory before a test file is made in it: space, file system, direct I/O, whether its cache can be dropped.
+//! Examined with a file without a name, which is gone when it is closed.
 
 use super::error::TargetError;
 use super::facts::describe_open;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Written to see whether it can be put out of the cache again.
 const PROBE: usize = 1 << 20;
 
-/// What was found.
+/// Facts of a directory.
 #[derive(Clone, Debug)]
 pub struct DirectoryFacts {
     /// Facts of a file that would be made here; its size is that of the probe.

@@ -1,4 +1,4 @@
-//! What others do to a file while requests go to it: cut it short, let it grow, give its name to another or to none.
+//! Detects other programs that truncate, extend, rename or replace a file during a run.
 //!
 //! The length is looked at with each progress, so every 50 ms, and by the watching thread, never in a worker's loop. A
 //! look asks for what the kernel holds itself, so that none makes a network file system send what was written. A file

@@ -1,4 +1,4 @@
-//! The targets of a workload, one or several: what is done to all of them alike before and after the requests.
+//! The targets of a workload, one or several, and the steps before and after the requests on all of them.
 
 use super::error::TargetError;
 use super::facts::members;

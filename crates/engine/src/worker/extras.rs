@@ -1,5 +1,5 @@
-//! What the full form of the loop minds beside the requests: their arrivals, flushes between writes, the bytes of
-//! writes, verification, and what is done before the first and after the last.
+//! The options of the full form of the loop: arrivals, flushes between writes, data of writes, verification, and the steps
+//! before the first and after the last request.
 
 use super::ledger::{Page, Volumes};
 use super::pace::{Lateness, Pace};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Part of a workload's seed that makes writes unlike one another.
 const FRESH_SEED: u64 = 1 << 43;
 
-/// Arrivals that are gone through in a turn of the loop, at most.
+/// Maximum of arrivals counted per turn of the loop.
 const BACKLOG_A_TURN: u64 = 64;
 
 /// The extras of one worker.
@@ -25,9 +25,9 @@ pub(crate) struct Extras<'a> {
     flushes: Option<Flushes>,
     freshener: Option<Freshener>,
     page: Option<Page<'a>>,
-    /// Drawn, and waiting for its blocks; and when it was to go.
+    /// A request that waits for its blocks, and its intended arrival.
     held: Option<(Request, u64)>,
-    /// Since when one waits, and the ticks that others have waited in the measured part.
+    /// Since when one waits, and the ticks waited in the measured part.
     held_since: Option<u64>,
     held_ticks: u64,
     /// The worker's own descriptors of its targets.
@@ -35,12 +35,11 @@ pub(crate) struct Extras<'a> {
     truncates: bool,
     flushes_at_end: bool,
     closes: bool,
-    /// Taken for the length of requests that arrive.
+    /// The assumed length of arriving requests.
     request_bytes: u32,
     /// Tick after which arrivals are not counted.
     until: u64,
-    /// The worker's part of a limit in bytes, where requests of several sizes do not come to a number of them; and what
-    /// is left of it.
+    /// The worker's share of a limit in bytes with requests of several sizes, and the rest of it.
     bytes: Option<u64>,
     bytes_left: Option<u64>,
 }
@@ -52,7 +51,7 @@ struct Flushes {
     writes: u32,
 }
 
-/// A worker's part of a limit in bytes that has to be counted, since requests are of several sizes.
+/// A worker's share of a limit in bytes, where requests have several sizes and so are no fixed number.
 fn bytes_of_several_sizes(workload: &Workload) -> Option<u64> {
     let limit = workload.limits.bytes.filter(|_| !workload.sizes.is_empty())?;
     Some(limit.0.div_ceil(u64::from(workload.workers)))
@@ -62,16 +61,16 @@ fn bytes_of_several_sizes(workload: &Workload) -> Option<u64> {
 pub(super) enum Admission {
     /// Not now.
     Wait,
-    /// First a flush.
+    /// A flush comes first.
     Flush,
-    /// This one, drawn before, and when it was to go.
+    /// The held request, with its intended arrival.
     Held(Request, u64),
-    /// The next of the stream.
+    /// The next request of the stream.
     Next,
 }
 
 impl<'a> Extras<'a> {
-    /// Whether a workload needs the full form of the loop; one that is verified has a ledger.
+    /// Whether a workload needs the full form of the loop. A verified workload has a ledger.
     pub(crate) fn are_needed(workload: &Workload, has_ledger: bool) -> bool {
         workload.rate.is_some()
             || workload.operation.writes()
@@ -82,8 +81,7 @@ impl<'a> Extras<'a> {
             || has_ledger
     }
 
-    /// The extras of a worker. `targets` are its own, to be cut, flushed and closed; a workload whose blocks are
-    /// verified has a ledger.
+    /// The extras of a worker, with its own descriptors of its targets.
     pub(crate) fn new(
         workload: &Workload,
         index: u32,
@@ -112,7 +110,7 @@ impl<'a> Extras<'a> {
         }
     }
 
-    /// The time begins: arrivals count from now to the tick `until`, and a file is cut that has to be.
+    /// Starts the arrivals, which count up to the tick `until`, and truncates the file where the workload asks for it.
     ///
     /// # Errors
     /// The kernel's.
@@ -127,7 +125,7 @@ impl<'a> Extras<'a> {
         Ok(())
     }
 
-    /// The time ends, after the flush and the closing that count. Says which of the two failed.
+    /// Carries out the timed flush and close at the end.
     pub(super) fn end<P>(self, personality: P) -> io::Result<()> {
         if self.flushes_at_end {
             self.targets.iter().try_for_each(|target| target.file.sync_all())?;
@@ -139,7 +137,7 @@ impl<'a> Extras<'a> {
         Ok(())
     }
 
-    /// Whether what comes after the last request is timed.
+    /// Whether a flush or close after the last request is timed.
     pub(super) fn has_timed_end(&self) -> bool {
         self.flushes_at_end || self.closes
     }
@@ -148,7 +146,7 @@ impl<'a> Extras<'a> {
         self.pace.as_ref().is_some_and(Pace::is_open)
     }
 
-    /// What may go now; `idle` when nothing is outstanding.
+    /// The next step now; `idle` when nothing is outstanding.
     pub(super) fn admission(&mut self, now: u64, idle: bool) -> Admission {
         if self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every) {
             return if idle { Admission::Flush } else { Admission::Wait };
@@ -162,12 +160,12 @@ impl<'a> Extras<'a> {
         }
     }
 
-    /// A request was drawn; gives when it was to go.
+    /// The intended arrival of a request taken from the stream.
     pub(super) fn arrive(&mut self, request: &Request, now: u64) -> u64 {
         self.pace.as_mut().map_or(now, |pace| pace.take(request.length, now))
     }
 
-    /// Makes sure that nobody else is at the blocks of a request; false when it has to wait, and is held meanwhile.
+    /// Claims the blocks of a request for verification; false where another request has one of them, and this one is held.
     pub(super) fn claim(&mut self, request: &Request, arrived_at: u64, now: u64) -> bool {
         let claimed = self.page.as_ref().is_none_or(|page| page.claim(request));
         if !claimed {
@@ -184,7 +182,7 @@ impl<'a> Extras<'a> {
         true
     }
 
-    /// A request goes: whether it is the last that a limit in bytes allows.
+    /// Counts a submitted request against the limit in bytes; true if it is the last.
     pub(super) fn spend(&mut self, request: &Request) -> bool {
         let left = self.bytes_left.as_mut().map(|left| {
             *left = left.saturating_sub(u64::from(request.length));
@@ -193,14 +191,14 @@ impl<'a> Extras<'a> {
         left == Some(0)
     }
 
-    /// The measured part begins, with this many bytes outstanding that will count: what waits has waited since then.
+    /// Starts the measured part, with this many outstanding bytes that will count.
     pub(super) fn measure_from(&mut self, tick: u64, outstanding: u64) {
         self.bytes_left = self.bytes.map(|bytes| bytes.saturating_sub(outstanding).max(1));
         self.held_ticks = 0;
         self.held_since = self.held_since.map(|_| tick);
     }
 
-    /// Ticks of the measured part, which ends now, that a request waited for its blocks.
+    /// Ticks of the measured part, which ends now, in which a request waited for its blocks.
     pub(super) fn held_ticks(&self, now: u64) -> u64 {
         self.held_ticks + self.held_since.map_or(0, |since| now.saturating_sub(since))
     }
@@ -210,7 +208,7 @@ impl<'a> Extras<'a> {
         self.held.is_some()
     }
 
-    /// Makes the bytes of a write.
+    /// Generates the data of a write.
     #[inline]
     pub(super) fn prepare(&mut self, buffer: &mut [u8], request: &Request) {
         if let Some(page) = &self.page {
@@ -220,7 +218,7 @@ impl<'a> Extras<'a> {
         }
     }
 
-    /// A request is done; gives what was wrong with the bytes it read.
+    /// Settles a completed request; returns the first mismatch of the data that it read.
     pub(super) fn settle(&mut self, request: &Request, buffer: Option<&[u8]>) -> Option<String> {
         if request.kind == RequestKind::Flush
             && let Some(flushes) = &mut self.flushes
@@ -234,27 +232,27 @@ impl<'a> Extras<'a> {
         mismatch.map(|mismatch| mismatch.to_string())
     }
 
-    /// A request has failed.
+    /// Settles a failed request.
     pub(super) fn fail(&mut self, request: &Request) {
         if let Some(page) = &self.page {
             page.release(request, true);
         }
     }
 
-    /// The tick at which the next request can go, with nothing outstanding; none when nothing holds it back.
+    /// The tick of the next submission with nothing outstanding, where something delays it.
     pub(super) fn next_submission(&self) -> Option<u64> {
-        // What waits for blocks that others have tries again at once.
+        // A held request retries at once.
         if self.is_holding() { Some(0) } else { self.pace.as_ref().map(Pace::next) }
     }
 
-    /// How long to wait for completions; none: as long as it takes.
+    /// The longest wait for completions, if there is a limit.
     pub(super) fn patience(&self, now: u64) -> Option<Duration> {
         let flushing = self.flushes.as_ref().is_some_and(|flushes| flushes.writes >= flushes.every);
-        // What is held tries again when something comes back: looking meanwhile would take CPUs from the others.
+        // A held request retries at the next completion: polling would take CPU time from the other workers.
         self.pace.as_ref().filter(|_| !flushing && !self.is_holding()).map(|pace| pace.patience(now))
     }
 
-    /// Counts what has arrived, is among the `remaining` requests and was not submitted; at the window's end all of it.
+    /// Counts arrivals among the `remaining` requests that are not submitted yet; at the end of the window, all of them.
     #[inline]
     pub(super) fn count_backlog(&mut self, now: u64, is_end: bool, remaining: u64, lateness: &Lateness) {
         if let Some(pace) = &mut self.pace {

@@ -1,10 +1,9 @@
 //! A worker: one thread or process that keeps its requests outstanding and records what they do.
 //!
-//! The loop takes one clock reading per turn, and one more for each further batch it submits in that turn: it ends the
-//! service time of what was reaped and starts that of what is submitted next, so service time is from before the
-//! submission to after the reaping and includes the program's own few nanoseconds. Nothing in the loop allocates,
-//! locks or formats. It is compiled in two forms: the plain one does not look at options; the full one has arrivals at a
-//! rate, flushes between writes, data that is made at submission, and verification.
+//! Each turn of the loop reads the clock once, and once more per further batch that it submits. This reading ends the
+//! service time of the reaped requests and starts that of the next ones. So service time includes a few nanoseconds of the
+//! program. The loop does not allocate, lock or format. It is compiled in two forms: the plain one ignores options; the full
+//! one has arrivals at a rate, flushes between writes, data generated at submission, and verification.
 
 pub(crate) mod extras;
 pub(crate) mod ledger;
@@ -30,10 +29,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Requests made at a time.
+/// Requests generated at a time.
 const BATCH: usize = 128;
 
-/// When a worker measures, in ticks, and how much.
+/// The measured part of a worker, in ticks and requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {
     /// Completions after this count.
@@ -42,7 +41,7 @@ pub(crate) struct Schedule {
     pub(crate) measure_until: u64,
     /// Requests to submit after `measure_from`; `u64::MAX` without such a limit.
     pub(crate) requests: u64,
-    /// Whether what is outstanding at the end counts, and the time until it is back.
+    /// Whether requests outstanding at the end count, and the time until they complete.
     pub(crate) count_drain: bool,
     /// With fewer completions than these by `measure_until` the measured part goes from completion to completion.
     pub(crate) few: u64,
@@ -60,7 +59,7 @@ impl Schedule {
     }
 }
 
-/// What a worker found out beside the counts.
+/// The result of a worker beside its counters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// Ticks from `measure_from` to the end of its measured part.
@@ -71,7 +70,7 @@ pub(crate) struct Outcome {
     pub(crate) depth_mean: f64,
     /// Requests it submitted, the warm-up included: with the seed, these are its writes.
     pub(crate) submitted: u64,
-    /// What the thread used of the CPU in the measured part.
+    /// CPU time of the thread in the measured part.
     pub(crate) cpu: Usage,
     /// Requests that were not done, the one that ended it first.
     pub(crate) failures: Vec<RequestFailure>,
@@ -79,11 +78,11 @@ pub(crate) struct Outcome {
     pub(crate) mismatch: Option<String>,
     /// What [`Personality::would_block`] counted in the measured part.
     pub(crate) would_block: Option<u64>,
-    /// What was outstanding when the window ended, and does not count.
+    /// Requests that were outstanding at the end of the window and do not count.
     pub(crate) overhang: Overhang,
-    /// Ticks of the measured part that a request waited for blocks that another was at.
+    /// Ticks of the measured part in which a request waited for another on the same blocks.
     pub(crate) held_ticks: u64,
-    /// How long its process had been stopped, as far as the one that watches it saw.
+    /// How long its process was stopped by a signal.
     pub(crate) stopped: Duration,
 }
 
@@ -102,7 +101,7 @@ pub(crate) struct Overhang {
 pub(crate) struct RequestFailure {
     pub(crate) request: Request,
     pub(crate) cause: FailureCause,
-    /// What the device said, where the personality knows more than the error number.
+    /// The cause, where the error number alone does not explain it.
     pub(crate) words: Option<String>,
 }
 
@@ -115,7 +114,7 @@ pub(crate) enum FailureCause {
     EndOfTarget,
 }
 
-/// What a worker records while it runs; others read it meanwhile.
+/// Counters that a worker writes while the watching thread reads them.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Record {
@@ -130,7 +129,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// What is known of a worker that did not live to tell its outcome.
+    /// The outcome of a worker that died before it reported one.
     pub(crate) fn outcome(&self, measure_from: u64) -> Outcome {
         Outcome {
             elapsed_ticks: self.counted_until.load(Relaxed).saturating_sub(measure_from),
@@ -143,8 +142,7 @@ impl Record {
 // SAFETY: recorders and numbers, each of which may be zero, changed as atomics.
 unsafe impl Zeroed for Record {}
 
-/// A request in flight. Half a cache line: what a request moves has pushed it out of the nearest cache by the time it is
-/// back.
+/// A request in flight. Half a cache line, since the request's data have evicted it from L1 by its completion.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Slot {
@@ -161,14 +159,14 @@ enum Phase {
     Draining,
 }
 
-/// What a worker works with, beside its personality.
+/// Everything that a worker needs beside its personality and buffers.
 pub(crate) struct Surroundings<'a> {
     pub(crate) clock: Clock,
     pub(crate) workload: &'a Workload,
     /// Its number.
     pub(crate) index: u32,
     pub(crate) record: &'a Record,
-    /// Ends every worker: it submits nothing more and returns when nothing is outstanding.
+    /// Makes every worker stop submitting and return once nothing is outstanding.
     pub(crate) stop: &'a AtomicBool,
     /// The cursor it shares with others.
     pub(crate) cursor: Option<&'a AtomicU64>,
@@ -177,7 +175,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) meter: Meter,
 }
 
-/// A worker about to run: everything is opened and allocated. The full form minds its extras.
+/// A worker, ready to run. The full form handles its extras.
 pub(crate) struct Worker<'a, P, const FULL: bool> {
     /// Closed before the buffers go.
     personality: P,

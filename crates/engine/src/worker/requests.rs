@@ -1,4 +1,4 @@
-//! The two ends of a request: its submission, and what is done when it comes back.
+//! Submission and completion of requests.
 
 use super::extras::Admission;
 use super::{FailureCause, Phase, RequestFailure, Slot, Worker};
@@ -7,8 +7,7 @@ use halfpower_model::stream::{Request, RequestKind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Requests of a kind that were submitted at one clock reading and reaped at another: they took the same time, and are
-/// counted together, as those of a batch.
+/// Requests of one kind with the same submission and completion time, counted together.
 #[derive(Clone, Copy)]
 struct Alike {
     kind: RequestKind,
@@ -18,8 +17,8 @@ struct Alike {
 }
 
 impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
-    /// Fills every free slot. Every batch starts the kernel on its requests and takes a new clock reading, so that none
-    /// is charged the time its predecessors took to submit.
+    /// Fills every free slot. Each batch is started and reads the clock anew, so that no request includes the submission time
+    /// of earlier batches.
     #[inline]
     pub(super) fn submit_all(&mut self, mut now: u64) {
         let mut batched = 0;
@@ -47,7 +46,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         }
     }
 
-    /// Submits as many of the requests already made as there are slots for, `at_most` at a time; gives how many.
+    /// Submits up to `at_most` of the generated requests while slots are free; returns their number.
     #[inline]
     fn submit_run(&mut self, at_most: u32, now: u64) -> u32 {
         if self.batch_next == self.batch_length {
@@ -68,14 +67,14 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         run as u32
     }
 
-    /// A request takes its slot, and goes.
+    /// Puts a request into its slot and submits it.
     #[inline]
     fn begin(&mut self, slot: u32, request: Request, now: u64) {
         self.slots[slot as usize] = Slot { request, submitted_at: now, done: 0 };
         self.submit(slot, &request, 0);
     }
 
-    /// Hands over what is left of a request from byte `from` on.
+    /// Submits the rest of a request from byte `from` on.
     #[inline]
     fn submit(&mut self, slot: u32, request: &Request, from: u32) {
         let address =
@@ -102,7 +101,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         request
     }
 
-    /// Makes the next batch of requests.
+    /// Generates the next batch of requests.
     #[inline]
     fn make_requests(&mut self) {
         self.stream.fill(&mut self.batch[..self.batch_length]);
@@ -113,13 +112,13 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         }
     }
 
-    /// The next request that may go now, and when it was to go; none while it has to wait.
+    /// The next request that may be submitted now, with its intended arrival.
     fn admit(&mut self, now: u64) -> Option<(Request, u64)> {
         let idle = self.in_flight() == 0;
         let drawn = match self.extras.admission(now, idle) {
             Admission::Wait => return None,
             Admission::Flush => {
-                // Not one of the stream's.
+                // The flush is not part of the stream.
                 self.remaining = self.remaining.saturating_add(1);
                 return Some((Request { offset: 0, length: 0, kind: RequestKind::Flush }, now));
             }
@@ -134,7 +133,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             return None;
         }
         self.outcome.submitted += 1;
-        // Before it goes: whoever ends this worker now finds it either counted or not written.
+        // Stored before the submission, so that a worker killed now has not written an uncounted request.
         self.record.submitted.store(self.outcome.submitted, Relaxed);
         if self.phase == Phase::Measuring && self.extras.is_open() {
             let late_ns = self.clock.nanoseconds(now.saturating_sub(arrived_at));
@@ -143,7 +142,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         Some(drawn)
     }
 
-    /// Makes the bytes of a write.
+    /// Generates the data of a write.
     #[inline]
     fn prepare(&mut self, slot: u32, request: &Request) {
         if request.kind == RequestKind::Write && P::MOVES_DATA {
@@ -152,17 +151,17 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         }
     }
 
-    /// The tick at which something can be submitted, with nothing outstanding; none when nothing more will be.
+    /// With nothing outstanding: the tick of the next submission, if there will be one.
     pub(super) fn next_submission(&self) -> Option<u64> {
         if FULL && self.remaining > 0 { self.extras.next_submission() } else { None }
     }
 
-    /// How long to wait for completions while another request is to go meanwhile; none: as long as it takes.
+    /// The longest wait for completions, where another request is due meanwhile.
     pub(super) fn patience(&self, now: u64) -> Option<Duration> {
         if self.remaining == 0 || self.free.is_empty() { None } else { self.extras.patience(now) }
     }
 
-    /// Takes what was reaped: counts whole requests, continues short ones, ends the worker at a failed one.
+    /// Handles the reaped completions: counts whole requests, resubmits the rest of short ones, stops the worker at a failure.
     #[inline]
     pub(super) fn complete(&mut self, now: u64, counts: bool) {
         if FULL && self.phase == Phase::Measuring {
@@ -207,7 +206,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         self.record.kinds[alike.kind as usize].record_alike(latency_ns, alike.requests, alike.bytes);
     }
 
-    /// Requests came back that do not count: those after the window leave word of how long they took.
+    /// Handles completions that do not count: for those after the window, keeps their number and longest time.
     #[cold]
     fn overhang(&mut self, alike: Alike, now: u64) {
         if self.phase == Phase::Warmup {
@@ -219,7 +218,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
         }
     }
 
-    /// What comes of a whole request beside its count.
+    /// Settles a whole request beside its count.
     #[inline]
     fn complete_whole(&mut self, tag: u32, now: u64, counts: bool) {
         if FULL {
@@ -265,7 +264,7 @@ impl<P: Personality, const FULL: bool> Worker<'_, P, FULL> {
             self.outcome.failures.push(RequestFailure { request, cause, words });
             self.extras.fail(&request);
             self.free.push(completion.tag);
-            // The failure ends this worker and the others: nobody goes on writing to a disk that is full.
+            // The failure ends this worker and the others: no worker continues to write to a full disk.
             self.stop.store(true, Relaxed);
             return;
         }

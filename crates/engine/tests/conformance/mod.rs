@@ -169,17 +169,6 @@ fn short_transfers_of_a_plug_in_are_continued_and_counted() {
 }
 
 #[test]
-fn a_plug_in_reaches_the_depth_it_is_asked_for() {
-    let spec = WorkloadSpec { requests: Some(200), depth: Some(8), ..WorkloadSpec::default() };
-    let Some(sample) = ram("delay_us=10000", spec) else { return };
-    let sample = sample.unwrap();
-    assert!(sample.depth_mean.counted > 7.0, "{:?}", sample.depth_mean);
-    // One by one, they would take 2 s.
-    assert!((0.25..1.5).contains(&sample.elapsed_s), "{}", sample.elapsed_s);
-    assert!(sample.total.latency_ns.p50.is_some_and(|p50| p50 >= 10_000_000), "{:?}", sample.total.latency_ns);
-}
-
-#[test]
 fn a_transfer_that_a_plug_in_loses_ends_the_run_with_its_name() {
     let spec = WorkloadSpec { requests: Some(1000), workers: Some(2), ..WorkloadSpec::default() };
     let Some(result) = ram("lose=50", spec) else { return };

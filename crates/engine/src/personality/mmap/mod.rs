@@ -131,7 +131,7 @@ impl Mapping {
     fn advise(&self, from: usize, length: usize) -> bool {
         // SAFETY: the range is the mapping's own, and the advice changes nothing of what it holds.
         let is_taken = |advice| unsafe { madvise(self.address(from).cast(), length, advice) }.is_ok();
-        self.advice.is_some_and(|advice| is_taken(advice))
+        self.advice.is_some_and(is_taken)
     }
 
     /// Reads or writes; gives what a completion carries.
