@@ -15,7 +15,7 @@ use halfpower_model::{
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Every named to move bytes of a file here.
+/// Every personality that moves bytes of a file here.
 fn personalities(host: &Host) -> Vec<NamedPersonality> {
     let mut personalities = Vec::new();
     for facts in &host.describe().personalities {
@@ -36,7 +36,7 @@ fn plugin(file: &Path, options: &str) -> NamedPersonality {
     format!("plugin:{},{options}", file.display()).parse().unwrap()
 }
 
-/// What is said of every run here; by named of `named`.
+/// The options that all runs here have in common, with personality `named`.
 fn spec_of(named: &NamedPersonality) -> WorkloadSpec {
     WorkloadSpec {
         personality: Some(named.personality),
