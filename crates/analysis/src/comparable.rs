@@ -132,7 +132,7 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
             if workload.tells(key) {
                 in_words(key, fields[index].get(key))
             } else {
-                format!("{} not known", key.replace('_', " "))
+                format!("{} unknown", key.replace('_', " "))
             }
         }));
         words.iter().map(|word| format!(", {word}")).collect()
@@ -153,7 +153,7 @@ pub(crate) fn fields(workload: &Workload) -> Map<String, Value> {
 
 fn processors(workload: &Workload) -> String {
     let cpus: Vec<String> = workload.cpus.iter().map(u32::to_string).collect();
-    if cpus.is_empty() { "not pinned".to_owned() } else { format!("on processors {}", cpus.join(" and ")) }
+    if cpus.is_empty() { "not pinned".to_owned() } else { format!("on CPUs {}", cpus.join(" and ")) }
 }
 
 /// A field by its name and the text it has in records: `file state append`, `no rate`.

@@ -216,7 +216,7 @@ mod tests {
             analysis.findings.iter().find(|finding| finding.code == code && finding.subject == subject).unwrap()
         };
         // 80 µs at 2 GB/s: n½ = 160 000 bytes of an endless peak; the measured one, 8 deep at 1 MiB, is 2.2 % lower.
-        let half = of(FindingCode::HalfPower, "sequential read, 1 deep, direct").estimates[0];
+        let half = of(FindingCode::HalfPower, "sequential read, QD1, direct").estimates[0];
         let expected = 160_000.0 * 0.4888 / 0.5112;
         assert!(half.low.unwrap() < expected && expected < half.high.unwrap(), "{half:?}");
         let knee = of(FindingCode::Knee, "random read, 4 KiB, direct").estimates[0];
@@ -247,7 +247,7 @@ mod tests {
         run.add(read(64), &[1e9]);
         let analysis = analyse(&run.observed());
         assert_eq!((analysis.cells.len(), analysis.findings.len()), (1, 0));
-        assert_eq!(analysis.cells[0].pace.as_ref().map(|pace| pace.owner), Some(None), "it cannot be told");
+        assert_eq!(analysis.cells[0].pace.as_ref().map(|pace| pace.owner), Some(None), "it unknown");
         assert_eq!((analysis.cells[0].bytes_per_s.value, analysis.cells[0].bytes_per_s.low), (1e9, None));
     }
 

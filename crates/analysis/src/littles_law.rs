@@ -37,7 +37,7 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let too_low = asked * (SLACK + share_of_time(sample, CUT_OFF_NS.max(CUT_OFF_TIMES * longest_ns)));
     let counted = Some(sample.depth_mean.counted).filter(|_| sample.tells("depth_mean") && is_of_one_time(sample));
     let against = if outstanding > asked + too_high {
-        format!("no more than {} were asked for", significant(asked))
+        format!("at most {} were configured", significant(asked))
     } else {
         let counted = counted.filter(|counted| {
             outstanding > counted + too_high || (outstanding < counted - too_low && tells_its_end(sample))
@@ -47,10 +47,10 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     Some(Warning::new(
         "littles_law",
         format!(
-            "rate × latency says that {} requests were outstanding, and {against} (Little's law)",
+            "rate × latency implies {} outstanding requests, but {against} (Little's law)",
             significant(outstanding)
         ),
-        "do not rely on its rate or latency: one of them is wrong",
+        "do not rely on this sample: its rate or its latency is wrong",
     ))
 }
 
@@ -109,7 +109,7 @@ mod tests {
         assert!(is_doubted(deep(8, read(4)), 8.5, 8.0));
         assert_eq!(
             warning(&sample(deep(8, read(4)), 16.0, 8.0)).unwrap().message,
-            "rate × latency says that 16 requests were outstanding, and no more than 8 were asked for (Little's law)"
+            "rate × latency implies 16 outstanding requests, but at most 8 were configured (Little's law)"
         );
         assert!(is_doubted(flushed(deep(8, write(4))), 8.5, 8.0), "whatever else is in the time");
     }
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(warning(&sample), None);
         // Microseconds that were taken for milliseconds.
         sample.total.latency_ns.mean = Some(800e6);
-        assert!(warning(&sample).unwrap().message.contains("8000 requests were outstanding, and no more than 8"));
+        assert!(warning(&sample).unwrap().message.contains("8000 outstanding requests, but at most 8"));
         sample.total.latency_ns.mean = None;
         assert_eq!(warning(&sample), None, "too little is told");
     }

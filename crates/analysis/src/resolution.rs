@@ -55,12 +55,12 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     is_of_a_time(sample).filter(|_| sample.is_complete() && requests > 0)?;
     let message = if requests < TOO_FEW {
         let count = if requests == 1 { "one request".to_owned() } else { format!("{requests} requests") };
-        format!("{count} a trial make its rate: what disturbs one of them changes it")
+        format!("the rate rests on only {count} per trial: a disturbance of one changes it")
     } else {
         let before = begun_before(sample)?;
         format!(
-            "{requests} requests a trial make its rate, up to {before} of them begun in the warm-up: what these had done by \
-             then counts too"
+            "the rate rests on {requests} requests per trial, up to {before} of them started in the warm-up: their earlier work \
+             counts too"
         )
     };
     Some(Warning::new("few_requests", message, MEASURE_LONGER))
@@ -136,14 +136,14 @@ mod tests {
         );
         assert_eq!(standing(&run(1), &run(1)).1.high, None, "nothing bounds the one");
         assert_eq!(standing(&run(500), &run(500)).0, Standing::Equivalent);
-        assert_eq!(standing(&run(4), &run(40)).0, Standing::Better, "more than a request can be");
+        assert_eq!(standing(&run(4), &run(40)).0, Standing::Better, "more than per I/O can be");
     }
 
     #[test]
     fn few_requests_are_told() {
         let told = |requests| warning(&run(requests).samples[0].sample).map(|warning| warning.message);
-        assert!(told(1).unwrap().starts_with("one request a trial"));
-        assert!(told(9).unwrap().starts_with("9 requests a trial"));
+        assert!(told(1).unwrap().ends_with("only one request per trial: a disturbance of one changes it"));
+        assert!(told(9).unwrap().contains("only 9 requests per trial"));
         assert_eq!(told(10), None);
         let remedy = warning(&run(1).samples[0].sample).unwrap().remedy;
         assert!(["--duration (io)", "[trial] (a study)", "--thorough (run)"].iter().all(|way| remedy.contains(way)));
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(warning(&counted), None, "its requests were used up before its time");
         let mut waited = run(4).samples.remove(0).sample;
         waited.elapsed_s += 0.3;
-        assert!(warning(&waited).is_some() && of(&waited) == 0.0, "no more than those, but of their own time");
+        assert!(warning(&waited).is_some() && of(&waited) == 0.0, "at most those, but of their own time");
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
             warning(&sample).map(|warning| warning.message)
         };
         let said = told(46, 8, |_| {}).unwrap();
-        assert!(said.starts_with("46 requests a trial make its rate, up to 7 of them begun in the warm-up"), "{said}");
+        assert!(said.contains("46 requests per trial, up to 7 of them started in the warm-up"), "{said}");
         assert_eq!(told(46, 4, |_| {}), None, "3 are less than a tenth");
         assert_eq!(told(46, 8, |sample| sample.workload.warmup = Nanoseconds(0)), None, "none was under way");
         assert_eq!(told(460, 80, |sample| sample.elapsed_s -= 0.3), None, "as many are left out at the window's end");

@@ -131,12 +131,12 @@ mod tests {
         assert_eq!(
             subjects(&run, Varied::RequestSize),
             [
-                ("sequential read, 1 deep, direct".to_owned(), one),
-                ("sequential read, 8 deep, direct".to_owned(), three),
-                ("random read, 1 deep, direct".to_owned(), one),
-                ("random read, 2 deep, direct".to_owned(), one),
-                ("random read, 4 deep, direct".to_owned(), one),
-                ("sequential write, 1 deep, buffered".to_owned(), three),
+                ("sequential read, QD1, direct".to_owned(), one),
+                ("sequential read, QD8, direct".to_owned(), three),
+                ("random read, QD1, direct".to_owned(), one),
+                ("random read, QD2, direct".to_owned(), one),
+                ("random read, QD4, direct".to_owned(), one),
+                ("sequential write, QD1, buffered".to_owned(), three),
             ]
         );
         assert!(subjects(&run, Varied::Depth).contains(&("random read, 4 KiB, direct".to_owned(), three)));
@@ -168,10 +168,10 @@ mod tests {
         assert_eq!(
             subjects,
             [
-                "sequential read, 1 deep, direct, sync, over 1 GiB",
-                "sequential read, 1 deep, direct, io_uring, over 1 MiB",
-                "sequential read, 1 deep, buffered, cold cache",
-                "sequential read, 1 deep, buffered, warm cache",
+                "sequential read, QD1, direct, sync, over 1 GiB",
+                "sequential read, QD1, direct, io_uring, over 1 MiB",
+                "sequential read, QD1, buffered, cold cache",
+                "sequential read, QD1, buffered, warm cache",
             ]
         );
     }

@@ -12,6 +12,7 @@
 
 use crate::rate_over_time::{changes_otherwise, rates_of};
 use crate::statistics::{Contrast, Margin, Verdict, mean, series_mean, warm_up, worth_by_batches};
+use crate::wording::ratio_to;
 use halfpower_model::sample::Warning;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Nanoseconds, Quantity, Sample};
@@ -61,15 +62,19 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let WarmUp { end_s, rest } = warm_up_of(sample)?;
     let time = |seconds: f64| Nanoseconds::from_seconds((seconds * 100.0).ceil() / 100.0);
     let left_out = sample.workload.warmup.seconds();
-    let after = if left_out > 0.0 { " after what was left out" } else { "" };
+    let after = if left_out > 0.0 { " after the excluded warm-up" } else { "" };
     // Of another program the option is not known here.
     let remedy = match sample.origin {
-        None => format!("leave them out with --warmup {} (`warmup` in a study)", time(left_out + end_s).exactly()),
-        Some(_) => format!("measure again and leave out the first {}", time(left_out + end_s)),
+        None => format!("exclude it with --warmup {} (`warmup` in a study)", time(left_out + end_s).exactly()),
+        Some(_) => format!("measure again and exclude the first {}", time(left_out + end_s)),
     };
     Some(Warning::new(
         "warm_up",
-        format!("the first {}{after} are a warm-up: without them the throughput is {rest} of the figure", time(end_s)),
+        format!(
+            "the first {}{after} are a warm-up: without it throughput is {}",
+            time(end_s),
+            ratio_to(rest, "this figure")
+        ),
         remedy,
     ))
 }
@@ -137,16 +142,12 @@ mod tests {
         let slow = sample(1, approach(0.3, 500));
         let told = warning(&slow).unwrap();
         assert_eq!(told.code, "warm_up");
-        assert!(
-            told.message.contains("are a warm-up: without them the throughput is 1.04 times ["),
-            "{}",
-            told.message
-        );
+        assert!(told.message.contains("are a warm-up: without it throughput is 1.04 times ["), "{}", told.message);
         let rest = warm_up_of(&slow).unwrap().rest;
         assert!(rest.low.unwrap() > 1.02 && rest.high.unwrap() < 1.07, "{rest:?}");
-        assert!(told.remedy.starts_with("leave them out with --warmup "), "{}", told.remedy);
+        assert!(told.remedy.starts_with("exclude it with --warmup "), "{}", told.remedy);
         let fast = warning(&levels(&[(150, 10.9), (250, 10.0)])).unwrap();
-        assert!(fast.message.contains("the throughput is 96."), "a beginning that is too fast: {}", fast.message);
+        assert!(fast.message.contains("throughput is 96."), "a beginning that is too fast: {}", fast.message);
     }
 
     #[test]
@@ -156,7 +157,7 @@ mod tests {
         slow.workload.warmup = Nanoseconds(3_000_000_000);
         let told = warning(&slow).unwrap();
         let time = Nanoseconds::from_seconds((end_s * 100.0 + 300.0).ceil() / 100.0).exactly();
-        assert!(told.message.contains("after what was left out") && told.remedy.contains(&time), "{told:?}");
+        assert!(told.message.contains("after the excluded warm-up") && told.remedy.contains(&time), "{told:?}");
         slow.origin = Some(Box::default());
         assert!(!warning(&slow).unwrap().remedy.contains("--warmup"), "of another program");
     }

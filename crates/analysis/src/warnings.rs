@@ -60,7 +60,7 @@ fn for_others(sample: &Sample) -> Option<Warning> {
     Some(Warning::new(
         "for_others",
         format!(
-            "{:.0} % of the bytes that the device moved meanwhile were for others: alone it may be faster",
+            "other programs caused {:.0} % of the device's bytes: without them the figure may be higher",
             share * 100.0
         ),
         "measure again while no other program uses the device",
@@ -70,7 +70,7 @@ fn for_others(sample: &Sample) -> Option<Warning> {
 fn generator_bound() -> Warning {
     Warning::new(
         GENERATOR_BOUND,
-        "the program, not the storage, set the pace: the storage can do more than this figure",
+        "the load generator, not the storage, was the bottleneck: the storage can do more than this figure",
         "use more workers, larger requests or a cheaper personality",
     )
 }
@@ -116,7 +116,7 @@ mod tests {
             run.device_reads(0, |_| (5000, bytes));
             collect(&run.observed()).into_iter().map(|(warning, _)| warning.message).collect::<Vec<_>>()
         };
-        let message = "80 % of the bytes that the device moved meanwhile were for others: alone it may be faster";
+        let message = "other programs caused 80 % of the device's bytes: without them the figure may be higher";
         assert_eq!(told(5 * 1001 * 4096), [message]);
         assert!(told(1001 * 4096 * 3 / 2).is_empty(), "a third");
     }
@@ -154,7 +154,7 @@ mod tests {
         let fell = [102, 104, 98, 101, 99, 103, 41, 40, 42, 39, 41, 40, 38];
         let message = told(&fell, true, true).unwrap();
         assert!(message.ends_with("101 MB/s for 1.2 s, 40.1 MB/s at the end"), "{message}");
-        assert!(told(&fell, false, true).unwrap().contains(" requests/s for 1.2 s"));
+        assert!(told(&fell, false, true).unwrap().contains(" IOPS for 1.2 s"));
         assert_eq!(told(&fell, true, false), None, "a finding says it");
         assert_eq!(told(&[100, 102, 98, 101, 99, 103, 100, 98, 99, 102, 101, 100, 99], true, true), None);
     }

@@ -1,7 +1,7 @@
 //! Workloads in the words of sentences. Numbers are worded by the types they have.
 
 use crate::comparable::Axis;
-use halfpower_model::{Buffering, CachePolicy, Durability, Operation, Reach, RequestKind, RwFlag, Workload};
+use halfpower_model::{Buffering, CachePolicy, Durability, Estimate, Operation, Reach, RequestKind, RwFlag, Workload};
 
 /// What a series varies, and so what its words leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,8 @@ pub(crate) fn kind(workload: &Workload) -> String {
 /// `direct`, `buffered, flushed`: how caches are used.
 pub(crate) fn caching(workload: &Workload) -> String {
     let mut words = match workload.buffering {
-        Buffering::None => "direct and through".to_owned(),
+        Buffering::None => "direct, write-through".to_owned(),
+        Buffering::Through => "write-through".to_owned(),
         buffering => buffering.to_string(),
     };
     match workload.durability {
@@ -56,20 +57,20 @@ pub(crate) fn caching(workload: &Workload) -> String {
     words
 }
 
-/// `8 deep`, `8 deep × 2 workers`.
+/// `QD8`, `QD8 × 2 workers`.
 pub(crate) fn depth(workload: &Workload) -> String {
     match workload.workers {
-        1 => format!("{} deep", workload.depth),
-        workers => format!("{} deep × {workers} workers", workload.depth),
+        1 => format!("QD{}", workload.depth),
+        workers => format!("QD{} × {workers} workers", workload.depth),
     }
 }
 
-/// What stays the same in a series: `8 deep, direct` where the size varies, `4 KiB, direct` where the depth does, `4 KiB, 1 deep each, direct` where the workers do.
+/// What stays the same in a series: `QD8, direct` where the size varies, `4 KiB, direct` where the depth does, `4 KiB, QD1 per worker, direct` where the workers do.
 pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
     let first = match (varied, workload.workers) {
         (Varied::RequestSize, _) => depth(workload),
         (Varied::Depth, 1) => workload.request_size.to_string(),
-        (Varied::Workers, _) => format!("{}, {} deep each", workload.request_size, workload.depth),
+        (Varied::Workers, _) => format!("{}, QD{} per worker", workload.request_size, workload.depth),
         (Varied::Depth, workers) => format!("{}, {workers} workers", workload.request_size),
     };
     format!("{first}, {}", caching(workload))
@@ -97,11 +98,17 @@ pub(crate) fn memory_note(workload: &Workload) -> &'static str {
     match (reaches_storage(workload), workload.operation.writes()) {
         (true, _) => "",
         (false, true) if !workload.tells("durability") => {
-            " Nobody tells whether they were flushed: this may be the speed of memory."
+            " Whether they were flushed is unknown: this may be memory speed."
         }
-        (false, true) => " Not flushed: this is the speed of memory, not of the storage.",
-        (false, false) => " From a warm cache: this is the speed of memory, not of the storage.",
+        (false, true) => " Not flushed: this is memory speed, not storage speed.",
+        (false, false) => " Read from a warm page cache: this is memory speed, not storage speed.",
     }
+}
+
+/// `90 % [88 to 92] of the peak`, `1.1 times the peak`.
+pub(crate) fn ratio_to(ratio: Estimate, reference: &str) -> String {
+    let of = if ratio.value < 1.0 { " of" } else { "" };
+    format!("{ratio}{of} {reference}")
 }
 
 /// A full sentence of its parts: a capital first and a full stop last.
@@ -119,9 +126,9 @@ mod tests {
     #[test]
     fn words_read_like_a_report() {
         let mut workload = read(4);
-        assert_eq!(circumstances(&workload, Varied::RequestSize), "1 deep, direct");
+        assert_eq!(circumstances(&workload, Varied::RequestSize), "QD1, direct");
         (workload.workers, workload.pattern) = (2, Pattern::Random);
-        assert_eq!(circumstances(&workload, Varied::RequestSize), "1 deep × 2 workers, direct");
+        assert_eq!(circumstances(&workload, Varied::RequestSize), "QD1 × 2 workers, direct");
         assert_eq!(circumstances(&workload, Varied::Depth), "4 KiB, 2 workers, direct");
         assert_eq!(kind(&workload), "random 4 KiB reads");
         assert_eq!(kind(&write(4)), "sequential writes");

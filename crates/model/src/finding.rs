@@ -143,23 +143,26 @@ impl Quantity {
     /// A figure of this quantity for people, unit included.
     pub fn format(self, value: f64) -> String {
         let (divisor, unit) = self.unit(value);
-        format!("{} {unit}", self.number(value / divisor))
+        match self {
+            Quantity::Depth => format!("QD{}", self.number(value)),
+            _ => format!("{} {unit}", self.number(value / divisor)),
+        }
     }
 
     /// The unit that suits a figure: what it is in the quantity's own, and its name.
     fn unit(self, value: f64) -> (f64, &'static str) {
         match self {
             Quantity::BytesPerSecond => BytesPerSecond(value).unit(),
-            Quantity::RequestsPerSecond => (1.0, "requests/s"),
+            Quantity::RequestsPerSecond => (1.0, "IOPS"),
             Quantity::RequestSizeBytes if value < 1024.0 => (1.0, "B"),
             Quantity::RequestSizeBytes if value < 1_048_576.0 => (1024.0, "KiB"),
             Quantity::RequestSizeBytes => (1_048_576.0, "MiB"),
-            Quantity::Depth => (1.0, "deep"),
+            Quantity::Depth => (1.0, ""),
             Quantity::Workers => (1.0, "workers"),
-            Quantity::MicrosecondsPerRequest => (1.0, "µs a request"),
-            Quantity::MicrosecondsPerKib if value.abs() < 1.0 => (1e-3, "ns a KiB"),
-            Quantity::MicrosecondsPerKib => (1.0, "µs a KiB"),
-            Quantity::MillisecondsPerMegabyte => (1.0, "ms a MB"),
+            Quantity::MicrosecondsPerRequest => (1.0, "µs per I/O"),
+            Quantity::MicrosecondsPerKib if value.abs() < 1.0 => (1e-3, "ns per KiB"),
+            Quantity::MicrosecondsPerKib => (1.0, "µs per KiB"),
+            Quantity::MillisecondsPerMegabyte => (1.0, "ms per MB"),
             Quantity::Nanoseconds => Nanoseconds(value.max(0.0).round() as u64).unit(),
             Quantity::PricePerKaps => (1.0, "per KAPS"),
             Quantity::PricePerMaps => (1.0, "per MAPS"),
@@ -232,14 +235,11 @@ mod tests {
     #[test]
     fn estimates_read_well() {
         assert_eq!(estimate(Quantity::BytesPerSecond, 1.65e9, 1.62e9, 1.68e9), "1.65 GB/s ± 1.9 %");
-        assert_eq!(
-            estimate(Quantity::RequestsPerSecond, 56_800.0, 56_000.0, 57_600.0),
-            "56\u{202f}800 requests/s ± 1.5 %"
-        );
+        assert_eq!(estimate(Quantity::RequestsPerSecond, 56_800.0, 56_000.0, 57_600.0), "56\u{202f}800 IOPS ± 1.5 %");
         assert_eq!(estimate(Quantity::BytesPerSecond, 1.65e9, 1.43e9, 1.87e9), "1.65 GB/s ± 14 %");
         assert_eq!(estimate(Quantity::BytesPerSecond, 1.65e9, 1.65e9, 1.65e9), "1.65 GB/s ± 0.1 %");
-        assert_eq!(estimate(Quantity::MicrosecondsPerKib, 0.02, 0.019, 0.021), "20 ns a KiB ± 5 %");
-        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 8.0), "8 deep");
+        assert_eq!(estimate(Quantity::MicrosecondsPerKib, 0.02, 0.019, 0.021), "20 ns per KiB ± 5 %");
+        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 8.0), "QD8");
         assert_eq!(Estimate { low: None, high: None, ..of(Quantity::Ratio, 2.5, 0.0, 0.0) }.to_string(), "2.5 times");
     }
 
@@ -247,8 +247,8 @@ mod tests {
     fn an_interval_has_the_unit_of_its_figure() {
         assert_eq!(estimate(Quantity::RequestSizeBytes, 47_104.0, 45_056.0, 65_536.0), "46 KiB [44 to 64]");
         assert_eq!(estimate(Quantity::RequestSizeBytes, 921_600.0, 716_800.0, 1_536_000.0), "900 KiB [700 to 1500]");
-        assert_eq!(estimate(Quantity::MicrosecondsPerKib, -0.0029, -0.0059, 0.00015), "-2.9 ns a KiB [-5.9 to 0.15]");
-        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 16.0), "8 deep [8 to 16]");
+        assert_eq!(estimate(Quantity::MicrosecondsPerKib, -0.0029, -0.0059, 0.00015), "-2.9 ns per KiB [-5.9 to 0.15]");
+        assert_eq!(estimate(Quantity::Depth, 8.0, 8.0, 16.0), "QD8 [8 to 16]");
         assert_eq!(estimate(Quantity::Ratio, 17.6, 12.1, 25.4), "17.6 times [12.1 to 25.4]");
         assert_eq!(estimate(Quantity::Ratio, 0.36, 0.23, 1.1), "36 % [23 to 110]");
     }

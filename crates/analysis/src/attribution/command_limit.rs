@@ -20,8 +20,8 @@ pub(super) fn named(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
         command_limits(&facts.sample.parts).max_by(|(_, one), (_, other)| one.busy.total_cmp(&other.busy))?;
     let (key, busy) = (without_number(&gate.name).to_owned(), gate.busy);
     let reason = format!(
-        "{name} lets only so many commands be at a disk ({key}), and others waited for that {} of the time: the disk and what \
-         is before it work in turn, and more outstanding give it a better order at the most; {idle}",
+        "the command limit of {name} ({key}) kept other commands waiting {} of the time: the disk and the parts before it \
+         work in turn, and a deeper queue improves only the order; {idle}",
         percent(busy)
     );
     Some(Standing::NamedAt(Owner::Controller, Sureness::Likely, key, reason))
@@ -35,8 +35,8 @@ pub(super) fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String
     let reaching = arm.phases.get(Part::REACHING).copied().unwrap_or(0.0);
     let (reaching, busy, key) = (percent(reaching), percent(gate.busy), without_number(&gate.name));
     Some(format!(
-        "; {told} was on its way {reaching} of that time and may not have known of what was nearer: {name} lets only so many commands \
-         be at a disk ({key}), and others waited for that {busy} of the time"
+        "; {told} spent {reaching} of that time seeking and rotating, perhaps past closer requests: the command limit of {name} \
+         ({key}) kept others waiting {busy} of the time"
     ))
 }
 
@@ -64,9 +64,7 @@ mod tests {
         };
         let found = gated(1.0, 0.83, None);
         assert_eq!(found.at.as_deref(), Some("ide.outstanding"));
-        let words = "the controller (likely): ide lets only so many commands be at a disk (ide.outstanding), and others waited for that \
-                     100 % of the time: the disk and what is before it work in turn, and more outstanding give it a better order at \
-                     the most; the busiest part, fireball, was busy 83 % of the time";
+        let words = "the controller (likely): the command limit of ide (ide.outstanding) kept other commands waiting 100 % of the time: the disk and the parts before it work in turn, and a deeper queue improves only the order; the busiest part, fireball, was busy 83 % of the time";
         assert_eq!(found.brief(), words);
         assert_eq!(gated(0.7, 0.83, None).owner, Some(Owner::Depth), "there are too few at times");
         assert_eq!(gated(1.0, 0.83, Some(1.4)).owner, Some(Owner::Depth), "they are put in a better order");
@@ -84,11 +82,9 @@ mod tests {
         let full = [("ahci.outstanding 1", PartKind::Wait, 0.98)];
         let found = gated(0.635, &full);
         assert_eq!((found.owner, found.sureness), (Some(Owner::Device), Some(Sureness::Sure)));
-        let words = "exos was busy 100 % of the time; the next, sata, 14 %; exos was on its way 64 % of that time and may not have \
-                     known of what was nearer: ahci lets only so many commands be at a disk (ahci.outstanding), and others waited \
-                     for that 98 % of the time";
+        let words = "the busiest part, exos, was busy 100 % of the time; the next, sata, 14 %; exos spent 64 % of that time seeking and rotating, perhaps past closer requests: the command limit of ahci (ahci.outstanding) kept others waiting 98 % of the time";
         assert_eq!(found.reason, words);
-        let alone = "exos was busy 100 % of the time; the next, sata, 14 %";
+        let alone = "the busiest part, exos, was busy 100 % of the time; the next, sata, 14 %";
         assert_eq!(gated(0.014, &full).reason, alone, "it streams, whoever waits");
         assert_eq!(gated(0.0, &full).reason, alone, "it has no arm");
         assert_eq!(gated(0.635, &[("ahci.outstanding 1", PartKind::Wait, 0.6)]).reason, alone, "at times nobody waits");

@@ -114,11 +114,11 @@ impl<'a> Facts<'a> {
         self.machine_busy().filter(|_| own_s > account.busy_s / 2.0 && account.wall_s >= ACCOUNTED_S)
     }
 
-    /// `; 81 % of the bytes that the device moved were for others` where that is most of them; else empty.
+    /// `; other programs caused 81 % of the device's bytes` where that is most of them; else empty.
     pub(super) fn for_others(&self) -> String {
         let share = share_for_others(self.sample).filter(|share| *share >= MOST_FOR_OTHERS);
         share
-            .map(|share| format!("; {} of the bytes that the device moved were for others", percent(share)))
+            .map(|share| format!("; other programs caused {} of the device's bytes", percent(share)))
             .unwrap_or_default()
     }
 

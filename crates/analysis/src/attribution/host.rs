@@ -43,9 +43,9 @@ pub(super) fn generator(facts: &Facts<'_>) -> Standing {
     let sample = facts.sample;
     if sample.generator_bound {
         let reason = match (facts.is_null(), sample.instrument.loop_ns_per_request) {
-            (true, _) => "its requests complete at once".to_owned(),
-            (false, Some(loop_ns)) => format!("its loop alone takes {} ns a request", significant(loop_ns)),
-            (false, None) => "it says so itself".to_owned(),
+            (true, _) => "requests complete immediately".to_owned(),
+            (false, Some(loop_ns)) => format!("its loop alone takes {} ns per request", significant(loop_ns)),
+            (false, None) => "the sample is marked generator-bound".to_owned(),
         };
         return Standing::Named(Owner::Generator, Sureness::Sure, reason + &waited(facts));
     }
@@ -53,9 +53,9 @@ pub(super) fn generator(facts: &Facts<'_>) -> Standing {
         Some(loop_ns) => {
             let workers_ns = facts.sample.elapsed_s * 1e9 * f64::from(facts.workload.workers);
             let share = loop_ns * sample.total.requests as f64 / workers_ns;
-            Standing::RuledOut(format!("the program (its loop took {} of the time)", percent(share)))
+            Standing::RuledOut(format!("the load generator (its loop took {} of the time)", percent(share)))
         }
-        None => Standing::Open("nobody measured what the program's own loop takes".to_owned()),
+        None => Standing::Open("the load generator: its loop cost was not measured".to_owned()),
     }
 }
 
@@ -69,8 +69,12 @@ pub(super) fn rate(facts: &Facts<'_>) -> Standing {
         Some(Rate::Bytes(rate)) => (total.bytes_per_s.0 / rate as f64, BytesPerSecond(rate as f64).to_string()),
     };
     match share >= 0.97 {
-        true => Standing::Named(Owner::Rate, Sureness::Sure, format!("{} of the {asked} asked for", percent(share))),
-        false => Standing::RuledOut(format!("the rate that was asked for ({} of it reached)", percent(share))),
+        true => Standing::Named(
+            Owner::Rate,
+            Sureness::Sure,
+            format!("it reached {} of the requested {asked}", percent(share)),
+        ),
+        false => Standing::RuledOut(format!("the requested rate ({} of it reached)", percent(share))),
     }
 }
 
@@ -83,8 +87,9 @@ pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
         _ => String::new(),
     };
     let pinned = pinned(facts);
-    let reason =
-        format!("the workers were ready {share} of their time without having one{pinned}: others had it{idle}");
+    let reason = format!(
+        "the workers were ready {share} of their time but had no CPU{pinned}, because other programs used it{idle}"
+    );
     Standing::Named(Owner::Processor, sureness, reason)
 }
 
@@ -103,19 +108,17 @@ fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
 /// `, and the workers waited 58 % of their time …` where that makes whatever sets the pace slower; else empty.
 fn waited(facts: &Facts<'_>) -> String {
     let words = |(share, _)| {
-        format!(", and the workers waited {} of their time for a processor that others had", percent(share))
+        format!(", and the workers waited {} of their time for a CPU that other programs used", percent(share))
     };
     crowded(facts).map(words).unwrap_or_default()
 }
 
 pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     if facts.polls {
-        return Standing::Open(
-            "the workers poll, so their processor time does not tell whether one is full".to_owned(),
-        );
+        return Standing::Open("the CPU: the workers poll, so their CPU time does not show saturation".to_owned());
     }
     let Some(wanting) = facts.wanting() else {
-        return Standing::Open("nobody measured the workers' processor time".to_owned());
+        return Standing::Open("the CPU: the workers' CPU time was not measured".to_owned());
     };
     let share = of_their_time(facts, wanting);
     // What comes after a simulated request's bytes is no worker's time, and several are on all processors: the parts tell how busy those
@@ -128,18 +131,18 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
             .map_or(Standing::Absent, |share| one_for_each(facts, share));
     }
     if wanting >= FULL {
-        let reason = format!("the workers ran, or waited for one, {share}{}", pinned(facts));
+        let reason = format!("the workers ran or waited for a CPU {share}{}", pinned(facts));
         return Standing::Named(Owner::Processor, Sureness::Sure, reason);
     }
     if let Some(busy) = facts.own_machine_busy().filter(|busy| *busy >= NEARLY_ALL) {
         let sureness = if busy >= FULL { Sureness::Sure } else { Sureness::Likely };
-        let reason = format!("all of them were busy {} of the time, most of it with these requests", percent(busy));
+        let reason = format!("all CPUs were busy {} of the time, mostly with these requests", percent(busy));
         return Standing::Named(Owner::Processor, sureness, reason);
     }
     let kernel_s = facts.sample.cpu.system.and_then(|account| account.kernel_threads_s).unwrap_or(0.0);
     let kernel = kernel_s / facts.sample.elapsed_s;
     if kernel > FROM_DEVICE {
-        return Standing::Open(format!("the kernel's own threads used {} of a processor", percent(kernel)));
+        return Standing::Open(format!("the CPU: kernel threads used {} of one CPU", percent(kernel)));
     }
     // What they want it for is told already.
     if wanting >= MOST_OF_IT && copies_into_memory(facts) {
@@ -149,8 +152,8 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
         return short_processors(facts, used);
     }
     match wanting >= MOST_OF_IT {
-        true => Standing::Open(format!("the workers wanted a processor {share}")),
-        false => Standing::RuledOut(format!("the processor (the workers wanted it {share})")),
+        true => Standing::Open(format!("the CPU: the workers wanted it {share}")),
+        false => Standing::RuledOut(format!("the CPU (the workers wanted it {share})")),
     }
 }
 
@@ -158,11 +161,9 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
 fn one_for_each(facts: &Facts<'_>, share: f64) -> Standing {
     let share = percent(share.min(1.0));
     let reason = match facts.workload.workers {
-        1 => format!(
-            "the worker's own thread, which has one of them, made requests {share} of its time; more workers have more"
-        ),
+        1 => format!("the worker thread made requests {share} of its time on one CPU; more workers can use more CPUs"),
         many => format!(
-            "the {many} workers' own threads, which have one of them each, made requests {share} of their time; more workers have more"
+            "the {many} worker threads made requests {share} of their time, each on one CPU; more workers can use more CPUs"
         ),
     };
     Standing::Named(Owner::Processor, Sureness::Sure, reason)
@@ -171,21 +172,21 @@ fn one_for_each(facts: &Facts<'_>, share: f64) -> Standing {
 /// Where all processors are used, a request may wait for one in a thread of the kernel's that completes it, which is no
 /// worker's time; and if the device has hardly anything to do meanwhile, it does.
 fn short_processors(facts: &Facts<'_>, used: f64) -> Standing {
-    let used = format!("{} of all processors' time was used", percent(used));
+    let used = format!("{} of all CPU time was used", percent(used));
     match facts.at_device {
         Some(share) if share < IDLE && facts.is_direct() => Standing::Named(
             Owner::Processor,
             Sureness::Likely,
             format!("{used}, and {}", facts.had("the device", share)),
         ),
-        _ => Standing::Open(format!("{used}, so that requests may have waited for one")),
+        _ => Standing::Open(format!("the CPU: {used}, so requests may have waited for it")),
     }
 }
 
-/// `, pinned to processor 1`; empty where they are not.
+/// ` (pinned to CPU 1)`; empty where they are not.
 fn pinned(facts: &Facts<'_>) -> String {
     let cpus: Vec<String> = facts.workload.cpus.iter().map(u32::to_string).collect();
-    if cpus.is_empty() { String::new() } else { format!(", pinned to {}", cpus.join(" and ")) }
+    if cpus.is_empty() { String::new() } else { format!(" (pinned to CPU {})", cpus.join(" and ")) }
 }
 
 pub(super) fn memory(facts: &Facts<'_>) -> Standing {
@@ -206,21 +207,21 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
             let share = bytes_per_s / read.bytes_per_s.0;
             if let Some(missed) = misses(facts) {
                 return Standing::RuledOut(format!(
-                    "memory (it had {} of the bytes, but the rest was at the device {} of the requests' time)",
+                    "memory (it served {} of the bytes, but the rest spent {} of the requests' time at the device)",
                     percent(1.0 - share),
                     percent(missed)
                 ));
             }
             let sureness = if share < 0.1 { Sureness::Sure } else { Sureness::Likely };
-            let reason = format!("the device moved {} of the bytes that were read{}", percent(share), waited(facts));
+            let reason = format!("only {} of the bytes read came from the device{}", percent(share), waited(facts));
             Standing::Named(Owner::Memory, sureness, reason)
         }
-        Some(_) => Standing::RuledOut("memory (the device moved what was read)".to_owned()),
+        Some(_) => Standing::RuledOut("memory (the bytes read came from the device)".to_owned()),
         None if facts.sample.cached_share_before.is_some_and(|share| share > 0.99) => {
-            let reason = "the file cache held all of it before the first request".to_owned();
+            let reason = "the page cache held all of it before the first request".to_owned();
             Standing::Named(Owner::Memory, Sureness::Likely, reason)
         }
-        None => Standing::Open("nobody knows how much came from the file cache".to_owned()),
+        None => Standing::Open("memory: how much the page cache served is unknown".to_owned()),
     }
 }
 
@@ -243,7 +244,7 @@ fn copies_into_memory(facts: &Facts<'_>) -> bool {
 
 /// `88 % of their time`, and of what that is where it could be mistaken for the time of the requests alone.
 fn of_their_time(facts: &Facts<'_>, share: f64) -> String {
-    let end = if facts.at_end > 0.0 { ", the flush at the end included" } else { "" };
+    let end = if facts.at_end > 0.0 { ", including the final flush" } else { "" };
     format!("{} of their time{end}", percent(share.min(1.0)))
 }
 
@@ -252,17 +253,17 @@ fn writes_into_memory(facts: &Facts<'_>) -> Standing {
     match facts.wanting() {
         Some(wanting) if wanting >= FULL => {
             let reason = format!(
-                "the writes end in the file cache, and the workers ran {}",
+                "the writes end in the page cache, and the workers ran {}",
                 of_their_time(facts, facts.running.unwrap_or(0.0))
             );
             Standing::Named(Owner::Memory, Sureness::Likely, reason)
         }
         Some(wanting) if wanting >= MOST_OF_IT => Standing::Open(format!(
-            "copying into the file cache may be it: the workers wanted a processor {}",
+            "memory: copying into the page cache may be the limit; the workers wanted the CPU {}",
             of_their_time(facts, wanting)
         )),
         Some(wanting) => Standing::RuledOut(format!(
-            "copying into the file cache (the workers wanted a processor {})",
+            "copying into the page cache (the workers wanted the CPU {})",
             of_their_time(facts, wanting)
         )),
         None => Standing::Absent,
@@ -278,23 +279,23 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
             // It has no brake but the room in its file cache.
             return Standing::Absent;
         }
-        return Standing::Open("how much memory was dirty was not looked at".to_owned());
+        return Standing::Open("dirty-page throttling: dirty memory was not observed".to_owned());
     };
     let from = Bytes(dirty.wait_from_bytes().0 >> 20 << 20);
     let Some(braked) = dirty.braked_share else {
-        return Standing::Open("how much memory was dirty while it wrote was not looked at".to_owned());
+        return Standing::Open("dirty-page throttling: dirty memory was not observed during the writes".to_owned());
     };
     let words = format!("more than {from} was dirty {} of the time", percent(braked));
     // In a flush at the end they sleep too, and nothing brakes them.
     let slept = facts.wanting().map(|wanting| 1.0 - wanting - facts.at_end);
     match slept {
-        _ if braked < BRAKED_AT_ALL => Standing::RuledOut(format!("the kernel's brake on writers ({words})")),
+        _ if braked < BRAKED_AT_ALL => Standing::RuledOut(format!("dirty-page throttling ({words})")),
         Some(slept) if slept > 1.0 - FULL && slept > facts.at_end && braked >= BRAKED => Standing::Named(
             Owner::DirtyPages,
             Sureness::Sure,
-            format!("{words}, and the writers slept {} of theirs", percent(slept)),
+            format!("{words}, and the writers slept {} of their time", percent(slept)),
         ),
-        Some(slept) if slept > 1.0 - FULL => Standing::Open(format!("the kernel made writers wait at times: {words}")),
+        Some(slept) if slept > 1.0 - FULL => Standing::Open(format!("dirty-page throttling at times: {words}")),
         _ => Standing::Absent,
     }
 }
@@ -309,7 +310,7 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     let is_of_writes = facts.asked(false).is_none() && !facts.is_direct() && !facts.is_null();
     let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
     let Some((reads_per_s, bytes_per_s)) = facts.device_rates(false) else {
-        return Standing::Open("nobody counted what the device read for the writes".to_owned());
+        return Standing::Open("read-modify-write: device reads were not counted".to_owned());
     };
     let share = reads_per_s / write.requests_per_s;
     let grain = facts.workload.grain();
@@ -318,27 +319,24 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     // Of whole blocks nothing is written in part but of a larger unit below, and that is read whole: a few small reads are
     // another program's.
     if share < READS_FIRST || is_whole && bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
-        return Standing::RuledOut(format!("reads before writes ({share:.2} for each write)"));
+        return Standing::RuledOut(format!("read-modify-write ({share:.2} device reads per write)"));
     }
     let each = bytes_per_s / reads_per_s;
     let moved = BytesPerSecond(bytes_per_s);
     if is_whole {
         return Standing::Open(format!(
-            "the device read {moved} meanwhile, for others or because of a larger unit below"
+            "read-modify-write: the device read {moved}, for other programs or because of a larger unit below"
         ));
     }
     if share > PER_REQUEST_MAX || each > BLOCKS_EACH_MAX * block.0 as f64 {
         return Standing::Open(format!(
-            "the device read {moved} meanwhile, more than blocks that are written in part take"
+            "read-modify-write: the device read {moved}, more than partially written blocks need"
         ));
     }
     Standing::Named(
         Owner::ReadBeforeWrite,
         Sureness::Likely,
-        format!(
-            "the device read {} times for each of the writes, which begin and end on multiples of {grain}",
-            significant(share)
-        ),
+        format!("the device did {} reads per write, and the writes are aligned to {grain} only", significant(share)),
     )
 }
 
@@ -349,14 +347,14 @@ fn parity_before_write(facts: &Facts<'_>) -> Standing {
     let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
     let Some((_, bytes_per_s)) = facts.device_rates(false) else { return Standing::Absent };
     if bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
-        return Standing::RuledOut(format!("reads before writes ({} beside them)", BytesPerSecond(bytes_per_s)));
+        return Standing::RuledOut(format!("read-modify-write ({} read meanwhile)", BytesPerSecond(bytes_per_s)));
     }
     if !none_full(facts) {
         return Standing::Absent;
     }
     let moved = BytesPerSecond(bytes_per_s);
     let words = format!(
-        "the device read {moved} for them, as each is a part of a larger unit below, a RAID5's row; no part is full"
+        "the device read {moved} for the writes, because each is part of a larger unit below, such as a RAID 5 row; no part is saturated"
     );
     Standing::Named(Owner::ReadBeforeWrite, Sureness::Likely, words)
 }
@@ -374,8 +372,8 @@ fn emptied(facts: &Facts<'_>) -> Option<String> {
     }
     if counted < FEWER * facts.outstanding as f64 {
         return Some(format!(
-            "before each all requests have to be done, so that {} of {} were outstanding on average; {} of the time went \
-             into them, and no part is full",
+            "each flush waits for all requests, so that only {} of {} were outstanding on average; flushes took {} of the \
+             time, and no part is saturated",
             significant(counted),
             facts.outstanding,
             percent(stood)
@@ -385,7 +383,7 @@ fn emptied(facts: &Facts<'_>) -> Option<String> {
     let streams = facts.streams() && stood >= STOOD_STILL;
     streams.then(|| {
         format!(
-            "{} of the time went into them, after each the stream begins anew, and {device} was busy {} of the time",
+            "they took {} of the time and restart the stream, and {device} was busy {} of the time",
             percent(stood),
             percent(busy)
         )
@@ -413,12 +411,12 @@ pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
         return Standing::RuledOut(format!("flushes ({time} of the time)"));
     }
     if share < MOST_OF_IT {
-        return Standing::Open(format!("flushes took {time} of the time"));
+        return Standing::Open(format!("flushes: they took {time} of the time"));
     }
     let at_device = facts.at_device.map(|share| format!(", and {}", facts.had("the device", share)));
     let reason = match between {
-        None => format!("the one at the end took {time} of the time{}", at_device.unwrap_or_default()),
-        Some(_) => format!("{time} of the requests' time went into them"),
+        None => format!("the final flush took {time} of the time{}", at_device.unwrap_or_default()),
+        Some(_) => format!("they took {time} of the requests' time"),
     };
     Standing::Named(Owner::Flushes, Sureness::Likely, reason)
 }

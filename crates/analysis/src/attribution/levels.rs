@@ -16,7 +16,7 @@ const BESIDE: Bytes = Bytes(8192);
 
 pub(super) fn levels(facts: &Facts<'_>) -> Standing {
     if let Some(share) = facts.neighbours.together {
-        let reason = format!("the targets together reach {} of what each alone adds up to", percent(share));
+        let reason = format!("the targets together reach {} of the sum of each alone", percent(share));
         return Standing::Named(Owner::SharedLimit, Sureness::Sure, reason);
     }
     if facts.knows_parts() {
@@ -31,15 +31,19 @@ pub(super) fn levels(facts: &Facts<'_>) -> Standing {
         return Standing::Absent;
     };
     match share {
-        share if share > 1.05 => Standing::Open(format!("{}: {words}, which is wrong or not on the way", owner.name())),
-        share if share >= FULL => Standing::NamedAt(owner, Sureness::Sure, at, words),
+        share if share > 1.05 => {
+            Standing::Open(format!("{}: {words}; the stated peak is wrong or not on this path", owner.name()))
+        }
+        share if share >= FULL => Standing::NamedAt(owner, Sureness::Sure, at, format!("it runs at {words}")),
         share if share >= NEARLY && owner != Owner::Device => match medium(facts) {
-            Medium::Idles(why) => Standing::NamedAt(owner, Sureness::Likely, at, format!("{words}, and {why}")),
-            Medium::Unknown => Standing::NamedAt(owner, Sureness::Likely, at, words),
-            Medium::Waits(_) => Standing::Open(format!("{} is at {words}", owner.name())),
+            Medium::Idles(why) => {
+                Standing::NamedAt(owner, Sureness::Likely, at, format!("it runs at {words}, and {why}"))
+            }
+            Medium::Unknown => Standing::NamedAt(owner, Sureness::Likely, at, format!("it runs at {words}")),
+            Medium::Waits(_) => Standing::Open(format!("{}: it runs at {words}", owner.name())),
         },
-        share if share < SPARE => Standing::RuledOut(format!("every level whose peak is known ({words})")),
-        _ => Standing::Open(format!("{} is at {words}", owner.name())),
+        share if share < SPARE => Standing::RuledOut(format!("every level with a known peak ({words})")),
+        _ => Standing::Open(format!("{}: it runs at {words}", owner.name())),
     }
 }
 
@@ -76,7 +80,7 @@ pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Standing {
         return Standing::Absent;
     }
     let Some(growth) = facts.neighbours.growth else {
-        return Standing::Open("a bus or a controller: other request sizes were not tried".to_owned());
+        return Standing::Open("a bus or a controller: other request sizes were not measured".to_owned());
     };
     let time = |ns: f64| Quantity::Nanoseconds.format(ns);
     let is_its = |peak: f64| {
@@ -86,7 +90,7 @@ pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Standing {
     for (owner, at, peak) in bus_levels(facts) {
         if is_its(peak) {
             let reason = format!(
-                "{why}, a KiB more takes {}, which is what its peak lets through, and a request {} beside",
+                "{why}; each extra KiB takes {}, as its peak implies, and each request {} more",
                 time(growth.ns_per_byte * 1024.0),
                 time(growth.fixed_ns.max(0.0))
             );
@@ -94,9 +98,9 @@ pub(super) fn bus_or_controller(facts: &Facts<'_>) -> Standing {
         }
     }
     let processors =
-        facts.machine_busy().map_or_else(String::new, |share| format!(", processors are busy {}", percent(share)));
+        facts.machine_busy().map_or_else(String::new, |share| format!(", the CPUs are busy {}", percent(share)));
     let reason = format!(
-        "{why}{processors}, and a request takes {} and {} for each KiB, as no bus with a known peak does",
+        "{why}{processors}; a request takes {} plus {} per KiB, which no bus with a known peak explains",
         time(growth.fixed_ns.max(0.0)),
         time(growth.ns_per_byte.max(0.0) * 1024.0)
     );

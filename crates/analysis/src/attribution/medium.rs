@@ -48,7 +48,7 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
         return Medium::Unknown;
     }
     if let Some(ratio) = at_random.filter(|ratio| *ratio >= AS_FAST) {
-        return Medium::Idles(format!("at random places it is {} as fast", percent(ratio)));
+        return Medium::Idles(format!("random access is {} as fast", percent(ratio)));
     }
     let is_ordered = facts.workload.pattern.is_ordered();
     let everywhere = everywhere.filter(|spread| *spread <= EVERYWHERE);
@@ -59,9 +59,9 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
     let turns = facts.asked(true).is_some() && facts.neighbours.growth.is_some_and(|growth| growth.fixed_ns >= TURN_NS);
     // What a buffer holds is no faster, or what lies nearer; of writes the latter may be a turn each time.
     match (as_fast(reads_nearer), as_fast(nearer).filter(|_| !turns)) {
-        (Some(ratio), _) => Medium::Idles(format!("reads of what a buffer may hold are {} as fast", percent(ratio))),
+        (Some(ratio), _) => Medium::Idles(format!("reads within a buffer-sized region are {} as fast", percent(ratio))),
         (None, Some(ratio)) => {
-            Medium::Idles(format!("where the medium has less to do it is {} as fast", percent(ratio)))
+            Medium::Idles(format!("access that costs the medium less is {} as fast", percent(ratio)))
         }
         _ => Medium::Unknown,
     }

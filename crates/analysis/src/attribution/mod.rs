@@ -61,7 +61,7 @@ pub(crate) fn attribute_with(sample: &Sample, neighbours: Neighbours) -> Option<
         }
     }
     if found.owner.is_none() {
-        let why = "no figure of it shows who holds it back".to_owned();
+        let why = "no measured figure shows a bottleneck".to_owned();
         found.reason = if found.open.is_empty() { why } else { std::mem::take(&mut found.open).join("; ") };
     }
     if found.owner.is_none_or(Owner::is_below) {

@@ -35,7 +35,7 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
         let idle = format!("the busiest part, {name}, was busy {share} of the time{aside}");
         let waits = waits(parts, &idle).or_else(|| command_limit::named(facts, &idle)).or_else(|| growth(parts, &idle));
         return waits.unwrap_or_else(|| {
-            Standing::RuledOut(format!("every part by itself (the busiest, {name}, {share} of the time{aside})"))
+            Standing::RuledOut(format!("every part (the busiest, {name}, {share} of the time{aside})"))
         });
     }
     let next =
@@ -44,11 +44,11 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     if let Some(bus) = first.filter(|part| part.kind == PartKind::Controller).and_then(|part| held_by(part, parts)) {
         let held = percent(bus.busy);
         let own = first.map(|controller| controller.at_work() / controller.busy).filter(|own| *own >= UNLIKE);
-        let shares = own.map(|own| format!(": held {}, at work of its own {}", percent(1.0 - own), percent(own)));
+        let shares = own.map(|own| format!(": {} waiting, {} own work", percent(1.0 - own), percent(own)));
         let reason = format!(
-            "{} was busy {held} of the time, and {name}, which is held meanwhile, {share}{}",
+            "it ({}) was busy {held} of the time, and {name}, which waits for it, {share}{}",
             bus.name,
-            shares.map(|shares| shares + ", so that either of them made faster helps").unwrap_or_default()
+            shares.map(|shares| shares + ", so speeding up either helps").unwrap_or_default()
         );
         return Standing::Named(Owner::Bus, Sureness::Sure, reason);
     }
@@ -62,13 +62,16 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     match flushed.filter(|_| busiest.phase(Part::PASSING) < 1.0 - MATTERS) {
         Some(flushed) => {
             let flushed = percent(flushed.min(1.0));
-            let reason =
-                format!("{flushed} of the requests' time went into them, and {name} was busy {share} of the time");
+            let reason = format!("they took {flushed} of the requests' time, and {name} was busy {share} of the time");
             Standing::Named(Owner::Flushes, Sureness::Sure, reason)
         }
         None => {
             let (beside, kept) = (busiest.beside(), busiest.kept_from(parts));
-            Standing::Named(owner, Sureness::Sure, format!("{name} was busy {share} of the time{beside}{next}{kept}"))
+            Standing::Named(
+                owner,
+                Sureness::Sure,
+                format!("the busiest part, {name}, was busy {share} of the time{beside}{next}{kept}"),
+            )
         }
     }
 }
@@ -92,8 +95,8 @@ pub(super) fn by_turns(facts: &Facts<'_>) -> Option<String> {
     let busy: Vec<String> = told.iter().filter(|group| group.busy >= UNLIKE).map(busy).collect();
     (most >= FASTER * least).then(|| {
         format!(
-            "its rate changed between {} and {}, and another part may have been full each time, which the shares of all the time do \
-             not tell ({})",
+            "queue depth: throughput changed between {} and {}; a different part may have been saturated each time, which \
+             averages do not show ({})",
             quantity.format(most),
             quantity.format(least),
             busy.join(", ")
@@ -186,12 +189,12 @@ impl Group<'_> {
         let name = self.name;
         match self.is_late() {
             true => format!(
-                "; {name} was busy {busy} of the time, and {late} of that it waited for the medium to come round to a write that it \
-                 was told of too late"
+                "; {name} was busy {busy} of the time, {late} of it waiting for the medium to rotate to a write that was queued \
+                 too late"
             ),
             false => {
                 format!(
-                    "; {name} emptied its write cache {busy} of the time, and {unawaited} of that nobody waited for it"
+                    "; {name} destaged its write cache {busy} of the time, {unawaited} of it with no request waiting"
                 )
             }
         }
@@ -209,11 +212,11 @@ fn held_by<'a>(controller: &Part, parts: &'a [Part]) -> Option<&'a Part> {
 fn waits(parts: &[Part], idle: &str) -> Option<Standing> {
     let [window, turn_of_reads, turn_of_writes, wait_of_reads, wait_of_writes] = Part::SHARE_WAITS;
     let suspects = [
-        (wait_of_writes, MOST_OF_IT, "a large write", "before a unit of it went"),
-        (wait_of_reads, MOST_OF_IT, "a large read", "before a unit of it went"),
-        (window, FULL, "writes", "until others were done"),
-        (turn_of_writes, FULL, "large writes", "until the one before was done"),
-        (turn_of_reads, FULL, "large reads", "until the one before was done"),
+        (wait_of_writes, MOST_OF_IT, "large writes", "between their units"),
+        (wait_of_reads, MOST_OF_IT, "large reads", "between their units"),
+        (window, FULL, "writes", "for earlier writes to complete"),
+        (turn_of_writes, FULL, "large writes", "for the previous one"),
+        (turn_of_reads, FULL, "large reads", "for the previous one"),
     ];
     suspects.into_iter().find_map(|(name, least, who, what)| {
         let wait = parts.iter().find(|part| part.kind == PartKind::Wait && part.name == name);
@@ -228,8 +231,7 @@ fn growth(parts: &[Part], idle: &str) -> Option<Standing> {
     let growth = parts.iter().find(|part| part.kind == PartKind::Wait && part.name == Part::GROWTH)?;
     let time = Some(growth.busy).filter(|busy| *busy >= FULL).map(percent)?;
     let reason = format!(
-        "the system makes a file longer by one write at a time ({}), which it was at {time} of the time, so that more outstanding do \
-         not help; {idle}",
+        "the system extends a file with one write at a time ({}), {time} of the time, so a deeper queue does not help; {idle}",
         Part::GROWTH
     );
     Some(Standing::NamedAt(Owner::FileSystem, Sureness::Sure, Part::GROWTH.to_owned(), reason))
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!(named(&sample), Some((Owner::Device, Sureness::Sure)));
         let latency_ns = Latency { mean: Some(9.9e6), ..Latency::default() };
         sample.flush = Some(Totals { requests: 100, latency_ns, ..Totals::default() }.into());
-        let words = "the flushes: 99 % of the requests' time went into them, and exos was busy 100 % of the time";
+        let words = "flushes: they took 99 % of the requests' time, and exos was busy 100 % of the time";
         assert_eq!(of(&sample).brief(), words);
         let passing = |share| BTreeMap::from([(Part::PASSING.to_owned(), share)]);
         sample.parts[0].phases = passing(0.97);
@@ -270,11 +272,10 @@ mod tests {
         };
         for depth in [1, 8] {
             let found = grown(depth, 0.99, 0.85);
-            let words = "the file system: the system makes a file longer by one write at a time (system.growth), which it was at 99 % \
-                         of the time, so that more outstanding do not help; the busiest part, barracuda, was busy 85 % of the time";
+            let words = "the file system: the system extends a file with one write at a time (system.growth), 99 % of the time, so a deeper queue does not help; the busiest part, barracuda, was busy 85 % of the time";
             assert_eq!((found.at.as_deref(), found.brief().as_str()), (Some("system.growth"), words));
         }
-        assert_eq!(grown(1, 0.2, 0.85).owner, Some(Owner::Depth), "the file cache takes them");
+        assert_eq!(grown(1, 0.2, 0.85).owner, Some(Owner::Depth), "the page cache takes them");
         assert_eq!(grown(8, 0.99, 0.97).owner, Some(Owner::Device));
     }
 
@@ -288,11 +289,10 @@ mod tests {
             sample.depth_mean.counted = counted;
             sample
         };
-        let words = "the flushes (likely): before each all requests have to be done, so that 1.7 of 64 were outstanding on average; \
-                     16 % of the time went into them, and no part is full";
+        let words = "flushes (likely): each flush waits for all requests, so that only 1.7 of 64 were outstanding on average; flushes took 16 % of the time, and no part is saturated";
         assert_eq!(of(&flushed(64, 1.7, 0.79)).brief(), words);
-        let words = "the flushes (likely): 16 % of the time went into them, after each the stream begins anew, and atlas was busy 73 % \
-                     of the time";
+        let words =
+            "flushes (likely): they took 16 % of the time and restart the stream, and atlas was busy 73 % of the time";
         assert_eq!(of(&flushed(1, 1.0, 0.73)).brief(), words);
         assert_eq!(named(&flushed(64, 1.7, 0.95)), Some((Owner::Device, Sureness::Sure)), "it is full");
         let mut sample = flushed(1, 1.0, 0.73);
@@ -312,8 +312,7 @@ mod tests {
             (sample.depth_mean.counted, sample.dirty) = (8.0, None);
             sample
         };
-        let words = "the file system (likely): its lazy writer stores what the writes leave in the file cache by one request after \
-                     another: 1.52 were at 2 devices on average, and no part is full";
+        let words = "the file system (likely): its lazy writer stores cached writes one request at a time: 1.52 were at 2 devices on average, and no part is saturated";
         assert_eq!(of(&written(1.52, 0.55)).brief(), words);
         assert_eq!(named(&written(0.9, 0.55)), Some((Owner::FileSystem, Sureness::Likely)), "now at this, now at that");
         assert_eq!(named(&written(2.6, 0.55)), None, "several at once");
@@ -333,13 +332,20 @@ mod tests {
         };
         let found = disks(&[0.41, 0.96]);
         assert_eq!((found.owner, found.sureness), (Some(Owner::Device), Some(Sureness::Sure)));
-        assert_eq!(found.reason, "atlas 2 (one of 2) was busy 96 % of the time, the other 41 %; the next, pci, 30 %");
-        let words = "atlas 1 (one of 4) was busy 100 % of the time, the others 41 to 60 %; the next, pci, 30 %";
+        assert_eq!(
+            found.reason,
+            "the busiest part, atlas 2 (one of 2), was busy 96 % of the time, the other 41 %; the next, pci, 30 %"
+        );
+        let words = "the busiest part, atlas 1 (one of 4), was busy 100 % of the time, the others 41 to 60 %; the next, pci, 30 %";
         assert_eq!(disks(&[1.0, 0.5, 0.41, 0.6]).reason, words);
-        let words = "atlas 3 (one of 4) was busy 100 % of the time, the others 0.0 %; the next, pci, 30 %";
+        let words =
+            "the busiest part, atlas 3 (one of 4), was busy 100 % of the time, the others 0.0 %; the next, pci, 30 %";
         assert_eq!(disks(&[0.0, 0.0, 1.0, 0.0]).reason, words, "what has nothing to do is there");
-        assert_eq!(disks(&[0.95, 0.96]).reason, "atlas was busy 96 % of the time; the next, pci, 30 %");
-        let words = "every part by itself (the busiest, atlas 2 (one of 2), 80 % of the time)";
+        assert_eq!(
+            disks(&[0.95, 0.96]).reason,
+            "the busiest part, atlas, was busy 96 % of the time; the next, pci, 30 %"
+        );
+        let words = "every part (the busiest, atlas 2 (one of 2), 80 % of the time)";
         assert_eq!(disks(&[0.4, 0.8]).ruled_out[0], words);
     }
 
@@ -352,8 +358,7 @@ mod tests {
         };
         let found = of(&writes(0.29, 1.0, 0.88));
         assert_eq!((found.owner, found.at.as_deref()), (Some(Owner::Share), Some("large-writes.wait")));
-        let words = "the share: a large write waited 88 % of the time before a unit of it went (large-writes.wait); the busiest \
-                     part, atlas, was busy 29 % of the time";
+        let words = "the network share: large writes waited 88 % of the time between their units (large-writes.wait); the busiest part, atlas, was busy 29 % of the time";
         assert_eq!(found.brief(), words);
         assert_eq!(of(&writes(0.41, 1.0, 0.0)).at.as_deref(), Some("write-window"));
         assert_eq!(named(&writes(0.41, 0.5, 0.3)), None);
@@ -378,8 +383,7 @@ mod tests {
         };
         let found = of(&reads(Some(0.986), 0.012));
         assert_eq!((found.owner, found.sureness), (Some(Owner::FileSystem), Some(Sureness::Likely)));
-        let words = "8 requests were outstanding on average, of which 0.986 were at the device and the rest waited in the file \
-                     cache; p5500 was busy 1.2 % of the time";
+        let words = "8 requests were outstanding on average, only 0.986 of them at the device; the rest waited in the page cache, and p5500 was busy 1.2 % of the time";
         assert_eq!(found.reason, words);
         assert_eq!(named(&reads(Some(0.986), 0.8)), Some((Owner::FileSystem, Sureness::Likely)), "none is full");
         assert_eq!(named(&reads(Some(7.9), 0.012)), Some((Owner::Depth, Sureness::Likely)), "they are there");
@@ -387,8 +391,7 @@ mod tests {
         assert_eq!(named(&reads(None, 0.012)), None, "nobody counted");
         let mut one = reads(Some(0.842), 0.85);
         (one.workload.depth, one.depth_mean.counted, one.workload.pattern) = (1, 1.0, Pattern::Sequential);
-        let words = "the file system (likely): it had 0.842 requests at the device on average, and no part is full: they wait for \
-                     one another";
+        let words = "the file system (likely): it kept 0.842 requests at the device on average, and no part is saturated: they wait for one another";
         assert_eq!(of(&one).brief(), words);
     }
 
@@ -402,8 +405,8 @@ mod tests {
             sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), unawaited);
             of(&sample)
         };
-        assert_eq!(arm(0.02, 0.3).reason, "exos was busy 100 % of the time; the next, sata, 30 %");
-        assert_eq!(arm(0.82, 0.95).reason, "sata was busy 95 % of the time");
+        assert_eq!(arm(0.02, 0.3).reason, "the busiest part, exos, was busy 100 % of the time; the next, sata, 30 %");
+        assert_eq!(arm(0.82, 0.95).reason, "the busiest part, sata, was busy 95 % of the time");
         let mut stripe = with(clean(deep(2, random(write(4)))), &[1, 2, 3].map(|_| ("exos 1", PartKind::Device, 1.0)));
         for (number, part) in stripe.parts.iter_mut().enumerate() {
             part.name = format!("exos {number}");
@@ -412,8 +415,7 @@ mod tests {
         assert_eq!(named(&stripe), Some((Owner::Device, Sureness::Sure)), "one of them is always waited for");
         let found = arm(0.82, 0.3);
         assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
-        let words = "every part by itself (the busiest, sata, 30 % of the time; exos emptied its write cache 100 % of the time, and \
-                     82 % of that nobody waited for it)";
+        let words = "every part (the busiest, sata, 30 % of the time; exos destaged its write cache 100 % of the time, 82 % of it with no request waiting)";
         assert_eq!(found.ruled_out[0], words);
     }
 
@@ -428,16 +430,13 @@ mod tests {
             sample
         };
         let found = of(&arm(0.94, 0.0, 0.97));
-        let words = "the depth: too few requests outstanding (likely): one request at a time, each takes 4.51 ms, and nothing else is \
-                     full";
+        let words = "queue depth (likely): one request at a time, each takes 4.51 ms, and nothing else is saturated";
         assert_eq!(found.brief(), words);
-        let words = "every part by itself (the busiest, sata, 2.0 % of the time; exos was busy 97 % of the time, and 94 % of that it \
-                     waited for the medium to come round to a write that it was told of too late)";
+        let words = "every part (the busiest, sata, 2.0 % of the time; exos was busy 97 % of the time, 94 % of it waiting for the medium to rotate to a write that was queued too late)";
         assert_eq!(found.ruled_out[0], words);
         assert_eq!(named(&arm(0.2, 0.74, 0.97)), Some((Owner::Depth, Sureness::Likely)), "a quarter faster");
         assert_eq!(named(&arm(0.1, 0.84, 0.97)), Some((Owner::Device, Sureness::Sure)), "sooner is no help");
-        let words = "the device, or what lies behind it (likely): one write at a time, and exos waits 29 % of the time for its place to \
-                     come round, which one that comes sooner waits for too";
+        let words = "the device (likely): one write at a time, and exos waits 29 % of the time for its sector to rotate into place; an earlier write would wait for the same sector";
         assert_eq!(of(&arm(0.1, 0.365, 0.8)).brief(), words);
         assert_eq!(named(&arm(0.365, 0.1, 0.8)), Some((Owner::Depth, Sureness::Likely)), "most of it can be spared");
         assert_eq!(named(&arm(0.0, 0.05, 0.8)), Some((Owner::Depth, Sureness::Likely)), "it hardly waits");
@@ -470,8 +469,7 @@ mod tests {
             sample
         };
         let phases = |first, flash| phases_of(15, first, flash);
-        let words = "cannot be told: its rate changed between 539 MB/s and 160 MB/s, and another part may have been full each time, \
-                     which the shares of all the time do not tell (qvo 78 %, sata 64 %)";
+        let words = "unknown: queue depth: throughput changed between 539 MB/s and 160 MB/s; a different part may have been saturated each time, which averages do not show (qvo 78 %, sata 64 %)";
         assert_eq!(of(&phases(539e6, 0.78)).brief(), words);
         assert_eq!(of(&phases_of(3, 539e6, 0.78)).brief(), words, "the first were few");
         assert_eq!(of(&phases_of(27, 539e6, 0.78)).brief(), words);
@@ -495,8 +493,7 @@ mod tests {
         ];
         let mut sample = with(clean(deep(8, write(4))), &parts);
         sample.parts[0].phases.insert(Part::UNAWAITED.to_owned(), 0.9);
-        let words = "the busiest part, server-pci, was busy 13 % of the time; atlas-10k emptied its write cache 75 % of the time, and \
-                     90 % of that nobody waited for it";
+        let words = "the busiest part, server-pci, was busy 13 % of the time; atlas-10k destaged its write cache 75 % of the time, 90 % of it with no request waiting";
         let found = of(&sample);
         assert!(found.owner == Some(Owner::Share) && found.reason.ends_with(words), "{found:?}");
     }
@@ -511,13 +508,14 @@ mod tests {
         sample.parts[0].busy = 0.34;
         let block = sample.block.as_mut().unwrap();
         (block.busy_fraction, block.outstanding_mean, sample.depth_mean.counted) = (1.0, Some(2.0), 2.0);
-        let words = "the depth: too few requests outstanding (likely): 2 requests at a time, and no part is full";
+        let words = "queue depth (likely): 2 requests at a time, and no part is saturated";
         assert_eq!(of(&sample).brief(), words);
         sample.parts.push(Part { busy: 0.69, ..Part::idle("processors", PartKind::Processor) });
         (sample.cpu.lower.system_s, sample.block.as_mut().unwrap().outstanding_mean) = (1.38, Some(0.5));
         assert_eq!(of(&sample).brief(), words, "two processors, a third of which is idle");
         sample.cpu.threads_s = Some(0.92);
-        let words = "the processor: the worker's own thread, which has one of them, made requests 92 % of its time; more workers have more";
+        let words =
+            "the CPU: the worker thread made requests 92 % of its time on one CPU; more workers can use more CPUs";
         assert_eq!(of(&sample).brief(), words);
         sample.cpu.threads_s = Some(0.7);
         sample.parts.push(Part { busy: 0.6, ..Part::idle(Part::SHARE_WAITS[0], PartKind::Wait) });
@@ -546,7 +544,7 @@ mod tests {
     fn what_is_a_mean_of_devices_is_called_one() {
         let mut sample = deep_reads();
         sample.block.as_mut().unwrap().devices = 4;
-        let words = "cannot be told: the device had requests outstanding 70 % of the time, the mean of 4 devices";
+        let words = "unknown: the device: it had requests outstanding 70 % of the time, the mean of 4 devices";
         assert_eq!(of(&sample).brief(), words);
     }
 }

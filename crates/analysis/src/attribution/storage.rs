@@ -52,20 +52,22 @@ pub(super) fn limits(facts: &Facts<'_>) -> Standing {
             let is_idle = facts.at_device.is_some_and(|busy| busy < 0.8);
             let is_at_it = (is_idle || held.share >= 0.97) && held.share <= BEYOND;
             let sureness = if is_at_it { Sureness::Sure } else { Sureness::Likely };
-            Standing::Named(held.owner, sureness, format!("{} of {}", percent(held.share), held.words))
+            Standing::Named(held.owner, sureness, format!("it runs at {} of {}", percent(held.share), held.words))
         }
         Some(held) if held.share >= SPARE => {
-            Standing::Open(format!("the control group is at {} of {}", percent(held.share), held.words))
+            Standing::Open(format!("the control group: it runs at {} of {}", percent(held.share), held.words))
         }
         Some(held) if held.share_most >= FULL => Standing::Open(format!(
-            "the control group is at {} of {}, at {} with read-ahead or other programs' bytes",
+            "the control group: it runs at {} of {}, or {} with read-ahead and other programs' bytes",
             percent(held.share),
             held.words,
             percent(held.share_most)
         )),
         Some(held) => Standing::RuledOut(format!("the control group ({} of {})", percent(held.share), held.words)),
         None => match held.first() {
-            Some(held) => Standing::Open(format!("{} is passed, and so may not count here", held.words)),
+            Some(held) => {
+                Standing::Open(format!("the control group: {} is exceeded, so it may not apply here", held.words))
+            }
             None => Standing::Absent,
         },
     }
@@ -93,9 +95,9 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
             true => (limit.write_bytes_per_s, limit.write_requests_per_s),
             false => (limit.read_bytes_per_s, limit.read_requests_per_s),
         };
-        let group = format!("that {} lets through to {device}", limit.group);
+        let group = format!("({} on {device})", limit.group);
         if let (Some(limit), Some(passed)) = (bytes, facts.storage_bytes_per_s(writes)) {
-            let words = format!("the {limit} of {what} {group}");
+            let words = format!("the limit of {limit} for {what} {group}");
             let asked = facts.asked(writes).map_or(passed, |asked| asked.bytes_per_s.0);
             let least = if facts.is_direct() { passed } else { passed.min(asked) };
             let [share, share_most] = [least, passed].map(|rate| rate / parts / limit.0);
@@ -106,7 +108,7 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
             let shares = rates.iter().map(|rate| rate / parts / limit as f64);
             // Large requests are counted in the pieces they are cut into.
             let nearest = shares.min_by(|one, other| (one - 1.0).abs().total_cmp(&(other - 1.0).abs()));
-            let words = format!("the {} ({what}) {group}", Quantity::RequestsPerSecond.format(limit as f64));
+            let words = format!("the limit of {} for {what} {group}", Quantity::RequestsPerSecond.format(limit as f64));
             let owner = Owner::ThrottledRequests;
             held.extend(nearest.map(|share| Held { owner, share, share_most: share, words }));
         }
@@ -120,11 +122,11 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     match facts.neighbours.deeper {
         Some(ratio) if ratio >= FASTER && is_at_work(facts) => {
             return Standing::RuledOut(format!(
-                "the depth (with more outstanding the rate is {ratio:.2} times this, since the arm has a better order)"
+                "queue depth (a deeper queue reaches {ratio:.2} times this rate, because the arm has a better order)"
             ));
         }
         Some(ratio) if ratio >= FASTER => {
-            let reason = format!("with more than {asked} outstanding the rate is {:.1} times as high", ratio);
+            let reason = format!("a queue deeper than {asked} reaches {:.1} times this rate", ratio);
             return Standing::Named(Owner::Depth, Sureness::Sure, reason);
         }
         _ if comes_round.is_some() => {
@@ -132,7 +134,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         }
         _ if by_turns.is_some() => return Standing::Open(by_turns.unwrap_or_default()),
         Some(ratio) if ratio <= NO_FASTER => {
-            return Standing::RuledOut(format!("the depth (with more outstanding the rate is {ratio:.2} times this)"));
+            return Standing::RuledOut(format!("queue depth (a deeper queue reaches {ratio:.2} times this rate)"));
         }
         _ => {}
     }
@@ -145,7 +147,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     let latency = facts.sample.total.latency_ns.mean.map(|mean| Quantity::Nanoseconds.format(mean));
     let takes = latency.map(|latency| format!(", each takes {latency}")).unwrap_or_default();
     let is_short = facts.machine_busy().is_some_and(|used| used >= FULL);
-    let else_full = if is_short { "" } else { ", and nothing else is full" };
+    let else_full = if is_short { "" } else { ", and nothing else is saturated" };
     match asked {
         1 if none_full(facts) => {
             Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
@@ -154,17 +156,15 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         1 if facts.workload.request_size <= SMALL => {
             Standing::Named(Owner::Depth, Sureness::Likely, format!("one request at a time{takes}{else_full}"))
         }
-        1 => {
-            Standing::Open("one large request at a time: whether more outstanding are faster was not tried".to_owned())
-        }
+        1 => Standing::Open("queue depth: one large request at a time; a deeper queue was not measured".to_owned()),
         _ if counted < FEWER * asked as f64 => Standing::Open(format!(
-            "only {} of {asked} requests were outstanding",
+            "queue depth: only {} of {asked} requests were outstanding",
             halfpower_model::units::significant(counted)
         )),
         _ if none_full(facts) && !waits_elsewhere(facts) => Standing::Named(
             Owner::Depth,
             Sureness::Likely,
-            format!("{asked} requests at a time{takes}, and no part is full"),
+            format!("{asked} requests at a time{takes}, and no part is saturated"),
         ),
         _ => Standing::Absent,
     }
@@ -182,8 +182,8 @@ fn comes_round(facts: &Facts<'_>) -> Option<String> {
     let reaching = reaching * arm.busy;
     (late < MATTERS && reaching >= MATTERS).then(|| {
         format!(
-            "one write at a time, and {name} waits {} of the time for its place to come round, which one that comes sooner waits for \
-             too",
+            "one write at a time, and {name} waits {} of the time for its sector to rotate into place; an earlier write would \
+             wait for the same sector",
             percent(reaching)
         )
     })
@@ -224,13 +224,15 @@ fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
         return None;
     }
     let [outstanding, one] = [outstanding, at_once].map(halfpower_model::units::significant);
-    let of_many = format!("{outstanding} requests were outstanding on average, of which {one} were at the device");
+    let of_many = format!("{outstanding} requests were outstanding on average, only {one} of them at the device");
     let reason = match waits_there {
         true => {
-            format!("{of_many} and the rest waited in the file cache; {device} was busy {} of the time", percent(busy))
+            format!("{of_many}; the rest waited in the page cache, and {device} was busy {} of the time", percent(busy))
         }
         false => {
-            format!("it had {one} requests at the device on average, and no part is full: they wait for one another")
+            format!(
+                "it kept {one} requests at the device on average, and no part is saturated: they wait for one another"
+            )
         }
     };
     Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
@@ -248,8 +250,8 @@ fn lazy_writer(facts: &Facts<'_>) -> Option<Standing> {
     }
     let of_devices = if devices > 1 { format!("{devices} devices") } else { "the device".to_owned() };
     let reason = format!(
-        "its lazy writer stores what the writes leave in the file cache by one request after another: {} were at {of_devices} on \
-         average, and no part is full",
+        "its lazy writer stores cached writes one request at a time: {} were at {of_devices} on average, and no part is \
+         saturated",
         halfpower_model::units::significant(at_once)
     );
     Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
@@ -286,16 +288,14 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
     }
     let Some(busy) = facts.at_device else {
         let is_null = facts.is_null();
-        return if is_null { Standing::Absent } else { Standing::Open("the device has no counters".to_owned()) };
+        return if is_null { Standing::Absent } else { Standing::Open("the device: it has no counters".to_owned()) };
     };
     let is_deep =
         facts.outstanding > 1 || !facts.is_direct() || facts.neighbours.deeper.is_some_and(|ratio| ratio <= NO_FASTER);
     match medium(facts) {
         Medium::Waits(ratio) if busy >= FULL || facts.asked(false).is_none() => {
-            let reason = format!(
-                "where the medium has less to do the same is {ratio:.1} times as fast, and {}",
-                facts.had("it", busy)
-            );
+            let reason =
+                format!("access that costs the medium less is {ratio:.1} times as fast, and {}", facts.had("it", busy));
             return Standing::Named(Owner::Device, Sureness::Likely, reason);
         }
         Medium::Idles(why) => return Standing::RuledOut(format!("the medium ({why})")),
@@ -305,14 +305,14 @@ pub(super) fn device(facts: &Facts<'_>) -> Standing {
         return Standing::RuledOut(format!("the device ({})", facts.had("it", busy)));
     }
     if busy < FULL {
-        return Standing::Open(facts.had("the device", busy));
+        return Standing::Open(facts.had("the device: it", busy));
     }
     if !is_deep {
         return Standing::Absent;
     }
     let tried = match facts.neighbours.deeper {
-        Some(_) => "and more requests outstanding are no faster",
-        None => "and nothing before it is full; whether more requests outstanding are faster was not tried",
+        Some(_) => "and a deeper queue is no faster",
+        None => "and nothing before it is saturated; a deeper queue was not measured",
     };
     let reason = format!("{}, {tried}", facts.had("it", busy));
     Standing::Named(Owner::Device, Sureness::Likely, reason)

@@ -1,5 +1,6 @@
 //! What may limit a sample, and what the attribution found of it.
 
+use crate::wording::sentence;
 use serde::Serialize;
 
 /// What may set the pace.
@@ -101,23 +102,23 @@ impl Owner {
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
-            Owner::Generator => "the program that makes the requests",
-            Owner::Rate => "the rate that was asked for",
+            Owner::Generator => "the load generator",
+            Owner::Rate => "the requested rate",
             Owner::Memory => "memory",
-            Owner::DirtyPages => "the kernel's limit of dirty memory",
-            Owner::ThrottledBandwidth => "a control group's limit of bytes a second",
-            Owner::ThrottledRequests => "a control group's limit of requests a second",
-            Owner::Processor => "the processor",
-            Owner::ReadBeforeWrite => "reads of the blocks that are written in part",
-            Owner::Flushes => "the flushes",
-            Owner::SharedLimit => "something that the targets share",
+            Owner::DirtyPages => "dirty-page throttling by the kernel",
+            Owner::ThrottledBandwidth => "a control group's bandwidth limit",
+            Owner::ThrottledRequests => "a control group's IOPS limit",
+            Owner::Processor => "the CPU",
+            Owner::ReadBeforeWrite => "read-modify-write of partially written blocks",
+            Owner::Flushes => "flushes",
+            Owner::SharedLimit => "a resource that the targets share",
             Owner::Bus => "the bus",
             Owner::Controller => "the controller",
-            Owner::Share => "the share",
+            Owner::Share => "the network share",
             Owner::Link => "the link",
-            Owner::Depth => "the depth: too few requests outstanding",
+            Owner::Depth => "queue depth",
             Owner::FileSystem => "the file system",
-            Owner::Device => "the device, or what lies behind it",
+            Owner::Device => "the device",
         }
     }
 }
@@ -128,18 +129,25 @@ impl Attribution {
         self.owner.is_some() || !self.ruled_out.is_empty() || !self.open.is_empty()
     }
 
-    /// Who it is: `the processor (likely)`, `cannot be told`.
+    /// Who it is: `the CPU (likely)`, `unknown`.
     pub fn named(&self) -> String {
         match (self.owner, self.sureness) {
             (Some(owner), Some(Sureness::Likely)) => format!("{} (likely)", owner.name()),
             (Some(owner), _) => owner.name().to_owned(),
-            (None, _) => "cannot be told".to_owned(),
+            (None, _) => "unknown".to_owned(),
         }
     }
 
-    /// The same with the reason: `the processor: the workers ran …`.
+    /// The same with the reason: `the CPU: the workers ran …`.
     pub fn brief(&self) -> String {
         format!("{}: {}", self.named(), self.reason)
+    }
+
+    /// All of it in sentences: `Bottleneck (likely): the device. It had … Ruled out: …`.
+    pub(crate) fn sentence(&self) -> String {
+        let likely = if self.sureness == Some(Sureness::Likely) { " (likely)" } else { "" };
+        let name = self.owner.map_or("unknown", Owner::name);
+        format!("Bottleneck{likely}: {name}. {}{}", sentence(&self.reason), self.further())
     }
 
     /// Who it is not, and who could not be looked at, as further sentences; empty where there is nothing to say.
@@ -148,6 +156,6 @@ impl Attribution {
             [] => String::new(),
             _ => format!(" {what}: {}.", reasons.join("; ")),
         };
-        list("Ruled out", &self.ruled_out) + &list("Left open", &self.open)
+        list("Ruled out", &self.ruled_out) + &list("Not determined", &self.open)
     }
 }

@@ -11,7 +11,7 @@ use halfpower_model::{
 };
 use std::collections::BTreeMap;
 
-/// A sample of 100 MB/s on a machine with plenty to spare: the program and the processor are idle, the device is not.
+/// A sample of 100 MB/s on a machine with plenty to spare: the program and the CPU are idle, the device is not.
 pub(super) fn clean(workload: Workload) -> Sample {
     let mut sample = sample(workload, 100e6);
     let Totals { requests, bytes, .. } = sample.total;
@@ -66,10 +66,10 @@ pub(super) fn deep_reads() -> Sample {
 fn a_clean_sample_names_nobody_and_says_what_it_ruled_out() {
     let found = of(&deep_reads());
     assert_eq!((found.owner, found.sureness), (None, None));
-    assert_eq!(found.brief(), "cannot be told: the device had requests outstanding 70 % of the time");
+    assert_eq!(found.brief(), "unknown: the device: it had requests outstanding 70 % of the time");
     assert_eq!(
         found.further(),
-        " Ruled out: the program (its loop took 0.1 % of the time); the processor (the workers wanted it 21 % of their time)."
+        " Ruled out: the load generator (its loop took 0.1 % of the time); the CPU (the workers wanted it 21 % of their time)."
     );
 }
 
@@ -86,22 +86,22 @@ fn what_cannot_be_judged_has_no_attribution() {
     let bare = sample(deep(32, read(4)), 100e6);
     let found = of(&bare);
     assert_eq!(found.owner, None);
-    assert!(found.reason.contains("nobody measured the workers' processor time"), "{}", found.reason);
+    assert!(found.reason.contains("the CPU: the workers' CPU time was not measured"), "{}", found.reason);
 }
 
 #[test]
 fn the_program_is_named_where_it_says_so() {
     let mut sample = deep_reads();
     sample.generator_bound = true;
-    assert!(of(&sample).brief().ends_with("its loop alone takes 60 ns a request"));
+    assert!(of(&sample).brief().ends_with("its loop alone takes 60 ns per request"));
     sample.environment.target.kind = TargetKind::Null;
     sample.workload.personality = Personality::Null;
     assert_eq!(named(&sample), Some((Owner::Generator, Sureness::Sure)));
-    assert_eq!(of(&sample).reason, "its requests complete at once");
+    assert_eq!(of(&sample).reason, "requests complete immediately");
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.33, Some(0.66));
     assert_eq!(
         of(&sample).reason,
-        "its requests complete at once, and the workers waited 66 % of their time for a processor that others had"
+        "requests complete immediately, and the workers waited 66 % of their time for a CPU that other programs used"
     );
 }
 
@@ -115,7 +115,7 @@ fn a_rate_that_is_kept_sets_the_pace_and_one_that_is_missed_does_not() {
     sample.generator_bound = false;
     sample.workload.rate = Some(Rate::Bytes(110_000_000));
     assert_eq!(named(&sample), None);
-    assert!(of(&sample).further().contains("the rate that was asked for (91 % of it reached)"));
+    assert!(of(&sample).further().contains("the requested rate (91 % of it reached)"));
 }
 
 #[test]
@@ -130,14 +130,18 @@ fn a_full_processor_and_a_crowded_one_are_named() {
     let brief = of(&sample).brief();
     assert_eq!(
         brief,
-        "the processor: the workers were ready 55 % of their time without having one, pinned to 1: others had it"
+        "the CPU: the workers were ready 55 % of their time but had no CPU (pinned to CPU 1), because other programs used it"
     );
-    // Many requests at once: they sleep while the device does all of them, and then wait for the processor again.
+    // Many requests at once: they sleep while the device does all of them, and then wait for the CPU again.
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.05, Some(0.75));
     assert_eq!(named(&sample), None, "the device had requests outstanding 70 % of the time");
     sample.block.as_mut().unwrap().busy_fraction = 0.3;
     assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Likely)));
-    assert!(of(&sample).reason.ends_with("others had it, and the device had requests outstanding 30 % of the time"));
+    assert!(
+        of(&sample)
+            .reason
+            .ends_with("other programs used it, and the device had requests outstanding 30 % of the time")
+    );
     sample.cpu.waited_s = Some(0.45);
     assert_eq!(named(&sample), None, "it slept half of the time");
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
@@ -145,7 +149,7 @@ fn a_full_processor_and_a_crowded_one_are_named() {
     assert_eq!(named(&sample), None, "who polls always uses one");
     sample.instrument.obtained.clear();
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.8, Some(0.05));
-    assert!(of(&sample).reason.starts_with("the workers wanted a processor 85 % of their time"));
+    assert!(of(&sample).reason.starts_with("the CPU: the workers wanted it 85 % of their time"));
     sample.workload.workers = 2;
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.55));
     assert_eq!(named(&sample), None, "half of the time of two workers");
@@ -167,19 +171,23 @@ fn where_all_processors_are_used_requests_may_wait_for_one_that_no_worker_waits_
     let found = of(&sample);
     assert_eq!(
         found.brief(),
-        "the processor (likely): 100 % of all processors' time was used, and the device had requests outstanding 1.2 % of the time"
+        "the CPU (likely): 100 % of all CPU time was used, and the device had requests outstanding 1.2 % of the time"
     );
     // A device at work may be what it waits for.
     sample.block.as_mut().unwrap().busy_fraction = 0.4;
     let found = of(&sample);
     assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
-    assert!(!found.reason.contains("nothing else is full") && !found.further().contains("the processor"), "{found:?}");
+    assert!(
+        !found.reason.contains("nothing else is saturated")
+            && found.ruled_out.iter().all(|why| !why.contains("the CPU")),
+        "{found:?}"
+    );
     // With processors to spare it is the depth, and nothing else.
     sample.block.as_mut().unwrap().busy_fraction = 0.012;
     sample.cpu.system = Some(used(0.5));
     let found = of(&sample);
-    assert!(found.reason.ends_with("and nothing else is full"), "{found:?}");
-    assert!(found.further().contains("the processor (the workers wanted it 4.0 % of their time)"), "{found:?}");
+    assert!(found.reason.ends_with("and nothing else is saturated"), "{found:?}");
+    assert!(found.further().contains("the CPU (the workers wanted it 4.0 % of their time)"), "{found:?}");
 }
 
 #[test]
@@ -193,7 +201,9 @@ fn reads_that_the_device_did_not_move_come_from_memory() {
     moved(&mut sample, 0);
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Sure)));
     (sample.cpu.lower.system_s, sample.cpu.waited_s) = (0.4, Some(0.58));
-    assert!(of(&sample).brief().ends_with("and the workers waited 58 % of their time for a processor that others had"));
+    assert!(
+        of(&sample).brief().ends_with("and the workers waited 58 % of their time for a CPU that other programs used")
+    );
     sample.workload.cache = CachePolicy::Warm;
     assert_eq!(named(&sample), Some((Owner::Processor, Sureness::Sure)), "the cache was asked for");
     sample.workload.cache = CachePolicy::Keep;
@@ -215,7 +225,7 @@ fn a_cache_that_misses_a_few_does_not_set_the_pace() {
     };
     let found = of(&missed(0.93, 0.07));
     assert_eq!((found.owner, found.sureness), (Some(Owner::Depth), Some(Sureness::Likely)));
-    let words = "memory (it had 85 % of the bytes, but the rest was at the device 93 % of the requests' time)";
+    let words = "memory (it served 85 % of the bytes, but the rest spent 93 % of the requests' time at the device)";
     assert!(found.ruled_out.iter().any(|reason| reason == words), "{found:?}");
     assert_eq!(named(&missed(0.3, 0.7)), Some((Owner::Memory, Sureness::Likely)), "most of the time goes into copying");
     assert_eq!(named(&missed(0.93, 0.7)), Some((Owner::Memory, Sureness::Likely)), "another program's requests");
@@ -224,7 +234,7 @@ fn a_cache_that_misses_a_few_does_not_set_the_pace() {
     assert_eq!(named(&several), Some((Owner::Memory, Sureness::Likely)), "one of them may have been there, or all");
     several.depth_mean.counted = 8.0;
     several.block.as_mut().unwrap().outstanding_mean = Some(7.5);
-    assert!(of(&several).further().contains("the rest was at the device 94 %"), "{:?}", of(&several));
+    assert!(of(&several).further().contains("the rest spent 94 %"), "{:?}", of(&several));
 }
 
 #[test]
@@ -238,16 +248,16 @@ fn writers_that_sleep_while_much_is_dirty_are_made_to_wait() {
         limit_bytes: mib(64),
         braked_share,
     };
-    assert!(of(&sample).reason.contains("how much memory was dirty was not looked at"));
+    assert!(of(&sample).reason.contains("dirty-page throttling: dirty memory was not observed"));
     sample.dirty = Some(dirty(Some(0.9)));
     assert_eq!(
         of(&sample).brief(),
-        "the kernel's limit of dirty memory: more than 48 MiB was dirty 90 % of the time, and the writers slept 79 % of theirs"
+        "dirty-page throttling by the kernel: more than 48 MiB was dirty 90 % of the time, and the writers slept 79 % of their time"
     );
     sample.dirty = Some(dirty(Some(0.3)));
     assert_eq!(named(&sample), None);
     sample.dirty = Some(dirty(Some(0.0)));
-    assert!(of(&sample).further().contains("the kernel's brake on writers (more than 48 MiB was dirty 0.0 %"));
+    assert!(of(&sample).further().contains("dirty-page throttling (more than 48 MiB was dirty 0.0 %"));
     sample.cpu.lower.system_s = 0.97;
     sample.dirty = Some(dirty(Some(0.9)));
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)), "nobody slept");
@@ -262,8 +272,7 @@ fn writes_that_make_the_device_read_say_why() {
     sample.block.as_mut().unwrap().read.as_mut().unwrap().requests = writes * 2;
     assert_eq!(
         of(&sample).brief(),
-        "reads of the blocks that are written in part (likely): the device read 2 times for each of the writes, which begin and \
-         end on multiples of 512 B"
+        "read-modify-write of partially written blocks (likely): the device did 2 reads per write, and the writes are aligned to 512 B only"
     );
     sample.read = sample.write.clone();
     assert_ne!(
@@ -282,7 +291,7 @@ fn writes_that_make_the_device_read_say_why() {
     let open = of(&whole);
     assert_eq!(open.owner, None, "nothing is written in part");
     assert!(
-        open.reason.contains("the device read 199 MB/s meanwhile, for others or because of a larger unit"),
+        open.reason.contains("the device read 199 MB/s, for other programs or because of a larger unit"),
         "{open:?}"
     );
     // Of larger blocks the same are parts.
@@ -306,7 +315,7 @@ fn a_simulated_row_that_is_read_for_its_parity_is_told() {
     sample.workload.pattern = Pattern::Sequential;
     sample.block.as_mut().unwrap().read = Some(Direction { requests: 10, bytes: bytes / 8, amplification: None });
     assert_eq!(of_busy(&mut sample, 0.5), None);
-    assert!(of(&sample).further().contains("reads before writes (12.5 MB/s beside them)"), "{:?}", of(&sample));
+    assert!(of(&sample).further().contains("read-modify-write (12.5 MB/s read meanwhile)"), "{:?}", of(&sample));
 }
 
 #[test]
@@ -330,16 +339,12 @@ fn most_of_what_the_device_did_for_others_is_told_of_who_is_below() {
     sample.block.as_mut().unwrap().busy_fraction = 0.99;
     sample.block.as_mut().unwrap().read = read(500_000_000);
     assert_eq!(named(&sample), Some((Owner::Device, Sureness::Likely)));
-    assert!(
-        of(&sample).reason.ends_with("; 80 % of the bytes that the device moved were for others"),
-        "{:?}",
-        of(&sample)
-    );
+    assert!(of(&sample).reason.ends_with("; other programs caused 80 % of the device's bytes"), "{:?}", of(&sample));
     sample.cpu.lower.system_s = 0.95;
-    assert!(!of(&sample).reason.contains("others"), "the processor does not care");
+    assert!(!of(&sample).reason.contains("other programs"), "the CPU does not care");
     sample.cpu.lower.system_s = 0.2;
     sample.block.as_mut().unwrap().read = read(130_000_000);
-    assert!(!of(&sample).reason.contains("others"), "a quarter of it");
+    assert!(!of(&sample).reason.contains("other programs"), "a quarter of it");
 }
 
 /// With a control group's limit on reads.
@@ -358,18 +363,22 @@ fn a_control_group_s_limit_that_is_reached_is_named() {
     assert_eq!(named(&limited(requests(24_000))), Some((Owner::ThrottledRequests, Sureness::Sure)));
     assert_eq!(
         of(&limited(requests(24_000))).brief(),
-        "a control group's limit of requests a second: 102 % of the 24\u{202f}000 requests/s (reads) that blkio:/a lets through to vda"
+        "a control group's IOPS limit: it runs at 102 % of the limit of 24\u{202f}000 IOPS for reads (blkio:/a on vda)"
     );
     let idle = of(&limited(bytes(200e6)));
     assert_eq!(idle.owner, None);
-    assert!(idle.reason.contains("the control group is at 50 % of the 200 MB/s of reads"), "{}", idle.reason);
+    assert!(
+        idle.reason.contains("the control group: it runs at 50 % of the limit of 200 MB/s for reads"),
+        "{}",
+        idle.reason
+    );
     for (rate, left_open) in [(115e6, true), (205e6, false), (400e6, false)] {
         let found = of(&limited(bytes(rate)));
         assert_eq!(found.owner, None, "{rate}");
-        assert_eq!(found.reason.contains("the control group is at"), left_open, "{rate}: {}", found.reason);
+        assert_eq!(found.reason.contains("the control group: it runs at"), left_open, "{rate}: {}", found.reason);
         assert_eq!(found.further().contains("the control group ("), !left_open, "{rate}: {}", found.further());
     }
-    assert!(of(&limited(bytes(50e6))).reason.contains("is passed, and so may not count here"));
+    assert!(of(&limited(bytes(50e6))).reason.contains("is exceeded, so it may not apply here"));
     let writes = Limit { write_bytes_per_s: Some(BytesPerSecond(100e6)), ..bytes(200e6) };
     assert_eq!(named(&limited(writes)), None, "nothing is written");
     let mut several = limited(bytes(50e6));
@@ -398,10 +407,10 @@ fn a_limit_is_held_against_the_program_s_own_bytes_with_room_for_the_first_slice
     assert_eq!(named(119e6, 140e6, 100e6, 0), throttled(Sureness::Likely), "the first two slices");
     assert_eq!(named(119e6, 140e6, 100e6, 1_000_000_000), None, "a warm-up has used them up");
     assert_eq!(named(140e6, 140e6, 100e6, 0), None, "passed");
-    assert_eq!(named(150e6, 99e6, 100e6, 0), throttled(Sureness::Sure), "a third came from the file cache");
+    assert_eq!(named(150e6, 99e6, 100e6, 0), throttled(Sureness::Sure), "a third came from the page cache");
     let open = of(&sample(30e6, 99e6, 100e6, 0));
     assert_eq!(open.owner, None, "others, or read-ahead");
-    assert!(open.reason.contains("is at 30 % of the 100 MB/s of reads that blkio:/a lets"), "{}", open.reason);
+    assert!(open.reason.contains("at 30 % of the limit of 100 MB/s for reads (blkio:/a"), "{}", open.reason);
     assert!(of(&sample(30e6, 40e6, 100e6, 0)).further().contains("the control group (30 %"));
 }
 
@@ -423,7 +432,7 @@ fn a_level_near_its_peak_is_named() {
     assert_eq!(named(&with(LevelName::Device, 105e6)), Some((Owner::Device, Sureness::Sure)));
     assert_eq!(named(&with(LevelName::Device, 300e6)), None);
     assert_eq!(named(&with(LevelName::Device, 120e6)), None);
-    assert!(of(&with(LevelName::Device, 50e6)).reason.contains("which is wrong or not on the way"));
+    assert!(of(&with(LevelName::Device, 50e6)).reason.contains("the stated peak is wrong or not on this path"));
 }
 
 #[test]
@@ -447,19 +456,18 @@ fn a_flush_at_the_end_that_takes_most_of_the_time_is_named_and_no_memory_or_proc
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.7), 0.3);
     assert_eq!(
         of(&sample).brief(),
-        "the flushes (likely): the one at the end took 70 % of the time, and the device had requests outstanding 70 % of the time"
+        "flushes (likely): the final flush took 70 % of the time, and the device had requests outstanding 70 % of the time"
     );
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.48), 0.5);
     let neither = of(&sample);
     assert_eq!(
         neither.brief(),
-        "cannot be told: copying into the file cache may be it: the workers wanted a processor 51 % of their time, the flush at \
-         the end included; flushes took 48 % of the time; the device had requests outstanding 70 % of the time"
+        "unknown: memory: copying into the page cache may be the limit; the workers wanted the CPU 51 % of their time, including the final flush; flushes: they took 48 % of the time; the device: it had requests outstanding 70 % of the time"
     );
-    assert!(!neither.further().contains("processor") && !neither.further().contains("flush"), "{}", neither.further());
+    assert!(!neither.further().contains("CPU") && !neither.further().contains("flush"), "{}", neither.further());
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.2), 0.88);
     let ruled_out = of(&sample).further();
-    assert!(ruled_out.contains("flushes (20 %") && !ruled_out.contains("processor"), "{ruled_out}");
+    assert!(ruled_out.contains("flushes (20 %") && !ruled_out.contains("CPU"), "{ruled_out}");
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.05), 0.93);
     assert_eq!(named(&sample), Some((Owner::Memory, Sureness::Likely)));
     (sample.flush_s, sample.cpu.lower.system_s) = (Some(0.2), 0.3);
@@ -472,7 +480,7 @@ fn one_small_request_at_a_time_is_bound_by_its_latency() {
     sample.total.latency_ns.mean = Some(41_000.0);
     assert_eq!(
         of(&sample).brief(),
-        "the depth: too few requests outstanding (likely): one request at a time, each takes 41 µs, and nothing else is full"
+        "queue depth (likely): one request at a time, each takes 41 µs, and nothing else is saturated"
     );
     assert_eq!(named(&clean(deep(2, random(read(4))))), None);
     assert_eq!(named(&clean(read(1024))), None, "a large one may keep the device at work");
@@ -483,7 +491,11 @@ fn one_small_request_at_a_time_is_bound_by_its_latency() {
     assert_eq!(named(&cached), None, "a cache may have answered");
     let mut shallow = deep_reads();
     shallow.depth_mean.counted = 3.0;
-    assert!(of(&shallow).reason.contains("only 3 of 32 requests were outstanding"), "{}", of(&shallow).reason);
+    assert!(
+        of(&shallow).reason.contains("queue depth: only 3 of 32 requests were outstanding"),
+        "{}",
+        of(&shallow).reason
+    );
 }
 
 #[test]
@@ -518,7 +530,7 @@ fn a_simulated_machine_tells_which_part_is_full() {
     let (bus, disk) = (PartKind::Bus, PartKind::Device);
     let found = with(&[("pci", bus, 0.97), ("atlas 1", disk, 0.79), ("atlas 2", disk, 0.8)]);
     assert_eq!((found.owner, found.sureness), (Some(Owner::Bus), Some(Sureness::Sure)));
-    assert_eq!(found.reason, "pci was busy 97 % of the time; the next, atlas, 80 %");
+    assert_eq!(found.reason, "the busiest part, pci, was busy 97 % of the time; the next, atlas, 80 %");
     let kinds = [PartKind::Processor, bus, PartKind::Controller, disk];
     let owners = kinds.map(|kind| with(&[("x", kind, 0.95)]).owner);
     assert_eq!(owners, [Owner::Processor, Owner::Bus, Owner::Controller, Owner::Device].map(Some));
@@ -534,17 +546,16 @@ fn a_simulated_machine_tells_which_part_is_full() {
     sample.parts.push(Part { busy: 0.95, ..Part::idle("isa", bus) });
     let found = of(&sample);
     assert_eq!(found.owner, Some(Owner::Bus), "the one on its way, not the busiest");
-    assert_eq!(found.reason, "pci was busy 91 % of the time, and card, which is held meanwhile, 100 %");
+    assert_eq!(found.reason, "it (pci) was busy 91 % of the time, and card, which waits for it, 100 %");
     sample.parts[0].phases.insert(Part::HELD.to_owned(), 0.57);
     sample.parts[2].busy = 0.57;
-    let words = "pci was busy 57 % of the time, and card, which is held meanwhile, 100 %: held 57 %, at work of its own 43 %, so that \
-                 either of them made faster helps";
+    let words = "it (pci) was busy 57 % of the time, and card, which waits for it, 100 %: 57 % waiting, 43 % own work, so speeding up either helps";
     assert_eq!(of(&sample).reason, words);
     sample.parts[0].phases.insert(Part::HELD.to_owned(), 0.3);
     sample.parts[2].busy = 0.5;
     assert_eq!(of(&sample).owner, Some(Owner::Controller), "most of it is its own");
     let found = with(&[("pci", bus, 0.6), ("atlas 1", disk, 0.85)]);
-    let idle = "every part by itself (the busiest, atlas, 85 % of the time)";
+    let idle = "every part (the busiest, atlas, 85 % of the time)";
     assert!(found.owner.is_none() && found.ruled_out.iter().any(|reason| reason == idle), "{found:?}");
 }
 

@@ -11,7 +11,7 @@ const VOLATILE: &[&str] = &["clock.resolution_ns", "clock.cost_ns"];
 /// Not a fact of the record, but of what went on beside the samples.
 const FOR_OTHERS: &str = "target.work_for_others";
 /// What stands for facts that nobody told.
-const UNKNOWN: &str = "not told";
+const UNKNOWN: &str = "unknown";
 
 /// A fact that is not the same on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,7 +38,7 @@ pub(super) fn differences(before: &[&Sample], after: &[&Sample]) -> Vec<Differen
     if for_others.iter().flatten().any(|count| *count > 0) {
         for (facts, count) in [&mut before, &mut after].into_iter().zip(for_others) {
             let words = count.map(|count| {
-                if count > 0 { format!("most of it in {count} samples") } else { "less than half".to_owned() }
+                if count > 0 { format!("most of the I/O in {count} samples") } else { "less than half".to_owned() }
             });
             facts.extend(words.map(|words| (FOR_OTHERS.to_owned(), vec![words])));
         }

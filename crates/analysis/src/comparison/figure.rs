@@ -30,7 +30,7 @@ impl Figure {
             Figure::Throughput => "throughput",
             Figure::ParentThroughput => "throughput as the parent sees it",
             Figure::TailLatency => "p99 latency",
-            Figure::ProcessorCost => "processor time a request",
+            Figure::ProcessorCost => "CPU time per I/O",
         }
     }
 

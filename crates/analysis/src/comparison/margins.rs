@@ -89,7 +89,10 @@ impl FoundMargins {
         let without: Vec<String> = all().filter(|(margin, _)| margin.is_none()).map(|(_, name)| name).collect();
         let percent = |share: f64| format!("{} %", significant(share * 100.0));
         let mut sentence = largest.as_ref().map_or_else(String::new, |(margin, name)| {
-            format!("By what the same differed by, up to {} does not matter ({name}).", percent(margin.share()))
+            format!(
+                "Margin from an A/A comparison: changes up to {} are treated as noise ({name}).",
+                percent(margin.share())
+            )
         });
         if !without.is_empty() {
             let more = without.len().saturating_sub(NAMED);
@@ -97,7 +100,8 @@ impl FoundMargins {
             let named = without[..without.len().min(NAMED)].join("; ");
             let (limit, count, figures) = (percent(FOUND_MAX), without.len(), all().count());
             sentence += &format!(
-                " {count} of {figures} figures have no margin, since the same may differ by more than {limit} there, and can                  only be told where they changed by more than that noise: {named}{more}."
+                " {count} of {figures} figures have no margin, because identical runs may differ by more than {limit} there; only a larger \
+                 change than that can be detected: {named}{more}."
             );
         }
         FoundMargins { sentence: sentence.trim_start().to_owned(), largest: largest.map(|(margin, _)| margin), without }

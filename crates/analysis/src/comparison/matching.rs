@@ -63,9 +63,9 @@ pub(super) fn apart(before: &[Group<'_, '_>], after: &[Group<'_, '_>]) -> Option
         let last = words.pop()?;
         Some(if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) })
     };
-    let untold = listed(&keys.1).map(|untold| format!("{untold}, which one side does not tell"));
+    let untold = listed(&keys.1).map(|untold| format!("{untold}, unknown on one side"));
     let words: Vec<String> = listed(&keys.0).into_iter().chain(untold).collect();
-    Some(format!("The nearest two are apart in {}.", words.join(", and in ")))
+    Some(format!("The closest pair differs in {}.", words.join(", and in ")))
 }
 
 /// The fields in which two workloads differ: those that both tell, and those that one does.

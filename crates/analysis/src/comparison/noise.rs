@@ -71,8 +71,8 @@ impl Scatter {
         let [between, within] =
             [self.between_blocks, self.within_blocks].map(|share| format!("{} %", significant(share * 100.0)));
         format!(
-            "Throughput scatters by {between} from block to block, as the machine changes with time, and by {within} within \
-             a block: taking turns takes the first out, more repetitions average out the second."
+            "Throughput varies by {between} between blocks, as the machine changes over time, and by {within} within a block. \
+             Interleaving removes the first; more repetitions average out the second."
         )
     }
 }
@@ -159,14 +159,14 @@ fn sentence(noise: &FigureNoise) -> String {
     let FigureNoise { figure, workloads, largest_of, .. } = noise;
     let (most, changed) = (percent(noise.largest_difference), noise.called_changed);
     let verdict = match changed {
-        0 => "none is called a change".to_owned(),
-        1 => "1 is called a change, though nothing was changed".to_owned(),
-        changed => format!("{changed} are called changes, though nothing was changed"),
+        0 => "none is reported as a change".to_owned(),
+        1 => "1 is reported as a change, although nothing changed".to_owned(),
+        changed => format!("{changed} are reported as changes, although nothing changed"),
     };
     let found = match workloads {
-        1 => format!("the same twice differed by {most} in {} ({largest_of})", figure.name()),
+        1 => format!("two halves of the run differed by {most} in {} ({largest_of})", figure.name()),
         _ => format!(
-            "the same twice differed in {} by less than {} in half of {workloads} workloads, by {most} at most \
+            "two halves of the run differed in {} by less than {} in half of {workloads} workloads, and by at most {most} \
              ({largest_of})",
             figure.name(),
             percent(noise.median_difference),

@@ -53,7 +53,7 @@ fn what_all_that_changed_have_is_said_once() {
         run(&cells.each_ref().map(|(workload, rates)| (workload.clone(), &rates[..])))
     };
     let sentence = compared(&cells(1.0), &cells(0.25)).sentence;
-    let said = "Regression: sequential write, 8 deep, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB)";
+    let said = "Regression: sequential write, 8 deep, direct: throughput 4 times lower (4 KiB); throughput 4 times lower (8 KiB); ";
     assert!(sentence.starts_with(said) && sentence.ends_with("; and 1 more."), "{sentence}");
     let one = compared(&run(&[(read(4), &close(1e8))]), &run(&[(read(4), &close(5e7))])).sentence;
     assert_eq!(one, "Regression: sequential read, 4 KiB, 1 deep, direct: throughput 2 times lower.");
@@ -65,11 +65,11 @@ fn what_one_side_does_not_tell_keeps_workloads_apart_and_is_named() {
     let told = run(&[(read(4), &close(1e8))]);
     let of = |fields: &[&'static str]| Workload { unknown: unknown(fields), ..read(4) };
     let apart = compared(&told, &run(&[(of(&["submit_batch", "limits"]), &close(1e8))]));
-    assert!(apart.sentence.ends_with("apart in submit batch, which one side does not tell."), "{}", apart.sentence);
+    assert!(apart.sentence.ends_with("differs in submit batch, unknown on one side."), "{}", apart.sentence);
     let names = [&apart.only_before[0], &apart.only_after[0]];
     assert!(names.iter().all(|name| !name.contains("duration")), "no reason: {names:?}");
     let other = compared(&told, &run(&[(Workload { unknown: unknown(&["submit_batch"]), ..write(4) }, &close(1e8))]));
-    let said = "apart in operation, and in submit batch, which one side does not tell.";
+    let said = "differs in operation, and in submit batch, unknown on one side.";
     assert!(other.sentence.ends_with(said), "{}", other.sentence);
     let same = compared(&told, &run(&[(of(&["seed", "interval_s", "limits"]), &close(1e8))]));
     assert_eq!(same.cells.len(), 1, "what does not count may be unknown too: {}", same.sentence);
@@ -121,7 +121,7 @@ fn one_sample_shows_only_what_no_noise_does() {
     assert!(comparison.cells.iter().all(|cell| cell.changes[0].single && cell.changes[0].ratio.low.is_none()));
     let quiet = compared(&before, &before);
     assert_eq!(quiet.outcome, Outcome::Undecided);
-    assert!(quiet.sentence.starts_with("Undecided: one sample"), "{}", quiet.sentence);
+    assert!(quiet.sentence.starts_with("Undecided: one sample only"), "{}", quiet.sentence);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn equal_samples_of_a_simulated_machine_are_the_same_and_of_a_host_a_coincidence
     };
     let same = compared(&simulated(1.0), &simulated(1.0));
     assert_eq!(same.outcome, Outcome::Equivalent, "{}", same.sentence);
-    assert_eq!(same.sentence, "Equivalent: the same, sample by sample, in all 2 workloads.");
+    assert_eq!(same.sentence, "Equivalent: identical, sample by sample, in all 2 workloads.");
     let changes = || same.cells.iter().flat_map(|cell| &cell.changes);
     assert!(changes().all(|change| change.same_samples && change.ratio.low == Some(1.0) && change.doubt.is_none()));
     let other = compared(&simulated(1.0), &simulated(1.1));
@@ -196,13 +196,9 @@ fn what_is_past_the_file_cache_is_told_as_far_as_it_is_known() {
     let cells = |slow: &[f64], direct: &[f64]| run(&[(buffered(write(64)), slow), (write(64), direct)]);
     let said = |before: Run, after: Run| compared(&before, &after).sentence;
     let shown = said(cells(&close(9e7), &close(9e7)), cells(&close(1e7), &close(9e7)));
-    assert!(
-        shown.ends_with("Past the file cache no throughput became lower: the cause is above the device."),
-        "{shown}"
-    );
+    assert!(shown.ends_with("No direct throughput fell: the cause is above the device."), "{shown}");
     let likely = said(cells(&[9e7], &[9e7]), cells(&[1e7], &[8.4e7]));
-    let words = "Past the file cache none fell nearly as far (6.67 % lower at most, undecided): the cause of the largest fall is \
-                 likely above the device.";
+    let words = "No direct throughput fell nearly as far (6.67 % lower at most, undecided): the cause of the largest fall is likely above the device.";
     assert!(likely.ends_with(words), "{likely}");
     let near = said(cells(&[9e7], &[4e7]), cells(&[5e7], &[3.5e7]));
     assert!(near.starts_with("Regression") && !near.contains("above the device"), "{near}");
@@ -220,20 +216,20 @@ fn where_nothing_meets_it_is_said_what_parts_the_nearest() {
     let untold = |workload: &mut Workload| workload.unknown = ["ring", "processes"].into_iter().collect();
     assert_eq!(
         apart(untold),
-        "Undecided: no workload is in both. The nearest two are apart in processes and ring, which one side does not tell."
+        "Undecided: the two have no workload in common. The closest pair differs in processes and ring, unknown on one side."
     );
     let both = |workload: &mut Workload| (workload.depth, workload.unknown) = (8, ["ring"].into_iter().collect());
     assert_eq!(
         apart(both),
-        "Undecided: no workload is in both. The nearest two are apart in depth, and in ring, which one side does not tell."
+        "Undecided: the two have no workload in common. The closest pair differs in depth, and in ring, unknown on one side."
     );
     assert!(
         apart(|workload| workload.warmup = halfpower_model::Nanoseconds(1_000_000_000))
-            .ends_with("are apart in warm-up.")
+            .ends_with("differs in warm-up.")
     );
     // Nobody told the seed and the limits: these are no part of what a workload is.
     let seed = |workload: &mut Workload| workload.unknown = ["seed", "limits", "interval_s"].into_iter().collect();
-    assert!(!apart(seed).contains("no workload is in both"), "{}", apart(seed));
+    assert!(!apart(seed).contains("no workload in common"), "{}", apart(seed));
 }
 
 #[test]
@@ -284,12 +280,12 @@ fn what_the_two_were_measured_on_is_told_where_it_differs() {
     assert_eq!(
         said,
         [
-            r#"governor ["not told"] ["performance"]"#,
+            r#"governor ["unknown"] ["performance"]"#,
             r#"kernel ["6"] ["7"]"#,
-            r#"target.filesystem ["not told"] ["xfs"]"#,
-            r#"target.firmware ["not told"] ["2"]"#,
-            r#"target.mount_options ["not told"] ["rw,noatime"]"#,
-            r#"target.scheduler ["not told"] ["bfq"]"#,
+            r#"target.filesystem ["unknown"] ["xfs"]"#,
+            r#"target.firmware ["unknown"] ["2"]"#,
+            r#"target.mount_options ["unknown"] ["rw,noatime"]"#,
+            r#"target.scheduler ["unknown"] ["bfq"]"#,
         ]
     );
 }
@@ -305,7 +301,7 @@ fn a_device_that_worked_most_for_others_on_one_side_is_a_difference() {
     assert_eq!(differ(100_000_000, 130_000_000), [], "a quarter for others");
     let [told] = &differ(100_000_000, 500_000_000)[..] else { panic!("one side only") };
     assert_eq!(told.fact, "target.work_for_others");
-    assert_eq!((&told.before[0][..], &told.after[0][..]), ("less than half", "most of it in 5 samples"));
+    assert_eq!((&told.before[0][..], &told.after[0][..]), ("less than half", "most of the I/O in 5 samples"));
     assert_eq!(differ(500_000_000, 500_000_000), [], "on both");
 }
 
@@ -358,11 +354,7 @@ fn what_only_the_number_of_workloads_leaves_undecided_says_so() {
     assert_eq!(told(&of(0)), (Standing::Better, None));
     let among = of(60);
     assert_eq!(told(&among), (Standing::Undecided, Some(Doubt::OneOfMany { workloads: 61 })));
-    assert!(
-        among.sentence.contains("1 of them would be changes alone, and are not sure enough among 61"),
-        "{}",
-        among.sentence
-    );
+    assert!(among.sentence.contains("1 of them would be significant alone, but not among 61"), "{}", among.sentence);
     assert_eq!(among.cells[1].changes[0].doubt, None);
 }
 
@@ -466,7 +458,7 @@ fn scatter_of_blocks_is_told_from_that_of_repetitions() {
     assert!((0.07..0.14).contains(&scatter.between_blocks), "{scatter:?}");
     assert!((0.015..0.025).contains(&scatter.within_blocks), "{scatter:?}");
     assert_eq!((scatter.blocks, scatter.workloads), (40, 4));
-    assert!(scatter.sentence().contains("within a block: taking turns"), "{}", scatter.sentence());
+    assert!(scatter.sentence().contains("within a block. Interleaving"), "{}", scatter.sentence());
     assert!(of(0.0, 0.1).between_blocks < 0.03, "no blocks that differ");
     let mut alone = Run::default();
     alone.add(read(4), &[1e8, 1.01e8, 1.02e8, 0.99e8]);

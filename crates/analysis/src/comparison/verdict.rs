@@ -39,12 +39,12 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
     let undecided = worst(Standing::Undecided);
     let undecided: Vec<_> = undecided.iter().filter(|(_, change)| change.figure == Figure::Throughput).collect();
     if cells.is_empty() {
-        return (Outcome::Undecided, "Undecided: no workload is in both.".to_owned());
+        return (Outcome::Undecided, "Undecided: the two have no workload in common.".to_owned());
     }
     if throughputs > 0 && changes().all(|(_, change)| change.same_samples) {
         let sentence = match cells.len() {
-            1 => "Equivalent: the same, sample by sample.".to_owned(),
-            workloads => format!("Equivalent: the same, sample by sample, in all {workloads} workloads."),
+            1 => "Equivalent: identical, sample by sample.".to_owned(),
+            workloads => format!("Equivalent: identical, sample by sample, in all {workloads} workloads."),
         };
         return (Outcome::Equivalent, sentence);
     }
@@ -56,16 +56,16 @@ pub(super) fn of(cells: &[ComparedCell]) -> (Outcome, String) {
     }
     if throughputs == 0 || !undecided.is_empty() {
         let single = undecided.iter().any(|(_, change)| change.single);
-        let why = if single { "one sample" } else { "the repetitions scatter too much, or are too few" };
+        let why = if single { "one sample only" } else { "too much scatter, or too few repetitions" };
         let found = if better.is_empty() { String::new() } else { format!(" Better: {}.", listed(&better)) };
         let of = format!("{} of {throughputs} throughputs", undecided.len());
         let doubts = doubts(undecided.iter().filter_map(|(_, change)| change.doubt));
-        return (Outcome::Undecided, format!("Undecided: {why}, at {of}{doubts}.{found}"));
+        return (Outcome::Undecided, format!("Undecided: {why}, for {of}{doubts}.{found}"));
     }
     if !better.is_empty() {
         return (Outcome::Improved, format!("Improved: {}.", listed(&better)));
     }
-    (Outcome::Equivalent, format!("Equivalent: no throughput of {throughputs} changed by more than matters."))
+    (Outcome::Equivalent, format!("Equivalent: none of {throughputs} throughputs changed by more than the margin."))
 }
 
 /// What keeps some of the undecided from being more, in a few words.
@@ -73,10 +73,10 @@ fn doubts(doubts: impl Iterator<Item = Doubt>) -> String {
     let (many, noisy): (Vec<Doubt>, Vec<Doubt>) = doubts.partition(|doubt| matches!(doubt, Doubt::OneOfMany { .. }));
     let mut said = String::new();
     if let Some(Doubt::OneOfMany { workloads }) = many.first() {
-        said += &format!("; {} of them would be changes alone, and are not sure enough among {workloads}", many.len());
+        said += &format!("; {} of them would be significant alone, but not among {workloads} comparisons", many.len());
     }
     if !noisy.is_empty() {
-        said += &format!("; {} of them no further apart than the same may be", noisy.len());
+        said += &format!("; {} of them differ by no more than an A/A comparison", noisy.len());
     }
     said
 }
@@ -137,9 +137,7 @@ fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
         .collect();
     let exceptions = exceptions.concat();
     if direct.iter().all(|(_, change)| change.standing != Standing::Undecided) {
-        return Some(format!(
-            "Past the file cache no throughput became lower{exceptions}: the cause is above the device."
-        ));
+        return Some(format!("No direct throughput fell{exceptions}: the cause is above the device."));
     }
     let furthest = plausible(fall)?.1;
     let is_apart = |change: &Change| plausible(change).is_some_and(|(low, _)| low > furthest);
@@ -147,8 +145,8 @@ fn above_the_device(cells: &[ComparedCell]) -> Option<String> {
         if lowest.ratio.value < 1.0 { format!("{} at most, undecided", words(lowest)) } else { "undecided".to_owned() };
     direct.iter().all(|(_, change)| is_apart(change)).then(|| {
         format!(
-            "Past the file cache none fell nearly as far ({how_far}{exceptions}): the cause of the largest fall is likely \
-             above the device."
+            "No direct throughput fell nearly as far ({how_far}{exceptions}): the cause of the largest fall is likely above \
+             the device."
         )
     })
 }

@@ -64,18 +64,22 @@ fn finding(group: &Loaded<'_>, far: &[&Pair<'_>], looked_at: usize) -> Option<Fi
     let opposite = furthest(&mut far.iter().filter(|pair| Slower::of(pair).slow != most.slow));
     let rest = match &opposite {
         None => extent(far.len(), looked_at),
-        Some(other) => format!("; {} deliver {} of what {} do ({})", other.slow, other.share, other.fast, other.place),
+        Some(other) => {
+            format!("; {} reach {} of the throughput of {} ({})", other.slow, other.share, other.fast, other.place)
+        }
     };
     let workload = group.cells[0].workload;
     let Slower { slow, fast, share, place } = most;
     let circumstances = format!("{}{}", caching(workload), group.distinction);
-    let claim =
-        format!("{} {slow}, {circumstances}, deliver {share} of what {fast} do ({place}){rest}", workload.pattern);
+    let claim = format!(
+        "{} {slow} ({circumstances}) reach {share} of the throughput of {fast} ({place}){rest}",
+        workload.pattern
+    );
     Some(Finding {
         code: FindingCode::Asymmetry,
         subject: group.subject.replacen("read", "reads against writes", 1),
         reach: Reach::Storage,
-        brief: format!("{slow} {share} of {fast} ({place})"),
+        brief: format!("{slow} at {share} of {fast} ({place})"),
         sentence: sentence(&claim),
         estimates: [Some(share), opposite.map(|other| other.share)].into_iter().flatten().collect(),
         samples: far.iter().flat_map(|pair| [pair.read.samples(), pair.write.samples()].concat()).collect(),
@@ -129,8 +133,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
-            "Random writes, direct, deliver 17.7 % [17.7 to 17.7] of what reads do (4 KiB, 32 deep); so at 2 of the 3 sizes \
-             and depths measured."
+            "Random writes (direct) reach 17.7 % [17.7 to 17.7] of the throughput of reads (4 KiB, QD32); the same at 2 of 3 measured sizes and queue depths."
         );
         assert_eq!(findings[0].subject, "random reads against writes, direct");
         assert_eq!((findings[0].samples.len(), findings[0].estimates[0].repetitions), (20, 5));
@@ -143,7 +146,7 @@ mod tests {
         run.add(random(write(4)), &around(100e6));
         assert_eq!(
             run.findings(FindingCode::Asymmetry)[0].sentence,
-            "Random reads, direct, deliver 20 % [20 to 20] of what writes do (4 KiB, 1 deep)."
+            "Random reads (direct) reach 20 % [20 to 20] of the throughput of writes (4 KiB, QD1)."
         );
     }
 
@@ -157,8 +160,7 @@ mod tests {
         let findings = run.findings(FindingCode::Asymmetry);
         assert_eq!(
             findings[0].sentence,
-            "Sequential reads, direct, deliver 20 % [20 to 20] of what writes do (4 KiB, 1 deep); writes deliver 33.3 % \
-             [33.3 to 33.3] of what reads do (64 KiB, 1 deep)."
+            "Sequential reads (direct) reach 20 % [20 to 20] of the throughput of writes (4 KiB, QD1); writes reach 33.3 % [33.3 to 33.3] of the throughput of reads (64 KiB, QD1)."
         );
         assert_eq!(findings[0].estimates.len(), 2);
     }

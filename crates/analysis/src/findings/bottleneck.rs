@@ -59,7 +59,7 @@ fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
     let (owner, most) = *counts.first()?;
     if (most as f64) < AGREEING * each.len() as f64 {
         let words = |(owner, count): &(Option<Owner>, usize)| {
-            format!("{count} of {} repetitions say {}", each.len(), owner.map_or("that it cannot be told", Owner::name))
+            format!("{count} of {} repetitions: {}", each.len(), owner.map_or("unknown", Owner::name))
         };
         let (reason, open) = ("the repetitions disagree".to_owned(), counts.iter().map(words).collect());
         return Some(Attribution { owner: None, sureness: None, at: None, reason, ruled_out: Vec::new(), open });
@@ -85,7 +85,7 @@ fn of_mean(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
 pub(super) struct Plateau<'a> {
     pub(super) cell: &'a Cell<'a>,
     pub(super) rate: Estimate,
-    /// `4 KiB, 32 deep, direct`, and what tells it from others of the same words.
+    /// `4 KiB, QD32, direct`, and what tells it from others of the same words.
     pub(super) how: String,
 }
 
@@ -94,10 +94,10 @@ impl Plateau<'_> {
         format!("{} {}, {}", self.cell.workload.pattern, self.cell.workload.operation, self.how)
     }
 
-    /// `random reads, 4 KiB, 32 deep, direct, 192 MB/s ± 2 %`: how a sentence begins.
+    /// `random reads (4 KiB, QD32, direct), 192 MB/s ± 2 %`: how a sentence begins.
     pub(super) fn words(&self) -> String {
         let workload = self.cell.workload;
-        format!("{} {}, {}, {}", workload.pattern, requests(workload.operation), self.how, self.rate)
+        format!("{} {} ({}): {}", workload.pattern, requests(workload.operation), self.how, self.rate)
     }
 }
 
@@ -125,16 +125,12 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     // That nobody measured anything that could tell is no claim.
     let pace = paces.get(plateau.cell).filter(|pace| pace.says_something())?;
     let workload = plateau.cell.workload;
-    let claim = match pace.owner {
-        Some(_) => format!("the pace is set by {}", pace.brief()),
-        None => format!("what sets the pace {}", pace.brief()),
-    };
     Some(Finding {
         code: FindingCode::Owner,
         subject: plateau.subject(),
         reach: reach(workload),
         brief: pace.named(),
-        sentence: sentence(&format!("{}: {claim}", plateau.words())) + &pace.further() + memory_note(workload),
+        sentence: [&sentence(&plateau.words()), " ", &pace.sentence(), memory_note(workload)].concat(),
         estimates: vec![plateau.rate],
         samples: plateau.cell.samples(),
     })
@@ -195,11 +191,10 @@ mod tests {
         assert_eq!(owner_of(&run, 2), Some((Owner::Device, Sureness::Likely)));
         let found = owners(&run);
         assert_eq!(found.len(), 1, "one for the plateau");
-        assert_eq!(found[0].subject, "random read, 4 KiB, 32 deep, direct");
+        assert_eq!(found[0].subject, "random read, 4 KiB, QD32, direct");
         assert!(
             found[0].sentence.starts_with(
-                "Random reads, 4 KiB, 32 deep, direct, 58\u{202f}000 requests/s ± 2 %: the pace is set by the device, or what lies \
-                 behind it (likely): it had requests outstanding 99 % of the time"
+                "Random reads (4 KiB, QD32, direct): 58\u{202f}000 IOPS ± 2 %. Bottleneck (likely): the device. It had requests outstanding 99 % of the time"
             ),
             "{}",
             found[0].sentence
@@ -215,7 +210,7 @@ mod tests {
         run.samples[1].sample.cpu.lower.system_s = 1.0;
         assert_eq!(owner_of(&run, 0), None);
         assert!(
-            owners(&run)[0].sentence.contains("disagree. Left open: 3 of 5 repetitions say the device"),
+            owners(&run)[0].sentence.contains("disagree. Not determined: 3 of 5 repetitions: the device"),
             "{}",
             owners(&run)[0].sentence
         );

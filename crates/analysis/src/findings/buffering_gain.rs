@@ -28,13 +28,13 @@ fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let flushed = if workload.durability == Durability::FlushAtEnd { ", flushed" } else { "" };
     let turn = turn(evidence, series);
     let claim = format!(
-        "throughput of {} {}, 1 deep, buffered{flushed}{}, against direct: {}; {}{}",
+        "{} {} (QD1, buffered{flushed}{}), compared with direct: throughput is {}; {}{}",
         workload.pattern,
         requests(workload.operation),
         series.distinction,
         range_words(highest, lowest),
         verdict_words(&comparisons),
-        turn.map_or_else(String::new, |size| format!("; it turns at {size}"))
+        turn.map_or_else(String::new, |size| format!("; break-even at {size}"))
     );
     let ratios = if comparisons.len() == 1 { vec![highest.ratio] } else { vec![highest.ratio, lowest.ratio] };
     Some(Finding {
@@ -129,14 +129,13 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
-            "Throughput of sequential reads, 1 deep, buffered, against direct: 12 times [12 to 12] at 2 KiB, 75 % [75 to \
-             75] at 1 MiB; a gain from 2 KiB to 64 KiB, a loss at 1 MiB; it turns at 324 KiB ± 0.1 %."
+            "Sequential reads (QD1, buffered), compared with direct: throughput is 12 times [12 to 12] at 2 KiB, 75 % [75 to 75] at 1 MiB; a gain from 2 KiB to 64 KiB, a loss at 1 MiB; break-even at 324 KiB ± 0.1 %."
         );
         assert_eq!(
             findings[0].brief,
             "a gain from 2 KiB to 64 KiB, a loss at 1 MiB (12 times at 2 KiB, 0.75 at 1 MiB)"
         );
-        assert_eq!(findings[0].subject, "sequential read, 1 deep, buffered");
+        assert_eq!(findings[0].subject, "sequential read, QD1, buffered");
         assert!((findings[0].estimates[0].value - 12.0).abs() < 1e-9, "the highest ratio first");
         assert_eq!(findings[0].samples.len(), 30);
         // log2 of 64 KiB is 16 and of 1 MiB 20: 4 × ln 1.5 / (ln 1.5 - ln 0.75) = 4 × 0.584963 further on.
@@ -174,9 +173,9 @@ mod tests {
         let findings = gains(&run);
         assert_eq!(
             findings[0].sentence,
-            "Throughput of sequential writes, 1 deep, buffered, flushed, against direct: 80 % [80 to 80] at 64 KiB; a loss."
+            "Sequential writes (QD1, buffered, flushed), compared with direct: throughput is 80 % [80 to 80] at 64 KiB; a loss."
         );
-        assert!(findings[1].sentence.ends_with("this is the speed of memory, not of the storage."), "{findings:?}");
+        assert!(findings[1].sentence.ends_with("this is memory speed, not storage speed."), "{findings:?}");
         assert_eq!(findings[1].estimates.len(), 1);
     }
 
@@ -208,7 +207,7 @@ mod tests {
         run.add(buffered(random(read(4))), &[2e8]);
         assert_eq!(
             gains(&run)[0].sentence,
-            "Throughput of random reads, 1 deep, buffered, against direct: 2 times at 4 KiB; undecided."
+            "Random reads (QD1, buffered), compared with direct: throughput is 2 times at 4 KiB; undecided."
         );
     }
 
@@ -220,6 +219,10 @@ mod tests {
         run.add(flushed(buffered(write(64))), &around(2e9));
         assert_eq!(gains(&run), []);
         run.add(flushed(buffered(sparse(write(64)))), &around(3e9));
-        assert!(gains(&run)[0].sentence.contains("buffered, flushed, file state sparse, against direct: 3 times"));
+        assert!(
+            gains(&run)[0]
+                .sentence
+                .contains("buffered, flushed, file state sparse), compared with direct: throughput is 3 times")
+        );
     }
 }

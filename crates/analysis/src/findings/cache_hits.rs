@@ -58,7 +58,7 @@ fn finding(evidence: &Evidence<'_>, group: &Loaded<'_>) -> Option<Finding> {
     let rate = BytesPerSecond(cell.mean_bytes_per_s());
     let cause = cause(cell).map(|cause| format!(": {cause}")).unwrap_or_default();
     let claim = format!(
-        "{} {} of {}, {}{}, were not of the storage: {}{cause}; {rate} is the speed of a cache{}",
+        "{} {} ({}, {}{}) did not reach the storage: {}{cause}; {rate} is cache speed{}",
         workload.pattern,
         requests(workload.operation),
         place(workload),
@@ -109,10 +109,10 @@ fn cause(cell: &Cell<'_>) -> Option<String> {
         .collect();
     let passes = mean(&passes?).filter(|passes| *passes > 1.1 && passes.is_finite());
     match (before, passes) {
-        (Some(share), _) => Some(format!("{} of the span was in the file cache before", Quantity::Ratio.format(share))),
-        (None, Some(passes)) => {
-            Some(format!("the span of {} was read {} times over", workload.span, significant(passes)))
+        (Some(share), _) => {
+            Some(format!("{} of the span was in the page cache before the run", Quantity::Ratio.format(share)))
         }
+        (None, Some(passes)) => Some(format!("the {} span was read {} times", workload.span, significant(passes))),
         (None, None) => None,
     }
 }
@@ -136,8 +136,8 @@ impl Sign {
     fn words(&self) -> String {
         match self {
             Sign::Counted(share) => format!("{share} of the bytes came from a cache above the device"),
-            Sign::CachedBefore(share) => format!("{share} of the span was in the file cache before"),
-            Sign::BeyondPeak(over, peak) => format!("{over} the {} advertised", BytesPerSecond(*peak)),
+            Sign::CachedBefore(share) => format!("{share} of the span was in the page cache before the run"),
+            Sign::BeyondPeak(over, peak) => format!("{over} the advertised {}", BytesPerSecond(*peak)),
         }
     }
 }
@@ -167,8 +167,7 @@ mod tests {
         let findings = of(small, &[128, 128, 128]).findings(FindingCode::CacheHits);
         assert_eq!(
             findings[0].sentence,
-            "Sequential reads of 64 KiB, 1 deep, buffered, were not of the storage: 87.2 % [87.2 to 87.2] of the bytes came \
-             from a cache above the device: the span of 8 MiB was read 7.81 times over; 65.5 MB/s is the speed of a cache."
+            "Sequential reads (64 KiB, QD1, buffered) did not reach the storage: 87.2 % [87.2 to 87.2] of the bytes came from a cache above the device: the 8 MiB span was read 7.81 times; 65.5 MB/s is cache speed."
         );
         assert_eq!((findings[0].reach, findings[0].samples.len()), (Reach::Memory, 3));
         assert_eq!(of(kept(), &[100]).findings(FindingCode::CacheHits).len(), 1, "a count needs no repetition");
@@ -196,7 +195,7 @@ mod tests {
         run.add(buffered(random(read(4))), &[1e9, 1e9]);
         run.samples.iter_mut().for_each(|placed| placed.sample.cached_share_before = Some(0.75));
         let findings = run.findings(FindingCode::CacheHits);
-        assert_eq!(findings[0].brief, "75 % [75 to 75] of the span was in the file cache before (4 KiB, 1 deep)");
+        assert_eq!(findings[0].brief, "75 % [75 to 75] of the span was in the page cache before the run (4 KiB, QD1)");
         run.samples[0].sample.cached_share_before = Some(0.0);
         assert_eq!(run.findings(FindingCode::CacheHits), []);
     }
@@ -207,7 +206,7 @@ mod tests {
         run.add(read(64), &around(1.2e9));
         run.advertise(1.0e9);
         assert!(
-            run.findings(FindingCode::CacheHits)[0].sentence.contains("1.2 times [1.18 to 1.22] the 1 GB/s advertised")
+            run.findings(FindingCode::CacheHits)[0].sentence.contains("1.2 times [1.18 to 1.22] the advertised 1 GB/s")
         );
         run.advertise(1.18e9);
         assert_eq!(run.findings(FindingCode::CacheHits), [], "within what repetitions differ by");

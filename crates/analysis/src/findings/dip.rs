@@ -98,11 +98,11 @@ fn finding(place: &Place<'_, '_>) -> Finding {
     let size = |index: usize| series.cells[index].workload.request_size.to_string();
     let (first, last) = (*inner.start(), *inner.end());
     let where_ = if first == last { size(first) } else { format!("{} to {}", size(first), size(last)) };
-    let at = if first == last { String::new() } else { format!(" at {}", size(deepest.index)) };
+    let at = if first == last { String::new() } else { format!(" (lowest at {})", size(deepest.index)) };
     let [smaller, larger] = deepest.below.map(|contrast| contrast.ratio);
     let workload = series.workload();
     let claim = format!(
-        "{} {}, {}: a dip at {where_}, with {smaller} of the throughput of {}, and {larger} of that of {}{at}",
+        "{} {} ({}): throughput dips at {where_}, to {smaller} of that at {} and {larger} of that at {}{at}",
         workload.pattern,
         requests(workload.operation),
         series.circumstances,
@@ -141,8 +141,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
-            "Sequential reads, 1 deep, direct: a dip at 64 KiB, with 70 % [70 to 70] of the throughput of 32 KiB, and 50 % \
-             [50 to 50] of that of 128 KiB."
+            "Sequential reads (QD1, direct): throughput dips at 64 KiB, to 70 % [70 to 70] of that at 32 KiB and 50 % [50 to 50] of that at 128 KiB."
         );
         assert_eq!(findings[0].brief, "64 KiB (70 % [70 to 70] of 32 KiB, 50 % [50 to 50] of 128 KiB)");
         assert_eq!(findings[0].samples, (105..120).collect::<Vec<_>>());
@@ -152,12 +151,8 @@ mod tests {
     fn two_side_by_side_are_one_dip() {
         let findings = dips(&[(16, 1.0e9), (32, 0.6e9), (64, 0.5e9), (128, 1.0e9)]);
         assert_eq!(findings.len(), 1, "{findings:?}");
-        assert!(
-            findings[0]
-                .sentence
-                .contains("a dip at 32 KiB to 64 KiB, with 50 % [50 to 50] of the throughput of 16 KiB")
-        );
-        assert!(findings[0].sentence.ends_with("of that of 128 KiB at 64 KiB."), "{}", findings[0].sentence);
+        assert!(findings[0].sentence.contains("dips at 32 KiB to 64 KiB, to 50 % [50 to 50] of that at 16 KiB"));
+        assert!(findings[0].sentence.ends_with("of that at 128 KiB (lowest at 64 KiB)."), "{}", findings[0].sentence);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::evidence::Evidence;
 use crate::rate_over_time::{Levels, MARGIN, Trend, rates_of};
 use crate::statistics::{Point, divisive_change_points, estimate, mean, mean_estimate, steady_state, weighted_line};
 use crate::warm_up::warm_up_of;
-use crate::wording::{caching, depth, memory_note, reach, requests, sentence};
+use crate::wording::{caching, depth, memory_note, ratio_to, reach, requests, sentence};
 use halfpower_model::sample::Warning;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 use std::collections::BTreeMap;
@@ -40,13 +40,13 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let [first, last] = [first.1, last.1].map(|rate| quantity.format(rate));
     let until = Quantity::Nanoseconds.format(levels.0.get(1)?.0 * 1e9);
     let message = match trend {
-        Trend::Drifted => format!("its rate changed {} times and came back to {last}", levels.0.len() - 1),
-        _ => format!("its rate changed over time: {first} for {until}, {last} at the end"),
+        Trend::Drifted => format!("throughput changed {} times and returned to {last}", levels.0.len() - 1),
+        _ => format!("throughput changed during the run: {first} for {until}, {last} at the end"),
     };
     Some(Warning::new(
         "rate_changed",
         message,
-        "take the figure for a mean of different states; its intervals have the course",
+        "treat the figure as a mean over several states; the intervals show each",
     ))
 }
 
@@ -82,18 +82,24 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
     let (brief, claim) = match trend {
         Trend::Fell => (
             format!("fell: {high} for {from}, then {low}"),
-            format!("{high} for the first {from} and {low} from there on, {change} of it, and level"),
+            format!("throughput was {high} for the first {from}, then a steady {low} ({change} of the initial rate)"),
         ),
-        Trend::FellInSteps => {
-            (format!("fell from {high} to {low}"), format!("fell {times}, from {high} to {low}, {change} of it"))
+        Trend::FellInSteps => (
+            format!("fell from {high} to {low}"),
+            format!("throughput fell {times}, from {high} to {low} ({change} of the initial rate)"),
+        ),
+        Trend::Rose => (
+            format!("rose from {high} to {low}"),
+            format!("throughput rose from {high} to {low} ({change} the initial rate)"),
+        ),
+        Trend::Drifted => {
+            (format!("changed {times}"), format!("throughput changed {times} and returned to its initial level"))
         }
-        Trend::Rose => (format!("rose from {high} to {low}"), format!("rose from {high} to {low}, {change} of it")),
-        Trend::Drifted => (format!("changed {times}"), format!("its level changed {times} and came back")),
     };
-    let claim = format!("{claim}: {}{}", may_be(trend), for_others(cell));
+    let claim = format!("{claim}. Possible causes: {}{}", possible_causes(trend), for_others(cell));
     let workload = cell.workload;
     let how = format!("{}, {}, {}", workload.request_size, depth(workload), caching(workload));
-    let what = format!("{} {}, {how}", workload.pattern, requests(workload.operation));
+    let what = format!("{} {} ({how})", workload.pattern, requests(workload.operation));
     Some(Finding {
         code: FindingCode::Drift,
         subject: format!("{} {}, {how}", workload.pattern, workload.operation),
@@ -105,13 +111,13 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
     })
 }
 
-/// What looks so. Nothing here tells one from the other.
-fn may_be(trend: Trend) -> &'static str {
+/// What looks the same in the figures.
+fn possible_causes(trend: Trend) -> &'static str {
     match trend {
-        Trend::Fell => "a credit for bursts that was used up, heat, or another program that began may be it",
-        Trend::FellInSteps => "heat, a limit that grows tighter, or other programs may be it",
-        Trend::Rose => "it may not have been settled at first, or another program ended",
-        Trend::Drifted => "something that comes and goes may be it, such as another program",
+        Trend::Fell => "exhausted burst credit, thermal throttling, or another program that started",
+        Trend::FellInSteps => "thermal throttling, a tightening rate limit, or other programs",
+        Trend::Rose => "a warm-up, or another program that ended",
+        Trend::Drifted => "intermittent load, such as another program",
     }
 }
 
@@ -120,7 +126,7 @@ fn for_others(cell: &Cell<'_>) -> String {
     let shares: Vec<f64> = cell.repetitions.iter().filter_map(|observed| share_for_others(observed.sample)).collect();
     let share = mean(&shares).filter(|share| *share > MARGIN);
     share
-        .map(|share| format!("; {:.0} % of the bytes that the device moved were for others", share * 100.0))
+        .map(|share| format!(". Other programs caused {:.0} % of the device's bytes", share * 100.0))
         .unwrap_or_default()
 }
 
@@ -149,7 +155,7 @@ fn over_blocks(evidence: &Evidence<'_>) -> Option<Finding> {
         reach: Reach::Storage,
         brief: words.clone(),
         sentence: sentence(&format!(
-            "the run changed over its {count} blocks: {words}, of everything measured; its figures are of no one state"
+            "throughput changed over the {count} blocks of this run: {words}, across all workloads"
         )),
         estimates: vec![change],
         samples,
@@ -167,7 +173,7 @@ fn step(rates: &[f64]) -> Option<(Estimate, String)> {
     let estimate = estimate(Quantity::Ratio, change, None, rates.len());
     ((change - 1.0).abs() > MARGIN).then(|| {
         let block = first + 1;
-        (estimate, format!("from block {block} on the rates are {estimate} of those before"))
+        (estimate, format!("from block {block} on it is {}", ratio_to(estimate, "its earlier level")))
     })
 }
 
@@ -184,7 +190,7 @@ fn slope(rates: &[f64]) -> Option<(Estimate, String)> {
     let over = |slope: f64| (line.intercept + slope * span) / line.intercept;
     let change = estimate(Quantity::Ratio, over(line.slope), Some(interval.map(over)), rates.len());
     let is_told = change.value.is_finite() && change.value > 0.0 && (change.value - 1.0).abs() > MARGIN;
-    is_told.then(|| (change, format!("the rates at its end are {change} of those at its beginning")))
+    is_told.then(|| (change, format!("at the end it is {}", ratio_to(change, "its initial level"))))
 }
 
 #[cfg(test)]
@@ -234,7 +240,11 @@ mod tests {
         let rose = found(&run_of(1, &levels(&[(8, 10.0), (20, 20.0)])));
         assert!(rose[0].sentence.contains("rose from"), "{}", rose[0].sentence);
         let disturbed = found(&run_of(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])));
-        assert!(disturbed[0].sentence.contains("changed 2 times and came back"), "{}", disturbed[0].sentence);
+        assert!(
+            disturbed[0].sentence.contains("changed 2 times and returned to its initial level"),
+            "{}",
+            disturbed[0].sentence
+        );
     }
 
     #[test]
@@ -244,10 +254,13 @@ mod tests {
             run.device_reads(0, |_| (20_000, device_bytes));
             found(&run)[0].sentence.clone()
         };
-        let may_be = "a credit for bursts that was used up, heat, or another program that began may be it";
+        let may_be = "exhausted burst credit, thermal throttling, or another program that started";
         assert!(told(1_000_000_000).ends_with(&format!("{may_be}.")), "{}", told(1_000_000_000));
         let others = told(1_600_000_000);
-        assert!(others.ends_with("may be it; 37 % of the bytes that the device moved were for others."), "{others}");
+        assert!(
+            others.ends_with("another program that started. Other programs caused 37 % of the device's bytes."),
+            "{others}"
+        );
     }
 
     #[test]
@@ -297,10 +310,10 @@ mod tests {
     #[test]
     fn a_run_that_changes_over_its_blocks_says_so() {
         let step = found(&blocks(20, |block| if block < 12 { 1.0 } else { 0.7 }));
-        assert!(step[0].sentence.contains("from block 13 on the rates are 70"), "{}", step[0].sentence);
+        assert!(step[0].sentence.contains("from block 13 on it is 70"), "{}", step[0].sentence);
         assert_eq!(step[0].samples.len(), 40);
         let slope = found(&blocks(6, |block| 1.0 - 0.06 * block as f64));
-        assert!(slope[0].sentence.contains("at its end are 69.9 %"), "{}", slope[0].sentence);
+        assert!(slope[0].sentence.contains("at the end it is 69.9 %"), "{}", slope[0].sentence);
     }
 
     #[test]

@@ -25,13 +25,13 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let (lowest, highest) = extremes(comparisons)?;
     let workload = series.workload();
     let claim = format!(
-        "throughput of {} {}, {}, {}, into {}, against one {}: {}; {}",
+        "{} {} ({}, {}) into {}, compared with {}: throughput is {}; {}",
         workload.pattern,
         requests(workload.operation),
         depth(workload),
         caching(workload),
         a_file(workload.file_state),
-        of_a_file(*base),
+        a_file(*base),
         range_words(highest, lowest),
         verdict_words(comparisons)
     );
@@ -57,18 +57,14 @@ fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>, state: FileState) -
     evidence.cells.iter().copied().filter(|_| is_wanted).find(|other| is_counterpart(&other))
 }
 
-fn a_file(state: FileState) -> String {
-    format!("a file {}", of_a_file(state))
-}
-
-fn of_a_file(state: FileState) -> &'static str {
+fn a_file(state: FileState) -> &'static str {
     match state {
-        FileState::Written => "that holds data",
-        FileState::Preallocated => "with its blocks reserved",
-        FileState::Append => "that grows",
-        FileState::LastFirst => "whose last block is written first",
-        FileState::Truncated => "that was cut to nothing",
-        FileState::Sparse => "of holes",
+        FileState::Written => "a file that holds data",
+        FileState::Preallocated => "a preallocated file",
+        FileState::Append => "a growing file",
+        FileState::LastFirst => "a file whose last block is written first",
+        FileState::Truncated => "a truncated file",
+        FileState::Sparse => "a sparse file",
     }
 }
 
@@ -97,17 +93,15 @@ mod tests {
         assert_eq!(
             sentences(&run),
             [
-                "Throughput of sequential writes, 1 deep, direct, into a file with its blocks reserved, against one that \
-                 holds data: 1 times [1 to 1] at 1 MiB, 80 % [80 to 80] at 4 KiB; a loss at 4 KiB, undecided at 1 MiB.",
-                "Throughput of sequential writes, 1 deep, direct, into a file that grows, against one that holds data: 80 % \
-                 [80 to 80] at 1 MiB, 20 % [20 to 20] at 4 KiB; a loss at every size.",
+                "Sequential writes (QD1, direct) into a preallocated file, compared with a file that holds data: throughput is 1 times [1 to 1] at 1 MiB, 80 % [80 to 80] at 4 KiB; a loss at 4 KiB, undecided at 1 MiB.",
+                "Sequential writes (QD1, direct) into a growing file, compared with a file that holds data: throughput is 80 % [80 to 80] at 1 MiB, 20 % [20 to 20] at 4 KiB; a loss at every size.",
             ]
         );
         let finding = &run.findings(FindingCode::ExtensionCost)[1];
         assert!((finding.estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
         assert_eq!(
             (finding.samples.len(), finding.subject.as_str()),
-            (20, "sequential write, 1 deep, direct, file state append")
+            (20, "sequential write, QD1, direct, file state append")
         );
     }
 
@@ -118,7 +112,10 @@ mod tests {
         run.add(in_state(FileState::Append, write(64)), &around(0.5e9));
         let sentences = sentences(&run);
         assert_eq!(sentences.len(), 1);
-        assert!(sentences[0].contains("against one with its blocks reserved: 50 % [50 to 50]"), "{sentences:?}");
+        assert!(
+            sentences[0].contains("compared with a preallocated file: throughput is 50 % [50 to 50]"),
+            "{sentences:?}"
+        );
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let (lowest, highest) = extremes(&comparisons)?;
     let workload = series.workload();
     let claim = format!(
-        "throughput of {} {}, {}, {}{}, {} against without: {}; {}",
+        "{} {} ({}, {}{}) {}, compared with the same without: throughput is {}; {}",
         workload.pattern,
         requests(workload.operation),
         depth(workload),
@@ -58,23 +58,23 @@ fn unsafely(workload: &Workload) -> Workload {
     Workload { buffering, rw_flags, durability: Durability::None, ..workload.clone() }
 }
 
-/// What stores them: `with the flush in the timing`, `written through`.
+/// What stores them: `with the final flush timed`, `with write-through`.
 fn safety(workload: &Workload) -> String {
     let through =
         matches!(workload.buffering, Buffering::Through | Buffering::None) || workload.rw_flags.has(RwFlag::Dsync);
     let flush = match workload.durability {
         Durability::None => None,
-        Durability::FlushAtEnd => Some("with the flush in the timing".to_owned()),
+        Durability::FlushAtEnd => Some("with the final flush timed".to_owned()),
         Durability::Fsync { every } => Some(between("fsync", every)),
         Durability::Fdatasync { every } => Some(between("fdatasync", every)),
     };
-    through.then(|| "written through".to_owned()).into_iter().chain(flush).collect::<Vec<_>>().join(", ")
+    through.then(|| "with write-through".to_owned()).into_iter().chain(flush).collect::<Vec<_>>().join(", ")
 }
 
 fn between(call: &str, every: u32) -> String {
     match every {
-        1 => format!("with {call} after each"),
-        every => format!("with {call} after every {every}"),
+        1 => format!("with {call} after every write"),
+        every => format!("with {call} after every {every} writes"),
     }
 }
 
@@ -105,8 +105,7 @@ mod tests {
         let findings = costs(&run);
         assert_eq!(
             findings[0].sentence,
-            "Throughput of sequential writes, 1 deep, buffered, with the flush in the timing against without: 50 % [50 to \
-             50] at 4 KiB, 20 % [20 to 20] at 1 MiB; a loss at every size."
+            "Sequential writes (QD1, buffered) with the final flush timed, compared with the same without: throughput is 50 % [50 to 50] at 4 KiB, 20 % [20 to 20] at 1 MiB; a loss at every size."
         );
         assert!((findings[0].estimates[0].value - 0.2).abs() < 1e-9, "the dearest first");
         assert_eq!(findings[0].samples.len(), 20);
@@ -127,10 +126,13 @@ mod tests {
                 "{what}: {sentences:#?}"
             );
         };
-        of("1 deep, direct, written through against without: ", "10 % [10 to 10] at 4 KiB; a loss.");
-        of("with fsync after every 8 against without: ", "50 % [50 to 50]");
-        of("with fdatasync after each against without: ", "20 % [20 to 20]");
-        of("rw flags dsync, written through against without: ", "10 % [10 to 10]");
+        of(
+            "QD1, direct) with write-through, compared with the same without: throughput is ",
+            "10 % [10 to 10] at 4 KiB; a loss.",
+        );
+        of("with fsync after every 8 writes, compared with the same without: throughput is ", "50 % [50 to 50]");
+        of("with fdatasync after every write, compared with the same without: throughput is ", "20 % [20 to 20]");
+        of("rw flags dsync) with write-through, compared with the same without: throughput is ", "10 % [10 to 10]");
         assert_eq!(sentences.len(), 4);
     }
 
@@ -139,7 +141,11 @@ mod tests {
         let mut run = Run::default();
         run.add(buffered(write(4)), &around(1e9));
         run.add(Workload { buffering: Buffering::Through, ..buffered(write(4)) }, &around(0.01e9));
-        assert!(costs(&run)[0].sentence.contains("1 deep, buffered, written through against without: 1 % [1 to 1]"));
+        assert!(
+            costs(&run)[0].sentence.contains(
+                "QD1, buffered) with write-through, compared with the same without: throughput is 1 % [1 to 1]"
+            )
+        );
     }
 
     #[test]
@@ -161,6 +167,10 @@ mod tests {
         run.add(flushed(buffered(write(64))), &around(1e9));
         assert_eq!(costs(&run), []);
         run.add(flushed(appended(buffered(write(64)))), &around(1e9));
-        assert!(costs(&run)[0].sentence.contains("buffered, file state append, with the flush"), "{:?}", costs(&run));
+        assert!(
+            costs(&run)[0].sentence.contains("buffered, file state append) with the final flush"),
+            "{:?}",
+            costs(&run)
+        );
     }
 }

@@ -71,7 +71,7 @@ impl Reference<'_> {
     fn words(self) -> String {
         let rate = BytesPerSecond(self.bytes_per_s());
         match self {
-            Reference::Advertised(_) => format!("half of the {rate} advertised"),
+            Reference::Advertised(_) => format!("half of the advertised {rate}"),
             Reference::Measured(cell) if cell.workload.buffering.is_direct() => {
                 format!("half of the peak ({rate} measured)")
             }
@@ -99,14 +99,14 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
     let sizes: Vec<f64> = series.cells.iter().map(|cell| cell.workload.request_size.0 as f64).collect();
     let rates: Vec<f64> = series.cells.iter().map(|cell| cell.mean_bytes_per_s()).collect();
     let workload = series.workload();
-    let what = format!("sequential {}, {}", requests(workload.operation), series.circumstances);
+    let what = format!("sequential {} ({})", requests(workload.operation), series.circumstances);
     let half = reference.words();
     let size_of = |index: usize| series.cells[index].workload.request_size;
     let (smallest, largest) = (size_of(0), size_of(sizes.len() - 1));
     let (brief, claim, estimates) = match first_crossing(&sizes, &rates, reference.bytes_per_s() / 2.0) {
         Crossing::AtSmallest => (
-            format!("already at {smallest}"),
-            format!("{what}, reach {half} already with requests of {smallest}, the smallest measured"),
+            format!("at or below {smallest}"),
+            format!("{what} reach {half} even at {smallest}, the smallest size measured"),
             Vec::new(),
         ),
         Crossing::Between { bytes, index } => {
@@ -114,22 +114,19 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
             let is_open = interval.is_some_and(|interval| interval.high.is_infinite());
             let estimate = estimate(series, bytes, interval.filter(|_| !is_open));
             let (uncertain, unbounded) = if is_open {
-                (", uncertain", format!(", but its interval reaches beyond {largest}"))
+                (", uncertain", format!("; the confidence interval extends beyond {largest}"))
             } else {
                 ("", String::new())
             };
             (
                 format!("{} (at {estimate}{uncertain})", size_of(index)),
-                format!(
-                    "{what}, reach {half} with requests of {}; interpolated, at {estimate}{unbounded}",
-                    size_of(index)
-                ),
+                format!("{what} reach {half} at {} (interpolated: {estimate}{unbounded})", size_of(index)),
                 vec![estimate],
             )
         }
         Crossing::Never => (
             format!("not reached by {largest}"),
-            format!("{what}, do not reach {half} even with requests of {largest}, the largest measured"),
+            format!("{what} do not reach {half} even at {largest}, the largest size measured"),
             Vec::new(),
         ),
     };
@@ -217,7 +214,7 @@ mod tests {
 
     #[test]
     fn hockneys_half_size_comes_back() {
-        // 100 µs a request and 1 GB/s at the end: n½ = 100 000 bytes.
+        // 100 µs per I/O and 1 GB/s at the end: n½ = 100 000 bytes.
         let mut run = Run::default();
         sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
         run.advertise(1e9);
@@ -228,7 +225,7 @@ mod tests {
         let sentence = &findings[0].sentence;
         assert!(
             sentence.starts_with(
-                "Sequential reads, 1 deep, direct, reach half of the 1 GB/s advertised with requests of 128 KiB; interpolated, at 97"
+                "Sequential reads (QD1, direct) reach half of the advertised 1 GB/s at 128 KiB (interpolated: 97"
             ),
             "{sentence}"
         );
@@ -243,13 +240,13 @@ mod tests {
         sweep(&mut run, |kib| deep(8, read(kib)), |size| hockney(size, 12.5e-6, 1e9));
         sweep(&mut run, |kib| buffered(read(kib)), |_| 3e9);
         let findings = half_powers(&run);
-        // The peak is 1 MiB, 8 deep: n / (n + 12 500) GB/s, 0.98822; half of it is at n½ × p / (1 - p) of p = 0.49411.
+        // The peak is 1 MiB, QD8: n / (n + 12 500) GB/s, 0.98822; half of it is at n½ × p / (1 - p) of p = 0.49411.
         let half = 100_000.0 * 0.494_11 / 0.505_89;
         assert!((findings[0].estimates[0].value / half - 1.0).abs() < 0.02, "{:?}", findings[0]);
         assert!(findings[0].sentence.contains("half of the peak (988 MB/s measured)"), "{}", findings[0].sentence);
         assert_eq!(findings[0].samples.len(), 55, "the peak's samples are part of the evidence");
-        assert!(findings[2].sentence.contains("already with requests of 2 KiB, the smallest measured"));
-        assert_eq!((findings[2].brief.as_str(), findings[2].estimates.len()), ("already at 2 KiB", 0));
+        assert!(findings[2].sentence.contains("even at 2 KiB, the smallest size measured"));
+        assert_eq!((findings[2].brief.as_str(), findings[2].estimates.len()), ("at or below 2 KiB", 0));
     }
 
     #[test]
@@ -260,9 +257,7 @@ mod tests {
         let findings = half_powers(&run);
         assert_eq!(
             findings[0].sentence,
-            "Sequential writes, 1 deep, direct, do not reach half of the 1 GB/s advertised even with requests of 1 MiB, the \
-             largest measured. Fitted to all sizes, a request takes 1 ms ± 0.1 % and its bytes at 100 MB/s ± 0.1 %: half \
-             of that rate at 97.7 KiB ± 0.1 % (0.01 % off on average)."
+            "Sequential writes (QD1, direct) do not reach half of the advertised 1 GB/s even at 1 MiB, the largest size measured. Fitted model: a request takes 1 ms ± 0.1 % plus its bytes at 100 MB/s ± 0.1 %, half of that rate at 97.7 KiB ± 0.1 % (0.01 % off on average)."
         );
         assert_eq!((findings[0].brief.as_str(), findings[0].estimates.len()), ("not reached by 1 MiB", 0));
     }
@@ -300,7 +295,7 @@ mod tests {
         let estimate = finding.estimates[0];
         assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
         let sentence = &finding.sentence;
-        assert!(sentence.contains(", but its interval reaches beyond 1 MiB. No line of time"), "{sentence}");
+        assert!(sentence.contains("the confidence interval extends beyond 1 MiB). No linear time model"), "{sentence}");
         assert!(finding.brief.ends_with(", uncertain)"), "{}", finding.brief);
     }
 

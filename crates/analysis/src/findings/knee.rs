@@ -29,7 +29,7 @@ pub(super) struct Knee<'a> {
 
 /// That the rate still grows with the deepest, as far as the scatter supports it.
 pub(super) fn growth(depth: Estimate) -> &'static str {
-    if stops_before(depth).is_some() { "still growing, uncertain" } else { "still growing" }
+    if stops_before(depth).is_some() { "still rising, uncertain" } else { "still rising" }
 }
 
 /// A smaller depth at which it may stop growing, by the interval.
@@ -60,24 +60,24 @@ pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
 
 fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
     let workload = knee.cell.workload;
-    let what = format!("{} {}, {}", workload.pattern, requests(workload.operation), series.circumstances);
+    let what = format!("{} {} ({})", workload.pattern, requests(workload.operation), series.circumstances);
     let depth = depth_estimate(series, workload.depth);
     let (brief, claim, estimates) = if knee.still_growing {
-        let deepest = format!("{} deep, the deepest measured", workload.depth);
+        let deepest = format!("QD{}, the deepest queue measured", workload.depth);
         let doubt = match stops_before(depth) {
-            Some(low) => format!("; uncertain: within the scatter it may stop growing at {low}"),
+            Some(low) => format!("; within the scatter it may level off at QD{low}"),
             None => String::new(),
         };
         (
             format!("{} at {deepest}", growth(depth)),
-            format!("{what}: the rate still grows at {deepest}, with {}{doubt}", knee.rate),
+            format!("{what}: {} at {deepest}, and still rising{doubt}", knee.rate),
             vec![],
         )
     } else {
         let best = knee.rate.quantity.format(knee.best);
         (
             format!("{depth} ({})", knee.rate),
-            format!("{what}: the rate stops growing at {depth}, with {}; the most at any depth is {best}", knee.rate),
+            format!("{what}: {} at {depth}, where it stops rising; the most at any depth is {best}", knee.rate),
             vec![depth, knee.rate],
         )
     };
@@ -138,13 +138,10 @@ mod tests {
         let findings = knees(&run);
         assert_eq!(
             findings[0].sentence,
-            "Random reads, 4 KiB, direct: the rate stops growing at 8 deep, with 57\u{202f}000 requests/s ± 2 %; the most at any depth \
-             is 58\u{202f}000 requests/s. Fitted to all, a queue in which nobody waits until it is full (0.578 % off on \
-             average): a request alone takes 100 µs ± 1.2 %, the limit, 57\u{202f}671 requests/s ± 1.2 %, begins to tell at \
-             5.77 deep [5.68 to 5.86]."
+            "Random reads (4 KiB, direct): 57\u{202f}000 IOPS ± 2 % at QD8, where it stops rising; the most at any depth is 58\u{202f}000 IOPS. Fitted model, a fixed latency up to a throughput limit (0.578 % off on average): one I/O alone takes 100 µs ± 1.2 %, the limit of 57\u{202f}671 IOPS ± 1.2 % is reached at QD5.77 [5.68 to 5.86]."
         );
         assert_eq!(findings[0].subject, "random read, 4 KiB, direct");
-        assert_eq!(findings[0].brief, "8 deep (57\u{202f}000 requests/s ± 2 %)");
+        assert_eq!(findings[0].brief, "QD8 (57\u{202f}000 IOPS ± 2 %)");
         let depth = findings[0].estimates[0];
         assert_eq!((depth.quantity, depth.value, depth.low, depth.high), (Quantity::Depth, 8.0, Some(8.0), Some(8.0)));
     }
@@ -155,17 +152,17 @@ mod tests {
         let run = sweep(&[(1, 50e3), (8, 95.2e3), (16, 100e3)]);
         let findings = knees(&run);
         assert_eq!((findings[0].estimates[0].low, findings[0].estimates[0].high), (Some(8.0), Some(16.0)));
-        assert!(findings[0].sentence.contains("8 deep [8 to 16]"), "{}", findings[0].sentence);
+        assert!(findings[0].sentence.contains("QD8 [8 to 16]"), "{}", findings[0].sentence);
     }
 
     #[test]
     fn what_still_grows_has_no_knee() {
         let findings = knees(&sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]));
         assert!(findings[0].estimates.is_empty());
-        assert_eq!(findings[0].brief, "still growing at 4 deep, the deepest measured");
+        assert_eq!(findings[0].brief, "still rising at QD4, the deepest queue measured");
         assert_eq!(
             findings[0].sentence,
-            "Random reads, 4 KiB, direct: the rate still grows at 4 deep, the deepest measured, with 40\u{202f}000 requests/s ± 2 %."
+            "Random reads (4 KiB, direct): 40\u{202f}000 IOPS ± 2 % at QD4, the deepest queue measured, and still rising."
         );
     }
 
@@ -177,14 +174,14 @@ mod tests {
             run.add(deep(depth, random(read(4))), &scattered(mean, spread));
         }
         let findings = knees(&run);
-        assert_eq!(findings[0].brief, "still growing, uncertain at 32 deep, the deepest measured");
+        assert_eq!(findings[0].brief, "still rising, uncertain at QD32, the deepest queue measured");
         assert!(
-            findings[0].sentence.contains("; uncertain: within the scatter it may stop growing at 8."),
+            findings[0].sentence.contains("; within the scatter it may level off at QD8."),
             "{}",
             findings[0].sentence
         );
         let advice = run.findings(FindingCode::Recommendation);
-        assert!(advice.iter().any(|finding| finding.sentence.contains("still growing, uncertain")), "{advice:?}");
+        assert!(advice.iter().any(|finding| finding.sentence.contains("still rising, uncertain")), "{advice:?}");
     }
 
     #[test]
@@ -201,7 +198,7 @@ mod tests {
         }
         assert_eq!(
             knees(&run)[0].sentence,
-            "Sequential writes, 64 KiB, direct: the rate stops growing at 2 deep, with 1 GB/s; the most at any depth is 1 GB/s."
+            "Sequential writes (64 KiB, direct): 1 GB/s at QD2, where it stops rising; the most at any depth is 1 GB/s."
         );
     }
 

@@ -29,7 +29,7 @@ pub(super) fn by_load<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, cells_min: 
     parts.map(|((cells, subject), distinction)| Loaded { cells, subject, distinction }).collect()
 }
 
-/// `4 KiB, 8 deep`: a cell's place in its group.
+/// `4 KiB, QD8`: a cell's place in its group.
 pub(super) fn place(workload: &Workload) -> String {
     format!("{}, {}", workload.request_size, depth(workload))
 }
@@ -38,11 +38,11 @@ pub(super) fn place(workload: &Workload) -> String {
 pub(super) fn extent(shown: usize, looked_at: usize) -> String {
     match (shown, looked_at) {
         (_, 0 | 1) => String::new(),
-        (1, 2) => "; not at the other size or depth measured".to_owned(),
-        (1, all) => format!("; not at the other {} sizes and depths measured", all - 1),
-        (_, 2) => "; so at both sizes or depths measured".to_owned(),
-        (shown, all) if shown == all => format!("; so at all {all} sizes and depths measured"),
-        (shown, all) => format!("; so at {shown} of the {all} sizes and depths measured"),
+        (1, 2) => "; not at the other measured size or queue depth".to_owned(),
+        (1, all) => format!("; not at the other {} measured sizes and queue depths", all - 1),
+        (_, 2) => "; the same at both measured sizes or queue depths".to_owned(),
+        (shown, all) if shown == all => format!("; the same at all {all} measured sizes and queue depths"),
+        (shown, all) => format!("; the same at {shown} of {all} measured sizes and queue depths"),
     }
 }
 
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn what_holds_elsewhere_is_said() {
         assert_eq!(extent(1, 1), "");
-        assert_eq!(extent(1, 2), "; not at the other size or depth measured");
-        assert_eq!(extent(2, 2), "; so at both sizes or depths measured");
-        assert_eq!(extent(1, 3), "; not at the other 2 sizes and depths measured");
-        assert_eq!(extent(2, 3), "; so at 2 of the 3 sizes and depths measured");
-        assert_eq!(extent(3, 3), "; so at all 3 sizes and depths measured");
+        assert_eq!(extent(1, 2), "; not at the other measured size or queue depth");
+        assert_eq!(extent(2, 2), "; the same at both measured sizes or queue depths");
+        assert_eq!(extent(1, 3), "; not at the other 2 measured sizes and queue depths");
+        assert_eq!(extent(2, 3), "; the same at 2 of 3 measured sizes and queue depths");
+        assert_eq!(extent(3, 3), "; the same at all 3 measured sizes and queue depths");
     }
 }

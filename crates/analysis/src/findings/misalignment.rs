@@ -12,7 +12,7 @@ use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::wording::{caching, reach, requests, sentence};
+use crate::wording::{caching, ratio_to, reach, requests, sentence};
 use halfpower_model::{Finding, FindingCode, Workload};
 
 /// Requests that lie across blocks.
@@ -73,14 +73,14 @@ fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Op
         _ => "undecided",
     };
     let against = worst.aligned.map(|(_, Contrast { ratio, .. })| {
-        format!("{ratio} of the throughput of those on boundaries of {}: {judgement}", block(worst.cell))
+        format!("{ratio} of the throughput of I/O aligned to {}: {judgement}", block(worst.cell))
     });
     let proven = worst.proof.map(|proof| {
-        format!("{}, since a block of {} is read before a part of it is written", proof.words(), block(worst.cell))
+        format!("{}, because writing part of a {} block reads it first", proof.words(), block(worst.cell))
     });
     let claims: Vec<String> = against.iter().chain(&proven).cloned().collect();
     let claim = format!(
-        "{} {} of {}, {}{}, {}: {}{}",
+        "{} {} ({}, {}{}), {}: {}{}",
         workload.pattern,
         requests(workload.operation),
         place(workload),
@@ -92,9 +92,11 @@ fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Op
     );
     let brief = match (&worst.aligned, &worst.proof) {
         (Some((_, contrast)), _) => {
-            format!("{judgement}: {} of the throughput on boundaries ({})", contrast.ratio, place(workload))
+            format!("{judgement}: {} of aligned throughput ({})", contrast.ratio, place(workload))
         }
-        (None, Some(proof)) => format!("{} read for each byte written ({})", proof.per_byte, place(workload)),
+        (None, Some(proof)) => {
+            format!("the device reads {} ({})", ratio_to(proof.per_byte, "the bytes written"), place(workload))
+        }
         (None, None) => return None,
     };
     let ratios = worst.aligned.map(|(_, contrast)| contrast.ratio);
@@ -145,12 +147,10 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
-            "Random writes of 4 KiB, 1 deep, buffered, shifted by 512 B: 10 % [10 to 10] of the throughput of those on \
-             boundaries of 4 KiB: slower; the device reads 2 times [2 to 2] the bytes that are written, 2 reads of 4 KiB \
-             for each write, since a block of 4 KiB is read before a part of it is written."
+            "Random writes (4 KiB, QD1, buffered), shifted by 512 B: 10 % [10 to 10] of the throughput of I/O aligned to 4 KiB: slower; the device reads 2 times [2 to 2] the bytes written, 2 reads of 4 KiB per write, because writing part of a 4 KiB block reads it first."
         );
         assert_eq!(findings[0].subject, "random write, buffered, shifted by 512 B");
-        assert_eq!(findings[0].brief, "slower: 10 % [10 to 10] of the throughput on boundaries (4 KiB, 1 deep)");
+        assert_eq!(findings[0].brief, "slower: 10 % [10 to 10] of aligned throughput (4 KiB, QD1)");
         assert_eq!((findings[0].samples.len(), findings[0].estimates.len()), (10, 3));
     }
 
@@ -160,8 +160,8 @@ mod tests {
         let cell = run.add(shift(buffered(random(write(64)))), &[65_536_000.0]);
         run.device_reads(cell, |_| (1600, 1600 * 4096));
         let findings = run.findings(FindingCode::Misalignment);
-        assert_eq!(findings[0].brief, "10 % read for each byte written (64 KiB, 1 deep)");
-        assert!(findings[0].sentence.contains("1.6 reads of 4 KiB for each write"), "{}", findings[0].sentence);
+        assert_eq!(findings[0].brief, "the device reads 10 % of the bytes written (64 KiB, QD1)");
+        assert!(findings[0].sentence.contains("1.6 reads of 4 KiB per write"), "{}", findings[0].sentence);
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         let mut run = Run::default();
         run.add(random(read(4)), &around(100e6));
         run.add(shift(random(read(4))), &around(100e6));
-        assert!(run.findings(FindingCode::Misalignment)[0].sentence.ends_with("boundaries of 4 KiB: no difference."));
+        assert!(run.findings(FindingCode::Misalignment)[0].sentence.ends_with("aligned to 4 KiB: no difference."));
     }
 
     #[test]

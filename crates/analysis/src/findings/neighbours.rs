@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn what_grows_as_no_bus_does_is_held_by_a_controller() {
         assert_eq!(owner(&run(read, [600.0, 1200.0, 1200.0])), likely(Owner::Controller));
-        assert_eq!(owner(&run(read, [600.0, 601.0, 601.0])), likely(Owner::Controller), "whatever its size");
+        assert_eq!(owner(&run(read, [600.0, 601.0, 601.0])), likely(Owner::Controller), ", independent of size");
     }
 
     #[test]

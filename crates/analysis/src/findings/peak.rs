@@ -21,13 +21,13 @@ fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: 
     let workload = cell.workload;
     let advertised = match evidence.advertised_bytes_per_s {
         Some(rate) if sequential && reaches_storage(workload) => {
-            format!(", {:.0} % of the {} advertised", 100.0 * estimate.value / rate, BytesPerSecond(rate))
+            format!(", {:.0} % of the advertised {}", 100.0 * estimate.value / rate, BytesPerSecond(rate))
         }
         _ => String::new(),
     };
     let unflushed = cell.not_flushed();
     let claim = sentence(&format!(
-        "{} {}, {}{distinction}, peak at {estimate} ({} requests, {}{unflushed}){advertised}",
+        "{} {} ({}{distinction}) peak at {estimate} with {} requests at {}{unflushed}{advertised}",
         workload.pattern,
         requests(workload.operation),
         caching(workload),
@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(
             briefs(&run),
             [
-                "Sequential writes, direct, peak at 1.02 GB/s ± 2 % (1 MiB requests, 1 deep, not flushed).",
-                "Write with 1 MiB requests, 1 deep, direct: 1.02 GB/s ± 2 %, not flushed, the most measured.",
+                "Sequential writes (direct) peak at 1.02 GB/s ± 2 % with 1 MiB requests at QD1, not flushed.",
+                "Sequential writes of 1 MiB at QD1, direct: 1.02 GB/s ± 2 %, not flushed, the maximum.",
             ]
         );
     }
@@ -111,12 +111,12 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Sequential reads, direct, peak at 1.6 GB/s ± 2 % (1 MiB requests, 8 deep).",
-                "Sequential reads, buffered, peak at 2 GB/s ± 2 % (64 KiB requests, 1 deep).",
-                "Random reads, direct, peak at 100\u{202f}000 requests/s ± 2 % (4 KiB requests, 32 deep).",
+                "Sequential reads (direct) peak at 1.6 GB/s ± 2 % with 1 MiB requests at QD8.",
+                "Sequential reads (buffered) peak at 2 GB/s ± 2 % with 64 KiB requests at QD1.",
+                "Random reads (direct) peak at 100\u{202f}000 IOPS ± 2 % with 4 KiB requests at QD32.",
             ]
         );
-        assert_eq!((peaks[0].brief.as_str(), peaks[0].reach), ("1.6 GB/s ± 2 % (1 MiB, 8 deep)", Reach::Storage));
+        assert_eq!((peaks[0].brief.as_str(), peaks[0].reach), ("1.6 GB/s ± 2 % (1 MiB, QD8)", Reach::Storage));
         assert_eq!(peaks[0].samples, [105, 106, 107, 108, 109]);
         assert_eq!((peaks[0].estimates.len(), peaks[0].estimates[0].repetitions), (1, 5));
     }
@@ -136,11 +136,9 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Sequential writes, direct, peak at 1.5 GB/s (1 MiB requests, 1 deep), 75 % of the 2 GB/s advertised.",
-                "Sequential writes, buffered, flushed, peak at 1.2 GB/s (1 MiB requests, 1 deep), 60 % of the 2 GB/s \
-                 advertised.",
-                "Sequential writes, buffered, peak at 9 GB/s (1 MiB requests, 1 deep). Not flushed: this is the \
-                 speed of memory, not of the storage.",
+                "Sequential writes (direct) peak at 1.5 GB/s with 1 MiB requests at QD1, 75 % of the advertised 2 GB/s.",
+                "Sequential writes (buffered, flushed) peak at 1.2 GB/s with 1 MiB requests at QD1, 60 % of the advertised 2 GB/s.",
+                "Sequential writes (buffered) peak at 9 GB/s with 1 MiB requests at QD1. Not flushed: this is memory speed, not storage speed.",
             ]
         );
     }
@@ -188,8 +186,8 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Sequential writes, direct, file state written, peak at 1.5 GB/s (1 MiB requests, 1 deep).",
-                "Sequential writes, direct, file state append, peak at 300 MB/s (1 MiB requests, 1 deep).",
+                "Sequential writes (direct, file state written) peak at 1.5 GB/s with 1 MiB requests at QD1.",
+                "Sequential writes (direct, file state append) peak at 300 MB/s with 1 MiB requests at QD1.",
             ]
         );
         assert_eq!(found[1].subject, "sequential write, direct, file state append");

@@ -69,7 +69,7 @@ fn finding(cells: &[&Cell<'_>], operation: Operation, offer: &Offer) -> Option<F
     let first = *cells.first().filter(|_| !priced.is_empty())?;
     if let Some(capacity) = capacity(first, offer) {
         let held = capacity.0 as f64 / 1e6 / offer.price.amount;
-        words.push(format!("{} MB are had for 1 {}", significant(held), offer.price.currency));
+        words.push(format!("{} MB per 1 {}", significant(held), offer.price.currency));
         estimates.push(estimate(Quantity::MegabytesPerPrice, held, None, 1));
     }
     let brief = words.join("; ");
@@ -78,7 +78,7 @@ fn finding(cells: &[&Cell<'_>], operation: Operation, offer: &Offer) -> Option<F
         subject: format!("{} at {}", requests(operation), offer.price),
         reach: Reach::Storage,
         sentence: sentence(&format!(
-            "at {} for all of it, {} cost {}",
+            "at a total price of {}, {} cost {}",
             offer.price,
             requests(operation),
             words.join(", ")
@@ -116,7 +116,7 @@ fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> 
     let workload = cell.workload;
     let kind = match workload.pattern {
         Pattern::Random => workload.request_size.to_string(),
-        pattern => format!("{} of them, {pattern}", workload.request_size),
+        pattern => format!("{pattern} {}", workload.request_size),
     };
     let words = estimate.to_string().replacen(" per ", &format!(" {} per ", offer.price.currency), 1);
     let depth = crate::wording::depth(workload);
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(found.subject, "reads at 209 USD");
         assert_eq!(
             found.sentence,
-            "At 209 USD for all of it, reads cost 3.17 USD per KAPS ± 2 % (8 KiB, 1 deep), 124 MB are had for 1 USD."
+            "At a total price of 209 USD, reads cost 3.17 USD per KAPS ± 2 % (8 KiB, QD1), 124 MB per 1 USD."
         );
         let mut atlas = Run::default();
         atlas.add(random(read(8)), &around(105.0 * 8192.0));
@@ -184,8 +184,8 @@ mod tests {
         run.add(deep(8, write(1024)), &around(2e9));
         let [reads, writes] = &prices(&run, "100EUR", None)[..] else { panic!("reads and writes") };
         assert_eq!(values(writes), ["0.010", "0.002", "0.052"]);
-        assert!(writes.sentence.contains("0.002 EUR per KAPS ± 2 % (4 KiB, 8 deep)"), "{}", writes.sentence);
-        assert!(writes.sentence.contains("per MAPS ± 2 % (1 MiB of them, sequential, 8 deep)"), "{}", writes.sentence);
+        assert!(writes.sentence.contains("0.002 EUR per KAPS ± 2 % (4 KiB, QD8)"), "{}", writes.sentence);
+        assert!(writes.sentence.contains("per MAPS ± 2 % (sequential 1 MiB"), "{}", writes.sentence);
         assert_eq!(values(reads), ["0.001"], "buffered where there is nothing else");
     }
 

@@ -150,8 +150,8 @@ fn finding(cost: &Cost) -> Finding {
     let fit = &cost.fit;
     let workload = &fit.workload;
     let circumstances = fit.subject.split_once(", ").map_or("", |(_, circumstances)| circumstances);
-    let what = format!("sequential {}, {circumstances}", requests(workload.operation));
-    let mut claim = format!("processor time of {what}: {}", parts(fit, "at least"));
+    let what = format!("sequential {} ({circumstances})", requests(workload.operation));
+    let mut claim = format!("CPU time of {what}: {}", parts(fit, "at least"));
     let mut brief = brief(fit);
     let mut estimates = vec![fit.fixed, fit.marginal];
     if let Some(upper) = &cost.upper {
@@ -176,15 +176,15 @@ fn parts(fit: &CostFit, bound: &str) -> String {
     let parts = match (is_told_from_zero(fit.fixed), is_told_from_zero(fit.marginal)) {
         (true, true) => format!("{bound} {} plus {}", fit.fixed, fit.marginal),
         (true, false) => {
-            format!("{bound} {}; a part that grows with the size is not told from zero", fit.fixed)
+            format!("{bound} {}, independent of request size", fit.fixed)
         }
-        (false, true) => format!("{bound} {}; a fixed part is not told from zero", fit.marginal),
-        (false, false) => "too uneven to tell a fixed part from one that grows with the size".to_owned(),
+        (false, true) => format!("{bound} {}, with no measurable fixed cost", fit.marginal),
+        (false, false) => "too uneven to separate fixed and marginal cost".to_owned(),
     };
     let in_three = fit.by_unit.map(|by_unit| {
         let CostByUnit { unit, call, copy, each_unit } = by_unit;
-        let each_unit = each_unit.to_string().replace(" a request", "");
-        format!("; better in three parts, {call} plus {copy} plus {each_unit} for each {unit} that a request begins")
+        let each_unit = each_unit.to_string().replace(" per I/O", "");
+        format!("; a three-part fit is better: {call} plus {copy} plus {each_unit} per {unit} block")
     });
     format!("{parts} (R² {:.2}){}", fit.r_squared, in_three.unwrap_or_default())
 }
@@ -199,7 +199,7 @@ fn saturation(cost: &Cost) -> Option<String> {
         let rate = |point: &CostPoint| BytesPerSecond(point.one_processor.0 * f64::from(processors));
         match upper {
             Some(upper) => format!("{} to {}", rate(upper), rate(lower)),
-            None => format!("{} at most", rate(lower)),
+            None => format!("up to {}", rate(lower)),
         }
     };
     let all = match cost.processors {
@@ -207,10 +207,10 @@ fn saturation(cost: &Cost) -> Option<String> {
         processors => format!(", all {processors} at {}", words(processors)),
     };
     let one = words(1);
-    Some(format!("requests of {} would saturate one processor at {one}{all}", lower.request_size))
+    Some(format!("{} requests would saturate one CPU at {one}{all}", lower.request_size))
 }
 
-/// `11.3 µs + 5.06 ns a KiB`; a part that is not told from zero has its upper end, `< 6.21 µs`.
+/// `11.3 µs + 5.06 ns per KiB`; a part that is not told from zero has its upper end, `< 6.21 µs`.
 fn brief(fit: &CostFit) -> String {
     let fixed = |us: f64| format!("{} µs", significant(us));
     let marginal = |us: f64| Quantity::MicrosecondsPerKib.format(us);
@@ -220,7 +220,7 @@ fn brief(fit: &CostFit) -> String {
         _ => None,
     };
     if !is_told_from_zero(fit.fixed) && !is_told_from_zero(fit.marginal) {
-        return "too uneven to tell".to_owned();
+        return "too uneven".to_owned();
     }
     let parts = [part(fit.fixed, &fixed), part(fit.marginal, &marginal)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" + ")
@@ -242,7 +242,7 @@ mod tests {
 
     const NOISE: [f64; 3] = [0.97, 1.0, 1.03];
 
-    /// Cells of these sizes with a cost of µs a request, by size and block.
+    /// Cells of these sizes with a cost of µs per I/O, by size and block.
     fn sweep(sizes_kib: &[u64], cost_us: impl Fn(u64, u32) -> f64) -> Run {
         let mut run = Run::default();
         for kib in sizes_kib {
@@ -268,10 +268,9 @@ mod tests {
         assert_eq!((fits[0].cells.as_slice(), fits[0].fixed.repetitions), ([0, 1, 2, 3, 4].as_slice(), 3));
         assert_eq!(
             findings[0].sentence,
-            "Processor time of sequential reads, 8 deep, direct: at least 5 µs a request ± 0.1 % plus 250 ns a KiB ± 0.1 % \
-             (R² 1.00). Requests of 1 MiB would saturate one processor at 4.02 GB/s at most, all 2 at 8.04 GB/s at most."
+            "CPU time of sequential reads (QD8, direct): at least 5 µs per I/O ± 0.1 % plus 250 ns per KiB ± 0.1 % (R² 1.00). 1 MiB requests would saturate one CPU at up to 4.02 GB/s, all 2 at up to 8.04 GB/s."
         );
-        assert_eq!(findings[0].brief, "5 µs + 250 ns a KiB");
+        assert_eq!(findings[0].brief, "5 µs + 250 ns per KiB");
         assert_eq!(findings[0].samples.len(), 15);
     }
 
@@ -316,12 +315,12 @@ mod tests {
         assert_eq!(bounds, [(CostBound::Lower, 4.0, 3), (CostBound::Upper, 5.0, 3)]);
         assert_eq!((findings.len(), findings[0].samples.len(), findings[0].estimates.len()), (1, 18, 4));
         assert!(
-            findings[0].brief.contains("4 µs + 250 ns a KiB, at most 5 µs + 500 ns a KiB"),
+            findings[0].brief.contains("4 µs + 250 ns per KiB, at most 5 µs + 500 ns per KiB"),
             "{}",
             findings[0].brief
         );
         // 1 MiB over 4 + 256 µs and over 5 + 512 µs.
-        let saturation = "saturate one processor at 2.03 GB/s to 4.03 GB/s, all 2 at 4.06 GB/s to 8.07 GB/s.";
+        let saturation = "saturate one CPU at 2.03 GB/s to 4.03 GB/s, all 2 at 4.06 GB/s to 8.07 GB/s.";
         assert!(findings[0].sentence.ends_with(saturation), "{}", findings[0].sentence);
         let fastest = analyse(&run.observed()).findings;
         assert!(fastest.iter().all(|finding| !finding.sentence.contains("9 GB/s")), "{fastest:?}");
@@ -352,8 +351,8 @@ mod tests {
         assert!((fits[0].marginal.value - 14.0 / 11.0).abs() < 1e-9, "{fits:?}");
         assert!((fits[0].fixed.value + 10.0 / 33.0).abs() < 1e-9, "{fits:?}");
         assert!((fits[0].r_squared - 21.0 / 22.0).abs() < 1e-9, "{fits:?}");
-        assert!(findings[0].sentence.contains("too uneven to tell"), "one degree of freedom: {}", findings[0].sentence);
-        assert_eq!(findings[0].brief, "too uneven to tell");
+        assert!(findings[0].sentence.contains("too uneven"), "one degree of freedom: {}", findings[0].sentence);
+        assert_eq!(findings[0].brief, "too uneven");
     }
 
     #[test]
@@ -374,8 +373,8 @@ mod tests {
         assert_eq!(parts.unit, Bytes(65_536), "{parts:?}");
         assert!(holds(parts.copy, 0.8192) && holds(parts.each_unit, 45.0) && holds(parts.call, 12.0), "{parts:?}");
         let sentence = &findings[0].sentence;
-        assert!(sentence.contains("for each 64 KiB that a request begins"), "{sentence}");
-        // Direct requests have no file cache, and two parts are enough for a cost that has two.
+        assert!(sentence.contains("per 64 KiB block"), "{sentence}");
+        // Direct requests have no page cache, and two parts are enough for a cost that has two.
         let mut direct = Run::default();
         let mut straight = Run::default();
         for exponent in 1..=10 {
@@ -392,8 +391,8 @@ mod tests {
     fn a_flat_cost_has_no_marginal_part() {
         let run = sweep(&[4, 16, 64, 256, 1024], |kib, _| if kib.ilog2() % 4 == 0 { 5.1 } else { 5.0 });
         let (_, findings) = costs(&run);
-        assert!(findings[0].sentence.contains("a part that grows with the size is not told from zero"), "{findings:?}");
-        assert_eq!(findings[0].brief, "5.05 µs + < 0.185 ns a KiB");
+        assert!(findings[0].sentence.contains("independent of request size"), "{findings:?}");
+        assert_eq!(findings[0].brief, "5.05 µs + < 0.185 ns per KiB");
     }
 
     #[test]

@@ -52,12 +52,12 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     };
     let (brief, claim) = match share >= FULL {
         true => (
-            format!("full at {rate}"),
-            format!("{each} {percent} of a processor: it is full, and {most} is the most it can do"),
+            format!("saturated at {rate}"),
+            format!("{each} {percent} of a CPU core: it is saturated, and {most} is its limit"),
         ),
         false => (
-            format!("would be full at {most} ({percent} used)"),
-            format!("{each} {percent} of a processor, which would be full at {most} at most"),
+            format!("would saturate at {most} ({percent} used)"),
+            format!("{each} {percent} of a CPU core, which would saturate at {most} or below"),
         ),
     };
     let workload = cell.workload;
@@ -66,7 +66,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
         subject: plateau.subject(),
         reach: reach(workload),
         brief,
-        sentence: sentence(&format!("{}: {claim}", plateau.words())) + memory_note(workload),
+        sentence: sentence(&format!("{}; {claim}", plateau.words())) + memory_note(workload),
         estimates: vec![most, rate],
         samples: cell.samples(),
     })
@@ -92,11 +92,11 @@ mod tests {
     #[test]
     fn a_full_processor_and_a_nearly_full_one_are_told() {
         let full = found(9.5, 1);
-        assert_eq!(full[0].brief, "full at 100\u{202f}000 requests/s ± 2 %");
-        assert!(full[0].sentence.contains("uses 95 % of a processor: it is full"), "{}", full[0].sentence);
+        assert_eq!(full[0].brief, "saturated at 100\u{202f}000 IOPS ± 2 %");
+        assert!(full[0].sentence.contains("uses 95 % of a CPU core: it is saturated"), "{}", full[0].sentence);
         let near = found(6.25, 1);
         assert_eq!(near[0].estimates[0].value.round(), 160_000.0);
-        assert!(near[0].sentence.contains("would be full at 160\u{202f}000 requests/s"), "{}", near[0].sentence);
+        assert!(near[0].sentence.contains("would saturate at 160\u{202f}000 IOPS"), "{}", near[0].sentence);
         assert!(found(6.3 * 2.0, 2)[0].sentence.contains("each of 2 workers uses 63 %"));
     }
 
@@ -108,7 +108,7 @@ mod tests {
         // 55 % of the time each; the product of the means is 81 %.
         run.cost(cell, |block| 0.55e6 / rates[block as usize]);
         let found = run.findings(FindingCode::ProcessorSaturation);
-        assert!(found[0].sentence.contains("uses 55 % of a processor"), "{}", found[0].sentence);
+        assert!(found[0].sentence.contains("uses 55 % of a CPU core"), "{}", found[0].sentence);
         run.cost(cell, |block| 0.45e6 / rates[block as usize]);
         assert_eq!(run.findings(FindingCode::ProcessorSaturation), []);
     }

@@ -11,6 +11,7 @@
 use crate::cells::Cell;
 use crate::device::{BLOCKS_EACH_MAX, DeviceReads, PER_REQUEST_MAX, mean_ratio};
 use crate::statistics::mean;
+use crate::wording::ratio_to;
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, Estimate, Operation, Quantity};
 
@@ -76,13 +77,9 @@ pub(super) fn proof(cell: &Cell<'_>) -> Option<Proof> {
 impl Proof {
     /// `the device reads 7.1 times [7 to 7.2] the bytes that are written, 0.88 reads of 4 KiB for each write`.
     pub(super) fn words(&self) -> String {
-        let of = if self.per_byte.value < 1.0 { "of " } else { "" };
         let count = significant(self.per_request.value);
         let each = Quantity::RequestSizeBytes.format(self.bytes_each);
-        format!(
-            "the device reads {} {of}the bytes that are written, {count} reads of {each} for each write",
-            self.per_byte
-        )
+        format!("the device reads {}, {count} reads of {each} per write", ratio_to(self.per_byte, "the bytes written"))
     }
 }
 

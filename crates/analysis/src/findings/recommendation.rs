@@ -10,7 +10,7 @@ use crate::comparable::{Axis, are_comparable, distinctions, groups};
 use crate::evidence::{Evidence, highest};
 use crate::series::Series;
 use crate::statistics::ratio_of_means;
-use crate::wording::{caching, depth, kind, reach, reaches_storage, sentence};
+use crate::wording::{caching, depth, kind, reach, reaches_storage, requests, sentence};
 use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
 
@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 const CELLS_MIN: usize = 3;
 const SHARE_OF_BEST: f64 = 0.9;
 /// Of a claim that repetitions would have to support.
-const TOO_FEW: &str = ", by too few repetitions for an interval";
+const TOO_FEW: &str = ", with too few repetitions for a confidence interval";
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -53,7 +53,7 @@ fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Vec<Finding> {
     groups.iter().zip(&distinctions).filter_map(advice).collect()
 }
 
-/// `64 KiB requests, 4 deep, direct`.
+/// `64 KiB requests, QD4, direct`.
 fn words(workload: &Workload) -> String {
     format!("{} requests, {}, {}", workload.request_size, depth(workload), caching(workload))
 }
@@ -65,7 +65,7 @@ fn most_of(group: &[&Cell<'_>]) -> String {
     if group.iter().all(|cell| crate::wording::caching(cell.workload) == caching) {
         format!(" of {caching} {}s", workload.operation)
     } else {
-        " of those that were measured alike".to_owned()
+        " of comparable workloads".to_owned()
     }
 }
 
@@ -85,7 +85,6 @@ fn smallest_of_the_good(
         .min_by_key(|cell| (cell.outstanding(), cell.workload.request_size, Reverse(cell.mean_bytes_per_s() as u64)))?;
     let estimate = choice.rate(Quantity::BytesPerSecond)?;
     let workload = choice.workload;
-    let verb = if workload.operation == Operation::Read { "read" } else { "write" };
     let larger: Vec<_> = candidates
         .iter()
         .filter(|cell| cell.workload.request_size > workload.request_size)
@@ -94,16 +93,18 @@ fn smallest_of_the_good(
     let least = if !larger.is_empty() && larger.into_iter().all(is_good) { "at least " } else { "" };
     let share = estimate.value / best;
     let doubt = if share < 1.0 { doubt_of_share(choice, highest) } else { "" };
-    let most = if share < 1.0 { format!("{:.0} % of the most", 100.0 * share) } else { "the most measured".to_owned() };
+    let most = if share < 1.0 { format!("{:.0} % of the maximum", 100.0 * share) } else { "the maximum".to_owned() };
     let named: Vec<_> = candidates.iter().map(|cell| (words(cell.workload), cell.workload)).collect();
     let among = candidates.iter().position(|cell| cell.number == choice.number).unwrap_or_default();
     let way = &distinctions(&named, &[])[among];
     let how = format!("{least}{}{way}{distinction}", words(workload));
+    let (size, at) = (workload.request_size, format!("{}, {}", depth(workload), caching(workload)));
+    let what = format!("sequential {} of {least}{size} at {at}{way}{distinction}", requests(workload.operation));
     Some(Finding {
         code: FindingCode::Recommendation,
         subject,
         reach: reach(workload),
-        sentence: sentence(&format!("{verb} with {how}: {estimate}{}, {most}{most_of}{doubt}", choice.not_flushed())),
+        sentence: sentence(&format!("{what}: {estimate}{}, {most}{most_of}{doubt}", choice.not_flushed())),
         brief: how,
         estimates: vec![estimate],
         samples: choice.samples(),
@@ -127,20 +128,25 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     let depth_known = depth_estimate(series, workload.depth);
     let doubt = if depth_known.repetitions < 2 { TOO_FEW } else { "" };
     let (least, beyond) = if still_growing {
-        ("at least ", format!(", {}{doubt}", growth(depth_known)))
+        ("at least ", format!(", {}{doubt}; try a deeper queue", growth(depth_known)))
     } else if depth_known.repetitions < 2 {
         // A bound would need an interval.
-        ("", format!("; deeper added {:.0} %{doubt}", (100.0 * (best / rate.value - 1.0)).ceil()))
+        ("", format!("; deeper queues added {:.0} %{doubt}", (100.0 * (best / rate.value - 1.0)).ceil()))
     } else {
-        ("", most_beyond(series, cell).map(|most| format!("; deeper adds at most {most:.0} %")).unwrap_or_default())
+        (
+            "",
+            most_beyond(series, cell)
+                .map(|most| format!("; deeper queues add at most {most:.0} %"))
+                .unwrap_or_default(),
+        )
     };
-    let how = format!("{least}{}, {}{}", depth(workload), caching(workload), series.distinction);
+    let at = format!("{}, {}{}", depth(workload), caching(workload), series.distinction);
     Some(Finding {
         code: FindingCode::Recommendation,
         subject: series.subject.clone(),
         reach: reach(workload),
-        sentence: sentence(&format!("keep {} {how}: {rate}{}{beyond}", kind(workload), cell.not_flushed())),
-        brief: how,
+        sentence: sentence(&format!("{} at {at}: {rate}{}{beyond}", kind(workload), cell.not_flushed())),
+        brief: format!("{least}{at}"),
         estimates: vec![rate],
         samples: cell.samples(),
     })
@@ -179,7 +185,7 @@ mod tests {
         let findings = recommendations(&run);
         assert_eq!(
             findings[0].sentence,
-            "Read with at least 32 KiB requests, 4 deep, direct: 1.5 GB/s ± 2 %, 94 % of the most."
+            "Sequential reads of at least 32 KiB at QD4, direct: 1.5 GB/s ± 2 %, 94 % of the maximum."
         );
         assert_eq!((findings.len(), findings[0].samples.as_slice()), (1, [115, 116, 117, 118, 119].as_slice()));
     }
@@ -194,9 +200,9 @@ mod tests {
             recommendations(&run)[0].sentence.clone()
         };
         let scattered = said(&[3e8, 6e8, 6e8, 6e8, 9e8], &[4e8, 6.5e8, 6.5e8, 6.5e8, 9e8]);
-        assert!(scattered.ends_with("92 % of the most, uncertain."), "{scattered}");
+        assert!(scattered.ends_with("92 % of the maximum, uncertain."), "{scattered}");
         let alone = said(&[15e8], &[16e8]);
-        assert!(alone.ends_with("94 % of the most, by too few repetitions for an interval."), "{alone}");
+        assert!(alone.ends_with("94 % of the maximum, with too few repetitions for a confidence interval."), "{alone}");
     }
 
     #[test]
@@ -209,9 +215,16 @@ mod tests {
             recommendations(&run)[0].sentence.clone()
         };
         let full = said([10e3, 57e3, 58e3]);
-        assert!(full.ends_with("; deeper added 2 %, by too few repetitions for an interval."), "{full}");
+        assert!(
+            full.ends_with("; deeper queues added 2 %, with too few repetitions for a confidence interval."),
+            "{full}"
+        );
         let growing = said([10e3, 57e3, 98e3]);
-        assert!(growing.ends_with(", still growing, by too few repetitions for an interval."), "{growing}");
+        assert!(
+            growing
+                .ends_with(", still rising, with too few repetitions for a confidence interval; try a deeper queue."),
+            "{growing}"
+        );
     }
 
     #[test]
@@ -221,7 +234,7 @@ mod tests {
             run.add(read(kib), &[rate]);
         }
         let sentence = &recommendations(&run)[0].sentence;
-        assert_eq!(sentence, "Read with 64 KiB requests, 1 deep, direct: 1.5 GB/s, the most measured.");
+        assert_eq!(sentence, "Sequential reads of 64 KiB at QD1, direct: 1.5 GB/s, the maximum.");
     }
 
     #[test]
@@ -235,10 +248,7 @@ mod tests {
         }
         let findings = recommendations(&run);
         assert_eq!(findings.len(), 1, "{findings:?}");
-        assert_eq!(
-            findings[0].sentence,
-            "Write with 1 MiB requests, 1 deep, direct: 1.02 GB/s ± 2 %, the most measured."
-        );
+        assert_eq!(findings[0].sentence, "Sequential writes of 1 MiB at QD1, direct: 1.02 GB/s ± 2 %, the maximum.");
     }
 
     #[test]
@@ -252,8 +262,8 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Keep random 4 KiB reads 8 deep, direct: 57\u{202f}000 requests/s ± 2 %; deeper adds at most 5 %.",
-                "Keep random 4 KiB writes at least 16 deep, direct: 16\u{202f}000 requests/s ± 2 %, still growing.",
+                "Random 4 KiB reads at QD8, direct: 57\u{202f}000 IOPS ± 2 %; deeper queues add at most 5 %.",
+                "Random 4 KiB writes at QD16, direct: 16\u{202f}000 IOPS ± 2 %, still rising; try a deeper queue.",
             ]
         );
     }
@@ -286,12 +296,12 @@ mod tests {
         assert_eq!(
             sentences[..2],
             [
-                "Write with 1 MiB requests, 1 deep, direct, verify off: 1.5 GB/s, the most measured.",
-                "Write with at least 64 KiB requests, 1 deep, direct, verify stamp: 100 MB/s, the most measured.",
+                "Sequential writes of 1 MiB at QD1, direct, verify off: 1.5 GB/s, the maximum.",
+                "Sequential writes of at least 64 KiB at QD1, direct, verify stamp: 100 MB/s, the maximum.",
             ]
         );
         assert_eq!(findings[1].subject, "sequential write, verify stamp");
-        assert!(sentences[2].contains("4 deep, direct, verify "), "{}", sentences[2]);
+        assert!(sentences[2].contains("QD4, direct, verify "), "{}", sentences[2]);
     }
 
     #[test]
@@ -305,8 +315,8 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Read with at least 4 KiB requests, 1 deep, direct: 1 GB/s, the most measured of direct reads.",
-                "Read with at least 4 KiB requests, 1 deep, buffered: 2 GB/s, the most measured of buffered reads.",
+                "Sequential reads of at least 4 KiB at QD1, direct: 1 GB/s, the maximum of direct reads.",
+                "Sequential reads of at least 4 KiB at QD1, buffered: 2 GB/s, the maximum of buffered reads.",
             ]
         );
     }
@@ -320,7 +330,7 @@ mod tests {
         }
         assert_eq!(
             recommendations(&run)[0].sentence,
-            "Read with 64 KiB requests, 1 deep, direct, sync: 1.5 GB/s, the most measured."
+            "Sequential reads of 64 KiB at QD1, direct, sync: 1.5 GB/s, the maximum."
         );
     }
 

@@ -97,17 +97,16 @@ fn finding(together: &Together<'_>, models: &Models) -> Finding {
     let count = workload.targets;
     let [sum_text, total_text] = [together.sum, together.total].map(|rate| BytesPerSecond(rate.value).to_string());
     let verdict = match together.holding() {
-        Holding::Held => format!("something they share holds them to {total_text}"),
-        Holding::Free => "they do not hold one another back".to_owned(),
-        Holding::Undecided => "undecided whether they hold one another back".to_owned(),
+        Holding::Held => format!("a shared resource limits them to {total_text}"),
+        Holding::Free => "they share no limit".to_owned(),
+        Holding::Undecided => "undecided whether they share a limit".to_owned(),
     };
     let share = together.share;
     let claim = format!(
-        "{count} targets together deliver {total_text} in {} {} of {}, {share} of the {sum_text} that they deliver alone: \
-         {verdict}",
+        "{count} targets together deliver {total_text} ({} {} {}), {share} of the {sum_text} sum of each alone: {verdict}",
         workload.pattern,
-        requests(workload.operation),
         workload.request_size,
+        requests(workload.operation),
     );
     let bare = |rate: Estimate| Estimate { low: None, high: None, ..rate };
     let model = models.scaling.iter().find(|model| model.cells.contains(&together.cell.number));
@@ -116,7 +115,7 @@ fn finding(together: &Together<'_>, models: &Models) -> Finding {
         code: FindingCode::SharedLimit,
         subject: format!("{} {}, {}, {count} targets", workload.pattern, workload.operation, workload.request_size),
         reach: reach(workload),
-        brief: format!("{total_text} together, {sum_text} in sum alone: {verdict}"),
+        brief: format!("{total_text} together, {sum_text} as the sum of each alone: {verdict}"),
         sentence: sentence(&claim) + &fitted,
         estimates: vec![share, bare(together.total), bare(together.sum)],
         samples: together.samples(),
@@ -157,9 +156,7 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
-            "4 targets together deliver 60 MB/s in sequential reads of 1 MiB, 62.5 % [62.5 to 62.5] of the 96 MB/s that \
-             they deliver alone: something they share holds them to 60 MB/s. Fitted to all numbers of them, each gives \
-             24.3 MB/s ± 1.2 %, and all share a limit of 61 MB/s ± 1.4 % (1.07 % off on average)."
+            "4 targets together deliver 60 MB/s (sequential 1 MiB reads), 62.5 % [62.5 to 62.5] of the 96 MB/s sum of each alone: a shared resource limits them to 60 MB/s. Fitted model: each target delivers 24.3 MB/s ± 1.2 %, with a shared limit of 61 MB/s ± 1.4 % (1.07 % off on average)."
         );
         assert!((findings[0].estimates[0].value - 0.625).abs() < 1e-9);
     }
@@ -167,7 +164,7 @@ mod tests {
     #[test]
     fn targets_that_share_nothing_add_up() {
         let findings = limits(24e6, &[48e6]);
-        assert!(findings[0].brief.ends_with("they do not hold one another back"), "{findings:?}");
+        assert!(findings[0].brief.ends_with("they share no limit"), "{findings:?}");
     }
 
     #[test]

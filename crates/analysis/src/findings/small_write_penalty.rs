@@ -10,7 +10,7 @@ use super::read_before_write::{Fit, Proof, block, fit, proof};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::statistics::paired_ratio;
-use crate::wording::{caching, reach, requests, sentence};
+use crate::wording::{caching, ratio_to, reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -30,10 +30,10 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
     let whole = whole_counterpart(group, cell);
     let cost = whole.and_then(|whole| Some((whole, requests_against(cell, whole)?)));
     let cost_words = cost.map_or_else(String::new, |(whole, ratio)| {
-        format!(". They do {ratio} of the requests a second that writes of {} do", whole.workload.request_size)
+        format!(". They reach {ratio} of the IOPS of {} writes", whole.workload.request_size)
     });
     let claim = format!(
-        "{} {} of {}, {}{}: {}, since a block of {} is read before a part of it is written{}{cost_words}",
+        "{} {} ({}, {}{}): {}, because writing part of a {} block reads it first{}{cost_words}",
         workload.pattern,
         requests(workload.operation),
         place(workload),
@@ -48,7 +48,7 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
         code: FindingCode::SmallWritePenalty,
         subject: group.subject.clone(),
         reach: reach(workload),
-        brief: format!("{} read for each byte written ({})", proof.per_byte, place(workload)),
+        brief: format!("the device reads {} ({})", ratio_to(proof.per_byte, "the bytes written"), place(workload)),
         sentence: sentence(&claim),
         estimates: [proof.per_byte, proof.per_request].into_iter().chain(cost.map(|(_, ratio)| ratio)).collect(),
         samples: behind.flat_map(|cell| cell.samples()).collect(),
@@ -100,11 +100,9 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
-            "Random writes of 512 B, 1 deep, buffered: the device reads 7.2 times [7.2 to 7.2] the bytes that are written, 0.9 \
-             reads of 4 KiB for each write, since a block of 4 KiB is read before a part of it is written. They do 10 % [10 to 10] of \
-             the requests a second that writes of 4 KiB do."
+            "Random writes (512 B, QD1, buffered): the device reads 7.2 times [7.2 to 7.2] the bytes written, 0.9 reads of 4 KiB per write, because writing part of a 4 KiB block reads it first. They reach 10 % [10 to 10] of the IOPS of 4 KiB writes."
         );
-        assert_eq!(findings[0].brief, "7.2 times [7.2 to 7.2] read for each byte written (512 B, 1 deep)");
+        assert_eq!(findings[0].brief, "the device reads 7.2 times [7.2 to 7.2] the bytes written (512 B, QD1)");
         assert_eq!((findings[0].estimates.len(), findings[0].samples.len()), (3, 6));
     }
 

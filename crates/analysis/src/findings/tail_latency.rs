@@ -24,7 +24,7 @@ use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Finding, FindingCode, Histogram, Nanoseconds, Operation, Quantity, Reach, Sample};
 
 /// Multiples of the median, the further one where there are requests enough, each with the percentile that is shown for it.
-const MULTIPLES: [(u32, f64, &str); 2] = [(10, 0.999, "99.9th"), (7, 0.99, "99th")];
+const MULTIPLES: [(u32, f64, &str); 2] = [(10, 0.999, "p99.9"), (7, 0.99, "p99")];
 /// How many requests chance must put beyond the multiple, for it to be looked at.
 const EXPECTED_MIN: f64 = 10.0;
 /// Requests of a repetition, for it to have a median to go by.
@@ -63,10 +63,9 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
     let workload = worst.cell.workload;
     let ratio = worst.percentile_ns as f64 / worst.median_ns as f64;
     let queued = crate::block::of(worst.cell).and_then(|block| block.queued);
-    let queued = queued.map(|share| format!(". In the block layer they are queued {share} of their lives"));
+    let queued = queued.map(|share| format!(". They spend {share} of their time queued in the block layer"));
     let claim = format!(
-        "{} {} of {}, {}{}: {} take over {} times the median of {}, where chance alone makes it {}; the {} percentile is {}, \
-         {} times the median{}{}",
+        "{} {} ({}, {}{}): {} take over {} times the median of {} ({} expected by chance); {} is {}, {} times the median{}{}",
         workload.pattern,
         requests(workload.operation),
         place(workload),
@@ -89,7 +88,7 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
         subject: group.subject.clone(),
         reach: Reach::Storage,
         brief: format!(
-            "the {} percentile is {} times the median of {} ({})",
+            "{} is {} times the median of {} ({})",
             worst.percentile,
             significant(ratio),
             Nanoseconds(worst.median_ns),
@@ -192,13 +191,9 @@ mod tests {
         let [beyond, percentile, median] = findings[0].estimates[..] else { panic!("{findings:?}") };
         assert!((beyond.value - 0.011).abs() < 0.002, "1 % paused and 0.1 % by chance: {beyond:?}");
         assert!((percentile.value - 20e6).abs() < 0.2e6 && (median.value - 69.3e3).abs() < 2e3);
-        assert!(
-            findings[0].sentence.starts_with("Random reads of 4 KiB, 1 deep, direct: "),
-            "{}",
-            findings[0].sentence
-        );
+        assert!(findings[0].sentence.starts_with("Random reads (4 KiB, QD1, direct): "), "{}", findings[0].sentence);
         assert!(findings[0].sentence.contains("over 10 times the median"), "{}", findings[0].sentence);
-        assert!(findings[0].brief.starts_with("the 99.9th percentile is "), "{}", findings[0].brief);
+        assert!(findings[0].brief.starts_with("p99.9 is "), "{}", findings[0].brief);
     }
 
     #[test]
@@ -224,7 +219,7 @@ mod tests {
 
     #[test]
     fn chance_and_queues_alone_have_hardly_any() {
-        // 200 cells of memoryless latencies, of few requests and of many; and a queue 8 deep, served in order.
+        // 200 cells of memoryless latencies, of few requests and of many; and a queue QD8, served in order.
         let wrong =
             |stages, requests| (0..200).filter(|seed| !tails(stages, None, 5, requests, *seed).is_empty()).count();
         let counts = [wrong(1, 400), wrong(1, 2100), wrong(8, 2100)];

@@ -54,7 +54,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn subject(cell: &Cell<'_>) -> String {
     let workload = cell.workload;
     format!(
-        "{} {}, {}, {} deep, {}",
+        "{} {}, {}, QD{}, {}",
         workload.pattern,
         workload.operation,
         workload.request_size,
@@ -132,7 +132,7 @@ impl Writers<'_> {
         self.cell.workload.workers
     }
 
-    /// `2 deliver 17 % of what one does (9.46 MB/s; the parent sees 17 %, 9.46 MB/s)`.
+    /// `2 reach 17 % of it (9.46 MB/s; as the parent sees it 17 %, 9.46 MB/s)`.
     fn words(&self) -> String {
         let rate = |judged: &Judged| BytesPerSecond(judged.bytes_per_s).to_string();
         // Said where it is not the same.
@@ -141,9 +141,10 @@ impl Writers<'_> {
                 || (parent.contrast.ratio.value / self.sum.contrast.ratio.value - 1.0).abs() > 0.02
         };
         let parent = self.parent.filter(differs);
-        let parent = parent.map(|parent| format!("; the parent sees {}, {}", parent.contrast.ratio, rate(&parent)));
+        let parent =
+            parent.map(|parent| format!("; as the parent sees it {}, {}", parent.contrast.ratio, rate(&parent)));
         format!(
-            "{} deliver {} of what one does ({}{})",
+            "{} reach {} of it ({}{})",
             self.count(),
             self.sum.contrast.ratio,
             rate(&self.sum),
@@ -167,19 +168,19 @@ fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> 
     let several: Vec<String> = collapsed.iter().map(|writers| writers.words()).collect();
     let single = worst.sum.contrast.ratio.low.is_none();
     let (what, brief) = if collapsed.iter().any(|writers| writers.sum.collapsed) {
-        let brief = format!("{} writers deliver {} of what one does", worst.count(), worst.sum.contrast.ratio);
-        ("collapse", brief)
+        let brief = format!("{} writers reach {} of the throughput of one", worst.count(), worst.sum.contrast.ratio);
+        ("collapses", brief)
     } else {
         let share = worst.parent.map_or(worst.sum, |parent| parent).contrast.ratio;
-        let brief = format!("the parent of {} writers sees {share} of what one delivers", worst.count());
-        ("end far apart", brief)
+        let brief = format!("as the parent sees it, {} writers reach {share} of the throughput of one", worst.count());
+        ("is uneven", brief)
     };
     let claim = format!(
-        "{} {} by several writers {what} ({subject}): alone one delivers {alone}, {}{}{}",
+        "throughput of concurrent {} {} {what} ({subject}): one writer delivers {alone}, {}{}{}",
         workload.pattern,
         requests(workload.operation),
         several.join(", "),
-        if single { "; from one sample each, which counts beyond a factor of 1.5" } else { "" },
+        if single { "; one sample each, where only a factor above 1.5 counts" } else { "" },
         ruled_out(all, worst).map(|said| format!(". {said}")).unwrap_or_default(),
     );
     let ratios = [Some(worst.sum), worst.parent].into_iter().flatten().map(|rate| rate.contrast.ratio);
@@ -207,11 +208,9 @@ fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
     let other = all.iter().flatten().find(is_other_way).filter(|other| !other.sum.collapsed)?;
     let share = other.sum.contrast.ratio;
     Some(if is_direct {
-        format!("As many through the file cache deliver {share} of what one does, so the device alone is not the cause")
+        format!("As many buffered writers reach {share} of one, so the device alone is not the cause")
     } else {
-        format!(
-            "As many direct ones deliver {share} of what one does, so it is not the device: the cause lies above it"
-        )
+        format!("As many direct writers reach {share} of one, so the cause is above the device")
     })
 }
 
@@ -255,13 +254,8 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Sequential writes by several writers end far apart (sequential write, 1 MiB, 1 deep, direct, flushed): alone one \
-                 delivers 88.4 MB/s, 2 deliver 92 % of what one does (81.3 MB/s; the parent sees 56.3 %, 49.7 MB/s); from \
-                 one sample each, which counts beyond a factor of 1.5.",
-                "Sequential writes by several writers collapse (sequential write, 1 MiB, 1 deep, buffered, flushed): alone \
-                 one delivers 57.2 MB/s, 2 deliver 16.9 % of what one does (9.69 MB/s), 3 deliver 29.7 % of what one does \
-                 (17 MB/s; the parent sees 29.1 %, 16.6 MB/s); from one sample each, which counts beyond a factor of 1.5. As \
-                 many direct ones deliver 92 % of what one does, so it is not the device: the cause lies above it.",
+                "Throughput of concurrent sequential writes is uneven (sequential write, 1 MiB, QD1, direct, flushed): one writer delivers 88.4 MB/s, 2 reach 92 % of it (81.3 MB/s; as the parent sees it 56.3 %, 49.7 MB/s); one sample each, where only a factor above 1.5 counts.",
+                "Throughput of concurrent sequential writes collapses (sequential write, 1 MiB, QD1, buffered, flushed): one writer delivers 57.2 MB/s, 2 reach 16.9 % of it (9.69 MB/s), 3 reach 29.7 % of it (17 MB/s; as the parent sees it 29.1 %, 16.6 MB/s); one sample each, where only a factor above 1.5 counts. As many direct writers reach 92 % of one, so the cause is above the device.",
             ]
         );
     }
@@ -272,7 +266,7 @@ mod tests {
         add(&mut run, flushed(buffered(write(64))), &around(100e6), 1.0);
         add(&mut run, by(2, flushed(buffered(write(64)))), &around(90e6), 1.0);
         let findings = run.findings(FindingCode::WriterCollapse);
-        assert_eq!(findings[0].brief, "2 writers deliver 90 % [90 to 90] of what one does");
+        assert_eq!(findings[0].brief, "2 writers reach 90 % [90 to 90] of the throughput of one");
         assert_eq!((findings[0].samples.len(), findings[0].estimates.len()), (10, 2));
     }
 

@@ -252,8 +252,8 @@ impl Law {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Law::Balanced => "a closed network of equal stations",
-            Law::Bounded => "a queue in which nobody waits until it is full",
+            Law::Balanced => "a closed queueing network of equal stations",
+            Law::Bounded => "a fixed latency up to a throughput limit",
             Law::UniversalScalability => "the universal scalability law",
         }
     }
@@ -267,24 +267,23 @@ impl Concurrency {
             let law = self.law.words();
             let highest = highest.quantity.format(highest.value);
             return format!(
-                "No law of queues holds here: the nearest, {law} ({off}), has its limit, {limit}, below the {highest} that \
-                 were measured."
+                "No queueing model holds here: the nearest, {law} ({off}), has its limit, {limit}, below the measured {highest}."
             );
         }
         if self.matches == Match::Poor {
-            return format!("No law of queues describes this: the nearest is {off}.");
+            return format!("No queueing model fits: the nearest is {off}.");
         }
         let law = self.law.words();
-        let alone = format!("a request alone takes {}", self.alone);
+        let alone = format!("one I/O alone takes {}", self.alone);
         let limit = self.limit.map(|limit| limit.to_string()).unwrap_or_default();
         let rest = match (self.law, self.knee) {
-            (_, None) => "its knee is beyond what was measured".to_owned(),
+            (_, None) => "its knee is beyond the measured range".to_owned(),
             (Law::UniversalScalability, Some(knee)) => {
-                format!("the rate is highest at {knee}, {limit}, and falls beyond")
+                format!("the rate peaks at {knee} ({limit}) and then falls")
             }
-            (_, Some(knee)) => format!("the limit, {limit}, begins to tell at {knee}"),
+            (_, Some(knee)) => format!("the limit of {limit} is reached at {knee}"),
         };
-        format!("Fitted to all, {law} ({off}): {alone}, {rest}.")
+        format!("Fitted model, {law} ({off}): {alone}, {rest}.")
     }
 }
 
@@ -347,8 +346,7 @@ mod tests {
         assert!(close(Some(model.alone), 100e3) && close(model.knee, 5.7) && close(model.limit, 57e3), "{model:?}");
         assert_eq!(
             model.sentence(),
-            "Fitted to all, a queue in which nobody waits until it is full (0.01 % off on average): a request alone takes \
-             100 µs ± 0.1 %, the limit, 57\u{202f}000 requests/s ± 0.1 %, begins to tell at 5.7 deep."
+            "Fitted model, a fixed latency up to a throughput limit (0.01 % off on average): one I/O alone takes 100 µs ± 0.1 %, the limit of 57\u{202f}000 IOPS ± 0.1 % is reached at QD5.7."
         );
     }
 
@@ -356,7 +354,7 @@ mod tests {
     fn what_only_grows_has_its_knee_beyond() {
         let model = model(&sweep(&[1, 2, 4, 8].map(|depth| (depth, mean_value_analysis(100, 1e-6, depth)))));
         assert_eq!(model.knee, None);
-        assert!(model.sentence().ends_with("its knee is beyond what was measured."), "{}", model.sentence());
+        assert!(model.sentence().ends_with("its knee is beyond the measured range."), "{}", model.sentence());
     }
 
     /// A disk with an arm that takes the shorter ways the more it has to choose from: two Fireballs that a card makes one of.
@@ -369,12 +367,15 @@ mod tests {
         assert_eq!(model.matches, Match::Poor);
         assert_eq!(
             model.sentence(),
-            "No law of queues holds here: the nearest, a closed network of equal stations (4.97 % off on average), has its \
-             limit, 152 requests/s ± 12 %, below the 157 requests/s that were measured."
+            "No queueing model holds here: the nearest, a closed queueing network of equal stations (4.97 % off on average), has its limit, 152 IOPS ± 12 %, below the measured 157 IOPS."
         );
         let finding = analyse(&run.observed()).findings.into_iter().find(|finding| finding.code == FindingCode::Knee);
         let sentence = finding.unwrap().sentence;
-        assert!(sentence.contains("still grows at 32 deep") && !sentence.contains("begins to tell"), "{sentence}");
+        assert!(
+            sentence.contains("at QD32, the deepest queue measured, and still rising")
+                && !sentence.contains("is reached"),
+            "{sentence}"
+        );
     }
 
     /// Where it grows no more, a limit may lie as far below the highest as its interval goes and the law is off.
@@ -383,7 +384,7 @@ mod tests {
         let scattered = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 59e3), (32, 58e3)]);
         let agrees = model(&scattered);
         assert!(agrees.limit.unwrap().value < 59e3 && agrees.exceeded_by.is_none(), "{agrees:?}");
-        assert!(agrees.sentence().contains("begins to tell at"), "{}", agrees.sentence());
+        assert!(agrees.sentence().contains("is reached at"), "{}", agrees.sentence());
         // A peak, and less beyond it, with which no bound agrees.
         let peak = |depth: u32| (depth, if depth == 16 { 74e3 } else { (f64::from(depth) * 10e3).min(64e3) });
         let peak = sweep(&(0..11).map(|power| peak(1 << power)).collect::<Vec<_>>());
@@ -436,7 +437,7 @@ mod tests {
             run.add(Workload { workers, ..deep(2, random(read(4))) }, &around(requests_per_s * 4096.0));
         }
         let model = model(&run);
-        assert_eq!((model.load, model.subject.as_str()), (Load::Workers, "random read, 4 KiB, 2 deep each, direct"));
+        assert_eq!((model.load, model.subject.as_str()), (Load::Workers, "random read, 4 KiB, QD2 per worker, direct"));
         assert!(close(Some(model.alone), 200e3), "two outstanding at 10 000 a second: {model:?}");
         assert_eq!(model.knee.unwrap().to_string(), "3 workers");
     }

@@ -144,16 +144,16 @@ impl Scaling {
         let off = off(self.relative_error);
         match (self.matches, self.limit) {
             (Match::Poor, _) => {
-                format!("No shared limit describes how they grow: the nearest is {off}.")
+                format!("No shared-limit model fits: the nearest is {off}.")
             }
             (Match::Good, Some(limit)) => {
-                format!(
-                    "Fitted to all numbers of them, each gives {}, and all share a limit of {limit} ({off}).",
-                    self.each
-                )
+                format!("Fitted model: each target delivers {}, with a shared limit of {limit} ({off}).", self.each)
             }
             (Match::Good, None) => {
-                format!("Fitted to all numbers of them, each gives {}, and no limit shows ({off}).", self.each)
+                format!(
+                    "Fitted model: each target delivers {}, with no shared limit in the measured range ({off}).",
+                    self.each
+                )
             }
         }
     }
@@ -195,8 +195,8 @@ mod tests {
         let limit = model.limit.unwrap();
         assert!(limit.low.unwrap() < 60e6 && limit.high.unwrap() > 60e6, "{model:?}");
         let sentence = model.sentence();
-        assert!(sentence.starts_with("Fitted to all numbers of them, each gives 24.2 MB/s ± "), "{sentence}");
-        assert!(sentence.contains("and all share a limit of 60 MB/s ± "), "{sentence}");
+        assert!(sentence.starts_with("Fitted model: each target delivers 24.2 MB/s ± "), "{sentence}");
+        assert!(sentence.contains("with a shared limit of 60 MB/s ± "), "{sentence}");
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
     fn what_adds_up_shares_nothing_and_two_are_too_few() {
         let free = model(&[24e6; 4], |sum| sum).unwrap();
         assert!(free.limit.is_none() && (free.each.value / 24e6 - 1.0).abs() < 1e-6, "{free:?}");
-        assert!(free.sentence().contains("and no limit shows"), "{}", free.sentence());
+        assert!(free.sentence().contains("no shared limit in the measured range"), "{}", free.sentence());
         assert!(model(&[24e6; 2], |sum| sum).is_none());
     }
 }

@@ -139,7 +139,7 @@ fn piece(fit: &Fit, number: usize, sizes: &[Bytes], measured: &RangeInclusive<f6
 impl ServiceTime {
     /// What it is, in the words of a legend.
     pub fn law(&self) -> &'static str {
-        if self.pieces.len() > 1 { "two lines of fixed time and rate" } else { "fixed time and rate" }
+        if self.pieces.len() > 1 { "two linear pieces" } else { "fixed time plus bytes at a rate" }
     }
 
     /// The model in a sentence.
@@ -147,19 +147,19 @@ impl ServiceTime {
         let off = off(self.relative_error);
         match (&self.pieces[..], self.matches) {
             (_, Match::Poor) => {
-                format!("No line of time against size describes this: the nearest is {off}.")
+                format!("No linear time model fits: the nearest is {off}.")
             }
             ([line], Match::Good) => {
-                let half = line.half_size.map(|half| format!(": half of that rate at {half}")).unwrap_or_default();
-                format!("Fitted to all sizes, {}{half} ({off}).", line.words("a request"))
+                let half = line.half_size.map(|half| format!(", half of that rate at {half}")).unwrap_or_default();
+                format!("Fitted model: {}{half} ({off}).", line.words("a request"))
             }
             (pieces, Match::Good) => {
                 let which = |piece: &Piece| match piece.from == pieces[0].from {
-                    true => format!("one of up to {}", piece.to),
-                    false => format!("one of {} or more", piece.from),
+                    true => format!("a request up to {}", piece.to),
+                    false => format!("a request of {} or more", piece.from),
                 };
                 let words: Vec<String> = pieces.iter().map(|piece| piece.words(&which(piece))).collect();
-                format!("Fitted in pieces, {} ({off}).", words.join("; "))
+                format!("Fitted model in two pieces: {} ({off}).", words.join("; "))
             }
         }
     }
@@ -169,10 +169,10 @@ impl Piece {
     fn words(&self, request: &str) -> String {
         match self.rate {
             Some(rate) if self.fixed.low.unwrap_or(self.fixed.value) > 0.0 => {
-                format!("{request} takes {} and its bytes at {rate}", self.fixed)
+                format!("{request} takes {} plus its bytes at {rate}", self.fixed)
             }
-            Some(rate) => format!("{request} takes its bytes at {rate}, with no fixed time that is told from zero"),
-            None => format!("{request} takes {} whatever its size", self.fixed),
+            Some(rate) => format!("{request} takes its bytes at {rate}, with no measurable fixed time"),
+            None => format!("{request} takes {}, independent of size", self.fixed),
         }
     }
 }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn hockneys_two_numbers_come_back() {
-        // 12.5 µs a request at 2 GB/s: n½ = 25 000 bytes.
+        // 12.5 µs per I/O at 2 GB/s: n½ = 25 000 bytes.
         let model = model(&sweep(|size| hockney(size, 12.5e-6, 2e9)));
         let [line] = model.pieces[..] else { panic!("{model:?}") };
         assert!((line.fixed.value - 12_500.0).abs() < 0.1, "{line:?}");
@@ -209,8 +209,7 @@ mod tests {
         assert_eq!((line.from, line.to, model.matches), (Bytes(2048), Bytes(1 << 20), Match::Good));
         assert_eq!(
             model.sentence(),
-            "Fitted to all sizes, a request takes 12.5 µs ± 0.1 % and its bytes at 2 GB/s ± 0.1 %: half of that rate at \
-             24.4 KiB ± 0.1 % (0.01 % off on average)."
+            "Fitted model: a request takes 12.5 µs ± 0.1 % plus its bytes at 2 GB/s ± 0.1 %, half of that rate at 24.4 KiB ± 0.1 % (0.01 % off on average)."
         );
     }
 
@@ -259,15 +258,15 @@ mod tests {
         assert!(holds(small.rate.unwrap(), 1e9) && holds(large.rate.unwrap(), 2e9), "{model:?}");
         assert!(holds(small.half_size.unwrap(), 80e3) && holds(large.half_size.unwrap(), 280e3), "{model:?}");
         let sentence = model.sentence();
-        assert!(sentence.starts_with("Fitted in pieces, one of up to 64 KiB takes "), "{sentence}");
-        assert!(sentence.contains("; one of 128 KiB or more takes "), "{sentence}");
+        assert!(sentence.starts_with("Fitted model in two pieces: a request up to 64 KiB takes "), "{sentence}");
+        assert!(sentence.contains("; a request of 128 KiB or more takes "), "{sentence}");
     }
 
     #[test]
     fn what_is_no_line_is_said_to_be_none() {
         let model = model(&sweep(|size| if size.0.ilog2() % 2 == 0 { 1e9 } else { 2.5e9 }));
         assert_eq!((model.matches, model.pieces.len()), (Match::Poor, 1));
-        assert!(model.sentence().starts_with("No line of time against size describes this"), "{}", model.sentence());
+        assert!(model.sentence().starts_with("No linear time model fits"), "{}", model.sentence());
     }
 
     #[test]

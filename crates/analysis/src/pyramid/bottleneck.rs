@@ -119,54 +119,54 @@ fn claim(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
     let held = path.together.map_or_else(String::new, |together| {
         let [total, sum] = [together.total, together.sum].map(|rate| BytesPerSecond(rate.value));
         let targets = path.targets();
-        format!("{targets} targets together are held to {total} of {requests} where each alone adds up to {sum}")
+        format!("{targets} targets together are limited to {total} of {requests}, against a sum of {sum} each alone")
     });
     match (reason, level) {
         (Reason::NearPeak(load), Some(stage)) if path.is_held() => {
             format!(
-                "{held}; the {} is at {} of what it can give and common to them all: it is the bottleneck",
+                "{held}; the {}, which they share, is at {} of its capacity: it is the bottleneck",
                 stage.name(),
                 percent(*load)
             )
         }
         (Reason::NearPeak(load), Some(stage)) => format!(
-            "the {} gives {requests} {} of what it can, and no other level is nearer to its peak: it is the bottleneck",
+            "the bottleneck of {requests} is the {}: it is at {} of its capacity, and no other level is closer to its peak",
             stage.name(),
             percent(*load)
         ),
         (Reason::Shared, Some(stage)) => {
-            format!("{held}; the {} is the lowest level common to them all: it is the bottleneck", stage.name())
+            format!("{held}; the {} is the lowest level they share: it is the bottleneck", stage.name())
         }
-        (Reason::NothingShared, _) => format!("{held}, by something that has no level here"),
-        (reason, _) => format!("what holds {requests} to {rate} cannot be told: {}", why_not(reason)),
+        (Reason::NothingShared, _) => format!("{held}, by something outside the listed levels"),
+        (reason, _) => format!("the bottleneck of {requests} ({rate}) is unknown: {}", why_not(reason)),
     }
 }
 
 fn brief(path: &IoPath<'_>, level: Option<Stage>, reason: &Reason) -> String {
-    let Some(stage) = level else { return format!("cannot tell ({})", why_not(reason)) };
+    let Some(stage) = level else { return format!("unknown ({})", why_not(reason)) };
     match reason {
-        Reason::NearPeak(load) => format!("{} ({} of what it can give)", stage.name(), percent(*load)),
-        _ => format!("{} (what {} targets share holds them to {})", stage.name(), path.targets(), path.most()),
+        Reason::NearPeak(load) => format!("{} ({} of its capacity)", stage.name(), percent(*load)),
+        _ => format!("{} ({} targets share it and are limited to {})", stage.name(), path.targets(), path.most()),
     }
 }
 
 fn why_not(reason: &Reason) -> String {
     match reason {
-        Reason::Generator => "the program itself set the pace".to_owned(),
-        Reason::Same(stages) => format!("{} are equally near to their peaks", list(stages)),
-        Reason::NothingShared => "something they share that has no level here".to_owned(),
+        Reason::Generator => "the load generator was the bottleneck".to_owned(),
+        Reason::Same(stages) => format!("{} are equally close to their peaks", list(stages)),
+        Reason::NothingShared => "they share something outside the listed levels".to_owned(),
         Reason::PeaksWrong(stages) => {
-            format!("more came through the {} than the peak it is said to have", list(stages))
+            format!("more passed the {} than its stated peak allows", list(stages))
         }
         Reason::PeaksUnknown(stages) => {
             let names = list(stages);
             match stages.len() {
-                1 => format!("the peak of the {names} is not known; --pap gives it"),
-                _ => format!("the peaks of {names} are not known; --pap gives them"),
+                1 => format!("the peak of the {names} is unknown; set it with --pap"),
+                _ => format!("the peaks of {names} are unknown; set them with --pap"),
             }
         }
         Reason::NearPeak(_) | Reason::Shared | Reason::NoneFull => {
-            "no level is near its peak, so that it is the requests, the processor or something that has no level"
+            "no level is near its peak; the requests, the CPU or something outside the listed levels is the limit"
                 .to_owned()
         }
     }
@@ -178,9 +178,9 @@ fn ruled_out(rows: &[Row], holding: Option<Holding>) -> String {
     let words = out.map(|row| {
         let name = row.level.level.name();
         match (holding, row.is_shared, load(row)) {
-            (Some(Holding::Held), false, _) => format!("{name} (each alone gives more)"),
+            (Some(Holding::Held), false, _) => format!("{name} (each alone delivers more)"),
             (_, _, Some(load)) if load < SPARE => format!("{name} ({})", percent(load)),
-            _ => format!("{name} (they do not hold one another back)"),
+            _ => format!("{name} (the targets share no limit)"),
         }
     });
     let words: Vec<String> = words.collect();
@@ -193,7 +193,7 @@ fn beyond_peak(rows: &[Row]) -> String {
     let words = beyond.filter_map(|row| {
         let (name, share) = (row.level.level.name(), row.level.share?);
         Some(format!(
-            " Through the {name} came {} of its peak: that peak is wrong, or a cache answered.",
+            " Throughput of the {name} is {} of its peak: the peak is wrong, or a cache answered.",
             percent(share)
         ))
     });

@@ -88,7 +88,7 @@ impl Stage {
         match self {
             Stage::Memory => "memory",
             Stage::MemoryCopy => "memory copy",
-            Stage::FileCache => "file cache",
+            Stage::FileCache => "page cache",
             Stage::FileSystem => "file system",
             Stage::Stack => "stack",
             Stage::Limit => "control group",

@@ -125,8 +125,8 @@ impl<'a> IoPath<'a> {
         let of_memory = self.memory_row().level.pap_bytes_per_s;
         let half = of_memory.map(|rate| BytesPerSecond(rate.0 / 2.0));
         let source = match half {
-            Some(_) => "half of memory’s: a copy reads and writes",
-            None => "memory’s is not known",
+            Some(_) => "half the memory peak: a copy reads and writes",
+            None => "the memory peak is unknown",
         };
         let kernels = [Kernel::Copy, Kernel::CopyNonTemporal, Kernel::Memcpy];
         let mut row = self.measured_apart(Stage::MemoryCopy, half, source.to_owned(), &kernels);
@@ -156,9 +156,9 @@ impl<'a> IoPath<'a> {
                 Some(study.bytes_per_s.estimate(Quantity::BytesPerSecond)),
                 format!("halfpower memory: {}", study.test),
             ),
-            (None, None) => (None, "nothing measured the cache alone".to_owned()),
+            (None, None) => (None, "the page cache alone was not measured".to_owned()),
         };
-        let nobody = (None, "nobody advertises one".to_owned());
+        let nobody = (None, "no advertised peak".to_owned());
         let level = level(Stage::FileCache, Vec::new(), nobody, (rap, source));
         let through = self.is_through_the_cache().then(|| self.best.mean_bytes_per_s());
         Row { level, capacity: least(None, rap), through, is_shared: true }
@@ -181,7 +181,7 @@ impl<'a> IoPath<'a> {
             let (rap, source) = self.best_through(true);
             let is_shared = self.targets() == 1;
             let through = rap.map(|rap| rap.value);
-            let nobody = (None, "nobody advertises one".to_owned());
+            let nobody = (None, "no advertised peak".to_owned());
             Row { level: level(stage, at, nobody, (rap, source)), capacity: None, through, is_shared }
         };
         let named = [(Stage::FileSystem, filesystems), (Stage::Stack, stacked)];
@@ -193,12 +193,12 @@ impl<'a> IoPath<'a> {
         let is_shared = self.is_shared(found.name);
         let (rap, mut rap_source) = self.best_through(is_shared);
         if self.environment.all_targets().any(|target| target.transport.as_deref() == Some("loop")) {
-            rap_source += "; the file below a loop device may have been read from the file cache";
+            rap_source += "; the file below a loop device may have been read from the page cache";
         }
         let copies = copies(self.best.workload);
         let pap = found.pap_bytes_per_s.map(|rate| BytesPerSecond(rate.0 / f64::from(copies)));
         let source = match (pap, copies) {
-            (Some(_), 2..) => format!("{}, by the {copies} copies of a mirror", found.source),
+            (Some(_), 2..) => format!("{}, divided by the {copies} copies of a mirror", found.source),
             _ => found.source.clone(),
         };
         // What lies between limits is no part of them.
@@ -222,7 +222,7 @@ impl<'a> IoPath<'a> {
     fn best_through(&self, is_shared: bool) -> (Option<Estimate>, String) {
         let cell = if is_shared { self.best } else { self.best_of_all };
         match self.together.filter(|together| !is_shared && together.sum.value > cell.mean_bytes_per_s()) {
-            Some(together) => (Some(together.sum), format!("{}, each alone, added up", of_requests(together.cell))),
+            Some(together) => (Some(together.sum), format!("{}, sum of each alone", of_requests(together.cell))),
             None => (mean_rate(cell.bytes_per_s()), described(cell)),
         }
     }
@@ -301,15 +301,15 @@ fn mean_rate(rates: &[f64]) -> Option<Estimate> {
 }
 
 fn no_reading() -> String {
-    "halfpower memory measures it".to_owned()
+    "not measured; run halfpower memory".to_owned()
 }
 
-/// `sequential reads of 1 MiB, 8 deep, direct`.
+/// `sequential 1 MiB reads, QD8, direct`.
 fn of_requests(cell: &Cell<'_>) -> String {
     let workload = cell.workload;
     let requests = requests(workload.operation);
     let (size, depth) = (workload.request_size, depth(workload));
-    format!("{} {requests} of {size}, {depth}, {}", workload.pattern, caching(workload))
+    format!("{} {size} {requests}, {depth}, {}", workload.pattern, caching(workload))
 }
 
 fn described(cell: &Cell<'_>) -> String {

@@ -100,13 +100,12 @@ fn a_device_at_its_peak_is_the_bottleneck() {
     let halves = [Stage::Bus, Stage::Link, Stage::Device].map(|stage| of(&pyramid, stage).half);
     assert_eq!(halves, [Half::Missed, Half::Missed, Half::Reached]);
     assert!((of(&pyramid, Stage::Device).share.unwrap() - 23.5 / 24.0).abs() < 1e-9);
-    assert_eq!(of(&pyramid, Stage::Device).rap_source, "sequential reads of 1 MiB, 8 deep, direct");
+    assert_eq!(of(&pyramid, Stage::Device).rap_source, "sequential 1 MiB reads, QD8, direct");
     assert_eq!(
         pyramid.sentence,
-        "The device gives reads 98 % of what it can, and no other level is nearer to its peak: it is the bottleneck. \
-         Ruled out: bus (39 %), link (15 %)."
+        "The bottleneck of reads is the device: it is at 98 % of its capacity, and no other level is closer to its peak. Ruled out: bus (39 %), link (15 %)."
     );
-    assert_eq!(pyramid.brief, "device (98 % of what it can give)");
+    assert_eq!(pyramid.brief, "device (98 % of its capacity)");
     assert_eq!(pyramid.samples, [105, 106, 107, 108, 109], "those of the best size");
 }
 
@@ -115,12 +114,12 @@ fn four_disks_behind_a_bus_are_held_by_the_bus() {
     let pyramid = only(&several(&scsi(4, Some(60.0), Some(24.0)), 24.0, 60.0));
     assert_eq!((pyramid.targets, pyramid.bottleneck), (4, Some(Stage::Bus)));
     assert_eq!(figures(&pyramid, Stage::Bus), (Some(60.0), Some(60.0)));
-    assert_eq!(figures(&pyramid, Stage::Device), (Some(96.0), Some(96.0)), "each alone, added up");
+    assert_eq!(figures(&pyramid, Stage::Device), (Some(96.0), Some(96.0)), "sum of each alone");
     assert_eq!(of(&pyramid, Stage::Device).standing, Standing::RuledOut);
-    assert!(of(&pyramid, Stage::Device).rap_source.ends_with("each alone, added up"));
+    assert!(of(&pyramid, Stage::Device).rap_source.ends_with("sum of each alone"));
     assert_eq!(pyramid.samples.len(), 25);
-    assert!(pyramid.sentence.starts_with("4 targets together are held to 60 MB/s"), "{}", pyramid.sentence);
-    assert!(pyramid.sentence.contains("device (each alone gives more)"), "{}", pyramid.sentence);
+    assert!(pyramid.sentence.starts_with("4 targets together are limited to 60 MB/s"), "{}", pyramid.sentence);
+    assert!(pyramid.sentence.contains("device (each alone delivers more)"), "{}", pyramid.sentence);
 }
 
 #[test]
@@ -128,11 +127,11 @@ fn a_shared_level_is_named_without_its_peak() {
     let pyramid = only(&several(&scsi(3, None, None), 24.0, 60.0));
     assert_eq!(pyramid.bottleneck, Some(Stage::Bus), "{}", pyramid.sentence);
     assert_eq!(figures(&pyramid, Stage::Bus), (None, Some(60.0)));
-    assert_eq!(pyramid.brief, "bus (what 3 targets share holds them to 60 MB/s)");
+    assert_eq!(pyramid.brief, "bus (3 targets share it and are limited to 60 MB/s)");
     // Though not where its peak says that it had more than twice that to give.
     let pyramid = only(&several(&scsi(3, Some(600.0), None), 24.0, 60.0));
     assert_eq!(pyramid.bottleneck, None, "{}", pyramid.sentence);
-    assert!(pyramid.sentence.contains("by something that has no level here"), "{}", pyramid.sentence);
+    assert!(pyramid.sentence.contains("by something outside the listed levels"), "{}", pyramid.sentence);
 }
 
 #[test]
@@ -141,7 +140,7 @@ fn two_disks_that_share_nothing_that_matters_are_their_own_bottleneck() {
     assert_eq!(pyramid.bottleneck, Some(Stage::Device), "{}", pyramid.sentence);
     assert_eq!(of(&pyramid, Stage::Bus).standing, Standing::RuledOut);
     assert_eq!(figures(&pyramid, Stage::Bus), (Some(60.0), Some(48.0)));
-    assert!(pyramid.sentence.contains("bus (they do not hold one another back)"), "{}", pyramid.sentence);
+    assert!(pyramid.sentence.contains("bus (the targets share no limit)"), "{}", pyramid.sentence);
     // Nobody tells what the disks give, and the bus alone is no answer.
     let pyramid = only(&several(&scsi(2, Some(60.0), None), 24.0, 48.0));
     assert_eq!(pyramid.bottleneck, None);
@@ -153,7 +152,7 @@ fn disks_with_cables_of_their_own_have_nothing_to_blame() {
     targets.iter_mut().for_each(|target| target.levels.retain(|level| level.name != LevelName::Bus));
     let pyramid = only(&several(&targets, 24.0, 30.0));
     assert_eq!(pyramid.bottleneck, None);
-    assert_eq!(pyramid.brief, "cannot tell (something they share that has no level here)");
+    assert_eq!(pyramid.brief, "unknown (they share something outside the listed levels)");
     assert_eq!(of(&pyramid, Stage::Memory).standing, Standing::Open, "that memory is shared is no news");
 }
 
@@ -176,8 +175,7 @@ fn where_nobody_tells_a_peak_nothing_is_named() {
     assert!(pyramid.levels.iter().all(|level| level.half == Half::CannotTell && level.share.is_none()));
     assert_eq!(
         pyramid.sentence,
-        "What holds reads to 1.6 GB/s cannot be told: the peaks of bus, link and device are not known; \
-         --pap gives them."
+        "The bottleneck of reads (1.6 GB/s) is unknown: the peaks of bus, link and device are unknown; set them with --pap."
     );
     // Records of before have no levels at all.
     let bare = only(&one(TargetFacts::bare("/old", TargetKind::File, Bytes::GIB), 10.0));
@@ -196,7 +194,7 @@ fn a_level_far_from_its_peak_is_not_named() {
     assert_eq!(of(&pyramid, Stage::Device).half, Half::Reached);
     // Two that are as full as one another.
     let pyramid = only(&one(disk("sda", None, Some(101.0), Some(100.0)), 100.0));
-    assert_eq!(pyramid.brief, "cannot tell (device and link are equally near to their peaks)");
+    assert_eq!(pyramid.brief, "unknown (device and link are equally close to their peaks)");
 }
 
 #[test]
@@ -206,11 +204,11 @@ fn more_than_the_peak_is_said_and_not_believed() {
     assert!(
         pyramid
             .sentence
-            .ends_with("Through the device came 125 % of its peak: that peak is wrong, or a cache answered."),
+            .ends_with("Throughput of the device is 125 % of its peak: the peak is wrong, or a cache answered."),
         "{}",
         pyramid.sentence
     );
-    assert_eq!(pyramid.brief, "cannot tell (more came through the device than the peak it is said to have)");
+    assert_eq!(pyramid.brief, "unknown (more passed the device than its stated peak allows)");
     // So is as much as the repetitions differ by.
     let mut run = Run::default();
     run.add(deep(8, read(1024)), &[24e6, 26e6, 28e6]);
@@ -251,7 +249,7 @@ fn a_mirror_halves_what_writes_can_have() {
     assert_eq!(figures(&reads, Stage::Device), (Some(48.0), Some(47.0)));
     assert_eq!(figures(&writes, Stage::Device), (Some(24.0), Some(23.5)));
     assert_eq!(figures(&writes, Stage::Bus), (Some(30.0), Some(23.5)));
-    assert_eq!(of(&writes, Stage::Device).pap_source, "2 × (given), by the 2 copies of a mirror");
+    assert_eq!(of(&writes, Stage::Device).pap_source, "2 × (given), divided by the 2 copies of a mirror");
     assert_eq!((reads.bottleneck, writes.bottleneck), (Some(Stage::Device), Some(Stage::Device)));
 }
 
@@ -328,7 +326,7 @@ fn reads_that_the_cache_could_not_hand_out_any_faster_are_held_by_it() {
     lay(&mut run, &[disk("sda", None, None, None)]);
     let [reads, writes] = pyramids(&run, Some(&memory())).try_into().unwrap();
     assert_eq!((reads.bottleneck, figures(&reads, Stage::FileCache).1), (Some(Stage::FileCache), Some(3300.0)));
-    assert_eq!(of(&reads, Stage::FileCache).rap_source, "sequential reads of 1 MiB, 1 deep, buffered");
+    assert_eq!(of(&reads, Stage::FileCache).rap_source, "sequential 1 MiB reads, QD1, buffered");
     assert_eq!(of(&writes, Stage::FileCache).standing, Standing::RuledOut);
     assert_eq!(figures(&writes, Stage::Device).1, Some(900.0));
 }
@@ -338,7 +336,7 @@ fn a_program_that_set_the_pace_is_no_bottleneck_of_the_storage() {
     let mut run = one(disk("sda", None, None, Some(24.0)), 24.0);
     run.samples.iter_mut().for_each(|placed| placed.sample.generator_bound = true);
     let pyramid = only(&run);
-    assert_eq!(pyramid.brief, "cannot tell (the program itself set the pace)");
+    assert_eq!(pyramid.brief, "unknown (the load generator was the bottleneck)");
 }
 
 #[test]
@@ -373,7 +371,7 @@ fn the_half_power_size_is_that_of_the_finding() {
     // That of one deep has the best cell as its reference.
     let halves: Vec<&Finding> = analysis.findings.iter().filter(|it| it.code == FindingCode::HalfPower).collect();
     assert_eq!(halves.len(), 2);
-    let finding = halves.iter().find(|finding| finding.subject == "sequential read, 8 deep, direct").unwrap();
+    let finding = halves.iter().find(|finding| finding.subject == "sequential read, QD8, direct").unwrap();
     let half_power = analysis.pyramids[0].half_power.as_ref().unwrap();
     assert_eq!((&half_power.subject, &half_power.brief), (&finding.subject, &finding.brief));
     run.advertise(24.0 * MB);

@@ -50,8 +50,7 @@ pub(super) fn summary(sample: &Sample) -> String {
         line(&mut text, "depth", &format!("{depth} of {asked} outstanding on average"));
     }
     if let Some(pace) = attribute(sample) {
-        let name = if pace.owner.is_some() { "pace set by" } else { "pace" };
-        line(&mut text, name, &format!("{}.{}", pace.brief(), pace.further()));
+        line(&mut text, "bottleneck", &format!("{}.{}", pace.brief(), pace.further()));
     }
     if !sample.parts.is_empty() {
         let parts = sample.parts.iter().map(|part| (part.name.as_str(), part.kind, part.busy));
@@ -325,7 +324,8 @@ mod tests {
         sample.flush = Some(Totals { requests: 3, requests_per_s: 3.0, ..Totals::default() }.into());
         sample.instrument.obtained = vec!["sqpoll".to_owned()].into();
         let text = summary(&sample);
-        for told in ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 req", "sqpoll"]
+        for told in
+            ["7 at most, 2 at the end", "moved 1 MiB", "1 wrong; the first: bad", "flush       3 IOPS", "sqpoll"]
         {
             assert!(text.contains(told), "{told}: {text}");
         }
@@ -401,10 +401,7 @@ mod tests {
         );
         sample.intervals = course(400_000);
         let slow = summary(&sample);
-        assert!(
-            slow.contains(" are a warm-up: without them the throughput is 1.1") && slow.contains("--warmup "),
-            "{slow}"
-        );
+        assert!(slow.contains(" are a warm-up: without it throughput is 1.1") && slow.contains("--warmup "), "{slow}");
         assert!(!slow.contains("this run"), "{slow}");
     }
 

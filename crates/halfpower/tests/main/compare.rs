@@ -116,7 +116,7 @@ fn what_the_same_differs_by_is_measured_and_can_be_compared_by() {
     let study = ["study", "run", "simulated.toml", "--target=sim:win2k-pentium3:atlas-1", "--report=aa.html"];
     let twice = lab.run(study.into_iter().chain(["--aa"]));
     assert_eq!(twice.status, Some(0), "{}", twice.stderr);
-    assert!(twice.stdout.contains("Noise of this machine: the same twice differed"), "{}", twice.stdout);
+    assert!(twice.stdout.contains("Noise of this machine: two halves of the run differed"), "{}", twice.stdout);
     assert_eq!(lab.samples(1).len(), 2 * 5 * 2, "each workload twice as often");
     assert!(std::fs::read_to_string(lab.path("aa.html")).unwrap().contains(">Noise<"));
     let found = lab.json(["runs", "show", "1", "--json"]);
@@ -136,5 +136,5 @@ fn what_the_same_differs_by_is_measured_and_can_be_compared_by() {
     assert!(document["found_margins"]["largest"].as_f64().unwrap() >= margin, "{document}");
     let page = std::fs::read_to_string(lab.path("change.html")).unwrap();
     assert!(page.contains("Run 3 against run 2") && page.contains("<rect class=\"margin\""));
-    assert!(page.contains("By what the same differed by, up to"), "{page}");
+    assert!(page.contains("comparison: changes up to"), "{page}");
 }

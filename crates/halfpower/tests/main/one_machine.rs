@@ -97,7 +97,7 @@ fn a_comparison_names_the_machine_s_file_where_it_is_another() {
     let same = lab.run(["compare", "1", "2"]);
     assert_eq!(same.status, Some(0), "{}", same.stdout);
     let told = &same.stdout;
-    assert!(told.starts_with("Equivalent: the same, sample by sample, in all 2 workloads.\n"), "{told}");
+    assert!(told.starts_with("Equivalent: identical, sample by sample, in all 2 workloads.\n"), "{told}");
     assert!(
         told.contains("Measured on the same") && !told.contains("Warning") && !told.contains("undecided"),
         "{told}"
@@ -122,7 +122,7 @@ fn one_sample_of_a_machine_is_the_same_again() {
     }
     let same = lab.run(["compare", "1", "2"]);
     assert_eq!((same.status, same.stderr.as_str()), (Some(0), ""), "{}", same.stdout);
-    assert!(same.stdout.starts_with("Equivalent: the same, sample by sample.\n"), "{}", same.stdout);
+    assert!(same.stdout.starts_with("Equivalent: identical, sample by sample.\n"), "{}", same.stdout);
 }
 
 /// What a sample measured, whatever its target is called.
@@ -160,7 +160,7 @@ fn assert_script_does_the_same(lab: &Lab, arguments: &[&str]) {
     let (runs, study) = (1..=script.len(), (script.len() + 1).to_string());
     let runs = runs.map(|run| run.to_string()).collect::<Vec<_>>().join(",");
     let told = elsewhere.run(["compare", &study, &runs]).stdout;
-    assert!(told.starts_with("Equivalent: the same, sample by sample") && !told.contains("not compared"), "{told}");
+    assert!(told.starts_with("Equivalent: identical, sample by sample") && !told.contains("not compared"), "{told}");
 }
 
 #[test]

@@ -34,18 +34,18 @@ fn a_studys_price_is_kept_and_replaced() {
         prices(&lab.json(all))
     };
     let found = run(&[]);
-    assert!(found[0].starts_with("At 209 EUR for all of it, reads cost "), "{found:?}");
-    assert!(found[0].contains(" EUR per KAPS") && found[0].ends_with("124 MB are had for 1 EUR."), "{found:?}");
+    assert!(found[0].starts_with("At a total price of 209 EUR, reads cost "), "{found:?}");
+    assert!(found[0].contains(" EUR per KAPS") && found[0].ends_with("124 MB per 1 EUR."), "{found:?}");
     let found = run(&["--price=418", "--capacity=4.18GB"]);
-    assert!(found[0].starts_with("At 418 USD") && found[0].ends_with("10 MB are had for 1 USD."), "{found:?}");
+    assert!(found[0].starts_with("At a total price of 418 USD") && found[0].ends_with("10 MB per 1 USD."), "{found:?}");
     // The plan keeps it, so that the report can be made again.
     let page = |arguments: &[&str]| {
         let outcome = lab.run([&["report", "--output=page.html"][..], arguments].concat());
         assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
         std::fs::read_to_string(lab.path("page.html")).unwrap()
     };
-    assert!(page(&["1"]).contains("At 209 EUR"));
-    assert!(page(&["1", "--price=100CHF"]).contains("At 100 CHF"));
+    assert!(page(&["1"]).contains("At a total price of 209 EUR"));
+    assert!(page(&["1", "--price=100CHF"]).contains("At a total price of 100 CHF"));
 }
 
 #[test]

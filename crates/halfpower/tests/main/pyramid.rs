@@ -45,7 +45,7 @@ fn a_run_holds_what_came_through_against_the_peak_that_was_given() {
         assert_eq!(names[..4], ["memory", "memory_copy", "file_cache", "file_system"]);
     }
     let shown = lab.run(["runs", "show", "1"]).stdout;
-    assert!(shown.contains("beyond PAP") && shown.contains("more came through the device"), "{shown}");
+    assert!(shown.contains("beyond PAP") && shown.contains("more passed the device"), "{shown}");
     assert_eq!(lab.run(["report", "2", "--output=page.html"]).status, Some(0));
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(

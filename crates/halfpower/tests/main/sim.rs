@@ -87,16 +87,15 @@ fn streams_that_lose_one_another_are_told_who_keeps_them_from_their_disk() {
             ["io", "sim:hdd-18tb:disk", "--workers=2", depth, "--request-size=8KiB", "--duration=5s", "--no-store"];
         lab.run([&io[..], set].concat()).stdout
     };
-    let slots =
-        "ahci lets only so many commands be at a disk (ahci.outstanding), and others waited for that 100 % of the time";
+    let slots = "the command limit of ahci (ahci.outstanding) kept others waiting 100 % of the time";
     // As it would be without what Linux does in front of it.
     let plain = ["--set=ahci.order=fcfs", "--set=ahci.merge=512B"];
     let lost = told("--depth=32", &plain);
-    assert!(lost.contains("exos-x18 was busy 100 % of the time; the next, sata, ") && lost.contains(slots), "{lost}");
-    assert!(!told("--depth=32", &[]).contains("ahci lets"), "it streams");
-    assert!(!told("--depth=30", &plain).contains("ahci lets"), "others wait, and it streams");
+    assert!(lost.contains("exos-x18, was busy 100 % of the time; the next, sata, ") && lost.contains(slots), "{lost}");
+    assert!(!told("--depth=32", &[]).contains("command limit of ahci"), "it streams");
+    assert!(!told("--depth=30", &plain).contains("command limit of ahci"), "others wait, and it streams");
     let more = [&plain[..], &["--set=ahci.outstanding=64"]].concat();
-    assert!(!told("--depth=32", &more).contains("ahci lets"), "nobody waits");
+    assert!(!told("--depth=32", &more).contains("command limit of ahci"), "nobody waits");
 }
 
 /// What would look as if it had an effect.
@@ -263,10 +262,10 @@ fn the_analysis_finds_what_requests_cost_the_processor() {
     let findings = document["analysis"]["findings"].as_array().unwrap();
     // What the machine's file says of direct requests; of buffered ones in all, with what the cache asks of the disk itself.
     for (subject, fixed, marginal) in [
-        ("sequential read, 1 deep, direct", 32.0, 0.25),
-        ("sequential read, 1 deep, buffered", 12.0, 6.0),
-        ("sequential write, 1 deep, direct", 32.0, 0.25),
-        ("sequential write, 1 deep, buffered", 12.0, 7.0),
+        ("sequential read, QD1, direct", 32.0, 0.25),
+        ("sequential read, QD1, buffered", 12.0, 6.0),
+        ("sequential write, QD1, direct", 32.0, 0.25),
+        ("sequential write, QD1, buffered", 12.0, 7.0),
     ] {
         let is_it = |finding: &&serde_json::Value| {
             finding["code"] == "processor_cost" && finding["subject"].as_str().unwrap().starts_with(subject)

@@ -245,20 +245,20 @@ fn a_limit_that_is_reached_is_named_and_one_that_is_not_is_ruled_out() {
     ];
     let pace = |what: &str| {
         let said = throttle.said(&lab, &io);
-        let line = said.lines().find(|line| line.trim_start().starts_with("pace")).unwrap().to_owned();
+        let line = said.lines().find(|line| line.trim_start().starts_with("bottleneck")).unwrap().to_owned();
         assert!(line.contains(what), "wanted {what}: {said}");
         line
     };
     throttle.set("read_bps", &device, 6_000_000);
-    let line = pace("a control group's limit of bytes a second");
-    assert!(line.contains("of the 6 MB/s of reads that blkio:/halfpower-test-"), "{line}");
+    let line = pace("a control group's bandwidth limit");
+    assert!(line.contains("of the limit of 6 MB/s for reads (blkio:/halfpower-test-"), "{line}");
     throttle.set("read_bps", &device, 1 << 50);
     throttle.set("read_iops", &device, 150);
-    let line = pace("a control group's limit of requests a second");
-    assert!(line.contains("of the 150 requests/s (reads)"), "{line}");
+    let line = pace("a control group's IOPS limit");
+    assert!(line.contains("of the limit of 150 IOPS for reads"), "{line}");
     throttle.set("read_iops", &device, 1 << 30);
     let line = pace("the control group (");
-    assert!(!line.contains("a control group's limit"), "{line}");
+    assert!(!line.contains("a control group's"), "{line}");
 }
 
 #[test]

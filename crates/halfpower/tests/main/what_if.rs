@@ -35,7 +35,7 @@ fn how_busy_the_parts_were_is_told() {
     let told = lab.run([&io[..], &["--duration=2s"]].concat()).stdout;
     assert!(
         told.contains(
-            "pace set by the bus: pci was busy 93 % of the time, and aic-7899, which is held meanwhile, 100 %"
+            "bottleneck  the bus: it (pci) was busy 93 % of the time, and aic-7899, which waits for it, 100 %"
         ) && told.contains("4 × atlas-10k"),
         "{told}"
     );
@@ -106,7 +106,7 @@ fn a_study_sweeps_over_a_setting() {
     for needle in [
         "Workload (throughput · IOPS · bottleneck · busy)",
         "set disks=2 50.1 MB/s",
-        "· the device, or what lies behind it: atlas-10k was busy 100 % of the time; the next, aic-7899, 54 % · \
+        "· the device: the busiest part, atlas-10k, was busy 100 % of the time; the next, aic-7899, 54 % · \
          2 × atlas-10k 100 %, aic-7899 54 %, pci 50 %, scsi 31 %, processors 1 %",
     ] {
         assert!(told.contains(needle), "{needle}: {told}");
@@ -118,7 +118,7 @@ fn a_study_sweeps_over_a_setting() {
     assert_eq!(cells[2]["workload"]["set"], "disks=4,pci.rate=533MB/s");
     let report = std::fs::read_to_string(lab.path("r.html")).unwrap();
     assert!(report.contains("set disks=4,pci.rate=533MB") && report.contains("4 × atlas-10k"));
-    let verdict = "<p>Bottlenecks of the workloads: the device, or what lies behind it in 3 of 3.</p>";
+    let verdict = "<p>Bottlenecks of the workloads: the device in 3 of 3.</p>";
     assert!(report.contains(verdict) && !report.contains("This run supports no claim"), "{report}");
     // A host cannot be another one.
     assert_refusal(&run("null:"), 2, "is of a simulated machine", "null");

@@ -56,13 +56,13 @@ fn what_only_one_side_tells_is_one_row_where_it_is_much() {
         sample.environment = Environment::unknown("elsewhere", Some(Bytes(1 << 20))).into();
     }
     let text = comparison_text(&compared(&before, &after), false, 200);
-    assert!(text.contains("facts that only one side tells") && !text.contains("not told"), "{text}");
+    assert!(text.contains("facts that only one side tells") && !text.contains("unknown"), "{text}");
     assert!(text.contains("elsewhere"), "what both tell keeps its row: {text}");
     // One fact alone keeps its row, too.
     let mut after = before.clone();
     after.iter_mut().for_each(|sample| sample.environment.cpu_model = None);
     let text = comparison_text(&compared(&before, &after), false, 200);
-    assert!(text.contains("cpu_model") && text.contains("not told"), "{text}");
+    assert!(text.contains("cpu_model") && text.contains("unknown"), "{text}");
 }
 
 #[test]
@@ -162,7 +162,8 @@ fn a_run_held_against_itself_says_first_what_the_same_differed_by() {
     markup::check_nesting(&page);
     assert!(page.contains(">Noise<") && page.contains("--margin-from"));
     let summary = lines(&analysed, 100);
-    let noise = summary.find("Noise of this machine: the same twice differed in throughput by less than").unwrap();
+    let noise =
+        summary.find("Noise of this machine: two halves of the run differed in throughput by less than").unwrap();
     assert!(noise < summary.find("Peak").unwrap(), "{summary}");
     assert!(analysed.json()["noise"]["figures"][0]["median_difference"].as_f64().unwrap() > 0.0);
 }

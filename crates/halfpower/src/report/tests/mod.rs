@@ -75,7 +75,7 @@ fn a_pyramid_names_its_bottleneck_in_words_in_the_table_and_in_the_chart() {
     let rows: Vec<&str> = page.split("<tr>").filter(|row| row.contains("<td>yes</td>")).collect();
     assert!(rows.len() == 1 && rows[0].contains(">device (nvme0n1)<") && rows[0].contains("<td>1.3 GB&#x2f;s</td>"));
     // Reads pass the 1.3 GB/s that the device is said to give.
-    assert!(page.contains("that peak is wrong, or a cache answered") && page.contains("<td>beyond PAP</td>"));
+    assert!(page.contains("the peak is wrong, or a cache answered") && page.contains("<td>beyond PAP</td>"));
     insta::assert_snapshot!("summary_pyramid_100", pyramid_of(&lines(&analysed, 100)));
     insta::assert_snapshot!("summary_pyramid_44", pyramid_of(&lines(&analysed, 44)));
 }
@@ -93,7 +93,7 @@ fn the_summary_of_a_survey_has_the_half_power_size_of_direct_reads_on_a_screen()
     let after = summary.split("half-power").nth(1).unwrap();
     let first = after.lines().nth(1).unwrap();
     // 80 µs and 3.6 GB/s: half of the peak of 3.3 GB/s is at 80 µs × 3.6 GB/s × 0.458 / 0.542 = 238 KiB.
-    assert!(first.starts_with("  read, 1 deep, direct") && first.contains("256 KiB (at 2"), "{first}");
+    assert!(first.starts_with("  read, QD1, direct") && first.contains("256 KiB (at 2"), "{first}");
 }
 
 #[test]
