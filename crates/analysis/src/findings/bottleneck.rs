@@ -145,12 +145,6 @@ mod tests {
     use halfpower_model::{Among, BytesPerSecond};
     use proptest::prelude::*;
 
-    fn owners(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::Owner);
-        findings
-    }
-
     fn owner_of(run: &Run, cell: u32) -> Option<(Owner, Sureness)> {
         let pace = crate::analyse(&run.observed()).cells[cell as usize].pace.clone()?;
         pace.owner.zip(pace.sureness)
@@ -189,7 +183,7 @@ mod tests {
         assert_eq!(owner_of(&run, 0), Some((Owner::Depth, Sureness::Sure)));
         assert_eq!(owner_of(&run, 1), Some((Owner::Depth, Sureness::Sure)));
         assert_eq!(owner_of(&run, 2), Some((Owner::Device, Sureness::Likely)));
-        let found = owners(&run);
+        let found = run.findings(FindingCode::Owner);
         assert_eq!(found.len(), 1, "one for the plateau");
         assert_eq!(found[0].subject, "random read, 4 KiB, QD32, direct");
         assert!(
@@ -210,9 +204,11 @@ mod tests {
         run.samples[1].sample.cpu.lower.system_s = 1.0;
         assert_eq!(owner_of(&run, 0), None);
         assert!(
-            owners(&run)[0].sentence.contains("disagree. Not determined: 3 of 5 repetitions: the device"),
+            run.findings(FindingCode::Owner)[0]
+                .sentence
+                .contains("disagree. Not determined: 3 of 5 repetitions: the device"),
             "{}",
-            owners(&run)[0].sentence
+            run.findings(FindingCode::Owner)[0].sentence
         );
     }
 
@@ -236,7 +232,7 @@ mod tests {
     fn what_another_program_measured_has_no_owner() {
         let mut run = sweep(&[(32, 58e3)], 0.99);
         run.samples.iter_mut().for_each(|placed| placed.sample.origin = Some(Box::default()));
-        assert_eq!(owners(&run), []);
+        assert_eq!(run.findings(FindingCode::Owner), []);
     }
 
     proptest! {
@@ -250,7 +246,7 @@ mod tests {
                 placed.sample.cpu.waited_s = waited;
                 placed.sample.environment.target.pap_bytes_per_s = peak.map(BytesPerSecond);
             }
-            for finding in owners(&run) {
+            for finding in run.findings(FindingCode::Owner) {
                 prop_assert!(!finding.sentence.contains("NaN") && !finding.sentence.contains("inf"), "{}", finding.sentence);
                 prop_assert!(finding.sentence.ends_with('.'));
             }

@@ -5,13 +5,13 @@
 //! ratio crosses zero, straight over log2 of the size between the two that are decided; its interval is a bootstrap over
 //! the blocks.
 
-use super::paired::{brief, compare, extremes, range_words, samples, verdict_words};
+use super::paired::{compare, finding};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::series::Series;
 use crate::statistics::{bootstrap_of_means, estimate, mean, paired_ratio};
-use crate::wording::{memory_note, reach, requests, sentence};
+use crate::wording::requests;
 use halfpower_model::{Buffering, Durability, Estimate, Finding, FindingCode, Quantity};
 use std::cmp::Ordering;
 
@@ -23,29 +23,21 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let comparisons = compare(series, |cell| direct_counterpart(evidence, cell));
-    let (lowest, highest) = extremes(&comparisons)?;
     let workload = series.workload();
     let flushed = if workload.durability == Durability::FlushAtEnd { ", flushed" } else { "" };
-    let turn = turn(evidence, series);
-    let claim = format!(
-        "{} {} (QD1, buffered{flushed}{}), compared with direct: throughput is {}; {}{}",
+    let what = format!(
+        "{} {} (QD1, buffered{flushed}{}), compared with direct",
         workload.pattern,
         requests(workload.operation),
-        series.distinction,
-        range_words(highest, lowest),
-        verdict_words(&comparisons),
-        turn.map_or_else(String::new, |size| format!("; break-even at {size}"))
+        series.distinction
     );
-    let ratios = if comparisons.len() == 1 { vec![highest.ratio] } else { vec![highest.ratio, lowest.ratio] };
-    Some(Finding {
-        code: FindingCode::BufferingGain,
-        subject: series.subject.clone(),
-        reach: reach(workload),
-        brief: brief(&comparisons, highest, lowest),
-        sentence: sentence(&claim) + memory_note(workload),
-        estimates: ratios.into_iter().chain(turn).collect(),
-        samples: samples(&comparisons),
-    })
+    let turn = turn(evidence, series);
+    let more = turn.map_or_else(String::new, |size| format!("; break-even at {size}"));
+    let mut finding = finding(FindingCode::BufferingGain, series, &comparisons, &what, &more)?;
+    // The gain comes first here.
+    finding.estimates.reverse();
+    finding.estimates.extend(turn);
+    Some(finding)
 }
 
 /// The same requests done direct; with the same flush where that was measured too.
@@ -112,12 +104,6 @@ mod tests {
     use crate::fixtures::{Run, around, buffered, deep, flushed, random, read, write};
     use halfpower_model::{FileState, Workload};
 
-    fn gains(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::BufferingGain);
-        findings
-    }
-
     #[test]
     fn gain_and_loss_are_told_by_size() {
         let mut run = Run::default();
@@ -125,7 +111,7 @@ mod tests {
             run.add(read(kib), &around(direct));
             run.add(buffered(read(kib)), &around(cached));
         }
-        let findings = gains(&run);
+        let findings = run.findings(FindingCode::BufferingGain);
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].sentence,
@@ -153,7 +139,7 @@ mod tests {
                 let rates: Vec<f64> = [0.97, 1.03, 0.98, 1.02, 1.0].map(|factor| factor * ratio * 1e9).to_vec();
                 run.add(buffered(read(kib)), &rates);
             }
-            gains(&run)[0].estimates.get(2).map(|turn| (turn.value, turn.low, turn.high))
+            run.findings(FindingCode::BufferingGain)[0].estimates.get(2).map(|turn| (turn.value, turn.low, turn.high))
         };
         assert_eq!(turns(&[2.0, 0.5, 2.0, 2.0]), None);
         assert_eq!(turns(&[2.0, 1.5, 1.2, 1.001]), None);
@@ -170,7 +156,7 @@ mod tests {
         run.add(write(64), &around(1e9));
         run.add(buffered(write(64)), &around(5e9));
         run.add(flushed(buffered(write(64))), &around(0.8e9));
-        let findings = gains(&run);
+        let findings = run.findings(FindingCode::BufferingGain);
         assert_eq!(
             findings[0].sentence,
             "Sequential writes (QD1, buffered, flushed), compared with direct: throughput is 80 % [80 to 80] at 64 KiB; a loss."
@@ -185,7 +171,11 @@ mod tests {
         run.add(write(64), &around(2e9));
         run.add(flushed(write(64)), &around(1e9));
         run.add(flushed(buffered(write(64))), &around(0.5e9));
-        assert!((gains(&run)[0].estimates[0].value - 0.5).abs() < 1e-9, "{:?}", gains(&run));
+        assert!(
+            (run.findings(FindingCode::BufferingGain)[0].estimates[0].value - 0.5).abs() < 1e-9,
+            "{:?}",
+            run.findings(FindingCode::BufferingGain)
+        );
     }
 
     #[test]
@@ -197,7 +187,7 @@ mod tests {
         run.add(random(read(4)), &around(1e9));
         run.add(write(4), &around(1e9));
         run.add(deep(8, buffered(read(4))), &around(1e9));
-        assert_eq!(gains(&run), [], "deeper requests are another matter");
+        assert_eq!(run.findings(FindingCode::BufferingGain), [], "deeper requests are another matter");
     }
 
     #[test]
@@ -206,7 +196,7 @@ mod tests {
         run.add(random(read(4)), &[1e8]);
         run.add(buffered(random(read(4))), &[2e8]);
         assert_eq!(
-            gains(&run)[0].sentence,
+            run.findings(FindingCode::BufferingGain)[0].sentence,
             "Random reads (QD1, buffered), compared with direct: throughput is 2 times at 4 KiB; undecided."
         );
     }
@@ -217,10 +207,10 @@ mod tests {
         let mut run = Run::default();
         run.add(sparse(write(64)), &around(1e9));
         run.add(flushed(buffered(write(64))), &around(2e9));
-        assert_eq!(gains(&run), []);
+        assert_eq!(run.findings(FindingCode::BufferingGain), []);
         run.add(flushed(buffered(sparse(write(64)))), &around(3e9));
         assert!(
-            gains(&run)[0]
+            run.findings(FindingCode::BufferingGain)[0]
                 .sentence
                 .contains("buffered, flushed, file state sparse), compared with direct: throughput is 3 times")
         );

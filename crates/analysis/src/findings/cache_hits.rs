@@ -12,7 +12,7 @@ use crate::cells::Cell;
 use crate::device::{DeviceReads, mean_ratio, submitted};
 use crate::evidence::Evidence;
 use crate::statistics::{mean, mean_estimate};
-use crate::wording::{caching, requests, sentence};
+use crate::wording::sentence;
 use halfpower_model::units::significant;
 use halfpower_model::{
     BytesPerSecond, CachePolicy, Estimate, FileState, Finding, FindingCode, Operation, Personality, Quantity, Reach,
@@ -58,12 +58,8 @@ fn finding(evidence: &Evidence<'_>, group: &Loaded<'_>) -> Option<Finding> {
     let rate = BytesPerSecond(cell.mean_bytes_per_s());
     let cause = cause(cell).map(|cause| format!(": {cause}")).unwrap_or_default();
     let claim = format!(
-        "{} {} ({}, {}{}) did not reach the storage: {}{cause}; {rate} is cache speed{}",
-        workload.pattern,
-        requests(workload.operation),
-        place(workload),
-        caching(workload),
-        group.distinction,
+        "{} did not reach the storage: {}{cause}; {rate} is cache speed{}",
+        group.requests_of(workload),
         sign.words(),
         extent(told.len(), group.cells.len()),
     );

@@ -201,12 +201,6 @@ mod tests {
     use halfpower_model::sample::Interval;
     use proptest::prelude::*;
 
-    fn found(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::Drift);
-        findings
-    }
-
     /// A run of one cell whose samples have these megabytes in each tenth of a second, 1 % of noise added.
     fn run_of(repetitions: usize, megabytes: &[f64]) -> Run {
         let mut run = Run::default();
@@ -232,14 +226,14 @@ mod tests {
 
     #[test]
     fn a_fall_is_told_as_it_was_seen_and_what_it_may_be_as_that() {
-        let burst = found(&run_of(5, &levels(&[(10, 30.0), (20, 10.0)])));
+        let burst = run_of(5, &levels(&[(10, 30.0), (20, 10.0)])).findings(FindingCode::Drift);
         assert_eq!(burst[0].brief, "fell: 301 MB/s for 1 s, then 99.9 MB/s");
         assert!((burst[0].estimates[0].value - 1.0 / 3.0).abs() < 0.01);
-        let throttled = found(&run_of(5, &levels(&[(10, 30.0), (10, 20.0), (10, 10.0)])));
+        let throttled = run_of(5, &levels(&[(10, 30.0), (10, 20.0), (10, 10.0)])).findings(FindingCode::Drift);
         assert!(throttled[0].sentence.contains("fell 2 times, from 30"), "{}", throttled[0].sentence);
-        let rose = found(&run_of(1, &levels(&[(8, 10.0), (20, 20.0)])));
+        let rose = run_of(1, &levels(&[(8, 10.0), (20, 20.0)])).findings(FindingCode::Drift);
         assert!(rose[0].sentence.contains("rose from"), "{}", rose[0].sentence);
-        let disturbed = found(&run_of(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])));
+        let disturbed = run_of(1, &levels(&[(10, 20.0), (10, 10.0), (10, 20.0)])).findings(FindingCode::Drift);
         assert!(
             disturbed[0].sentence.contains("changed 2 times and returned to its initial level"),
             "{}",
@@ -252,7 +246,7 @@ mod tests {
         let told = |device_bytes: u64| {
             let mut run = run_of(3, &levels(&[(10, 30.0), (20, 10.0)]));
             run.device_reads(0, |_| (20_000, device_bytes));
-            found(&run)[0].sentence.clone()
+            run.findings(FindingCode::Drift)[0].sentence.clone()
         };
         let may_be = "exhausted burst credit, thermal throttling, or another program that started";
         assert!(told(1_000_000_000).ends_with(&format!("{may_be}.")), "{}", told(1_000_000_000));
@@ -272,7 +266,7 @@ mod tests {
                 value = lean * value + (1.0 - lean * lean).sqrt() * normal.draw();
                 10.0 * (1.0 + 0.2 * value).max(0.1)
             };
-            !found(&run_of(1, &(0..16).map(wave).collect::<Vec<_>>())).is_empty()
+            !run_of(1, &(0..16).map(wave).collect::<Vec<_>>()).findings(FindingCode::Drift).is_empty()
         };
         for lean in [0.0, 0.5, 0.8] {
             let false_ones = (0..100).filter(|seed| told(lean, *seed)).count();
@@ -282,18 +276,18 @@ mod tests {
 
     #[test]
     fn a_long_course_is_looked_at_as_a_whole() {
-        let long = found(&run_of(1, &levels(&[(20_000, 30.0), (20_000, 10.0)])));
+        let long = run_of(1, &levels(&[(20_000, 30.0), (20_000, 10.0)])).findings(FindingCode::Drift);
         assert!(long[0].brief.starts_with("fell: 300 MB/s for 33.3 min"), "{}", long[0].brief);
     }
 
     #[test]
     fn a_level_course_a_small_step_and_few_intervals_say_nothing() {
-        assert_eq!(found(&run_of(5, &levels(&[(30, 10.0)]))), []);
-        assert_eq!(found(&run_of(5, &levels(&[(15, 10.0), (15, 9.5)]))), []);
-        assert_eq!(found(&run_of(5, &levels(&[(5, 30.0), (6, 10.0)]))), []);
+        assert_eq!(run_of(5, &levels(&[(30, 10.0)])).findings(FindingCode::Drift), []);
+        assert_eq!(run_of(5, &levels(&[(15, 10.0), (15, 9.5)])).findings(FindingCode::Drift), []);
+        assert_eq!(run_of(5, &levels(&[(5, 30.0), (6, 10.0)])).findings(FindingCode::Drift), []);
         let mut once = run_of(5, &levels(&[(10, 30.0), (20, 10.0)]));
         once.samples.iter_mut().skip(1).for_each(|placed| placed.sample.intervals.clear());
-        assert_eq!(found(&once), [], "one repetition of five");
+        assert_eq!(once.findings(FindingCode::Drift), [], "one repetition of five");
     }
 
     /// Two cells over blocks, whose rates follow `at`.
@@ -309,19 +303,19 @@ mod tests {
 
     #[test]
     fn a_run_that_changes_over_its_blocks_says_so() {
-        let step = found(&blocks(20, |block| if block < 12 { 1.0 } else { 0.7 }));
+        let step = blocks(20, |block| if block < 12 { 1.0 } else { 0.7 }).findings(FindingCode::Drift);
         assert!(step[0].sentence.contains("from block 13 on it is 70"), "{}", step[0].sentence);
         assert_eq!(step[0].samples.len(), 40);
-        let slope = found(&blocks(6, |block| 1.0 - 0.06 * block as f64));
+        let slope = blocks(6, |block| 1.0 - 0.06 * block as f64).findings(FindingCode::Drift);
         assert!(slope[0].sentence.contains("at the end it is 69.9 %"), "{}", slope[0].sentence);
     }
 
     #[test]
     fn a_level_run_and_a_short_one_say_nothing() {
-        assert_eq!(found(&blocks(20, |_| 1.0)), []);
-        assert_eq!(found(&blocks(6, |_| 1.0)), []);
-        assert_eq!(found(&blocks(20, |block| if block < 12 { 1.0 } else { 0.96 })), []);
-        assert_eq!(found(&blocks(4, |block| 1.0 - 0.1 * block as f64)), []);
+        assert_eq!(blocks(20, |_| 1.0).findings(FindingCode::Drift), []);
+        assert_eq!(blocks(6, |_| 1.0).findings(FindingCode::Drift), []);
+        assert_eq!(blocks(20, |block| if block < 12 { 1.0 } else { 0.96 }).findings(FindingCode::Drift), []);
+        assert_eq!(blocks(4, |block| 1.0 - 0.1 * block as f64).findings(FindingCode::Drift), []);
     }
 
     proptest! {
@@ -331,7 +325,7 @@ mod tests {
         fn every_figure_is_a_number(bytes in proptest::collection::vec(0_u32..100, 0..40), rates in proptest::collection::vec(0.0_f64..1e9, 1..12)) {
             let mut run = run_of(2, &bytes.iter().map(|level| f64::from(*level)).collect::<Vec<_>>());
             run.add(write(4), &rates);
-            for finding in found(&run) {
+            for finding in run.findings(FindingCode::Drift) {
                 prop_assert!(finding.estimates.iter().all(|estimate| estimate.value.is_finite()), "{:?}", finding);
                 prop_assert!(!finding.sentence.contains("NaN") && !finding.samples.is_empty());
             }

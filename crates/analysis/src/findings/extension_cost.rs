@@ -5,12 +5,12 @@
 //! logarithms). Nothing else may differ, the flush in the timing least of all: without one the file system may put off
 //! what extending costs, and the figures say that they are of memory.
 
-use super::paired::{brief, compare, extremes, range_words, samples, verdict_words};
+use super::paired::{compare, finding};
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::wording::{caching, depth, memory_note, reach, requests, sentence};
+use crate::wording::{caching, depth, requests};
 use halfpower_model::{FileState, Finding, FindingCode, Operation};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -22,28 +22,17 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let base = |base: FileState| (base, compare(series, |cell| counterpart(evidence, cell, base)));
     let bases = [FileState::Written, FileState::Preallocated].map(base);
     let (base, comparisons) = bases.iter().find(|(_, comparisons)| !comparisons.is_empty())?;
-    let (lowest, highest) = extremes(comparisons)?;
     let workload = series.workload();
-    let claim = format!(
-        "{} {} ({}, {}) into {}, compared with {}: throughput is {}; {}",
+    let what = format!(
+        "{} {} ({}, {}) into {}, compared with {}",
         workload.pattern,
         requests(workload.operation),
         depth(workload),
         caching(workload),
         a_file(workload.file_state),
-        a_file(*base),
-        range_words(highest, lowest),
-        verdict_words(comparisons)
+        a_file(*base)
     );
-    Some(Finding {
-        code: FindingCode::ExtensionCost,
-        subject: series.subject.clone(),
-        reach: reach(workload),
-        brief: brief(comparisons, highest, lowest),
-        sentence: sentence(&claim) + memory_note(workload),
-        estimates: if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] },
-        samples: samples(comparisons),
-    })
+    finding(FindingCode::ExtensionCost, series, comparisons, &what, "")
 }
 
 /// The same writes into a file of another state.

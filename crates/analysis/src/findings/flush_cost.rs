@@ -5,12 +5,12 @@
 //! this is what the drive's write cache is worth. The ratio is of throughputs measured in the same blocks (geometric mean,
 //! t interval of the logarithms).
 
-use super::paired::{brief, compare, extremes, range_words, samples, verdict_words};
+use super::paired::{compare, finding};
 use crate::cells::Cell;
 use crate::comparable::are_comparable;
 use crate::evidence::Evidence;
 use crate::series::Series;
-use crate::wording::{depth, reach, requests, sentence};
+use crate::wording::{depth, requests};
 use halfpower_model::{Buffering, Durability, Finding, FindingCode, RwFlag, RwFlags, Workload};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -22,28 +22,17 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     let comparisons = compare(series, |cell| counterpart(evidence, cell));
-    let (lowest, highest) = extremes(&comparisons)?;
     let workload = series.workload();
-    let claim = format!(
-        "{} {} ({}, {}{}) {}, compared with the same without: throughput is {}; {}",
+    let what = format!(
+        "{} {} ({}, {}{}) {}, compared with the same without",
         workload.pattern,
         requests(workload.operation),
         depth(workload),
         unsafely(workload).buffering,
         series.distinction,
-        safety(workload),
-        range_words(highest, lowest),
-        verdict_words(&comparisons)
+        safety(workload)
     );
-    Some(Finding {
-        code: FindingCode::FlushCost,
-        subject: series.subject.clone(),
-        reach: reach(workload),
-        brief: brief(&comparisons, highest, lowest),
-        sentence: sentence(&claim),
-        estimates: if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] },
-        samples: samples(&comparisons),
-    })
+    finding(FindingCode::FlushCost, series, &comparisons, &what, "")
 }
 
 /// The same requests without what stores them.
@@ -89,12 +78,6 @@ mod tests {
     use crate::fixtures::{Run, around, buffered, deep, flushed, write};
     use halfpower_model::{FileState, Personality, Workload};
 
-    fn costs(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::FlushCost);
-        findings
-    }
-
     #[test]
     fn the_flush_is_told_by_size() {
         let mut run = Run::default();
@@ -102,7 +85,7 @@ mod tests {
             run.add(buffered(write(kib)), &around(bare));
             run.add(flushed(buffered(write(kib))), &around(safe));
         }
-        let findings = costs(&run);
+        let findings = run.findings(FindingCode::FlushCost);
         assert_eq!(
             findings[0].sentence,
             "Sequential writes (QD1, buffered) with the final flush timed, compared with the same without: throughput is 50 % [50 to 50] at 4 KiB, 20 % [20 to 20] at 1 MiB; a loss at every size."
@@ -119,7 +102,8 @@ mod tests {
         run.add(Workload { durability: Durability::Fsync { every: 8 }, ..write(4) }, &around(50e6));
         run.add(Workload { rw_flags: "dsync".parse().unwrap(), ..write(4) }, &around(10e6));
         run.add(Workload { durability: Durability::Fdatasync { every: 1 }, ..write(4) }, &around(20e6));
-        let sentences: Vec<_> = costs(&run).into_iter().map(|finding| finding.sentence).collect();
+        let sentences: Vec<_> =
+            run.findings(FindingCode::FlushCost).into_iter().map(|finding| finding.sentence).collect();
         let of = |what: &str, share: &str| {
             assert!(
                 sentences.iter().any(|sentence| sentence.contains(what) && sentence.contains(share)),
@@ -142,7 +126,7 @@ mod tests {
         run.add(buffered(write(4)), &around(1e9));
         run.add(Workload { buffering: Buffering::Through, ..buffered(write(4)) }, &around(0.01e9));
         assert!(
-            costs(&run)[0].sentence.contains(
+            run.findings(FindingCode::FlushCost)[0].sentence.contains(
                 "QD1, buffered) with write-through, compared with the same without: throughput is 1 % [1 to 1]"
             )
         );
@@ -156,7 +140,7 @@ mod tests {
         run.add(deep(2, buffered(write(4))), &around(1e9));
         run.add(write(4), &around(1e9));
         run.add(Workload { personality: Personality::IoUring, ..buffered(write(4)) }, &around(1e9));
-        assert_eq!(costs(&run), []);
+        assert_eq!(run.findings(FindingCode::FlushCost), []);
     }
 
     #[test]
@@ -165,12 +149,14 @@ mod tests {
         let mut run = Run::default();
         run.add(appended(buffered(write(64))), &around(4e9));
         run.add(flushed(buffered(write(64))), &around(1e9));
-        assert_eq!(costs(&run), []);
+        assert_eq!(run.findings(FindingCode::FlushCost), []);
         run.add(flushed(appended(buffered(write(64)))), &around(1e9));
         assert!(
-            costs(&run)[0].sentence.contains("buffered, file state append) with the final flush"),
+            run.findings(FindingCode::FlushCost)[0]
+                .sentence
+                .contains("buffered, file state append) with the final flush"),
             "{:?}",
-            costs(&run)
+            run.findings(FindingCode::FlushCost)
         );
     }
 }

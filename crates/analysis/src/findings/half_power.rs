@@ -188,12 +188,6 @@ mod tests {
 
     const SIZES_KIB: [u64; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
-    fn half_powers(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::HalfPower);
-        findings
-    }
-
     fn sweep(run: &mut Run, workload: impl Fn(u64) -> Workload, rate: impl Fn(Bytes) -> f64) {
         for kib in SIZES_KIB {
             run.add(workload(kib), &around(rate(Bytes(kib << 10))));
@@ -218,7 +212,7 @@ mod tests {
         let mut run = Run::default();
         sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
         run.advertise(1e9);
-        let findings = half_powers(&run);
+        let findings = run.findings(FindingCode::HalfPower);
         let estimate = findings[0].estimates[0];
         assert!((estimate.value / 100_000.0 - 1.0).abs() < 0.02, "{estimate:?}");
         assert!(estimate.low.unwrap() < 100_000.0 && estimate.high.unwrap() > 100_000.0, "{estimate:?}");
@@ -239,7 +233,7 @@ mod tests {
         sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
         sweep(&mut run, |kib| deep(8, read(kib)), |size| hockney(size, 12.5e-6, 1e9));
         sweep(&mut run, |kib| buffered(read(kib)), |_| 3e9);
-        let findings = half_powers(&run);
+        let findings = run.findings(FindingCode::HalfPower);
         // The peak is 1 MiB, QD8: n / (n + 12 500) GB/s, 0.98822; half of it is at n½ × p / (1 - p) of p = 0.49411.
         let half = 100_000.0 * 0.494_11 / 0.505_89;
         assert!((findings[0].estimates[0].value / half - 1.0).abs() < 0.02, "{:?}", findings[0]);
@@ -254,7 +248,7 @@ mod tests {
         let mut run = Run::default();
         sweep(&mut run, write, |size| hockney(size, 100e-6, 1e9) / 10.0);
         run.advertise(1e9);
-        let findings = half_powers(&run);
+        let findings = run.findings(FindingCode::HalfPower);
         assert_eq!(
             findings[0].sentence,
             "Sequential writes (QD1, direct) do not reach half of the advertised 1 GB/s even at 1 MiB, the largest size measured. Fitted model: a request takes 1 ms ± 0.1 % plus its bytes at 100 MB/s ± 0.1 %, half of that rate at 97.7 KiB ± 0.1 % (0.01 % off on average)."
@@ -266,7 +260,11 @@ mod tests {
     fn buffered_only_says_so() {
         let mut run = Run::default();
         sweep(&mut run, |kib| buffered(read(kib)), |size| hockney(size, 10e-6, 1e9));
-        assert!(half_powers(&run)[0].sentence.contains("(991 MB/s measured, buffered)"), "{:?}", half_powers(&run));
+        assert!(
+            run.findings(FindingCode::HalfPower)[0].sentence.contains("(991 MB/s measured, buffered)"),
+            "{:?}",
+            run.findings(FindingCode::HalfPower)
+        );
     }
 
     #[test]
@@ -275,13 +273,13 @@ mod tests {
         for kib in [4, 64, 1024] {
             run.add(read(kib), &[hockney(Bytes(kib << 10), 100e-6, 1e9)]);
         }
-        let estimate = half_powers(&run)[0].estimates[0];
+        let estimate = run.findings(FindingCode::HalfPower)[0].estimates[0];
         assert_eq!((estimate.low, estimate.high, estimate.repetitions), (None, None, 1));
         run.samples.pop();
-        assert_eq!(half_powers(&run), []);
+        assert_eq!(run.findings(FindingCode::HalfPower), []);
         let mut still = Run::default();
         sweep(&mut still, read, |_| 0.0);
-        assert_eq!(half_powers(&still), [], "half of nothing");
+        assert_eq!(still.findings(FindingCode::HalfPower), [], "half of nothing");
     }
 
     #[test]
@@ -291,7 +289,7 @@ mod tests {
             run.add(read(kib), &rates);
         }
         run.advertise(1e9);
-        let finding = &half_powers(&run)[0];
+        let finding = &run.findings(FindingCode::HalfPower)[0];
         let estimate = finding.estimates[0];
         assert_eq!((estimate.low, estimate.high), (None, None), "five of sixteen resamples never get there");
         let sentence = &finding.sentence;
@@ -305,10 +303,10 @@ mod tests {
         let mut run = Run::default();
         sweep(&mut run, read, |size| hockney(size, 100e-6, 1e9));
         sweep(&mut run, |kib| mirrored(read(kib)), |size| hockney(size, 100e-6, 1e9));
-        let alone = half_powers(&run)[0].estimates[0];
+        let alone = run.findings(FindingCode::HalfPower)[0].estimates[0];
         // Faster, deeper and of the mirror: the peak of the mirror alone.
         run.add(deep(8, mirrored(read(1024))), &around(1.9e9));
-        let findings = half_powers(&run);
+        let findings = run.findings(FindingCode::HalfPower);
         assert_eq!(findings[0].estimates[0], alone);
         assert!(findings[0].subject.ends_with("direct, layout each, targets 1"), "{}", findings[0].subject);
         assert!(
@@ -331,7 +329,7 @@ mod tests {
                 run.add(read(kib), &[hockney(Bytes(kib << 10), half / rate, rate)]);
             }
             run.advertise(rate);
-            let value = half_powers(&run)[0].estimates[0].value;
+            let value = run.findings(FindingCode::HalfPower)[0].estimates[0].value;
             prop_assert!((value / half - 1.0).abs() < 0.02, "{value} for {half}");
         }
     }

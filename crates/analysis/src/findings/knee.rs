@@ -110,12 +110,6 @@ mod tests {
     use crate::fixtures::{Run, around, deep, random, read, write};
     use proptest::prelude::*;
 
-    fn knees(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::Knee);
-        findings
-    }
-
     fn sweep(rates_of_4_kib: &[(u32, f64)]) -> Run {
         let mut run = Run::default();
         for (depth, requests_per_s) in rates_of_4_kib {
@@ -135,7 +129,7 @@ mod tests {
     #[test]
     fn where_it_stops_is_said() {
         let run = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3), (8, 57e3), (16, 58e3), (32, 58e3)]);
-        let findings = knees(&run);
+        let findings = run.findings(FindingCode::Knee);
         assert_eq!(
             findings[0].sentence,
             "Random reads (4 KiB, direct): 57\u{202f}000 IOPS ± 2 % at QD8, where it stops rising; the most at any depth is 58\u{202f}000 IOPS. Fitted model, a fixed latency up to a throughput limit (0.578 % off on average): one I/O alone takes 100 µs ± 1.2 %, the limit of 57\u{202f}671 IOPS ± 1.2 % is reached at QD5.77 [5.68 to 5.86]."
@@ -150,14 +144,14 @@ mod tests {
     fn a_close_call_has_an_interval() {
         // 95.2 % with repetitions 2 % apart: some resamples find it short.
         let run = sweep(&[(1, 50e3), (8, 95.2e3), (16, 100e3)]);
-        let findings = knees(&run);
+        let findings = run.findings(FindingCode::Knee);
         assert_eq!((findings[0].estimates[0].low, findings[0].estimates[0].high), (Some(8.0), Some(16.0)));
         assert!(findings[0].sentence.contains("QD8 [8 to 16]"), "{}", findings[0].sentence);
     }
 
     #[test]
     fn what_still_grows_has_no_knee() {
-        let findings = knees(&sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]));
+        let findings = sweep(&[(1, 10e3), (2, 20e3), (4, 40e3)]).findings(FindingCode::Knee);
         assert!(findings[0].estimates.is_empty());
         assert_eq!(findings[0].brief, "still rising at QD4, the deepest queue measured");
         assert_eq!(
@@ -173,7 +167,7 @@ mod tests {
         for (depth, mean, spread) in [(1, 5e3, 500.0), (8, 25e3, 9e3), (32, 39e3, 23e3)] {
             run.add(deep(depth, random(read(4))), &scattered(mean, spread));
         }
-        let findings = knees(&run);
+        let findings = run.findings(FindingCode::Knee);
         assert_eq!(findings[0].brief, "still rising, uncertain at QD32, the deepest queue measured");
         assert!(
             findings[0].sentence.contains("; within the scatter it may level off at QD8."),
@@ -186,8 +180,8 @@ mod tests {
 
     #[test]
     fn two_depths_or_no_rate_are_no_finding() {
-        assert_eq!(knees(&sweep(&[(1, 10e3), (8, 20e3)])), []);
-        assert_eq!(knees(&sweep(&[(1, 0.0), (2, 0.0), (4, 0.0)])), []);
+        assert_eq!(sweep(&[(1, 10e3), (8, 20e3)]).findings(FindingCode::Knee), []);
+        assert_eq!(sweep(&[(1, 0.0), (2, 0.0), (4, 0.0)]).findings(FindingCode::Knee), []);
     }
 
     #[test]
@@ -197,7 +191,7 @@ mod tests {
             run.add(deep(depth, write(64)), &[rate]);
         }
         assert_eq!(
-            knees(&run)[0].sentence,
+            run.findings(FindingCode::Knee)[0].sentence,
             "Sequential writes (64 KiB, direct): 1 GB/s at QD2, where it stops rising; the most at any depth is 1 GB/s."
         );
     }

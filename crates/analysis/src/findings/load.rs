@@ -3,7 +3,7 @@
 use crate::cells::Cell;
 use crate::comparable::{Axis, distinctions, groups};
 use crate::series::rank;
-use crate::wording::{caching, depth};
+use crate::wording::{caching, depth, requests};
 use halfpower_model::Workload;
 
 /// Such cells.
@@ -27,6 +27,14 @@ pub(super) fn by_load<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, cells_min: 
         named.into_iter().zip(&distinctions).map(|((name, _), distinction)| name + distinction).collect();
     let parts = groups.into_iter().zip(subjects).zip(distinctions);
     parts.map(|((cells, subject), distinction)| Loaded { cells, subject, distinction }).collect()
+}
+
+impl Loaded<'_> {
+    /// `random reads (4 KiB, QD8, direct)`: how a claim about one of its cells begins.
+    pub(super) fn requests_of(&self, workload: &Workload) -> String {
+        let how = format!("{}, {}{}", place(workload), caching(workload), self.distinction);
+        format!("{} {} ({how})", workload.pattern, requests(workload.operation))
+    }
 }
 
 /// `4 KiB, QD8`: a cell's place in its group.

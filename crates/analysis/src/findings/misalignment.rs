@@ -12,7 +12,7 @@ use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable};
 use crate::evidence::Evidence;
 use crate::statistics::{Contrast, Margin, Verdict, verdicts};
-use crate::wording::{caching, ratio_to, reach, requests, sentence};
+use crate::wording::{ratio_to, reach, sentence};
 use halfpower_model::{Finding, FindingCode, Workload};
 
 /// Requests that lie across blocks.
@@ -80,12 +80,8 @@ fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Op
     });
     let claims: Vec<String> = against.iter().chain(&proven).cloned().collect();
     let claim = format!(
-        "{} {} ({}, {}{}), {}: {}{}",
-        workload.pattern,
-        requests(workload.operation),
-        place(workload),
-        caching(workload),
-        group.distinction,
+        "{}, {}: {}{}",
+        group.requests_of(workload),
         places(workload),
         claims.join("; "),
         if shown.is_empty() { String::new() } else { extent(shown.len(), judged.len()) },

@@ -3,8 +3,9 @@
 use crate::cells::Cell;
 use crate::series::Series;
 use crate::statistics::{Contrast, Margin, Verdict, paired_ratio};
+use crate::wording::{memory_note, reach, sentence};
 use halfpower_model::units::significant;
-use halfpower_model::{Bytes, Estimate};
+use halfpower_model::{Bytes, Estimate, Finding, FindingCode};
 
 /// The throughput of one way over that of another, for one request size.
 #[derive(Clone, Debug)]
@@ -31,20 +32,43 @@ pub(super) fn compare<'a>(
         .collect()
 }
 
+/// What a series amounts to against its counterparts, the lowest ratio first; `what` says which requests are compared,
+/// `more` what follows the verdict.
+pub(super) fn finding(
+    code: FindingCode,
+    series: &Series<'_>,
+    comparisons: &[Comparison],
+    what: &str,
+    more: &str,
+) -> Option<Finding> {
+    let (lowest, highest) = extremes(comparisons)?;
+    let range = range_words(highest, lowest);
+    let claim = format!("{what}: throughput is {range}; {}{more}", verdict_words(comparisons));
+    Some(Finding {
+        code,
+        subject: series.subject.clone(),
+        reach: reach(series.workload()),
+        brief: brief(comparisons, highest, lowest),
+        sentence: sentence(&claim) + memory_note(series.workload()),
+        estimates: if comparisons.len() == 1 { vec![lowest.ratio] } else { vec![lowest.ratio, highest.ratio] },
+        samples: comparisons.iter().flat_map(|comparison| comparison.samples.iter().copied()).collect(),
+    })
+}
+
 /// The comparisons of the lowest and of the highest ratio; none without any.
-pub(super) fn extremes(comparisons: &[Comparison]) -> Option<(&Comparison, &Comparison)> {
+fn extremes(comparisons: &[Comparison]) -> Option<(&Comparison, &Comparison)> {
     let by_ratio = |one: &&Comparison, other: &&Comparison| one.ratio.value.total_cmp(&other.ratio.value);
     Some((comparisons.iter().min_by(by_ratio)?, comparisons.iter().max_by(by_ratio)?))
 }
 
 /// `12 times [11 to 13] at 2 KiB, 80 % [70 to 91] at 1 MiB`.
-pub(super) fn range_words(highest: &Comparison, lowest: &Comparison) -> String {
+fn range_words(highest: &Comparison, lowest: &Comparison) -> String {
     let one = |comparison: &Comparison| format!("{} at {}", comparison.ratio, comparison.request_size);
     if lowest.request_size == highest.request_size { one(lowest) } else { format!("{}, {}", one(highest), one(lowest)) }
 }
 
 /// What is decided, and the range without its intervals: `a gain from 2 KiB to 64 KiB (12 times at 2 KiB, 0.8 at 1 MiB)`.
-pub(super) fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) -> String {
+fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &Comparison) -> String {
     let (decided, undecided) = verdicts(comparisons);
     let words = decided.or(undecided).unwrap_or_default();
     let [most, least] = [highest, lowest].map(|comparison| significant(comparison.ratio.value));
@@ -55,7 +79,7 @@ pub(super) fn brief(comparisons: &[Comparison], highest: &Comparison, lowest: &C
 }
 
 /// Where it gains and where it loses: `a gain from 2 KiB to 64 KiB, a loss at 1 MiB, undecided at 256 KiB`.
-pub(super) fn verdict_words(comparisons: &[Comparison]) -> String {
+fn verdict_words(comparisons: &[Comparison]) -> String {
     let (decided, undecided) = verdicts(comparisons);
     decided.into_iter().chain(undecided).collect::<Vec<_>>().join(", ")
 }
@@ -84,11 +108,6 @@ fn verdicts(comparisons: &[Comparison]) -> (Option<String>, Option<String>) {
         _ => Some("undecided elsewhere".to_owned()),
     };
     (decided.into_iter().flatten().reduce(|gain, loss| format!("{gain}, {loss}")), undecided)
-}
-
-/// The samples of all comparisons.
-pub(super) fn samples(comparisons: &[Comparison]) -> Vec<i64> {
-    comparisons.iter().flat_map(|comparison| comparison.samples.iter().copied()).collect()
 }
 
 /// Whether it is a gain or a loss; undecided where the interval holds 1, or there is none.
@@ -138,7 +157,6 @@ mod tests {
             words,
             "a gain from 2 KiB to 4 KiB, a loss from 16 KiB to 32 KiB (4 times at 2 KiB, 0.35 at 32 KiB)"
         );
-        assert_eq!(samples(&mixed), [2, 4, 8, 16, 32]);
         assert_eq!(verdict_words(&comparisons(&[(2, 2.0, 3.0)])), "a gain");
         assert_eq!(verdict_words(&comparisons(&[(2, 0.2, 0.3), (4, 0.2, 0.3)])), "a loss at every size");
         let ragged = comparisons(&[(1, 0.9, 1.1), (2, 0.2, 0.3), (4, 0.9, 1.1), (8, 0.2, 0.3), (16, 0.2, 0.3)]);

@@ -67,12 +67,6 @@ mod tests {
     use halfpower_model::sample::{IN_WRITE_CACHE, Warning};
     use halfpower_model::{Bytes, FileState, Layout, Reach, Workload};
 
-    fn peaks(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::Peak);
-        findings
-    }
-
     #[test]
     fn what_a_write_cache_may_have_kept_is_told() {
         let mut run = Run::default();
@@ -106,7 +100,7 @@ mod tests {
         run.add(buffered(read(1024)), &around(1.9e9));
         run.add(random(read(4)), &around(40.96e6));
         run.add(deep(32, random(read(4))), &around(409.6e6));
-        let peaks = peaks(&run);
+        let peaks = run.findings(FindingCode::Peak);
         let sentences: Vec<_> = peaks.iter().map(|finding| finding.sentence.as_str()).collect();
         assert_eq!(
             sentences,
@@ -131,8 +125,8 @@ mod tests {
         run.add(flushed(buffered(write(64))), &[1.0e9]);
         run.add(flushed(buffered(write(1024))), &[1.2e9]);
         run.advertise(2.0e9);
-        assert_eq!(peaks(&run)[2].reach, Reach::Memory);
-        let sentences: Vec<_> = peaks(&run).into_iter().map(|finding| finding.sentence).collect();
+        assert_eq!(run.findings(FindingCode::Peak)[2].reach, Reach::Memory);
+        let sentences: Vec<_> = run.findings(FindingCode::Peak).into_iter().map(|finding| finding.sentence).collect();
         assert_eq!(
             sentences,
             [
@@ -167,7 +161,7 @@ mod tests {
         run.add(read(64), &around(1.2e9));
         run.add(random(read(4)), &[0.0, 0.0]);
         run.add(deep(2, random(read(4))), &[0.0, 0.0]);
-        assert_eq!(peaks(&run), []);
+        assert_eq!(run.findings(FindingCode::Peak), []);
     }
 
     #[test]
@@ -181,7 +175,7 @@ mod tests {
         }
         // The fastest of all, and alone with its layout.
         run.add(striped(write(1024)), &[3e9]);
-        let found = peaks(&run);
+        let found = run.findings(FindingCode::Peak);
         let sentences: Vec<_> = found.iter().map(|finding| finding.sentence.as_str()).collect();
         assert_eq!(
             sentences,

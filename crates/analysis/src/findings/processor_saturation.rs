@@ -84,9 +84,7 @@ mod tests {
         let workload = halfpower_model::Workload { workers, ..deep(32, random(read(4))) };
         let cell = run.add(workload, &around(409.6e6));
         run.cost(cell, |_| us_per_request);
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::ProcessorSaturation);
-        findings
+        run.findings(FindingCode::ProcessorSaturation)
     }
 
     #[test]

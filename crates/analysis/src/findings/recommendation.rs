@@ -168,12 +168,6 @@ mod tests {
     use halfpower_model::{CachePolicy, Nanoseconds, Personality, Verify};
     use proptest::prelude::*;
 
-    fn recommendations(run: &Run) -> Vec<Finding> {
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::Recommendation);
-        findings
-    }
-
     #[test]
     fn shallow_and_small_wins_among_the_good() {
         let mut run = Run::default();
@@ -182,7 +176,7 @@ mod tests {
         {
             run.add(deep(depth, read(kib)), &around(rate));
         }
-        let findings = recommendations(&run);
+        let findings = run.findings(FindingCode::Recommendation);
         assert_eq!(
             findings[0].sentence,
             "Sequential reads of at least 32 KiB at QD4, direct: 1.5 GB/s ± 2 %, 94 % of the maximum."
@@ -197,7 +191,7 @@ mod tests {
             run.add(read(4), &[1e8; 5]);
             run.add(read(32), small);
             run.add(read(64), large);
-            recommendations(&run)[0].sentence.clone()
+            run.findings(FindingCode::Recommendation)[0].sentence.clone()
         };
         let scattered = said(&[3e8, 6e8, 6e8, 6e8, 9e8], &[4e8, 6.5e8, 6.5e8, 6.5e8, 9e8]);
         assert!(scattered.ends_with("92 % of the maximum, uncertain."), "{scattered}");
@@ -212,7 +206,7 @@ mod tests {
             for (depth, rate) in [1, 8, 16].into_iter().zip(rates) {
                 run.add(deep(depth, random(read(4))), &[rate * 4096.0]);
             }
-            recommendations(&run)[0].sentence.clone()
+            run.findings(FindingCode::Recommendation)[0].sentence.clone()
         };
         let full = said([10e3, 57e3, 58e3]);
         assert!(
@@ -233,7 +227,7 @@ mod tests {
         for (kib, rate) in [(4, 1e8), (64, 15e8), (1024, 5e8)] {
             run.add(read(kib), &[rate]);
         }
-        let sentence = &recommendations(&run)[0].sentence;
+        let sentence = &run.findings(FindingCode::Recommendation)[0].sentence;
         assert_eq!(sentence, "Sequential reads of 64 KiB at QD1, direct: 1.5 GB/s, the maximum.");
     }
 
@@ -246,7 +240,7 @@ mod tests {
             run.add(flushed(buffered(write(kib))), &around(0.5e6 * kib as f64));
             run.add(Workload { cache: CachePolicy::Warm, ..buffered(read(kib)) }, &around(9e9));
         }
-        let findings = recommendations(&run);
+        let findings = run.findings(FindingCode::Recommendation);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert_eq!(findings[0].sentence, "Sequential writes of 1 MiB at QD1, direct: 1.02 GB/s ± 2 %, the maximum.");
     }
@@ -258,7 +252,8 @@ mod tests {
             run.add(deep(depth, random(read(4))), &around(rate * 4096.0));
             run.add(deep(depth, random(write(4))), &around(1e3 * f64::from(depth) * 4096.0));
         }
-        let sentences: Vec<_> = recommendations(&run).into_iter().map(|finding| finding.sentence).collect();
+        let sentences: Vec<_> =
+            run.findings(FindingCode::Recommendation).into_iter().map(|finding| finding.sentence).collect();
         assert_eq!(
             sentences,
             [
@@ -278,7 +273,7 @@ mod tests {
         for kib in [4, 64, 1024] {
             run.add(write(kib), &[0.0]);
         }
-        assert_eq!(recommendations(&run), []);
+        assert_eq!(run.findings(FindingCode::Recommendation), []);
     }
 
     #[test]
@@ -291,7 +286,7 @@ mod tests {
             run.add(deep(kib as u32, random(verified(write(4)))), &[1e8]);
             run.add(deep(kib as u32, random(write(4))), &[1e8]);
         }
-        let findings = recommendations(&run);
+        let findings = run.findings(FindingCode::Recommendation);
         let sentences: Vec<_> = findings.iter().map(|finding| finding.sentence.as_str()).collect();
         assert_eq!(
             sentences[..2],
@@ -311,7 +306,8 @@ mod tests {
             run.add(Workload { warmup: Nanoseconds(40_000_000), ..read(kib) }, &[1e9]);
             run.add(Workload { cache: CachePolicy::Cold, warmup: Nanoseconds(0), ..buffered(read(kib)) }, &[2e9]);
         }
-        let sentences: Vec<_> = recommendations(&run).into_iter().map(|finding| finding.sentence).collect();
+        let sentences: Vec<_> =
+            run.findings(FindingCode::Recommendation).into_iter().map(|finding| finding.sentence).collect();
         assert_eq!(
             sentences,
             [
@@ -329,7 +325,7 @@ mod tests {
             run.add(Workload { personality: Personality::Sync, ..read(kib) }, &[plain]);
         }
         assert_eq!(
-            recommendations(&run)[0].sentence,
+            run.findings(FindingCode::Recommendation)[0].sentence,
             "Sequential reads of 64 KiB at QD1, direct, sync: 1.5 GB/s, the maximum."
         );
     }
@@ -343,7 +339,7 @@ mod tests {
             for (index, rate) in rates.iter().enumerate() {
                 run.add(deep(1 << (index % 3), read(4 << (index / 3))), &[*rate]);
             }
-            let finding = &recommendations(&run)[0];
+            let finding = &run.findings(FindingCode::Recommendation)[0];
             let best = rates.iter().copied().fold(0.0, f64::max);
             prop_assert!(finding.estimates[0].value >= 0.9 * best);
             prop_assert_eq!(rates[finding.samples[0] as usize - 100], finding.estimates[0].value);

@@ -145,9 +145,7 @@ mod tests {
         }
         // Nothing of theirs.
         run.add(random(read(4)), &around(1e6));
-        let mut findings = crate::analyse(&run.observed()).findings;
-        findings.retain(|finding| finding.code == FindingCode::SharedLimit);
-        findings
+        run.findings(FindingCode::SharedLimit)
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::read_before_write::{Fit, Proof, block, fit, proof};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::statistics::paired_ratio;
-use crate::wording::{caching, ratio_to, reach, requests, sentence};
+use crate::wording::{ratio_to, reach, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation};
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -33,12 +33,8 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
         format!(". They reach {ratio} of the IOPS of {} writes", whole.workload.request_size)
     });
     let claim = format!(
-        "{} {} ({}, {}{}): {}, because writing part of a {} block reads it first{}{cost_words}",
-        workload.pattern,
-        requests(workload.operation),
-        place(workload),
-        caching(workload),
-        group.distinction,
+        "{}: {}, because writing part of a {} block reads it first{}{cost_words}",
+        group.requests_of(workload),
         proof.words(),
         block(cell),
         extent(proven.len(), small.len()),

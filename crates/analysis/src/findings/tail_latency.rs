@@ -18,7 +18,7 @@ use super::load::{Loaded, by_load, extent, place};
 use crate::cells::Cell;
 use crate::evidence::Evidence;
 use crate::statistics::mean_estimate;
-use crate::wording::{caching, requests, sentence};
+use crate::wording::sentence;
 use halfpower_model::histogram::bucket_low;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Finding, FindingCode, Histogram, Nanoseconds, Operation, Quantity, Reach, Sample};
@@ -65,12 +65,8 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
     let queued = crate::block::of(worst.cell).and_then(|block| block.queued);
     let queued = queued.map(|share| format!(". They spend {share} of their time queued in the block layer"));
     let claim = format!(
-        "{} {} ({}, {}{}): {} take over {} times the median of {} ({} expected by chance); {} is {}, {} times the median{}{}",
-        workload.pattern,
-        requests(workload.operation),
-        place(workload),
-        caching(workload),
-        group.distinction,
+        "{}: {} take over {} times the median of {} ({} expected by chance); {} is {}, {} times the median{}{}",
+        group.requests_of(workload),
         worst.beyond,
         worst.multiple,
         Nanoseconds(worst.median_ns),
