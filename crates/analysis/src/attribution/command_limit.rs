@@ -1,9 +1,8 @@
-//! A controller or a drive that lets only so many commands be at a disk, while others wait for that.
+//! A controller or drive that admits a limited number of commands per disk while others wait.
 //!
-//! Where no part of a simulated machine is full, and others waited nine tenths of the time, it sets the pace: a command that is at a
-//! disk is on its bus as well, so that the two work in turn. A disk that is full sets the pace itself; but its arm, if it is on its
-//! way for so long that it matters, may have gone past what it was not told of, as from stream to stream where one fills all there
-//! is. Whether more would be faster is for the arm's order and its buffer to tell, and is not said.
+//! If no simulated part is saturated and others waited 90 % of the time, the limit is the bottleneck: an admitted command uses
+//! disk and bus in turn. A saturated disk is the bottleneck itself, but its arm may have passed closer requests that
+//! the limit held back. Whether a higher limit would be faster depends on the arm and its buffer, and is not claimed.
 
 use super::facts::{Facts, percent};
 use super::suspect::{Owner, Standing, Sureness};
@@ -11,7 +10,7 @@ use super::thresholds::{FASTER, FULL};
 use crate::parts::without_number;
 use halfpower_model::sample::{Part, PartKind};
 
-/// Who lets only so many commands be at a disk while others wait, where that sets the pace: not where more of them were faster.
+/// The limit as the bottleneck; not if a deeper queue was faster.
 pub(super) fn named(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
     if facts.neighbours.deeper.is_some_and(|ratio| ratio >= FASTER) {
         return None;
@@ -27,8 +26,7 @@ pub(super) fn named(facts: &Facts<'_>, idle: &str) -> Option<Standing> {
     Some(Standing::NamedAt(Owner::Controller, Sureness::Likely, key, reason))
 }
 
-/// `; exos was on its way 64 % of that time and …`: who keeps a full arm, which is `told` so, from what is nearer, if others wait for
-/// that.
+/// `; exos spent 64 % of that time seeking …`: which limit held back requests closer to a saturated arm.
 pub(super) fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String> {
     let number = |part: &Part| part.name[without_number(&part.name).len()..].to_owned();
     let (name, gate) = command_limits(parts).find(|(_, gate)| number(gate) == number(arm))?;
@@ -40,7 +38,7 @@ pub(super) fn kept_from(arm: &Part, told: &str, parts: &[Part]) -> Option<String
     ))
 }
 
-/// Who lets only so many commands be at a disk while others wait nine tenths of the time, each with what waits.
+/// Command limits that kept others waiting 90 % of the time, each with its owner.
 fn command_limits(parts: &[Part]) -> impl Iterator<Item = (&str, &Part)> {
     let waits = parts.iter().filter(|part| part.kind == PartKind::Wait && part.busy >= FULL);
     waits.filter_map(|part| Some((without_number(&part.name).strip_suffix(Part::LETS_SO_MANY)?, part)))

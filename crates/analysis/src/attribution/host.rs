@@ -1,15 +1,14 @@
-//! Suspects above the storage: the program, the rate it was given, the processors, memory, the kernel's own brake on writers.
+//! Suspects above the storage: load generator, requested rate, CPU, memory, dirty-page throttling.
 //!
-//! - *Generator*: the loop's own cost, measured just before, times the requests (`generator_bound`).
-//! - *Processor*: the workers ran, or were ready and had to wait, nine tenths of their time. The kernel counts both of each
-//!   thread in nanoseconds (getrusage(2); Linux, Documentation/scheduler/sched-stats.rst). Workers that poll tell nothing.
-//!   What the kernel's own threads wait, which complete direct writes, nobody counts: where all of the machine's processor
-//!   time is used, processors are not ruled out, and they are named where the device stands still meanwhile.
-//! - *Memory*: the device moved less than half of the bytes that were read, or writes went no further than the file cache. By bytes
-//!   alone that is wrong of a cache that misses a few: it is not memory where the requests were at the device half of their time or
-//!   longer, and the workers slept meanwhile.
-//! - *Dirty pages*: writers are made to wait from the middle of the two thresholds on (Linux, mm/page-writeback.c,
-//!   balance_dirty_pages), so they slept, and as much was dirty. Source of the remedy: sysctl vm.dirty_bytes.
+//! - *Generator*: the cost of the empty loop, measured just before, times the requests (`generator_bound`).
+//! - *CPU*: the workers ran or waited to run for 90 % of their time. The kernel counts both per thread in nanoseconds
+//!   (getrusage(2); Linux, Documentation/scheduler/sched-stats.rst). Polling workers show nothing. Waits of kernel threads,
+//!   which complete direct writes, are not counted: if the whole machine is busy, the CPU is not ruled out, and it is named
+//!   if the device is idle meanwhile.
+//! - *Memory*: the device moved less than half of the bytes read, or writes ended in the page cache. A cache that misses a few
+//!   requests is excluded: the device had requests for half of their time or longer while the workers slept.
+//! - *Dirty pages*: the kernel throttles writers from the midpoint of its two thresholds on (Linux, mm/page-writeback.c,
+//!   balance_dirty_pages): the writers slept, and that much was dirty. Remedy: sysctl vm.dirty_bytes.
 
 use super::facts::{Facts, percent};
 use super::simulated::none_full;
@@ -19,24 +18,22 @@ use crate::device::{BLOCKS_EACH_MAX, PER_REQUEST_MAX};
 use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, CachePolicy, Durability, Pattern, Personality, Quantity, Rate};
 
-/// All processors of a machine at work for so long leave few moments in which none of them is short.
+/// If all CPUs are busy this long, one of them is nearly always short.
 const NEARLY_ALL: f64 = 0.85;
-/// From this share of its time on a worker waits for others.
+/// A worker waits for others from this share of its time on.
 const CROWDED: f64 = 0.3;
-/// Share of the bytes read that the device moved, below which the rest came from memory.
+/// Below this share of the bytes read from the device, memory served them.
 const FROM_DEVICE: f64 = 0.5;
-/// Share of the time that so much was dirty that writers are made to wait: it sets the pace from the first on, and does not
-/// matter up to the second.
+/// Share of the time above the throttling threshold: the bottleneck from the first value on, irrelevant up to the second.
 const BRAKED: f64 = 0.5;
 const BRAKED_AT_ALL: f64 = 0.1;
-/// A part of a block that is not in the file cache is read before it is written; so many of the writes make the device
-/// read from here on.
+/// Device reads per write from which read-modify-write counts.
 const READS_FIRST: f64 = 0.25;
-/// Flushes that take less than this do not matter.
+/// Flushes below this share of the time do not matter.
 const FLUSHED_AT_ALL: f64 = 0.25;
-/// A stream that stands still for so long at flushes loses as much again.
+/// A stream that stalls this long in flushes loses as much again.
 const STOOD_STILL: f64 = 0.1;
-/// A device that has less to do than this hardly holds anybody up.
+/// A device this idle delays hardly any request.
 const IDLE: f64 = 0.1;
 
 pub(super) fn generator(facts: &Facts<'_>) -> Standing {
@@ -78,7 +75,7 @@ pub(super) fn rate(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Workers that were ready and had to wait: somebody else had their processor.
+/// Workers that were ready but had no CPU.
 pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
     let Some((waiting, sureness)) = crowded(facts) else { return Standing::Absent };
     let share = percent(waiting);
@@ -93,8 +90,7 @@ pub(super) fn crowded_processor(facts: &Facts<'_>) -> Standing {
     Standing::Named(Owner::Processor, sureness, reason)
 }
 
-/// Of the workers' time, what they waited for a processor, where that sets the pace: they want one all the time, or wait for
-/// it most of the time, while the device has little to do.
+/// The share of their time that workers waited for a CPU, if that is the bottleneck.
 fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
     let (wanting, waiting) = (facts.wanting()?, facts.waiting?);
     let is_spare = facts.at_device.is_some_and(|busy| busy < SPARE);
@@ -105,7 +101,7 @@ fn crowded(facts: &Facts<'_>) -> Option<(f64, Sureness)> {
     }
 }
 
-/// `, and the workers waited 58 % of their time …` where that makes whatever sets the pace slower; else empty.
+/// `, and the workers waited 58 % of their time …` if that slows any bottleneck; else empty.
 fn waited(facts: &Facts<'_>) -> String {
     let words = |(share, _)| {
         format!(", and the workers waited {} of their time for a CPU that other programs used", percent(share))
@@ -121,8 +117,8 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
         return Standing::Open("the CPU: the workers' CPU time was not measured".to_owned());
     };
     let share = of_their_time(facts, wanting);
-    // What comes after a simulated request's bytes is no worker's time, and several are on all processors: the parts tell how busy those
-    // were. What makes requests is: a worker is on one processor at a time, though others are free.
+    // Completion work of a simulated machine belongs to no worker and runs on any CPU, so its parts show it. Submission runs on
+    // one CPU per worker, even if others are idle.
     let is_told = facts.knows_parts() && facts.outstanding > u64::from(facts.workload.workers);
     if wanting >= MOST_OF_IT && is_told {
         return facts
@@ -144,7 +140,7 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     if kernel > FROM_DEVICE {
         return Standing::Open(format!("the CPU: kernel threads used {} of one CPU", percent(kernel)));
     }
-    // What they want it for is told already.
+    // Memory was named for this already.
     if wanting >= MOST_OF_IT && copies_into_memory(facts) {
         return Standing::Absent;
     }
@@ -157,7 +153,7 @@ pub(super) fn processor(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Workers that make requests all the time, each on one processor: others may be free.
+/// Workers that submit all the time, each on one CPU.
 fn one_for_each(facts: &Facts<'_>, share: f64) -> Standing {
     let share = percent(share.min(1.0));
     let reason = match facts.workload.workers {
@@ -169,8 +165,7 @@ fn one_for_each(facts: &Facts<'_>, share: f64) -> Standing {
     Standing::Named(Owner::Processor, Sureness::Sure, reason)
 }
 
-/// Where all processors are used, a request may wait for one in a thread of the kernel's that completes it, which is no
-/// worker's time; and if the device has hardly anything to do meanwhile, it does.
+/// If all CPUs are used, a request may wait for a kernel thread, which is no worker's time; an idle device confirms it.
 fn short_processors(facts: &Facts<'_>, used: f64) -> Standing {
     let used = format!("{} of all CPU time was used", percent(used));
     match facts.at_device {
@@ -183,7 +178,7 @@ fn short_processors(facts: &Facts<'_>, used: f64) -> Standing {
     }
 }
 
-/// ` (pinned to CPU 1)`; empty where they are not.
+/// ` (pinned to CPU 1)`; empty if not pinned.
 fn pinned(facts: &Facts<'_>) -> String {
     let cpus: Vec<String> = facts.workload.cpus.iter().map(u32::to_string).collect();
     if cpus.is_empty() { String::new() } else { format!(" (pinned to CPU {})", cpus.join(" and ")) }
@@ -193,7 +188,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
     if facts.is_null() || facts.is_direct() || facts.sample.total.bytes == 0 {
         return Standing::Absent;
     }
-    // Where a cache was asked for, that it answers is no news: who has the processor is.
+    // A warm cache was requested, so who uses the CPU is the finding.
     let is_asked_for = facts.workload.cache == CachePolicy::Warm || facts.writes_into_memory();
     if is_asked_for && crowded(facts).is_some() {
         return Standing::Absent;
@@ -225,8 +220,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Of the requests' time, what they were at the device, where that is most of it and the workers slept meanwhile; none where it is not, or
-/// nobody counted how many of several were there.
+/// The share of the requests' time at the device, if that is most of it and the workers slept.
 fn misses(facts: &Facts<'_>) -> Option<f64> {
     let at_device = match facts.at_once() {
         Some(at_once) => at_once / facts.sample.depth_mean.counted.max(1.0),
@@ -236,19 +230,19 @@ fn misses(facts: &Facts<'_>) -> Option<f64> {
     (sleeps && at_device >= MOST_OF_IT).then_some(at_device.min(1.0))
 }
 
-/// Whether what is written is copied into the file cache by the kernel.
+/// Whether the kernel copies the writes into the page cache.
 fn copies_into_memory(facts: &Facts<'_>) -> bool {
     let is_moved = !facts.is_null() && facts.sample.total.bytes > 0;
     is_moved && facts.writes_into_memory() && facts.workload.personality != Personality::Mmap
 }
 
-/// `88 % of their time`, and of what that is where it could be mistaken for the time of the requests alone.
+/// `88 % of their time`, and whether that includes the flush.
 fn of_their_time(facts: &Facts<'_>, share: f64) -> String {
     let end = if facts.at_end > 0.0 { ", including the final flush" } else { "" };
     format!("{} of their time{end}", percent(share.min(1.0)))
 }
 
-/// Copying into the file cache is all a writer does until the kernel makes it wait.
+/// Until the kernel throttles it, a buffered writer only copies.
 fn writes_into_memory(facts: &Facts<'_>) -> Standing {
     match facts.wanting() {
         Some(wanting) if wanting >= FULL => {
@@ -276,7 +270,7 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
     }
     let Some(dirty) = facts.sample.dirty else {
         if facts.knows_parts() {
-            // It has no brake but the room in its file cache.
+            // A simulated machine limits writers by the size of its page cache only.
             return Standing::Absent;
         }
         return Standing::Open("dirty-page throttling: dirty memory was not observed".to_owned());
@@ -286,7 +280,7 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
         return Standing::Open("dirty-page throttling: dirty memory was not observed during the writes".to_owned());
     };
     let words = format!("more than {from} was dirty {} of the time", percent(braked));
-    // In a flush at the end they sleep too, and nothing brakes them.
+    // In the final flush the writers sleep unthrottled.
     let slept = facts.wanting().map(|wanting| 1.0 - wanting - facts.at_end);
     match slept {
         _ if braked < BRAKED_AT_ALL => Standing::RuledOut(format!("dirty-page throttling ({words})")),
@@ -300,7 +294,7 @@ pub(super) fn dirty_pages(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Writes through the file cache that make the device read: a block that is written in part has to be there first.
+/// Buffered writes of partial blocks, which the kernel has to read first.
 pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     if facts.knows_parts()
         && facts.workload.grain().0.is_multiple_of(crate::device::block(std::iter::once(facts.sample)).0)
@@ -316,8 +310,7 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     let grain = facts.workload.grain();
     let block = crate::device::block(std::iter::once(facts.sample));
     let is_whole = grain.0.is_multiple_of(block.0);
-    // Of whole blocks nothing is written in part but of a larger unit below, and that is read whole: a few small reads are
-    // another program's.
+    // Whole blocks need a read only for a larger unit below, which is read whole: few small reads are another program's.
     if share < READS_FIRST || is_whole && bytes_per_s < READS_FIRST * write.bytes_per_s.0 {
         return Standing::RuledOut(format!("read-modify-write ({share:.2} device reads per write)"));
     }
@@ -340,8 +333,8 @@ pub(super) fn read_before_write(facts: &Facts<'_>) -> Standing {
     )
 }
 
-/// Of whole blocks to a simulated machine, where nobody else reads, what is read is for the parity of a row that is written in part.
-/// Those in order would need none, were a row written at once; whether random ones wait for it or for one another is left open.
+/// On a simulated machine, reads during sequential whole-block writes compute parity of partial rows. For random writes the
+/// cause is left open.
 fn parity_before_write(facts: &Facts<'_>) -> Standing {
     let is_of_writes = facts.asked(false).is_none() && facts.workload.pattern == Pattern::Sequential;
     let (Some(write), true) = (facts.asked(true), is_of_writes) else { return Standing::Absent };
@@ -359,9 +352,8 @@ fn parity_before_write(facts: &Facts<'_>) -> Standing {
     Standing::Named(Owner::ReadBeforeWrite, Sureness::Likely, words)
 }
 
-/// Of a simulated machine without a full part, how flushes that take little time themselves hold back what is around them. A worker
-/// that flushes waits for its own requests first, so that no more are outstanding than lie between two; and a stream onto
-/// a medium that turns stands still meanwhile.
+/// How short flushes on a simulated machine limit the requests around them: a worker first drains its own requests, and a
+/// stream on a rotating medium stalls.
 fn emptied(facts: &Facts<'_>) -> Option<String> {
     let flush = facts.sample.flush.as_ref()?;
     let counted = facts.sample.depth_mean.counted;
@@ -390,10 +382,10 @@ fn emptied(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// Of the workers' time, what went into flushes between the writes, and into the one at the end.
+/// The share of the workers' time in flushes, between writes and at the end.
 pub(super) fn flushes(facts: &Facts<'_>) -> Standing {
     if facts.sample.total.bytes == 0 {
-        // They were what was asked for.
+        // Flushes were the workload.
         return Standing::Absent;
     }
     let between = facts.flushing_between_writes();

@@ -6,12 +6,11 @@ use super::suspect::{Owner, Standing, Sureness};
 use super::thresholds::{FULL, NO_FASTER, SPARE};
 use halfpower_model::{Bytes, BytesPerSecond, Level, LevelName, Quantity};
 
-/// A bus may be full from this share of its peak on.
+/// A bus may be saturated from this share of its peak on.
 const NEARLY: f64 = 0.7;
-/// How much longer a byte takes than a bus's peak tells where the bus is given up and taken again: by so much less, by noise, and
-/// so much more.
+/// Time per byte relative to the bus peak that counts as the bus: less by noise, more by arbitration.
 const LONGER: std::ops::RangeInclusive<f64> = 0.9..=1.43;
-/// What a bus spends on a request beside its bytes is no more than it would move so many in.
+/// Overhead per request on a bus, as the bytes it could have moved.
 const BESIDE: Bytes = Bytes(8192);
 
 pub(super) fn levels(facts: &Facts<'_>) -> Standing {
@@ -47,7 +46,7 @@ pub(super) fn levels(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// The buses whose peak is known: which level, what it is called, and its peak. What several targets share counts once.
+/// Buses with a known peak: level, name and peak; shared ones once.
 fn bus_levels(facts: &Facts<'_>) -> Vec<(Owner, String, f64)> {
     peaks(facts, &[(LevelName::Bus, Owner::Bus), (LevelName::Link, Owner::Link)])
 }
@@ -60,7 +59,7 @@ fn peaks(facts: &Facts<'_>, wanted: &[(LevelName, Owner)]) -> Vec<(Owner, String
     let owner = |level: &Level| wanted.iter().find(|(name, _)| *name == level.name).map(|(_, owner)| *owner);
     let is_known = |level: &Level| owner(level).is_some() && level.pap_bytes_per_s.is_some();
     let environment = &facts.sample.environment;
-    // Most samples have none, and putting levels together takes time.
+    // Most samples have none, and merging levels takes time.
     let any_known = environment.all_targets().any(|target| target.levels.iter().any(is_known));
     let levels = if any_known { environment.levels() } else { Vec::new() };
     let peak = |level: &Level| {

@@ -1,37 +1,31 @@
-//! Between the program and the medium: who holds a request back there, by what the same requests do at other places and
-//! of other sizes.
+//! Whether the medium limits the requests, from the same requests at other offsets.
 //!
-//! - *The medium*: neither a processor nor a bus nor a controller knows where on it a request goes. Where the same requests are
-//!   an eighth faster at places that its arm comes to sooner, it sets the pace; where they are as fast at random, or a stream in
-//!   every zone, it does not.
-//! - *A bus* that is not the medium's fault: seven tenths of its peak (Riedel, van Ingen and Gray, 1997, found buses full at 75
-//!   to 80 %); or a byte more takes as long as its peak lets it, and the rest of a request's time is what a bus spends on
-//!   commands: no more than it would move 8 KiB in (their table 4 has 2.7 to 5.3 KB).
-//! - *A controller*: what is not so and grows in another way, the processors having time.
+//! CPU, bus and controller do not depend on where a request goes; a medium with an arm does. If the same requests are 12 %
+//! faster at offsets that are closer for the arm, the medium is the bottleneck. If they are as fast at random offsets, or a stream is as
+//! fast in every zone, it is not. Then [`super::levels`] decides between bus (70 % of its peak, or time per byte as its peak
+//! implies with an overhead below 8 KiB; Riedel, van Ingen and Gray, 1997, table 4: 2.7 to 5.3 KB) and controller.
 
 use super::facts::{Facts, percent};
 use super::neighbours::Places;
 use super::thresholds::NO_FASTER;
 
-/// At a place where the medium has less to do it is faster from here on: a part of the way that is full for nine tenths of the
-/// time leaves no more than 1.11.
+/// Faster from here on at offsets that cost the medium less: a part that is 90 % busy leaves 1.11 at most.
 const FASTER: f64 = 1.12;
-/// From the slowest place to the fastest it is the same up to here.
+/// Zones count as equally fast up to here.
 const EVERYWHERE: f64 = 1.05;
-/// Reads take the same way as writes, and may be held back less: from here on they show that the way has room.
+/// Reads share the path of writes but may be cheaper: from here on the path has room.
 const READS_FASTER: f64 = 2.0;
-/// A write that takes so long whatever its size may wait for a turn of a disk, which is the same in every zone; a read has the
-/// read-ahead.
+/// A write with a fixed time this long may wait for one rotation, which is equal in all zones.
 const TURN_NS: f64 = 1e6;
 /// As fast as another from here on.
 const AS_FAST: f64 = 0.9;
 /// Whether a sample waits for the medium.
 pub(super) enum Medium {
-    /// Where the medium has less to do the same is so many times as fast.
+    /// How many times as fast cheaper offsets are.
     Waits(f64),
-    /// It is as fast wherever it goes, with the figure.
+    /// It is as fast at any offset; the figure.
     Idles(String),
-    /// Nothing shows it.
+    /// Not measured.
     Unknown,
 }
 
@@ -44,7 +38,7 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
         return Medium::Waits(ratio);
     }
     if facts.neighbours.deeper.is_some_and(|ratio| ratio > NO_FASTER) {
-        // No part of the way is full.
+        // No part of the path is saturated.
         return Medium::Unknown;
     }
     if let Some(ratio) = at_random.filter(|ratio| *ratio >= AS_FAST) {
@@ -57,7 +51,7 @@ pub(super) fn medium(facts: &Facts<'_>) -> Medium {
     }
     let as_fast = |ratio: Option<f64>| ratio.filter(|ratio| (AS_FAST..FASTER).contains(ratio));
     let turns = facts.asked(true).is_some() && facts.neighbours.growth.is_some_and(|growth| growth.fixed_ns >= TURN_NS);
-    // What a buffer holds is no faster, or what lies nearer; of writes the latter may be a turn each time.
+    // Offsets within the buffer, or closer ones, are no faster; closer writes may each wait for a rotation.
     match (as_fast(reads_nearer), as_fast(nearer).filter(|_| !turns)) {
         (Some(ratio), _) => Medium::Idles(format!("reads within a buffer-sized region are {} as fast", percent(ratio))),
         (None, Some(ratio)) => {

@@ -1,13 +1,12 @@
-//! What sets the pace of a sample: which part is full, or waits, or is limited, and what is ruled out.
+//! Names the bottleneck of a sample, and rules out what it is not.
 //!
-//! Every suspect is looked at, in an order in which one explains those behind it: a limit that is reached explains idle
-//! processors, a full processor explains an idle device. A suspect is *named* on its own figures, never because it is the
-//! last one left, but for the file system and the device: those only where the kernel's counters say what the device did
-//! meanwhile, and then it says "likely". Where a figure is missing the suspect is left open, and where none is named it
-//! cannot be told. Little's law is behind the depth: with one request outstanding the rate is one over its latency.
+//! Suspects are examined in an order in which one explains those behind it: a rate limit explains an idle CPU, a
+//! saturated CPU explains an idle device. A suspect is named on its own figures, never by elimination. The file system and
+//! the device are exceptions: they need the kernel's device counters, and are only called likely. A suspect without
+//! figures stays open. If no suspect is named, the bottleneck is unknown.
 //!
-//! What it refuses: samples of other programs, whose figures were taken in other ways. Sources of each rule: [`host`] and
-//! [`storage`]. A simulated machine tells how busy its parts were ([`simulated`]); without that it is judged like a host.
+//! Samples of other programs are not judged, because their figures were measured in other ways. Each rule's source is in
+//! [`host`] and [`storage`]. A simulated machine reports how busy its parts were ([`simulated`]).
 
 mod command_limit;
 mod facts;

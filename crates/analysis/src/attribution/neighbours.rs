@@ -1,36 +1,36 @@
 //! What neighbouring cells of a run show about a sample's workload.
 
-/// What other samples say of this one's workload.
+/// Figures of neighbouring cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Neighbours {
-    /// The rate of the same with more requests outstanding over this rate, the most of all; none where nobody tried.
+    /// Highest rate at a deeper queue over this rate.
     pub(crate) deeper: Option<f64>,
-    /// Whether its targets were seen to hold one another back: the share of the sum of each alone.
+    /// Share of the sum of each target alone, if the targets limit one another.
     pub(crate) together: Option<f64>,
-    /// The same at other places; none where nobody tried, or places do not matter to the target.
+    /// The same at other offsets; none if not measured, or if offsets do not matter to this target.
     pub(crate) places: Option<Places>,
-    /// How its time grows with its size; none where there is one size.
+    /// How time grows with request size; none with one size.
     pub(crate) growth: Option<Growth>,
 }
 
-/// Rates of the same requests at other places over this rate, the most of all; none where nobody tried.
+/// Highest rates at other offsets over this rate; none if not measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
-    /// Where the medium has less to do: one after another, or of reads over a part that a buffer may hold.
+    /// Offsets that cost the medium less: sequential, or reads within a buffer-sized region.
     pub(crate) nearer: Option<f64>,
-    /// Of those one after another, at random.
+    /// Of sequential requests: random ones.
     pub(crate) at_random: Option<f64>,
-    /// Of streams that begin elsewhere each time, the fastest over the slowest.
+    /// Of streams with different starts: the fastest over the slowest.
     pub(crate) everywhere: Option<f64>,
-    /// Of writes, reads over a part that a buffer may hold: they take the same way.
+    /// Of writes: reads within a buffer-sized region, on the same path.
     pub(crate) reads_nearer: Option<f64>,
 }
 
-/// The time that one more request to the device adds.
+/// Time that one more request at the device adds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
-    /// Whatever its size, in nanoseconds.
+    /// Fixed part.
     pub(crate) fixed_ns: f64,
-    /// For each byte.
+    /// Per byte.
     pub(crate) ns_per_byte: f64,
 }

@@ -1,15 +1,13 @@
-//! The parts of a simulated machine, which tells how busy each was: the truth, which no host has.
+//! The parts of a simulated machine, which reports how busy each was.
 //!
-//! - *A part* that is busy nine tenths of the time, a disk of a volume by itself: one that is full holds back all that goes to it, whatever
-//!   the others do. A controller that is held by what moves its bytes gives way to the busiest bus
-//!   on its way, with its own share beside. A device gives way to the flushes between writes where they take half of the requests' time, as on a host, and its
-//!   arm is on its way for so long that leaving them out would matter; and is not it where it empties a write cache that has
-//!   room, most of its time, or is on its way to writes by so much longer than if it had been told of them sooner.
-//! - *A controller or a drive that lets only so many commands be at a disk* ([`command_limit`]), where no part is full.
-//! - *A file that grows*, where no part is full and the system does one write at a time of it: nine tenths of the time.
-//! - *A share*, where no part is full: what a large request waits before each unit of it is time in which nothing works, one unit
-//!   after another, so half of the time sets the pace; its window does where writes waited nine tenths of the time until others
-//!   were done, and that large ones go one at a time where those did.
+//! - *A part* that is 90 % busy is the bottleneck, even if other disks of its volume are idle. A controller that waits for its
+//!   transfers gives way to the busiest of its buses. A device gives way to flushes that take half of the requests' time, if they
+//!   cost it seeks and rotations; and it is not the bottleneck while it destages a write cache with room, or waits for
+//!   writes that a deeper queue would have brought in time.
+//! - *A command limit* of a controller or drive ([`command_limit`]), if no part is saturated.
+//! - *A growing file*, extended by one write at a time, if that takes 90 % of the time.
+//! - *A network share*, if no part is saturated: waits before each unit of a large request from half of the time on, its write
+//!   window and its one-at-a-time rule from 90 % on.
 
 use super::command_limit;
 use super::facts::{Facts, percent};
@@ -20,11 +18,10 @@ use crate::parts::{grouped, without_number};
 use crate::rate_over_time::levels_between;
 use halfpower_model::sample::{Part, PartKind};
 
-/// Parts of a kind have not the same to do from so much of the time on; and of a controller's time that its own work takes so much
-/// matters.
+/// Parts of a kind are unevenly loaded from this difference on; a controller's own work matters from this share on.
 const UNLIKE: f64 = 0.1;
 
-/// One that is full sets the pace, whatever others of its kind do.
+/// A saturated part is the bottleneck, whatever others of its kind do.
 pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     let parts = &facts.sample.parts;
     let (spared, told): (Vec<Group<'_>>, Vec<Group<'_>>) = groups(parts).partition(Group::is_spared);
@@ -76,14 +73,13 @@ pub(super) fn parts(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Whether every part is known, and none is full.
+/// Whether parts are reported and none is saturated.
 pub(super) fn none_full(facts: &Facts<'_>) -> bool {
     let mut told = groups(&facts.sample.parts).filter(|group| !group.is_spared());
     told.next().is_some_and(|first| first.busy < FULL)
 }
 
-/// Where several requests at once had a rate that changed, and no part is full over all of the time: how each may have been for a part
-/// of it. Their shares add up to nine tenths at the least then.
+/// Whether different parts may have been saturated at different times: throughput changed, and the busy shares add up to 90 %.
 pub(super) fn by_turns(facts: &Facts<'_>) -> Option<String> {
     if facts.outstanding == 1 || !none_full(facts) {
         return None;
@@ -104,16 +100,16 @@ pub(super) fn by_turns(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// Parts of one name and a number.
+/// Parts with one name and a number.
 struct Group<'a> {
     name: &'a str,
     /// The busiest first.
     parts: Vec<&'a Part>,
-    /// The share of the time that the busiest was so.
+    /// Busy share of the busiest.
     busy: f64,
 }
 
-/// All parts but what is waited for, the busiest first.
+/// All parts but waits, the busiest first.
 fn groups(parts: &[Part]) -> impl Iterator<Item = Group<'_>> {
     let works = || parts.iter().filter(|part| part.kind != PartKind::Wait);
     let groups = grouped(works().map(|part| (part.name.as_str(), part.kind, part.busy)));
@@ -126,12 +122,12 @@ fn groups(parts: &[Part]) -> impl Iterator<Item = Group<'_>> {
 }
 
 impl Group<'_> {
-    /// Of the time that the busiest was so, what it was doing this, where that is told apart; else none of it.
+    /// Share of the busiest part's busy time in a phase.
     fn phase(&self, phase: &str) -> f64 {
         self.parts.first().and_then(|part| part.phases.get(phase)).copied().unwrap_or(0.0)
     }
 
-    /// Those that have less to do than the busiest, the busiest of them first, where it stands out.
+    /// The others, the busiest first, if the busiest stands out.
     fn others(&self) -> &[&Part] {
         match self.parts.as_slice() {
             [first, others @ ..] if others.iter().any(|other| other.busy < first.busy - UNLIKE) => others,
@@ -139,7 +135,7 @@ impl Group<'_> {
         }
     }
 
-    /// Their name; of the busiest of several that have not the same to do, its own: `atlas 2 (one of 4)`.
+    /// Their name; if the busiest stands out, its own: `atlas 2 (one of 4)`.
     fn told(&self) -> String {
         match (self.others(), self.parts.first()) {
             ([], _) | (_, None) => self.name.to_owned(),
@@ -147,7 +143,7 @@ impl Group<'_> {
         }
     }
 
-    /// `, the others 41 to 60 %`, what those did meanwhile that have less to do; else empty.
+    /// `, the others 41 to 60 %`; empty if evenly loaded.
     fn beside(&self) -> String {
         let [least, most] = match self.others() {
             [] => return String::new(),
@@ -160,26 +156,25 @@ impl Group<'_> {
         }
     }
 
-    /// Who keeps the busiest from what is nearer, where it is on its way for so long that it matters; else empty.
+    /// Which command limit keeps a seeking arm from closer requests; else empty.
     fn kept_from(&self, parts: &[Part]) -> String {
         let arm = self.parts.first().filter(|_| self.phase(Part::REACHING) >= MATTERS);
         arm.and_then(|arm| command_limit::kept_from(arm, &self.told(), parts)).unwrap_or_default()
     }
 
-    /// Whether they empty their write cache most of the time, which has room for more: with more to do they have fewer ways. Not
-    /// where somebody waits for one of them most of the time, for now this and now that.
+    /// Whether they mostly destage a write cache with room, while no request waits.
     fn is_unawaited(&self) -> bool {
         let reaching = |part: &&Part| part.busy * part.phases.get(Part::REACHING).copied().unwrap_or(0.0);
         let awaited: f64 = self.parts.iter().map(reaching).sum();
         self.phase(Part::UNAWAITED) >= MOST_OF_IT && awaited < MOST_OF_IT
     }
 
-    /// Whether so much of their time is on the way to writes that came after the arm was free: told sooner it would be much faster.
+    /// Whether late writes cost so much rotation that a deeper queue would be faster.
     fn is_late(&self) -> bool {
         self.phase(Part::LATE) >= MATTERS
     }
 
-    /// Whether more requests outstanding would spare them most of what they are at.
+    /// Whether a deeper queue would save them most of their work.
     fn is_spared(&self) -> bool {
         self.is_unawaited() || self.is_late()
     }
@@ -201,14 +196,14 @@ impl Group<'_> {
     }
 }
 
-/// The bus that holds a controller while it moves the bytes, where that is at work the longer of the two.
+/// The bus that a controller waits for, if it is busier than the controller itself.
 fn held_by<'a>(controller: &Part, parts: &'a [Part]) -> Option<&'a Part> {
     let buses = parts.iter().filter(|part| part.kind == PartKind::Bus && controller.buses.contains(&part.name));
     let bus = buses.max_by(|one, other| one.busy.total_cmp(&other.busy));
     bus.filter(|bus| bus.busy > controller.at_work())
 }
 
-/// What a share makes its requests wait for, where that sets the pace.
+/// The wait of a network share that is the bottleneck.
 fn waits(parts: &[Part], idle: &str) -> Option<Standing> {
     let [window, turn_of_reads, turn_of_writes, wait_of_reads, wait_of_writes] = Part::SHARE_WAITS;
     let suspects = [
@@ -226,7 +221,7 @@ fn waits(parts: &[Part], idle: &str) -> Option<Standing> {
     })
 }
 
-/// A file that is made longer one write at a time, where that sets the pace.
+/// A file extended one write at a time, if that is the bottleneck.
 fn growth(parts: &[Part], idle: &str) -> Option<Standing> {
     let growth = parts.iter().find(|part| part.kind == PartKind::Wait && part.name == Part::GROWTH)?;
     let time = Some(growth.busy).filter(|busy| *busy >= FULL).map(percent)?;

@@ -1,19 +1,15 @@
-//! Suspects on the way to the storage: control groups, bus and link, the depth, the file system, the device.
+//! Suspects on the I/O path: control groups, queue depth, file system, device. For bandwidth see [`super::levels`].
 //!
-//! - *Control groups*: what passed is at nine tenths or more of what the group lets through, and not beyond what its slices
-//!   give (Linux, block/blk-throttle.c: time is rounded up to slices of up to a tenth of a second, and one that was not used is
-//!   made up for, so that the first two may go at once); from half of it on that is left open, since the mean hides what was
-//!   used up in bursts. Through the file cache what passed lies between what was asked for, of which the cache may have
-//!   answered some, and what the device moved, read-ahead and other programs' bytes with it: the lesser of the two is held
-//!   against the limit, and by the greater none is ruled out.
-//! - *Bus, link, device* with a known peak: nine tenths of it or more. Riedel, van Ingen and Gray (1997) found buses full at
-//!   75 to 80 %; what is between half and nine tenths is left open.
-//! - *Depth*: one request at a time is bound by its latency (Little, Operations Research 9, 1961), unless requests are so
-//!   large that they may keep the device at work; or the same with more outstanding was a fifth faster.
-//! - *File system* and *device*: by what the device's counters say of writes, and by nothing else being full.
+//! - *Control groups*: 90 % of the limit or more, but not beyond what its slices allow. Linux (block/blk-throttle.c) rounds time
+//!   up to slices of up to 0.1 s and carries one over. From 50 % on it is left open, because the mean hides bursts.
+//!   For buffered I/O the bytes at the device lie between the requested bytes and what the device moved: the smaller is
+//!   compared with the limit, and the larger must be below it to rule it out.
+//! - *Queue depth*: one request at a time is limited by its latency (Little, Operations Research 9, 1961), unless it is large
+//!   enough to keep the device busy; or a deeper queue was 20 % faster.
+//! - *File system* and *device*: by the device's write counters, if nothing else is saturated.
 //!
-//! A simulated machine tells of each part how busy it was ([`simulated`](super::simulated)): buses and devices are not judged here as
-//! well. Where no part is full, requests that are at the device are too few.
+//! On a simulated machine the parts show which device is busy ([`simulated`](super::simulated)); if none is saturated,
+//! too few requests are at the device.
 
 use super::facts::{Facts, percent};
 use super::medium::{Medium, medium};
@@ -24,26 +20,26 @@ use halfpower_model::environment::DeviceLimit;
 use halfpower_model::sample::{Part, PartKind};
 use halfpower_model::{Bytes, FileState, Quantity};
 
-/// A throttle's slice, the longest there is.
+/// The longest slice of the throttle.
 const SLICE_S: f64 = 0.1;
-/// What may pass beyond a limit all the while: what was let through just before counts when it is back.
+/// How far the rate may exceed a limit: requests passed just before count when they complete.
 const BEYOND: f64 = 1.05;
-/// Larger requests may keep a device at work one at a time.
+/// A larger request may keep a device busy on its own.
 const SMALL: Bytes = Bytes(64 << 10);
 
-/// One limit against what passed.
+/// One limit and how much of it was used.
 struct Held {
     owner: Owner,
-    /// By what passed at the least.
+    /// The least that passed, as a share.
     share: f64,
-    /// By what may have passed at the most.
+    /// The most that may have passed.
     share_most: f64,
     words: String,
 }
 
 pub(super) fn limits(facts: &Facts<'_>) -> Standing {
     let held: Vec<Held> = [false, true].into_iter().flat_map(|writes| of_direction(facts, writes)).collect();
-    // A warm-up uses up what goes at once in the beginning.
+    // A warm-up uses up the initial burst.
     let at_once_s = (2.0 * SLICE_S - facts.workload.warmup.seconds()).max(SLICE_S);
     let most = BEYOND + at_once_s / facts.sample.elapsed_s;
     let nearest = held.iter().filter(|held| held.share <= most).max_by(|one, other| one.share.total_cmp(&other.share));
@@ -73,7 +69,7 @@ pub(super) fn limits(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Each limit of one direction on all that the targets share, or on each of them alike.
+/// The limits of one direction that apply to all targets together, or equally to each.
 fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
     let environment = &facts.sample.environment;
     let mut limits: Vec<&DeviceLimit> = Vec::new();
@@ -82,7 +78,7 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
             limits.push(limit);
         }
     }
-    // Several devices with a limit each let their sum through, if every target has one.
+    // Limits of several devices add up if every target has one.
     let is_each = environment.all_targets().all(|target| !target.limits.is_empty());
     let parts = if environment.targets() > 1 && is_each { f64::from(environment.targets()) } else { 1.0 };
     if environment.targets() > 1 && !is_each {
@@ -106,7 +102,7 @@ fn of_direction(facts: &Facts<'_>, writes: bool) -> Vec<Held> {
         let rates = facts.storage_requests_per_s(writes);
         if let Some(limit) = requests.filter(|limit| *limit > 0) {
             let shares = rates.iter().map(|rate| rate / parts / limit as f64);
-            // Large requests are counted in the pieces they are cut into.
+            // The throttle counts the fragments of large requests.
             let nearest = shares.min_by(|one, other| (one - 1.0).abs().total_cmp(&(other - 1.0).abs()));
             let words = format!("the limit of {} for {what} {group}", Quantity::RequestsPerSecond.format(limit as f64));
             let owner = Owner::ThrottledRequests;
@@ -138,7 +134,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
         }
         _ => {}
     }
-    // The kernel reads ahead, or writes back, as deep as it likes; and where nobody counted, a cache may have answered.
+    // Read-ahead and write-back choose their own depth, and without counters a cache may have answered.
     let by_cache = !facts.is_direct() && facts.asked(false).is_some();
     let is_its_own = !by_cache || (!facts.workload.pattern.is_ordered() && facts.at_device.is_some());
     if facts.is_null() || facts.writes_into_memory() || !is_its_own {
@@ -170,8 +166,7 @@ pub(super) fn depth(facts: &Facts<'_>) -> Standing {
     }
 }
 
-/// Of a stream of writes to a simulated arm, one at a time, how it waits for its place on the medium to come round, where one that comes
-/// sooner would wait for that as well: no part is full, and yet more outstanding are no faster. Of several arms another would go on.
+/// Why a deeper queue does not help one sequential write at a time on a single simulated arm: each waits for the same sector.
 fn comes_round(facts: &Facts<'_>) -> Option<String> {
     let is_stream = facts.is_direct() && facts.asked(false).is_none() && facts.workload.pattern.is_ordered();
     if facts.outstanding > 1 || !is_stream || !none_full(facts) {
@@ -189,8 +184,7 @@ fn comes_round(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// Whether requests to a simulated machine wait for something that is no part of it: in the file cache, while a file grows, or for a
-/// share. Past those, what is not at the device is on its way.
+/// Whether requests to a simulated machine wait outside its parts: in the page cache, for a growing file, for a share.
 fn waits_elsewhere(facts: &Facts<'_>) -> bool {
     let Some(at_once) = facts.at_once() else { return true };
     let is_on_its_way = facts.is_direct() && facts.workload.file_state == FileState::Written;
@@ -203,17 +197,16 @@ fn waits_for_share(facts: &Facts<'_>) -> bool {
     facts.sample.parts.iter().any(|part| is_its(part) && part.busy >= SPARE)
 }
 
-/// Whether a medium whose arm has to go from place to place is at work all the time: it works on one request at a time.
+/// Whether a rotating medium, which serves one request at a time, is busy all the time.
 fn is_at_work(facts: &Facts<'_>) -> bool {
     let turns = facts.sample.environment.all_targets().all(|target| target.rotational == Some(true));
     let is_it = facts.neighbours.places.is_some() && !matches!(medium(facts), Medium::Idles(_));
-    // What a card makes of several disks looks like one.
+    // Several disks behind a card look like one.
     let has_idle = facts.busiest_device().is_some_and(|(_, busy)| busy < FULL);
     turns && is_it && !has_idle && facts.at_device.is_some_and(|share| share >= FULL)
 }
 
-/// Requests through the file cache of a simulated machine, of which no part is full, where it gives the device one after another, or
-/// a few of many.
+/// Reads through the page cache of a simulated machine that reach the device one or a few at a time.
 fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
     let at_once = facts.at_once()?;
     let (device, busy) = facts.busiest_device()?;
@@ -238,8 +231,7 @@ fn in_cache(facts: &Facts<'_>) -> Option<Standing> {
     Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
 }
 
-/// Writes into the file cache of a simulated machine, of which no part is full, where what they leave there is stored by one request
-/// after another: at each device that it is cut up for is one at the most, and the writers sleep until there is room.
+/// Buffered writes on a simulated machine whose lazy writer keeps one request per device.
 fn lazy_writer(facts: &Facts<'_>) -> Option<Standing> {
     let (at_once, devices) = (facts.at_once()?, facts.sample.block.as_ref()?.devices);
     let asks = facts.writes_into_memory() && facts.asked(false).is_none() && none_full(facts);
@@ -257,7 +249,7 @@ fn lazy_writer(facts: &Facts<'_>) -> Option<Standing> {
     Some(Standing::Named(Owner::FileSystem, Sureness::Likely, reason))
 }
 
-/// Writes that wait while the device idles wait for something above it.
+/// Writes that wait while the device is idle wait for something above it.
 pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
     if let Some(cache) = in_cache(facts).or_else(|| lazy_writer(facts)) {
         return cache;
@@ -267,7 +259,7 @@ pub(super) fn file_system(facts: &Facts<'_>) -> Standing {
     if busy >= FULL {
         return Standing::RuledOut(format!("the file system ({})", facts.had("the device", busy)));
     }
-    // Where processors are short, what stands still between the two may be waiting for one.
+    // If CPUs are short, requests may wait for one in between.
     let has_spare =
         facts.machine_busy().is_some_and(|share| share < FULL) && facts.waiting.is_some_and(|share| share < 0.1);
     let is_deep = facts.outstanding > 1 && facts.asked(true).is_some() && facts.asked(false).is_none();

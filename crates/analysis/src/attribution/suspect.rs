@@ -3,88 +3,88 @@
 use crate::wording::sentence;
 use serde::Serialize;
 
-/// What may set the pace.
+/// A possible bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
-    /// The program that makes the requests.
+    /// The load generator.
     Generator,
-    /// The rate that was asked for.
+    /// The requested rate.
     Rate,
-    /// Memory, and the processor that copies from and to it.
+    /// Memory, and the CPU that copies.
     Memory,
-    /// The kernel, which makes those wait who write faster than it can store.
+    /// The kernel, which throttles writers that dirty memory too fast.
     DirtyPages,
-    /// A control group's bytes per second.
+    /// A control group's bandwidth limit.
     ThrottledBandwidth,
-    /// A control group's requests per second.
+    /// A control group's IOPS limit.
     ThrottledRequests,
-    /// The processors that the workers run on.
+    /// The CPUs of the workers.
     Processor,
-    /// Blocks that are read because a part of them is written.
+    /// Reads of blocks that are partially written.
     ReadBeforeWrite,
-    /// The flushes between the writes, or the one at the end.
+    /// Flushes between writes or at the end.
     Flushes,
-    /// Something that several targets share.
+    /// A resource that several targets share.
     SharedLimit,
-    /// What controllers are attached by.
+    /// A bus between host and controllers.
     Bus,
-    /// Something between buses that works on requests itself.
+    /// A controller.
     Controller,
-    /// What a simulated share makes its writes wait for.
+    /// Waits of a simulated network share.
     Share,
-    /// What the device is attached by.
+    /// The link of the device.
     Link,
-    /// Too few requests outstanding: the time of each one sets the pace.
+    /// Too few outstanding requests.
     Depth,
-    /// The file system, or whatever else is above the device.
+    /// The file system, or anything else above the device.
     FileSystem,
-    /// The device, and what lies behind it.
+    /// The device and what is behind it.
     Device,
 }
 
-/// How sure that is.
+/// How certain it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sureness {
-    /// What was measured leaves room for something else.
+    /// The figures leave room for another cause.
     Likely,
-    /// A figure of its own says so.
+    /// A figure of its own shows it.
     Sure,
 }
 
-/// What sets the pace, and why.
+/// The bottleneck and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attribution {
-    /// Who it is; none where it cannot be told.
+    /// None if unknown.
     pub owner: Option<Owner>,
-    /// How sure; none where nobody is named.
+    /// None if unknown.
     pub sureness: Option<Sureness>,
-    /// What it is called on this machine, where it has a name there: `pci`.
+    /// Its name on this machine, such as `pci`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The figures that say so, or why it cannot be told.
+    /// The figures that show it, or why it is unknown.
     pub reason: String,
-    /// Who it is not, each with the figure that says so.
+    /// Suspects ruled out, each with its figure.
     pub ruled_out: Vec<String>,
-    /// Who could not be looked at, each with the reason.
+    /// Suspects that could not be examined, each with the reason.
     pub open: Vec<String>,
 }
 
-/// What was found of a suspect.
+/// The result for one suspect.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Standing {
-    /// It does not apply.
+    /// Does not apply.
     Absent,
     RuledOut(String),
     Open(String),
     Named(Owner, Sureness, String),
-    /// With what it is called on this machine.
+    /// With its name on this machine.
     NamedAt(Owner, Sureness, String, String),
 }
 
 impl Owner {
-    /// Whether requests of other programs take from it what these could have.
+    /// Whether requests of other programs compete for it.
     pub(super) fn is_below(self) -> bool {
         matches!(
             self,
@@ -124,12 +124,12 @@ impl Owner {
 }
 
 impl Attribution {
-    /// Whether anybody was named or ruled out: where no figure tells anything, there is no claim.
+    /// Whether any suspect was named, ruled out or left open.
     pub(crate) fn says_something(&self) -> bool {
         self.owner.is_some() || !self.ruled_out.is_empty() || !self.open.is_empty()
     }
 
-    /// Who it is: `the CPU (likely)`, `unknown`.
+    /// `the CPU (likely)`, `unknown`.
     pub fn named(&self) -> String {
         match (self.owner, self.sureness) {
             (Some(owner), Some(Sureness::Likely)) => format!("{} (likely)", owner.name()),
@@ -138,19 +138,19 @@ impl Attribution {
         }
     }
 
-    /// The same with the reason: `the CPU: the workers ran …`.
+    /// With the reason: `the CPU: the workers ran …`.
     pub fn brief(&self) -> String {
         format!("{}: {}", self.named(), self.reason)
     }
 
-    /// All of it in sentences: `Bottleneck (likely): the device. It had … Ruled out: …`.
+    /// In sentences: `Bottleneck (likely): the device. It had … Ruled out: …`.
     pub(crate) fn sentence(&self) -> String {
         let likely = if self.sureness == Some(Sureness::Likely) { " (likely)" } else { "" };
         let name = self.owner.map_or("unknown", Owner::name);
         format!("Bottleneck{likely}: {name}. {}{}", sentence(&self.reason), self.further())
     }
 
-    /// Who it is not, and who could not be looked at, as further sentences; empty where there is nothing to say.
+    /// What was ruled out or left open, as further sentences.
     pub fn further(&self) -> String {
         let list = |what: &str, reasons: &[String]| match reasons {
             [] => String::new(),

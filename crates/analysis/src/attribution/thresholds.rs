@@ -1,15 +1,15 @@
-//! Shares and ratios from which on a figure counts, for all suspects.
+//! Thresholds that several suspects share.
 
-/// From this share of its time on a worker wants a processor all the time.
+/// Saturated: share of its time that a worker wants a CPU, or a part is busy.
 pub(super) const FULL: f64 = 0.9;
-/// From this share of the time on flushes set the pace, or those who have the processor.
+/// Most of the time: from here on flushes, or other users of the CPU, are the bottleneck.
 pub(super) const MOST_OF_IT: f64 = 0.5;
-/// Of the requests that may be outstanding, so many are few.
+/// Below this share of the configured requests, few were outstanding.
 pub(super) const FEWER: f64 = 0.75;
-/// A device that has less to do than this could do more.
+/// A device below this load has room.
 pub(super) const SPARE: f64 = 0.5;
-/// With more requests outstanding it is faster from here on, and no faster up to there.
+/// A deeper queue is faster from the first on, and no faster up to the second.
 pub(super) const FASTER: f64 = 1.2;
 pub(super) const NO_FASTER: f64 = 1.1;
-/// Of the time, what makes it so much faster to be without that this is told.
+/// Share of the time whose removal would make it that much faster.
 pub(super) const MATTERS: f64 = 1.0 - 1.0 / FASTER;
