@@ -1,7 +1,6 @@
-//! The lives of a cell's requests in the block layer, all repetitions together.
+//! Where a cell's requests spent their time in the block layer, over all repetitions.
 //!
-//! Only of cells that followed their requests: what the kernel counts without being asked does not tell what became of
-//! them. The repetition is what counts: each gives its shares, and the figures are means of those.
+//! Only cells that traced their requests have it. Each repetition gives shares; the figures are means of those.
 //! Source: Riedel, van Ingen and Gray (1997), the table of the bus analyser.
 
 use crate::cells::Cell;
@@ -10,30 +9,30 @@ use halfpower_model::sample::{Block, Direction, Phases};
 use halfpower_model::{Estimate, Quantity};
 use serde::Serialize;
 
-/// Where a cell's requests spent their lives, and what was done to them.
+/// Time of a cell's requests by block-layer phase, and what was done to them.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockLayer {
-    /// Requests that were followed, in all repetitions.
+    /// Requests traced, in all repetitions.
     pub followed: u64,
-    /// Share of their lives that they were queued.
+    /// Share of their time queued.
     pub queued: Option<Estimate>,
-    /// Share of their lives that they were at the device.
+    /// Share of their time at the device.
     pub at_device: Option<Estimate>,
-    /// Splits for each request that was followed.
+    /// Splits per traced request.
     pub split: Option<Estimate>,
-    /// Merges for each.
+    /// Merges per traced request.
     pub merged: Option<Estimate>,
-    /// How often each was given back by the driver.
+    /// Requeues per traced request.
     pub requeued: Option<Estimate>,
-    /// Bytes that the device read over bytes that were to be read.
+    /// Bytes read by the device over bytes requested.
     pub read_amplification: Option<Estimate>,
-    /// The same of writes.
+    /// The same for writes.
     pub write_amplification: Option<Estimate>,
-    /// Share of the time that a request was outstanding at the device.
+    /// Share of the time with a request at the device.
     pub busy: Option<Estimate>,
 }
 
-/// None where no repetition followed its requests.
+/// None if no repetition traced its requests.
 pub(crate) fn of(cell: &Cell<'_>) -> Option<BlockLayer> {
     let blocks: Vec<&Block> = cell.repetitions.iter().filter_map(|observed| observed.sample.block.as_ref()).collect();
     let phases: Vec<&Phases> = blocks.iter().filter_map(|block| block.phases.as_deref()).collect();
@@ -58,13 +57,13 @@ pub(crate) fn of(cell: &Cell<'_>) -> Option<BlockLayer> {
     })
 }
 
-/// Of those that are numbers: a repetition that followed nothing has no shares.
+/// A repetition that traced nothing has no shares.
 fn mean(values: impl Iterator<Item = f64>) -> Option<Estimate> {
     let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     mean_estimate(Quantity::Ratio, &values)
 }
 
-/// A part of a whole is no more than that, and neither is the interval's end.
+/// A share and its interval end at 1.
 fn part(estimate: Option<Estimate>) -> Option<Estimate> {
     estimate.map(|estimate| Estimate {
         value: estimate.value.min(1.0),

@@ -1,4 +1,4 @@
-//! A cell and its repetitions. What failed is counted here and goes no further.
+//! A cell and its usable repetitions.
 
 use crate::resolution;
 use crate::statistics::{mean, mean_estimate};
@@ -6,20 +6,20 @@ use halfpower_model::sample::IN_WRITE_CACHE;
 use halfpower_model::{Estimate, Quantity, Sample, Workload};
 use std::collections::BTreeMap;
 
-/// A sample as the store keeps it: with its number and its place in the plan.
+/// A stored sample with its place in the plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
-    /// The store's number of it.
+    /// Its number in the store.
     pub id: i64,
-    /// Which cell of the plan.
+    /// Its cell of the plan.
     pub cell: u32,
-    /// Which randomised block, and so which repetition, from 0.
+    /// Its randomised block, and so its repetition, from 0.
     pub block: u32,
-    /// What was measured.
+    /// The measurement.
     pub sample: &'a Sample,
 }
 
-/// A cell with the repetitions that can be used, in the order of their blocks.
+/// A cell with its usable repetitions by block.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell<'a> {
     pub(crate) number: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Cell<'a> {
     pub(crate) repetitions: Vec<Observed<'a>>,
     /// Samples that cannot be used.
     pub(crate) failed: u32,
-    /// Bytes per second of each repetition that tells them: every finding asks for them, so they are gathered once.
+    /// Bytes per second of each repetition that has them; gathered once because every finding asks.
     bytes_per_s: Vec<f64>,
     /// Requests per second, likewise.
     requests_per_s: Vec<f64>,
@@ -63,34 +63,33 @@ pub(crate) fn gather<'a>(samples: &[Observed<'a>]) -> Vec<Cell<'a>> {
     cells
 }
 
-/// A figure of each repetition that tells it.
+/// A figure of each repetition that has it.
 fn telling(repetitions: &[Observed<'_>], field: &str, figure: fn(&Sample) -> f64) -> Vec<f64> {
     repetitions.iter().map(|observed| observed.sample).filter(|sample| sample.tells(field)).map(figure).collect()
 }
 
-/// Some imported samples tell latencies alone.
+/// Some imported samples have latencies only.
 fn has_a_rate(sample: &Sample) -> bool {
     sample.tells("total.bytes_per_s") || sample.tells("total.requests_per_s")
 }
 
-/// A sample counts when it ran to its limits and its rates are numbers.
+/// A sample counts if it ran to its limits with finite rates.
 pub(crate) fn is_usable(sample: &Sample) -> bool {
     sample.is_complete() && sample.total.bytes_per_s.0.is_finite() && sample.total.requests_per_s.is_finite()
 }
 
 impl Cell<'_> {
-    /// Bytes per second of each repetition that tells them.
+    /// Bytes per second of each repetition that has them.
     pub(crate) fn bytes_per_s(&self) -> &[f64] {
         &self.bytes_per_s
     }
 
-    /// Requests per second of each repetition that tells them.
+    /// Requests per second of each repetition that has them.
     pub(crate) fn requests_per_s(&self) -> &[f64] {
         &self.requests_per_s
     }
 
-    /// The mean rate of the repetitions that tell it, in bytes a second, or in requests; none where nobody does. Its interval
-    /// is no narrower than what a request more or less in a window makes of it.
+    /// The mean rate in bytes or requests; its interval is at least one request per window wide.
     pub(crate) fn rate(&self, quantity: Quantity) -> Option<Estimate> {
         let values = if quantity == Quantity::BytesPerSecond { &self.bytes_per_s } else { &self.requests_per_s };
         let shares: Vec<f64> = self.repetitions.iter().map(|observed| resolution::of(observed.sample)).collect();
@@ -107,8 +106,7 @@ impl Cell<'_> {
         mean(&self.requests_per_s).unwrap_or(0.0)
     }
 
-    /// Processor seconds of each repetition, lower bound, over what `amount` says it did. Empty unless every
-    /// repetition has both: a processor time of zero was not measured.
+    /// CPU seconds of each repetition, lower bound, per `amount`. Empty unless every repetition has both.
     pub(crate) fn cpu_s_per(&self, amount: impl Fn(&Sample) -> u64) -> Vec<f64> {
         let costs: Option<Vec<f64>> = self
             .repetitions
@@ -122,35 +120,35 @@ impl Cell<'_> {
         costs.unwrap_or_default()
     }
 
-    /// Processor microseconds a request of each repetition, lower bound; empty where it was not measured.
+    /// CPU µs per request, lower bound; empty if not measured.
     pub(crate) fn cpu_us_per_request(&self) -> Vec<f64> {
         self.cpu_s_per(|sample| sample.total.requests).into_iter().map(|cost_s| cost_s * 1e6).collect()
     }
 
-    /// Upper bound of the same, by a soaker; empty where not every repetition has one.
+    /// Upper bound of the same, by an idle-loop soaker; empty unless every repetition has one.
     pub(crate) fn cpu_us_per_request_upper(&self) -> Vec<f64> {
         let cost = |sample: &Sample| sample.cpu.upper_us_per_request.filter(|cost| cost.is_finite() && *cost > 0.0);
         let costs: Option<Vec<f64>> = self.repetitions.iter().map(|observed| cost(observed.sample)).collect();
         costs.unwrap_or_default()
     }
 
-    /// What to say beside its rate where a device's write cache may have kept what was written.
+    /// `, not flushed` if a device's write cache may hold some of the writes.
     pub(crate) fn not_flushed(&self) -> &'static str {
         let warnings = self.repetitions.iter().flat_map(|observed| &observed.sample.warnings);
         if warnings.into_iter().any(|warning| warning.code == IN_WRITE_CACHE) { ", not flushed" } else { "" }
     }
 
-    /// The store's numbers of the samples used.
+    /// Store numbers of its samples.
     pub(crate) fn samples(&self) -> Vec<i64> {
         self.repetitions.iter().map(|observed| observed.id).collect()
     }
 
-    /// Requests outstanding over all workers.
+    /// Configured outstanding requests of all workers.
     pub(crate) fn outstanding(&self) -> u64 {
         u64::from(self.workload.depth) * u64::from(self.workload.workers)
     }
 
-    /// This cell's and another's bytes per second in each block that both have.
+    /// Bytes per second of two cells in each block that both have.
     pub(crate) fn paired_with(&self, other: &Cell<'_>) -> Vec<(f64, f64)> {
         let rate = |observed: &Observed<'_>| observed.sample.total.bytes_per_s.0;
         self.repetitions

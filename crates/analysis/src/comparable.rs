@@ -1,8 +1,7 @@
-//! Which workloads may be held against one another, and what tells the others apart.
+//! Which workloads may be compared, and what distinguishes the others.
 //!
-//! Two may be compared when they are equal but for the axes that are looked at: each of those is set to a fixed value
-//! and the rest must be the same, so that no setting is forgotten, nor one that comes later. Left out besides is what
-//! does not change a workload's nature: the seed, the limits, the spacing of intervals, and the part of the span that a
+//! Two workloads are comparable if they are equal in everything but the given axes. All other fields must match, so that no
+//! present or future setting is forgotten. Ignored are seed, limits, interval spacing, and the end of the span that the
 //! request size does not divide.
 
 use crate::cells::Cell;
@@ -12,39 +11,39 @@ use halfpower_model::{
 };
 use serde_json::{Map, Value};
 
-/// What may differ between workloads that are held against one another.
+/// What may differ between compared workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Axis {
     RequestSize,
     Depth,
     Workers,
-    /// Whether the file cache is used, what it holds, and the personality, which follows from that where nobody said one.
+    /// Page cache use and state, and the personality, which follows from it by default.
     Caches,
     Durability,
-    /// How long was not counted: how it was measured, not what is done.
+    /// Excluded warm-up, which concerns the measurement only.
     Warmup,
-    /// Which of several targets, and with them the span and the workers that each has.
+    /// Which targets, with their span and workers.
     Targets,
-    /// What the requests do.
+    /// Read, write, mix.
     Operation,
-    /// In which order they go to places, and over how much.
+    /// Access pattern and span.
     Where,
-    /// What places are multiples of, and by how much they are shifted.
+    /// Alignment and offset.
     Places,
-    /// What the file is like before.
+    /// State of the file before.
     FileState,
 }
 
 impl Axis {
-    /// What a person chooses to get the most out of a target.
+    /// What a user tunes for throughput.
     pub(crate) const LOAD: &[Axis] = &[Axis::RequestSize, Axis::Depth, Axis::Workers];
     /// The same, and how caches are used.
     pub(crate) const WAYS: &[Axis] = &[Axis::RequestSize, Axis::Depth, Axis::Workers, Axis::Caches, Axis::Durability];
 }
 
-/// Whether two workloads are the same but for the axes.
+/// Whether two workloads are equal but for the axes.
 pub(crate) fn are_comparable(one: &Workload, other: &Workload, axes: &[Axis]) -> bool {
-    // Most differ at a glance.
+    // A cheap check first.
     let may_be = one.pattern == other.pattern
         && (one.operation == other.operation || axes.contains(&Axis::Operation))
         && (one.request_size == other.request_size || axes.contains(&Axis::RequestSize))
@@ -52,12 +51,12 @@ pub(crate) fn are_comparable(one: &Workload, other: &Workload, axes: &[Axis]) ->
     may_be && (axes.contains(&Axis::Targets) || same_span(one, other)) && bare(one, axes) == bare(other, axes)
 }
 
-/// Whether two spans are the same but for the part that a request size does not divide.
+/// Whether two spans are equal but for a partial request at the end.
 pub(crate) fn same_span(one: &Workload, other: &Workload) -> bool {
     one.span.0.abs_diff(other.span.0) < one.request_size.0.max(other.request_size.0)
 }
 
-/// A workload without what may differ.
+/// A workload without the axes and what is ignored.
 pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
     let mut bare = Workload {
         seed: 0,
@@ -66,7 +65,7 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
         limits: Limits { duration: None, requests: None, bytes: None },
         ..workload.clone()
     };
-    // Nor does it matter whether somebody told these.
+    // Whether these are known does not matter either.
     ["seed", "interval_s", "limits"].into_iter().for_each(|field| bare.unknown.tell(field));
     for axis in axes {
         match axis {
@@ -81,7 +80,7 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
             Axis::Warmup => bare.warmup = Nanoseconds(0),
             Axis::Targets => (bare.among, bare.targets, bare.workers) = (Among::All, 0, 0),
             Axis::Operation => bare.operation = Operation::Read,
-            // The span is bare already.
+            // The span is cleared already.
             Axis::Where => bare.pattern = Pattern::Sequential,
             Axis::Places => (bare.align, bare.offset) = (None, Bytes(0)),
             Axis::FileState => bare.file_state = FileState::Written,
@@ -90,9 +89,9 @@ pub(crate) fn bare(workload: &Workload, axes: &[Axis]) -> Workload {
     bare
 }
 
-/// Cells in groups of those that are alike, in the order of their first ones.
+/// Groups of comparable cells, in the order of their first ones.
 pub(crate) fn groups<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, axes: &[Axis]) -> Vec<Vec<&'a Cell<'a>>> {
-    // Each workload is laid bare once.
+    // Each workload is cleared once.
     let mut groups: Vec<(Workload, Vec<&'a Cell<'a>>)> = Vec::new();
     for cell in cells {
         let bare = bare(cell.workload, axes);
@@ -106,8 +105,7 @@ pub(crate) fn groups<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, axes: &[Axis
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// For each of several named workloads what tells it from its namesakes, to be put behind its name: `, cold cache`;
-/// empty where it has none.
+/// What distinguishes each workload from others of the same name, as a suffix: `, cold cache`; empty if unique.
 pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<String> {
     let fields: Vec<Map<String, Value>> = named.iter().map(|(_, workload)| fields(&bare(workload, axes))).collect();
     let of = |index: usize| {
@@ -140,7 +138,7 @@ pub(crate) fn distinctions(named: &[(String, &Workload)], axes: &[Axis]) -> Vec<
     (0..named.len()).map(of).collect()
 }
 
-/// A workload's fields as a record has them.
+/// A workload's fields as in a record.
 pub(crate) fn fields(workload: &Workload) -> Map<String, Value> {
     match serde_json::to_value(workload) {
         Ok(Value::Object(mut fields)) => {
@@ -156,7 +154,7 @@ fn processors(workload: &Workload) -> String {
     if cpus.is_empty() { "not pinned".to_owned() } else { format!("on CPUs {}", cpus.join(" and ")) }
 }
 
-/// A field by its name and the text it has in records: `file state append`, `no rate`.
+/// A field and its text in records: `file state append`, `no rate`.
 fn in_words(key: &str, value: Option<&Value>) -> String {
     let name = key.replace('_', " ");
     match value {

@@ -3,67 +3,66 @@
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Workload};
 use serde::Serialize;
 
-/// Processor cost of one series (the same but for the request size): fixed + marginal × KiB.
+/// CPU cost of one series that varies request size only: fixed + marginal × KiB.
 ///
-/// Fitted to the means of the cells with each weighing by its relative error, so that a cost that does not grow in a
-/// straight line shows in wider intervals.
+/// Fitted to cell means, each weighted by its relative error, so that a non-linear cost widens the intervals.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostFit {
-    /// A workload of the series; its request size says nothing.
+    /// A workload of the series; ignore its request size.
     pub workload: Workload,
-    /// What the series is, in the words of a workload: `sequential read, 8 deep, direct`.
+    /// Name of the series: `sequential read, QD8, direct`.
     pub subject: String,
-    /// What of the cost.
+    /// Which bound.
     pub bound: CostBound,
-    /// Microseconds a request.
+    /// µs per request.
     pub fixed: Estimate,
-    /// Microseconds a KiB.
+    /// µs per KiB.
     pub marginal: Estimate,
-    /// Share of the variance the fit explains, with the weights of the fit.
+    /// Weighted share of the variance that the fit explains.
     pub r_squared: f64,
-    /// The same in three parts, of buffered requests where that describes them better.
+    /// A three-part fit, if it describes buffered requests better.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_unit: Option<CostByUnit>,
     /// The cells of the series.
     pub cells: Vec<u32>,
-    /// What was fitted, the smallest requests first.
+    /// The fitted points, the smallest requests first.
     pub points: Vec<CostPoint>,
 }
 
-/// Processor cost in three parts: call + copy × KiB + something for every unit that a request begins.
+/// CPU cost in three parts: call + copy × KiB + a cost per unit begun.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CostByUnit {
-    /// What the file cache works in.
+    /// The unit of the page cache.
     pub unit: Bytes,
-    /// Microseconds a request.
+    /// µs per request.
     pub call: Estimate,
-    /// Microseconds a KiB.
+    /// µs per KiB.
     pub copy: Estimate,
-    /// Microseconds for each unit begun.
+    /// µs per unit begun.
     pub each_unit: Estimate,
 }
 
-/// Which bound of the processor cost.
+/// A bound of the CPU cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CostBound {
-    /// What the workers' own threads used.
+    /// CPU time of the workers' own threads.
     Lower,
-    /// What a soaker did not get of the whole machine.
+    /// CPU time that a soaker could not get on the whole machine.
     Upper,
 }
 
-/// The cost of one request size, and what the fit makes of it.
+/// Cost at one request size, and its residual.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CostPoint {
-    /// Bytes of each request.
+    /// Request size.
     pub request_size: Bytes,
-    /// Processor time a request, the mean of the repetitions.
+    /// CPU µs per request, mean of the repetitions.
     pub us_per_request: f64,
-    /// By how much that is above the fit.
+    /// Difference to the fit.
     pub residual_us: f64,
-    /// Throughput at which this cost takes the whole of one processor.
+    /// Throughput that saturates one CPU.
     pub one_processor: BytesPerSecond,
-    /// And of all that the program may use; none where imported samples do not tell how many there were.
+    /// Throughput that saturates all CPUs; none if their number is unknown.
     pub all_processors: Option<BytesPerSecond>,
 }

@@ -1,36 +1,35 @@
-//! What the device moved for requests, by its own counters.
+//! What the device moved, by its own counters.
 //!
-//! They run from before the warm-up to after the flush, and other programs' requests are in them. So they are held
-//! against all that was submitted, the warm-up included, and are the most that the requests can have caused. Said of one
-//! kind of request and of one size alone: of a mix nobody knows which request caused what.
+//! The counters include warm-up, final flush and other programs. So they are compared with all submitted requests, and are an
+//! upper bound of what those caused. Only for one kind and size of request: in a mix the cause is unknown.
 
 use crate::cells::Cell;
 use crate::statistics::mean_estimate;
 use halfpower_model::{Buffering, Bytes, Durability, Estimate, Operation, Quantity, RwFlag, Sample, TargetKind};
 
-/// A page, and the block of most file systems: what the system writes at least.
+/// A page, and the block of most file systems: the least that the system writes.
 const PAGE: u64 = 4096;
-/// From this share on, what the device did for others is most of what it did.
+/// From this share on, other programs caused most of the device's bytes.
 pub(crate) const MOST_FOR_OTHERS: f64 = 0.5;
 
-/// Most device reads per write that blocks written in part can cause: one at either end, and metadata.
+/// Most device reads per write that partial blocks can cause: one at either end, and metadata.
 pub(crate) const PER_REQUEST_MAX: f64 = 2.5;
 /// Most blocks in one such read.
 pub(crate) const BLOCKS_EACH_MAX: f64 = 4.0;
 
-/// What the device read in one repetition.
+/// Device reads of one repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceReads {
-    /// Its bytes for each byte that was submitted, of whatever operation.
+    /// Bytes per submitted byte.
     pub(crate) per_byte: f64,
-    /// Its requests for each one that was submitted.
+    /// Requests per submitted request.
     pub(crate) per_request: f64,
-    /// Bytes of each of its requests; none without any.
+    /// Bytes per device read; none without any.
     pub(crate) bytes_each: Option<f64>,
 }
 
 impl DeviceReads {
-    /// Of a sample; none where nobody counted.
+    /// None if not counted.
     pub(crate) fn of(sample: &Sample) -> Option<DeviceReads> {
         let read = sample.block.as_ref()?.read?;
         let submitted = submitted(sample)? as f64;
@@ -42,22 +41,20 @@ impl DeviceReads {
         })
     }
 
-    /// Of every repetition of a cell; empty where not each of them has its counts.
+    /// Of every repetition; empty unless each is counted.
     pub(crate) fn of_cell(cell: &Cell<'_>) -> Vec<DeviceReads> {
         let all: Option<Vec<_>> = cell.repetitions.iter().map(|observed| DeviceReads::of(observed.sample)).collect();
         all.unwrap_or_default()
     }
 }
 
-/// The mean of a share or an amplification over the repetitions.
+/// Mean of a ratio over the repetitions.
 pub(crate) fn mean_ratio(reads: &[DeviceReads], figure: impl Fn(&DeviceReads) -> f64) -> Option<Estimate> {
     mean_estimate(Quantity::Ratio, &reads.iter().map(figure).collect::<Vec<_>>())
 }
 
-/// Of all bytes that the device moved, the share that was for others; none where that cannot be told. It can be of direct
-/// requests of one kind and size on a host, which go to the device as they are: of what a file cache reads ahead or writes
-/// back nobody knows whose it is, and writes that are stored one by one bring the file system's journal with them. Requests
-/// that may have been outstanding at the end count as theirs.
+/// Share of the device's bytes caused by other programs; none if unknown. Known for direct requests of one kind and size on a
+/// host only: read-ahead, write-back and journals hide whose bytes they are. Requests outstanding at the end count as own.
 pub(crate) fn share_for_others(sample: &Sample) -> Option<f64> {
     let workload = &sample.workload;
     let is_stored = workload.buffering == Buffering::None
@@ -80,14 +77,14 @@ pub(crate) fn share_for_others(sample: &Sample) -> Option<f64> {
     (moved > 0).then(|| (1.0 - own as f64 / moved as f64).max(0.0))
 }
 
-/// The block that requests are held against: a page, or the device's block where that is larger.
+/// The block for partial writes: a page, or a larger block of the device.
 pub(crate) fn block<'a>(samples: impl Iterator<Item = &'a Sample>) -> Bytes {
     let targets = samples.flat_map(|sample| sample.environment.all_targets());
     let logical = targets.filter_map(|target| target.logical_block_bytes).map(|bytes| bytes.0).max();
     Bytes(logical.unwrap_or(0).max(PAGE))
 }
 
-/// Requests of one size that were submitted, those of the warm-up too.
+/// Submitted requests of one size, warm-up included.
 pub(crate) fn submitted(sample: &Sample) -> Option<u64> {
     let by_workers: u64 = sample.workers.iter().map(|worker| worker.submitted).sum();
     let completed =

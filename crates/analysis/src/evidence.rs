@@ -5,17 +5,17 @@ use crate::series::{Series, group};
 use crate::wording::Varied;
 use halfpower_model::{CpuAccounting, Estimate, Quantity};
 
-/// The measured cells in the arrangements that findings look at them.
+/// The measured cells and their series.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
-    /// Cells with at least one repetition, in the plan's order.
+    /// Cells with repetitions, in the plan's order.
     pub(crate) cells: Vec<&'a Cell<'a>>,
     pub(crate) by_size: Vec<Series<'a>>,
     pub(crate) by_depth: Vec<Series<'a>>,
     pub(crate) by_workers: Vec<Series<'a>>,
-    /// Cells that a soaker ran beside, and may have disturbed: they say what they cost, and nothing else.
+    /// Cells with a CPU soaker beside them: used for CPU cost only.
     pub(crate) soaked_by_size: Vec<Series<'a>>,
-    /// Peak advertised performance, where it was given.
+    /// Peak advertised performance, if given.
     pub(crate) advertised_bytes_per_s: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The best of some cells and its mean: by throughput where requests come in an order, by their rate where they do not.
+/// The best cell and its mean: by throughput if sequential, else by IOPS.
 pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate)> {
     let ordered = cells.first()?.workload.pattern.is_ordered();
     let cell = highest(cells, if ordered { Cell::mean_bytes_per_s } else { Cell::mean_requests_per_s })?;
@@ -51,7 +51,7 @@ pub(crate) fn best<'a>(cells: &[&'a Cell<'a>]) -> Option<(&'a Cell<'a>, Estimate
     Some((cell, mean?))
 }
 
-/// The cell with the highest of a figure; the first of equals. None where none is above zero.
+/// The cell with the highest figure above zero; the first of equals.
 pub(crate) fn highest<'a>(cells: &[&'a Cell<'a>], figure: impl Fn(&Cell<'a>) -> f64) -> Option<&'a Cell<'a>> {
     let mut best: Option<(&'a Cell<'a>, f64)> = None;
     for cell in cells {

@@ -1,4 +1,4 @@
-//! Makes samples for the tests of this crate: figures are given, nothing is measured.
+//! Builds samples with given figures for tests.
 
 use crate::cells::Observed;
 use halfpower_model::environment::ClockFacts;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const ELAPSED_S: f64 = 1.0;
 
-/// A sequential direct read, one deep.
+/// A sequential direct read at QD1.
 pub(crate) fn read(kib: u64) -> Workload {
     Workload {
         request_size: Bytes(kib << 10),
@@ -24,28 +24,28 @@ pub(crate) fn read(kib: u64) -> Workload {
     }
 }
 
-/// A sequential direct write, one deep.
+/// A sequential direct write at QD1.
 pub(crate) fn write(kib: u64) -> Workload {
     Workload { operation: Operation::Write, ..read(kib) }
 }
 
-/// The same at random places.
+/// With random offsets.
 pub(crate) fn random(workload: Workload) -> Workload {
     Workload { pattern: Pattern::Random, ..workload }
 }
 
-/// The same with more requests outstanding.
+/// With a deeper queue.
 pub(crate) fn deep(depth: u32, workload: Workload) -> Workload {
     Workload { depth, ..workload }
 }
 
-/// The same through the file cache, cold for reads, and as the survey does it, with the sync personality.
+/// Buffered as in the survey: cold for reads, personality sync.
 pub(crate) fn buffered(workload: Workload) -> Workload {
     let cache = if workload.operation.reads() { CachePolicy::Cold } else { CachePolicy::Keep };
     Workload { buffering: Buffering::Buffered, personality: Personality::Sync, cache, ..workload }
 }
 
-/// The same with a flush in the timing.
+/// With a timed final flush.
 pub(crate) fn flushed(workload: Workload) -> Workload {
     Workload { durability: Durability::FlushAtEnd, ..workload }
 }
@@ -65,7 +65,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds the next cell with these bytes per second, a repetition each; gives its number.
+    /// Adds a cell with these bytes per second, one per repetition, and returns its number.
     pub(crate) fn add(&mut self, workload: Workload, bytes_per_s: &[f64]) -> u32 {
         let cell = self.samples.iter().map(|placed| placed.cell + 1).max().unwrap_or(0);
         for (block, rate) in (0..).zip(bytes_per_s) {
@@ -74,7 +74,7 @@ impl Run {
         cell
     }
 
-    /// Gives a cell's samples a processor cost in µs a request, by block.
+    /// Sets CPU µs per request by block.
     pub(crate) fn cost(&mut self, cell: u32, us_per_request: impl Fn(u32) -> f64) {
         for placed in self.samples.iter_mut().filter(|placed| placed.cell == cell) {
             let cost_s = us_per_request(placed.block) * 1e-6 * placed.sample.total.requests as f64;
@@ -82,7 +82,7 @@ impl Run {
         }
     }
 
-    /// Says how many requests and bytes the device read for a cell, by block.
+    /// Sets device reads (requests, bytes) by block.
     pub(crate) fn device_reads(&mut self, cell: u32, counts: impl Fn(u32) -> (u64, u64)) {
         for placed in self.samples.iter_mut().filter(|placed| placed.cell == cell) {
             let (requests, bytes) = counts(placed.block);
@@ -103,7 +103,7 @@ impl Run {
         }
     }
 
-    /// Says what the target was advertised with.
+    /// Sets the advertised peak.
     pub(crate) fn advertise(&mut self, bytes_per_s: f64) {
         for placed in &mut self.samples {
             placed.sample.environment.target.pap_bytes_per_s = Some(BytesPerSecond(bytes_per_s));
@@ -117,7 +117,7 @@ impl Run {
         findings
     }
 
-    /// As the analysis takes them, numbered from 100.
+    /// Input of the analysis, numbered from 100.
     pub(crate) fn observed(&self) -> Vec<Observed<'_>> {
         (100..)
             .zip(&self.samples)
@@ -126,18 +126,18 @@ impl Run {
     }
 }
 
-/// Five repetitions around a rate whose mean it is, 1 % apart.
+/// Five repetitions 1 % apart around a mean.
 pub(crate) fn around(rate: f64) -> [f64; 5] {
     [0.98, 0.99, 1.0, 1.01, 1.02].map(|factor| factor * rate)
 }
 
-/// The rate of requests that each take a fixed time and then their bytes at a final rate (Hockney's two numbers).
+/// Throughput with a fixed time per request and a final rate (Hockney).
 pub(crate) fn hockney(request: Bytes, fixed_s: f64, final_bytes_per_s: f64) -> f64 {
     let bytes = request.0 as f64;
     bytes / (fixed_s + bytes / final_bytes_per_s)
 }
 
-/// A sample of a second at this rate; all else is left as nobody measured it.
+/// A one-second sample at this rate; nothing else is measured.
 pub(crate) fn sample(workload: Workload, bytes_per_s: f64) -> Sample {
     let requests_per_s = bytes_per_s / workload.request_size.0 as f64;
     let total = Totals {
@@ -176,7 +176,7 @@ fn environment() -> Environment {
     }
 }
 
-/// Draws from the standard normal distribution (Box and Muller, 1958).
+/// Standard normal draws (Box and Muller, 1958).
 #[derive(Debug)]
 pub(crate) struct Normal(Random);
 

@@ -1,14 +1,10 @@
-//! Little's law as a check on every sample: requests outstanding = rate × time of a request.
+//! Little's law as a check on every sample: outstanding requests = rate × latency.
 //!
-//! Two things must hold. No more can be outstanding than was asked for, so rate × mean latency may not exceed depth ×
-//! workers: else the rate, the latency or the depth of the sample is wrong, of imported samples mostly what was taken for
-//! which. And where requests were counted as well, both must agree. Half a request is never lost in rounding: the law is
-//! exact but for the ends of the measured part. What was begun before it counts with all of its latency: with every
-//! request that was outstanding, once with the longest latency, rate × latency is too high at most. What is cut off at its
-//! end is not in the rate: that is allowed for as long as a sample may be cut off without saying so, and one that does
-//! say so is not held against the count. And 5 % are allowed for the readings of the clock between which both are told.
-//! Nor are samples with a flush, a closing or the end of some workers before others in their time, since the count is over
-//! each worker's own time. A sample that tells too little is not judged.
+//! Rate × mean latency may not exceed depth × workers; otherwise rate, latency or depth is wrong, in imported samples mostly
+//! by a wrong field. It must also match the counted mean. The law is exact but for the ends of the measured part: requests begun before
+//! count with their whole latency, which bounds the excess; requests cut off at the end are missing from the rate, which is
+//! allowed up to the time that may pass unreported. A further 5 % cover clock reads. Samples with a flush, a close or
+//! workers that end early are skipped, because the count is over each worker's own time.
 //! Source: Little, "A proof for the queuing formula L = λW", Operations Research 9 (1961); Little, "Little's law as viewed on
 //! its 50th anniversary", Operations Research 59 (2011), for finite spans of time.
 
@@ -16,14 +12,13 @@ use halfpower_model::sample::Warning;
 use halfpower_model::units::significant;
 use halfpower_model::{Closing, Durability, Sample};
 
-/// For what two readings of the clock in a turn can add or take.
+/// What two clock reads per loop can add or take.
 const SLACK: f64 = 0.05;
-/// A request that is cut off by the end and has taken less than this, or less than so many times the longest, is not told of
-/// (`stalled_at_end`) on a host.
+/// A request cut off at the end is not reported (`stalled_at_end`) below this time, or this multiple of the longest.
 const CUT_OFF_NS: f64 = 10e6;
 const CUT_OFF_TIMES: f64 = 2.0;
 
-/// What is wrong with the figures of a sample; none where they agree or too few are told.
+/// The contradiction in a sample; none if its figures agree or are too few.
 pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let workload = &sample.workload;
     if !(sample.is_complete() && workload.tells("depth") && workload.tells("workers")) {
@@ -54,7 +49,7 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     ))
 }
 
-/// Rate × mean latency; none where one of them is not told.
+/// Rate × mean latency; none if one is unknown.
 fn outstanding(sample: &Sample) -> Option<f64> {
     if sample.tells("depth_mean") {
         return Some(sample.depth_mean.little).filter(|little| little.is_finite());
@@ -63,13 +58,13 @@ fn outstanding(sample: &Sample) -> Option<f64> {
     Some(told * sample.total.latency_ns.mean? / 1e9).filter(|little| little.is_finite())
 }
 
-/// How much of the measured part that is; nothing where its length is not told.
+/// As a share of the measured part; none if its length is unknown.
 fn share_of_time(sample: &Sample, time_ns: f64) -> f64 {
     let share = time_ns / 1e9 / sample.elapsed_s;
     if sample.tells("elapsed_s") && share.is_finite() { share } else { 0.0 }
 }
 
-/// Whether all workers had the measured part for their requests, and nothing else was in it.
+/// Whether all workers spent the whole measured part on requests.
 fn is_of_one_time(sample: &Sample) -> bool {
     let workload = &sample.workload;
     let ends_together =
@@ -77,7 +72,7 @@ fn is_of_one_time(sample: &Sample) -> bool {
     ends_together && workload.durability == Durability::None && workload.closing == Closing::Untimed
 }
 
-/// Whether nothing long was cut off by the end, and no worker stood still.
+/// Whether no long request was cut off and no worker stalled.
 fn tells_its_end(sample: &Sample) -> bool {
     sample.warnings.iter().all(|warning| !["stalled_at_end", "paused"].contains(&warning.code.as_str()))
 }

@@ -1,4 +1,4 @@
-//! How busy the parts of a simulated machine were in a cell: the mean over its repetitions. A real machine does not tell.
+//! How busy the parts of a simulated machine were, as means over repetitions.
 
 use crate::cells::Cell;
 use crate::statistics::mean_estimate;
@@ -7,18 +7,18 @@ use halfpower_model::{Estimate, Quantity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How busy a part of a simulated machine was.
+/// A part of a simulated machine and its load.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartUse {
-    /// As the machine's file calls it.
+    /// Its name in the machine file.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: PartKind,
-    /// Share of the time that it was busy.
+    /// Busy share of the time.
     pub busy: Estimate,
 }
 
-/// Empty where no repetition tells; a part that stood still in one has no share there.
+/// Empty if no repetition reports parts; a missing part was idle.
 pub(crate) fn of(cell: &Cell<'_>) -> Vec<PartUse> {
     let used = |part: &Part| {
         let busy: Vec<f64> = in_each(cell, part).map(|part| part.map_or(0.0, |part| part.busy)).collect();
@@ -27,7 +27,7 @@ pub(crate) fn of(cell: &Cell<'_>) -> Vec<PartUse> {
     each(cell).into_iter().filter_map(used).collect()
 }
 
-/// The same as one repetition would have it that is the mean of all.
+/// The same as parts of one mean repetition.
 pub(crate) fn mean(cell: &Cell<'_>) -> Vec<Part> {
     let count = cell.repetitions.len().max(1) as f64;
     let mean = |part: &Part| {
@@ -43,7 +43,7 @@ pub(crate) fn mean(cell: &Cell<'_>) -> Vec<Part> {
     each(cell).into_iter().map(mean).collect()
 }
 
-/// Every part that a repetition tells of, as the first has it.
+/// Every reported part, once.
 fn each<'a>(cell: &Cell<'a>) -> Vec<&'a Part> {
     let mut first: Vec<&Part> = Vec::new();
     for part in cell.repetitions.iter().flat_map(|observed| &observed.sample.parts) {
@@ -54,18 +54,18 @@ fn each<'a>(cell: &Cell<'a>) -> Vec<&'a Part> {
     first
 }
 
-/// A part in every repetition; none where it stood still.
+/// A part in each repetition; none if idle.
 fn in_each<'a>(cell: &'a Cell<'_>, part: &'a Part) -> impl Iterator<Item = Option<&'a Part>> {
     cell.repetitions.iter().map(|observed| observed.sample.parts.iter().find(|other| is_it(other, part)))
 }
 
-/// A bus and a disk may have one name.
+/// A bus and a disk may share a name.
 fn is_it(one: &Part, other: &Part) -> bool {
     one.kind == other.kind && one.name == other.name
 }
 
-/// Parts of one kind, and one name and a number, such as the disks of a stripe: their name and kind, and the share of the time that each
-/// was busy; first those of which one is the busiest.
+/// Parts with one kind and name but for a number, such as the disks of a stripe, with their busy shares; the group of the busiest
+/// first.
 pub(crate) fn grouped<'a>(
     parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>,
 ) -> Vec<((&'a str, PartKind), Vec<f64>)> {
@@ -91,18 +91,18 @@ pub(crate) fn without_number(name: &str) -> &str {
     }
 }
 
-/// The mean of shares; never of none.
+/// Mean of shares, of which there is at least one.
 pub(crate) fn mean_of(shares: &[f64]) -> f64 {
     shares.iter().sum::<f64>() / shares.len() as f64
 }
 
-/// The greatest of shares.
+/// The largest share.
 pub(crate) fn most_of(shares: &[f64]) -> f64 {
     shares.iter().copied().fold(0.0, f64::max)
 }
 
-/// Parts with the share of the time that each was busy, the busiest first; of those of one name and a number one line, with
-/// their mean: `pci 97 %, 3 × atlas-10k 45 % (44 to 46 %)`. What requests wait for without anything at work is left out.
+/// Parts with their busy share, the busiest first, numbered ones in one line: `pci 97 %, 3 × atlas-10k 45 % (44 to 46 %)`. Waits
+/// are left out.
 pub fn busiest_first<'a>(parts: impl IntoIterator<Item = (&'a str, PartKind, f64)>) -> Vec<String> {
     let parts = parts.into_iter().filter(|(_, kind, _)| *kind != PartKind::Wait);
     let percent = |share: f64| format!("{:.0}", share * 100.0);

@@ -1,43 +1,43 @@
-//! The rate of one sample interval by interval, and the levels it went through.
+//! The rate of one sample by interval, and its levels.
 
 use crate::statistics::{lasting_changes, mean};
 use halfpower_model::sample::Interval;
 use halfpower_model::{Quantity, Sample};
 
-/// Changes up to this share are no claim.
+/// Smaller changes are not reported.
 pub(crate) const MARGIN: f64 = 0.1;
-/// No scatter below this share of the mean is believed.
+/// Scatter is taken to be at least this share of the mean.
 const RESOLUTION: f64 = 0.02;
 /// Fewer intervals show no lasting change.
 const INTERVALS_MIN: usize = 12;
 /// More intervals are averaged in groups: the search for changes is quadratic in their number.
 const INTERVALS_MAX: usize = 400;
 
-/// How the rate went.
+/// How the rate changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trend {
-    /// High at first, then lower and level.
+    /// High, then lower and level.
     Fell,
     /// Down in several steps.
     FellInSteps,
     /// Higher at the end.
     Rose,
-    /// Neither: up and down.
+    /// Up and down.
     Drifted,
 }
 
-/// The levels of one sample, one after another: from when on, and how high.
+/// Levels in time order: start and rate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Levels(pub(crate) Vec<(f64, f64)>);
 
-/// The start of each full interval, in seconds, and how much of something went by in it, a second.
+/// Start of each full interval in seconds, and its rate.
 fn rates(sample: &Sample, amount: fn(&Interval) -> u64) -> Vec<(f64, f64)> {
     let spacing_s = sample.workload.interval.seconds();
     let mut from_s = 0.0;
     let mut rates = Vec::new();
     for interval in &sample.intervals {
         let length_s = interval.at_s - from_s;
-        // The last one is cut short where the sample ends.
+        // The last interval may be cut short.
         if length_s > 0.5 * spacing_s && length_s > 0.0 {
             rates.push((from_s, amount(interval) as f64 / length_s));
         }
@@ -46,7 +46,7 @@ fn rates(sample: &Sample, amount: fn(&Interval) -> u64) -> Vec<(f64, f64)> {
     rates
 }
 
-/// Bytes a second, or requests where none has bytes; nothing where the figure is not the mean of its intervals.
+/// Bytes per second, or requests without bytes; none if the figure is not the mean of the intervals.
 pub(crate) fn rates_of(sample: &Sample) -> Option<(Quantity, Vec<(f64, f64)>)> {
     if !sample.is_complete() || sample.flush_s.is_some() {
         return None;
@@ -60,12 +60,12 @@ pub(crate) fn rates_of(sample: &Sample) -> Option<(Quantity, Vec<(f64, f64)>)> {
 }
 
 impl Levels {
-    /// Of a sample's full intervals; none with too few of them.
+    /// Of a sample's full intervals; none if too few.
     pub(crate) fn of(sample: &Sample) -> Option<Levels> {
         Levels::of_rates(&rates(sample, |interval| interval.bytes))
     }
 
-    /// Of the starts of intervals, and the rates in them.
+    /// Of interval starts and their rates.
     pub(crate) fn of_rates(rates: &[(f64, f64)]) -> Option<Levels> {
         let together = rates.len().div_ceil(INTERVALS_MAX).max(1);
         let rates: Vec<(f64, f64)> = rates
@@ -82,7 +82,7 @@ impl Levels {
         Some(Levels(stretches.collect()))
     }
 
-    /// The last over the first.
+    /// The last level over the first.
     pub(crate) fn change(&self) -> f64 {
         let ends = self.0.first().zip(self.0.last());
         ends.filter(|(first, _)| first.1 > 0.0).map_or(1.0, |(first, last)| last.1 / first.1)
@@ -109,9 +109,8 @@ impl Levels {
     }
 }
 
-/// Between which levels the rate of a sample went, the lowest and the highest; none where it has too few intervals. Of a rate that
-/// only ever changed once the two, however short either was: it changed within an interval at the most, and every rate
-/// before is beyond all those behind.
+/// The lowest and highest level of a sample; none with too few intervals. A single change counts even if one side is short:
+/// then all rates before are beyond all rates after.
 pub(crate) fn levels_between(sample: &Sample) -> Option<(Quantity, f64, f64)> {
     let (quantity, rates) = rates_of(sample)?;
     let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
@@ -124,13 +123,13 @@ pub(crate) fn levels_between(sample: &Sample) -> Option<(Quantity, f64, f64)> {
         let [slow, fast] = if before[0] < after[0] { [before, after] } else { [after, before] };
         (least(fast) > (1.0 + MARGIN) * most(slow)).then(|| mean(slow).zip(mean(fast))).flatten()
     });
-    // The interval within which it changed is in neither.
+    // The interval of the change is in neither.
     let once = once.max_by(|(slow, fast), (slower, faster)| (fast - slow).total_cmp(&(faster - slower)));
     let (low, high) = once.filter(|_| levels.len() == 1).unwrap_or(lasting);
     Some((quantity, low, high))
 }
 
-/// Whether the rate of a sample changes in a way that is no beginning that settles.
+/// Whether the rate changes in a way other than a warm-up.
 pub(crate) fn changes_otherwise(sample: &Sample) -> bool {
     let trend = Levels::of(sample).and_then(|levels| levels.trend());
     trend.is_some_and(|trend| trend != Trend::Rose)

@@ -1,40 +1,38 @@
-//! How finely the rate of a sample is told, and samples of too few requests.
+//! Resolution of a rate, and samples with too few requests.
 //!
-//! In a window of fixed length a whole number of requests is done, so a rate is a multiple of one request a window. Where the
-//! window begins at the same place of the requests each time, as after the same warm-up, every repetition is off by the same,
-//! and no scatter tells it: no interval is narrower than that one request either way. Where the measured part began and ended
-//! with completions, or with the last of so many requests, the rate is theirs. So it is with a rate that was set, and what
-//! another program measured may have ended either way: nothing is said of these. Where few requests made the measured part last
-//! until all were back, those under way at its start count whole and none at its end is left: they may be a tenth of all.
+//! A window of fixed length holds a whole number of requests. If each window starts at the same phase, as after equal warm-ups,
+//! all repetitions are off by the same amount and show no scatter, so no interval is narrower than one request either way.
+//! Rates whose window begins and ends with completions are exact; set rates and imported samples are not judged.
+//! A short window that waits for all outstanding requests counts those of the warm-up whole, up to a tenth of all.
 
 use halfpower_model::sample::{MEASURE_LONGER, Warning};
 use halfpower_model::{Closing, Durability, Estimate, Sample};
 
-/// What two readings of the clock make of the same time.
+/// Tolerance of two clock reads of the same time.
 const SAME_TIME: f64 = 1e-6;
-/// With fewer requests a rate is that of a few, whatever ends their time.
+/// Fewer requests are few, however their time ended.
 const TOO_FEW: u64 = 10;
-/// From this share of the requests on those that were under way at the start change a rate.
+/// From this share on, requests begun in the warm-up change the rate.
 const UNDER_WAY: f64 = 0.1;
 
-/// Whether the measured part lasted until its time was over, as long as that or until what was outstanding was back.
+/// Whether the window ended by time, exactly or after draining.
 fn is_of_a_time(sample: &Sample) -> Option<f64> {
     let window_s = sample.workload.limits.duration.filter(|_| sample.origin.is_none())?.seconds();
     let share = sample.elapsed_s / window_s;
     (share.is_finite() && share > 1.0 - SAME_TIME).then_some(share)
 }
 
-/// The share of its rate that one request is, where the window decided how many there are; else nothing.
+/// One request as a share of the rate, if time decided their number; else zero.
 pub(crate) fn of(sample: &Sample) -> f64 {
     let workload = &sample.workload;
-    // What is outstanding is waited for before a flush or a closing that counts.
+    // A timed flush or close drains outstanding requests first.
     let is_cut = workload.durability != Durability::FlushAtEnd && workload.closing == Closing::Untimed;
     let is_of_window = is_cut && is_of_a_time(sample).is_some_and(|share| share < 1.0 + SAME_TIME);
     let requests = sample.total.requests;
     if is_of_window && requests > 0 && workload.rate.is_none() { 1.0 / requests as f64 } else { 0.0 }
 }
 
-/// A rate with an interval that is no narrower than that share of it.
+/// A rate whose interval is at least that wide.
 pub(crate) fn no_finer(rate: Estimate, share: f64) -> Estimate {
     let [lower, higher] = [rate.value * (1.0 - share), rate.value * (1.0 + share)];
     Estimate { low: rate.low.map(|low| low.min(lower)), high: rate.high.map(|high| high.max(higher)), ..rate }
@@ -43,13 +41,13 @@ pub(crate) fn no_finer(rate: Estimate, share: f64) -> Estimate {
 /// A ratio of two rates, likewise.
 pub(crate) fn no_finer_ratio(ratio: Estimate, above: f64, below: f64) -> Estimate {
     let lowest = ratio.value * (1.0 - above) / (1.0 + below);
-    // What one request is all of has no bound above.
+    // A single request has no upper bound.
     let highest = if below < 1.0 { ratio.value * (1.0 + above) / (1.0 - below) } else { f64::INFINITY };
     let high = ratio.high.map(|high| high.max(highest)).filter(|high| high.is_finite());
     Estimate { low: ratio.low.map(|low| low.min(lowest)), high, ..ratio }
 }
 
-/// What is to be said of a sample that was ended by its time after a few requests.
+/// The warning for a sample that ended by time after few requests.
 pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let requests = sample.total.requests;
     is_of_a_time(sample).filter(|_| sample.is_complete() && requests > 0)?;
@@ -66,13 +64,12 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     Some(Warning::new("few_requests", message, MEASURE_LONGER))
 }
 
-/// The same of a sample that waited for what was outstanding at its end, and so counts whole what it has a part of: up to how many.
+/// For a sample that drained at its end: the most requests whose work it counted only in part.
 pub(crate) fn begun_before(sample: &Sample) -> Option<u64> {
     is_of_a_time(sample).filter(|share| *share > 1.0 + SAME_TIME).and_then(|_| under_way(sample))
 }
 
-/// How many requests may have been under way when the measured part began, where they are many of those that were counted; a request
-/// that began with it is not among them. Nothing where what is outstanding is waited for anyway, or does not go when it can.
+/// How many requests may have been outstanding when the measured part began, if that matters; none if they are drained anyway.
 fn under_way(sample: &Sample) -> Option<u64> {
     let workload = &sample.workload;
     let is_cut = workload.durability != Durability::FlushAtEnd && workload.closing == Closing::Untimed;

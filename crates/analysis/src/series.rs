@@ -7,35 +7,34 @@ use crate::comparable::{Axis, are_comparable, distinctions, groups};
 use crate::wording::{Varied, circumstances};
 use halfpower_model::{CpuAccounting, Operation, Workload};
 
-/// A rate has stopped growing from this share of the highest on.
+/// A rate stops rising from this share of the maximum on.
 const SHARE_OF_BEST: f64 = 0.95;
 
-/// Cells in the order of what varies, the smallest first; each has repetitions.
+/// Measured cells in the order of what varies.
 #[derive(Clone, Debug)]
 pub(crate) struct Series<'a> {
     pub(crate) cells: Vec<&'a Cell<'a>>,
-    /// What stays the same, in words: `8 deep, direct`.
+    /// What stays the same: `QD8, direct`.
     pub(crate) circumstances: String,
-    /// The same with what the requests do: `sequential read, 8 deep, direct`.
+    /// With the kind of request: `sequential read, QD8, direct`.
     pub(crate) subject: String,
-    /// The end of both that tells it from series of the same words: `, cold cache`; empty where there are none.
+    /// Suffix that distinguishes it from series of the same name: `, cold cache`.
     pub(crate) distinction: String,
 }
 
 impl<'a> Series<'a> {
-    /// A workload of it; what varies says nothing.
+    /// A workload of it; ignore what varies.
     pub(crate) fn workload(&self) -> &'a Workload {
         self.cells[0].workload
     }
 
-    /// The store's numbers of all its samples.
+    /// Store numbers of its samples.
     pub(crate) fn samples(&self) -> Vec<i64> {
         self.cells.iter().flat_map(|cell| cell.samples()).collect()
     }
 }
 
-/// All series there are, of one cell too: reads before writes, sequential before random, direct before buffered, then
-/// by depth and size.
+/// All series, single cells too: reads first, then sequential, direct, by depth and size.
 pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: Varied) -> Vec<Series<'a>> {
     let axes = [varied.axis()];
     let mut groups = groups(cells.into_iter().filter(|cell| !cell.repetitions.is_empty()), &axes);
@@ -61,20 +60,20 @@ pub(crate) fn group<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, varied: V
 }
 
 impl Series<'_> {
-    /// Whether the last cell is the first to come up to 95 % of the highest rate.
+    /// Whether only the last cell reaches 95 % of the maximum.
     pub(crate) fn still_grows(&self) -> bool {
         let means: Vec<f64> = self.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
         index_of_knee(&means) + 1 == means.len()
     }
 }
 
-/// The first rate that comes up to 95 % of the highest.
+/// The first rate that reaches 95 % of the maximum.
 pub(crate) fn index_of_knee(means: &[f64]) -> usize {
     let highest = means.iter().copied().fold(0.0, f64::max);
     means.iter().position(|mean| *mean >= SHARE_OF_BEST * highest).unwrap_or(0)
 }
 
-/// Where a workload stands among others.
+/// Sort key of a workload.
 pub(crate) fn rank(workload: &Workload) -> impl Ord + use<> {
     let operation = match workload.operation {
         Operation::Read => 0,
@@ -97,7 +96,7 @@ fn subject(workload: &Workload, circumstances: &str) -> String {
     format!("{} {}, {circumstances}", workload.pattern, workload.operation)
 }
 
-/// Whether two series measured the same, one of them with a soaker beside it.
+/// Whether two series are equal but for a CPU soaker.
 pub(crate) fn is_twin(soaked: &Series<'_>, plain: &Series<'_>) -> bool {
     let plain = Workload { cpu_accounting: CpuAccounting::Soaker, ..plain.workload().clone() };
     are_comparable(soaked.workload(), &plain, &[Axis::RequestSize])

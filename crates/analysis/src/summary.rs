@@ -1,4 +1,4 @@
-//! All repetitions of a cell in one summary: means over repetitions, latencies of the merged histogram.
+//! A cell's repetitions in one summary.
 
 use crate::attribution::Attribution;
 use crate::block::BlockLayer;
@@ -11,51 +11,51 @@ use halfpower_model::sample::Latency;
 use halfpower_model::{Estimate, Histogram, Quantity, Reach, Workload};
 use serde::Serialize;
 
-/// The shares of requests a latency chart shows.
+/// Percentiles of a latency chart.
 const SHARES: [f64; 15] =
     [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.999_5, 0.999_9, 0.999_95, 0.999_99];
 
-/// All repetitions of a cell together.
+/// All repetitions of a cell.
 ///
-/// Where every sample failed, `samples` is empty and the estimates are zero of no repetitions: nothing was measured.
+/// If every sample failed, `samples` is empty and the estimates are zero of no repetitions.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellSummary {
-    /// Which cell of the plan.
+    /// Number in the plan.
     pub cell: u32,
     /// Its workload.
     pub workload: Workload,
-    /// What its figures are of.
+    /// Storage or memory.
     pub reach: Reach,
-    /// Mean throughput over the repetitions.
+    /// Mean throughput.
     pub bytes_per_s: Estimate,
-    /// Mean request rate over the repetitions.
+    /// Mean IOPS.
     pub requests_per_s: Estimate,
-    /// How exactly a lone repetition tells the mean of its own run; no verdict rests on it.
+    /// Precision of a single repetition within its run; no verdict rests on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_run: Option<WithinRun>,
-    /// Processor time a request, lower bound.
+    /// CPU time per request, lower bound.
     pub cpu_us_per_request: Option<Estimate>,
-    /// Processor time a MB (10^6), lower bound.
+    /// CPU time per MB (10^6), lower bound.
     pub cpu_ms_per_mb: Option<Estimate>,
     /// Latencies of the merged histogram.
     pub latency: Latency,
-    /// Latency percentiles for a chart: share of requests and ns, only where ten requests lie beyond.
+    /// Percentiles for a chart (share, ns) with at least ten requests beyond.
     pub percentiles: Vec<(f64, u64)>,
-    /// What sets its pace; none where a soaker ran beside it, or its samples are another program's.
+    /// The bottleneck; none beside a CPU soaker or for other programs' samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<Attribution>,
-    /// The lives of its requests in the block layer; none where they were not followed.
+    /// Block-layer phases; none if not traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockLayer>,
-    /// How busy the parts were, where the machine is simulated; empty for all others.
+    /// Load of a simulated machine's parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartUse>,
-    /// The merged histogram, both operations.
+    /// The merged histogram of all operations.
     #[serde(skip)]
     pub histogram: Histogram,
-    /// The store's numbers of the samples used.
+    /// Store numbers of the samples.
     pub samples: Vec<i64>,
-    /// Samples of the cell that failed and are not used.
+    /// Failed samples.
     pub failed: u32,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn summarise(cell: &Cell<'_>) -> CellSummary {
     }
 }
 
-/// Latencies of the merged histogram; of an imported sample alone that tells percentiles and no histogram, those.
+/// Latencies of the merged histogram, or an imported sample's own percentiles.
 fn latency(cell: &Cell<'_>, histogram: &Histogram) -> Latency {
     match &cell.repetitions[..] {
         [alone] if histogram.count() == 0 => alone.sample.total.latency_ns,
@@ -102,13 +102,13 @@ fn latency(cell: &Cell<'_>, histogram: &Histogram) -> Latency {
     }
 }
 
-/// The mean; zero of no repetitions where every sample failed.
+/// The mean, or zero of no repetitions.
 fn measured(quantity: Quantity, cell: &Cell<'_>) -> Estimate {
     let nothing = Estimate { quantity, value: 0.0, low: None, high: None, repetitions: 0 };
     cell.rate(quantity).unwrap_or(nothing)
 }
 
-/// The shares with ten requests beyond them, on the side where fewer are.
+/// Percentiles with ten requests beyond them on the rarer side.
 fn percentiles(histogram: &Histogram) -> Vec<(f64, u64)> {
     SHARES
         .into_iter()

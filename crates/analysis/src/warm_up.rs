@@ -1,13 +1,10 @@
-//! The course of one sample: its rate interval by interval, whether its beginning is a warm-up, and how exactly it tells its
-//! own mean.
+//! Whether a sample begins with a warm-up, and how precise its mean is within the run.
 //!
-//! A *warm-up* is a beginning that MSER-5 leaves out and without which the mean differs by more than does not matter
-//! ([`Margin::THROUGHPUT`]), and surely: the interval of what follows, by batch means, lies wholly beyond that. What a
-//! workload's own warm-up leaves out is in no interval and so is not told again. Rates that change in other ways (bursts,
-//! throttling, up and down) are no warm-up: `findings::drift` tells them. Nor is a sample judged whose flush counts: its figure is not
-//! the mean of its intervals.
+//! A *warm-up* is a beginning that MSER-5 cuts, and without which the mean differs significantly by more than
+//! [`Margin::THROUGHPUT`] (batch means). Bursts, throttling and drift are not a warm-up; `findings::drift` reports them. Samples with a
+//! timed flush are not judged, because their figure is not the mean of their intervals.
 //!
-//! *Within the run* is by batch means too, and of this run alone: another may find another level, so no verdict rests on it.
+//! The precision *within the run* is by batch means too. Another run may have another level, so no verdict rests on it.
 //! Sources: see [`warm_up`], [`series_mean`] and [`worth_by_batches`].
 
 use crate::rate_over_time::{changes_otherwise, rates_of};
@@ -18,26 +15,26 @@ use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Nanoseconds, Quantity, Sample};
 use serde::Serialize;
 
-/// How exactly a sample tells the mean of its own run.
+/// Precision of a sample's mean within its run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WithinRun {
-    /// The mean rate of its intervals; its interval is within the run, not between runs.
+    /// Mean rate; the interval is within the run, not between runs.
     pub mean: Estimate,
-    /// How many intervals there are.
+    /// Number of intervals.
     pub intervals: usize,
-    /// How many independent ones they are worth, as far as the parts that the interval is of tell.
+    /// Number of independent intervals they are worth.
     pub independent: f64,
 }
 
-/// A beginning that should not count.
+/// A beginning to exclude.
 pub(crate) struct WarmUp {
-    /// From the start of the measured part.
+    /// End, from the start of the measured part.
     end_s: f64,
-    /// What follows over all of it.
+    /// Mean after it over the whole mean.
     rest: Estimate,
 }
 
-/// The warm-up of a sample, where it has one that matters.
+/// The warm-up of a sample, if it matters.
 pub(crate) fn warm_up_of(sample: &Sample) -> Option<WarmUp> {
     let (quantity, rates) = rates_of(sample)?;
     let (starts, rates): (Vec<f64>, Vec<f64>) = rates.into_iter().unzip();
@@ -57,13 +54,13 @@ pub(crate) fn warm_up_of(sample: &Sample) -> Option<WarmUp> {
     matters.then(|| WarmUp { end_s: starts[end], rest })
 }
 
-/// Says so of a sample that has one.
+/// The warning for a sample with a warm-up.
 pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let WarmUp { end_s, rest } = warm_up_of(sample)?;
     let time = |seconds: f64| Nanoseconds::from_seconds((seconds * 100.0).ceil() / 100.0);
     let left_out = sample.workload.warmup.seconds();
     let after = if left_out > 0.0 { " after the excluded warm-up" } else { "" };
-    // Of another program the option is not known here.
+    // Other programs have no such option.
     let remedy = match sample.origin {
         None => format!("exclude it with --warmup {} (`warmup` in a study)", time(left_out + end_s).exactly()),
         Some(_) => format!("measure again and exclude the first {}", time(left_out + end_s)),
@@ -79,7 +76,7 @@ pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     ))
 }
 
-/// How exactly a sample tells the mean of its own run; none with too few intervals, or where it did not settle.
+/// None with too few intervals, or if the rate did not settle.
 pub fn within_run(sample: &Sample) -> Option<WithinRun> {
     let (quantity, rates) = rates_of(sample)?;
     let rates: Vec<f64> = rates.into_iter().map(|(_, rate)| rate).collect();
@@ -93,7 +90,7 @@ pub fn within_run(sample: &Sample) -> Option<WithinRun> {
 }
 
 impl WithinRun {
-    /// `± 2.1 %`, of the mean.
+    /// `± 2.1 %` of the mean.
     pub fn half_width(&self) -> String {
         let share = self.mean.relative_half_width().unwrap_or(0.0);
         format!("± {} %", significant((share * 1000.0).ceil().max(1.0) / 10.0))

@@ -1,8 +1,8 @@
-//! The samples' warnings, each code once. Judges nothing itself, but a sample whose pace the program set always shows, so
-//! does one whose figures contradict [Little's law](crate::littles_law), whose beginning is a [warm-up](crate::warm_up), whose
-//! rate is that of [few requests](crate::resolution), or beside which the device worked most for
-//! [others](crate::device::share_for_others), and
-//! one that is known to be of memory by its workload does not: the findings say so of each figure.
+//! Warnings of the samples, each code once, with those that follow from a sample's figures.
+//!
+//! Derived are: generator-bound, [Little's law](crate::littles_law), [warm-up](crate::warm_up), [few requests](crate::resolution),
+//! [other programs](crate::device::share_for_others) and changing rates. Memory speed is left out where the workload shows it,
+//! because the findings say so.
 
 use crate::cells::Observed;
 use crate::device::{MOST_FOR_OTHERS, share_for_others};
@@ -12,7 +12,7 @@ use halfpower_model::sample::{MEMORY_SPEED, Warning};
 
 const GENERATOR_BOUND: &str = "generator_bound";
 
-/// Each code in its first wording with how many samples carry it, failed ones included; the most frequent first.
+/// Each code in its first wording with its number of samples, failed ones included; the most frequent first.
 pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
     let mut collected: Vec<(Warning, u32)> = Vec::new();
     for observed in samples {
@@ -22,7 +22,7 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
         let is_of_storage = wording::reaches_storage(&observed.sample.workload);
         let told = said.iter().filter(|warning| is_of_storage || warning.code != MEMORY_SPEED);
         for warning in told.chain(&doubts) {
-            // A sample counts once, however often it says the same.
+            // A sample counts once per code.
             if codes.contains(&warning.code.as_str()) {
                 continue;
             }
@@ -37,7 +37,7 @@ pub(crate) fn collect(samples: &[Observed<'_>]) -> Vec<(Warning, u32)> {
     collected
 }
 
-/// What can be told against a sample's figures beside the warnings that it carries.
+/// Warnings that follow from a sample's figures.
 pub fn derived_warnings(sample: &Sample) -> Vec<Warning> {
     let unsaid = sample.generator_bound && sample.warnings.iter().all(|warning| warning.code != GENERATOR_BOUND);
     let bound = unsaid.then(generator_bound);
@@ -54,7 +54,7 @@ pub fn derived_warnings(sample: &Sample) -> Vec<Warning> {
     .collect()
 }
 
-/// Other programs had most of the device.
+/// Other programs caused most of the device's bytes.
 fn for_others(sample: &Sample) -> Option<Warning> {
     let share = share_for_others(sample).filter(|share| *share >= MOST_FOR_OTHERS)?;
     Some(Warning::new(

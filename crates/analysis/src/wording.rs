@@ -1,9 +1,9 @@
-//! Workloads in the words of sentences. Numbers are worded by the types they have.
+//! Words for workloads.
 
 use crate::comparable::Axis;
 use halfpower_model::{Buffering, CachePolicy, Durability, Estimate, Operation, Reach, RequestKind, RwFlag, Workload};
 
-/// What a series varies, and so what its words leave out.
+/// What a series varies, and so leaves out of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Varied {
     RequestSize,
@@ -32,7 +32,7 @@ pub(crate) fn requests(operation: Operation) -> String {
     }
 }
 
-/// `sequential reads`, `random 4 KiB reads`: the size of random requests is part of what they are.
+/// `sequential reads`, `random 4 KiB reads`.
 pub(crate) fn kind(workload: &Workload) -> String {
     let (pattern, requests) = (workload.pattern, requests(workload.operation));
     if pattern.is_ordered() {
@@ -42,7 +42,7 @@ pub(crate) fn kind(workload: &Workload) -> String {
     }
 }
 
-/// `direct`, `buffered, flushed`: how caches are used.
+/// `direct`, `buffered, flushed`.
 pub(crate) fn caching(workload: &Workload) -> String {
     let mut words = match workload.buffering {
         Buffering::None => "direct, write-through".to_owned(),
@@ -65,7 +65,7 @@ pub(crate) fn depth(workload: &Workload) -> String {
     }
 }
 
-/// What stays the same in a series: `QD8, direct` where the size varies, `4 KiB, direct` where the depth does, `4 KiB, QD1 per worker, direct` where the workers do.
+/// What stays the same: `QD8, direct` over sizes, `4 KiB, direct` over depths, `4 KiB, QD1 per worker, direct` over workers.
 pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
     let first = match (varied, workload.workers) {
         (Varied::RequestSize, _) => depth(workload),
@@ -76,8 +76,7 @@ pub(crate) fn circumstances(workload: &Workload, varied: Varied) -> String {
     format!("{first}, {}", caching(workload))
 }
 
-/// What the figures are of: the storage where requests are direct, written through or flushed, or read from a cache
-/// that was not filled on purpose.
+/// Storage if requests are direct, written through, flushed, or read from a cache that was not warmed; else memory.
 pub(crate) fn reach(workload: &Workload) -> Reach {
     let writes_stay_in_memory = workload.operation.writes()
         && workload.buffering == Buffering::Buffered
@@ -93,7 +92,7 @@ pub(crate) fn reaches_storage(workload: &Workload) -> bool {
     reach(workload) == Reach::Storage
 }
 
-/// A sentence to end with where the figures are of memory; empty where they are of the storage.
+/// A sentence that marks memory speed; empty for storage.
 pub(crate) fn memory_note(workload: &Workload) -> &'static str {
     match (reaches_storage(workload), workload.operation.writes()) {
         (true, _) => "",
@@ -111,7 +110,7 @@ pub(crate) fn ratio_to(ratio: Estimate, reference: &str) -> String {
     format!("{ratio}{of} {reference}")
 }
 
-/// A full sentence of its parts: a capital first and a full stop last.
+/// Capitalised and with a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
