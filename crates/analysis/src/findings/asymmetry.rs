@@ -1,9 +1,8 @@
-//! Reads and writes that are far apart: one delivers less than half of the other, all else alike.
+//! Reads and writes of which one reaches less than half of the throughput of the other.
 //!
-//! Direct requests alone: past the file cache both do the same on this side of the device, so that what parts them lies at
-//! it or below. The ratio is of throughputs measured in the same blocks (geometric mean, t interval of the logarithms),
-//! and counts where its interval lies wholly beyond a factor of two; over all sizes and depths of a run by Benjamini and
-//! Hochberg's rule. The pair that is furthest apart is named, and is a little too far where many are close.
+//! Direct requests only: above the device both take the same path, so the cause is at the device or below. The ratio is paired by
+//! block (geometric mean, t interval of the logarithms) and counts if its interval is wholly beyond a factor of two, adjusted
+//! over all sizes and depths (Benjamini and Hochberg). The most distant pair is named, which overstates it slightly.
 
 use super::load::{Loaded, by_load, extent, place};
 use crate::cells::Cell;
@@ -13,7 +12,7 @@ use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::wording::{caching, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Operation, Quantity, Reach};
 
-/// A ratio from 1/(1 + this) to 1 + this is not far apart.
+/// A ratio within a factor of 1 + this is not far apart.
 const MARGIN: f64 = 1.0;
 
 /// Reads and writes of one size and depth.
@@ -41,7 +40,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// Each read of a group that was measured as a write too.
+/// Each read cell with its write counterpart.
 fn pairs<'a>(evidence: &Evidence<'a>, group: &Loaded<'a>) -> Vec<Pair<'a>> {
     let pair = |read: &&'a Cell<'a>| {
         let is_its_write = |cell: &&&Cell<'_>| {
@@ -86,7 +85,7 @@ fn finding(group: &Loaded<'_>, far: &[&Pair<'_>], looked_at: usize) -> Option<Fi
     })
 }
 
-/// Which of a pair is slower, and where.
+/// The slower of a pair.
 struct Slower {
     slow: &'static str,
     fast: &'static str,
@@ -106,7 +105,7 @@ impl Slower {
     }
 }
 
-/// The ratio the other way round.
+/// The reciprocal ratio.
 fn turned(ratio: Estimate) -> Estimate {
     Estimate {
         quantity: Quantity::Ratio,

@@ -1,8 +1,7 @@
-//! What sets the pace of the best of all cells that are alike but for size, depth and workers: the plateau's likely owner.
+//! The bottleneck of the best of all cells that differ in size, depth and workers only.
 //!
-//! Each repetition is looked at by itself ([`attribution`](crate::attribution)), with what the cells beside it say: whether
-//! the same with more outstanding is faster, and whether the targets hold one another back. An owner is named where four
-//! repetitions of five name it; where they name different ones it cannot be told.
+//! Each repetition is judged by itself ([`attribution`](crate::attribution)), with figures of neighbouring cells: whether a deeper
+//! queue is faster, and whether targets share a limit. A bottleneck needs the agreement of four repetitions of five.
 
 use super::neighbours;
 use crate::attribution::{Attribution, Neighbours, Owner, attribute_with};
@@ -14,10 +13,10 @@ use crate::wording::{caching, depth, memory_note, reach, requests, sentence};
 use halfpower_model::{Estimate, Finding, FindingCode, Sample, Workload};
 use std::collections::BTreeMap;
 
-/// Of all repetitions, those that must agree.
+/// Share of the repetitions that must agree.
 const AGREEING: f64 = 0.8;
 
-/// What sets the pace of each cell, by its number.
+/// The bottleneck of each cell, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Paces(BTreeMap<u32, Attribution>);
 
@@ -28,7 +27,7 @@ impl Paces {
     }
 }
 
-/// What sets the pace of each cell, as far as its samples can tell at all.
+/// The bottleneck of each cell, if its samples show it.
 pub(crate) fn paces(evidence: &Evidence<'_>) -> Paces {
     let neighbours = neighbours::of_cells(evidence);
     let of = |cell: &&Cell<'_>| {
@@ -38,7 +37,7 @@ pub(crate) fn paces(evidence: &Evidence<'_>) -> Paces {
     Paces(evidence.cells.iter().filter_map(of).collect())
 }
 
-/// What the repetitions agree on; the words are of the one whose rate is the median, and of a simulated machine's parts by their mean.
+/// What the repetitions agree on, worded by the median one, or by the mean load of simulated parts.
 fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
     let mut each: Vec<(f64, Attribution)> = cell
         .repetitions
@@ -71,7 +70,7 @@ fn of_cell(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
     Some(Attribution { sureness, ..words })
 }
 
-/// The same by how busy the parts of a simulated machine were on average, as the tables have it; none of others.
+/// The same by the mean load of a simulated machine's parts; none for others.
 fn of_mean(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
     let parts = crate::parts::mean(cell);
     let mut usable: Vec<&Sample> = cell.repetitions.iter().map(|observed| observed.sample).collect();
@@ -80,12 +79,11 @@ fn of_mean(cell: &Cell<'_>, neighbours: Neighbours) -> Option<Attribution> {
     attribute_with(&Sample { parts, ..Sample::clone(middle) }, neighbours)
 }
 
-/// The best of all cells that are alike but for size, depth and workers: where their throughput is highest, of random
-/// requests their rate.
+/// The best of all cells that differ in size, depth and workers only: by throughput, random ones by IOPS.
 pub(super) struct Plateau<'a> {
     pub(super) cell: &'a Cell<'a>,
     pub(super) rate: Estimate,
-    /// `4 KiB, QD32, direct`, and what tells it from others of the same words.
+    /// `4 KiB, QD32, direct`, with what distinguishes it.
     pub(super) how: String,
 }
 
@@ -94,14 +92,14 @@ impl Plateau<'_> {
         format!("{} {}, {}", self.cell.workload.pattern, self.cell.workload.operation, self.how)
     }
 
-    /// `random reads (4 KiB, QD32, direct), 192 MB/s ± 2 %`: how a sentence begins.
+    /// `random reads (4 KiB, QD32, direct): 192 MB/s ± 2 %`.
     pub(super) fn words(&self) -> String {
         let workload = self.cell.workload;
         format!("{} {} ({}): {}", workload.pattern, requests(workload.operation), self.how, self.rate)
     }
 }
 
-/// Every plateau, reads before writes, sequential before random.
+/// All plateaus, reads before writes, sequential before random.
 pub(super) fn plateaus<'a>(evidence: &Evidence<'a>) -> Vec<Plateau<'a>> {
     let mut groups = groups(evidence.cells.iter().copied(), Axis::LOAD);
     groups.sort_by_key(|group| rank(group[0].workload));
@@ -122,7 +120,7 @@ pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
 }
 
 fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
-    // That nobody measured anything that could tell is no claim.
+    // No figures, no claim.
     let pace = paces.get(plateau.cell).filter(|pace| pace.says_something())?;
     let workload = plateau.cell.workload;
     Some(Finding {

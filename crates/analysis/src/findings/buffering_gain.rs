@@ -1,9 +1,7 @@
-//! What the file cache gains or costs against direct I/O, one request deep, by request size.
+//! What the page cache gains or costs against direct I/O at QD1, by request size.
 //!
-//! The ratio is of throughputs measured in the same blocks (geometric mean, t interval of the logarithms). Where a gain
-//! becomes a loss, or the other way round, once over the sizes, the size at which it turns is where the logarithm of the
-//! ratio crosses zero, straight over log2 of the size between the two that are decided; its interval is a bootstrap over
-//! the blocks.
+//! The ratio is paired by block (geometric mean, t interval of the logarithms). If gain and loss change once over the sizes, the
+//! break-even is interpolated over log2 of the size between the two decided sizes; its interval is a bootstrap over the blocks.
 
 use super::paired::{compare, finding};
 use crate::cells::Cell;
@@ -40,7 +38,7 @@ fn gain(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// The same requests done direct; with the same flush where that was measured too.
+/// The same requests done direct, with the same flush if measured.
 fn direct_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'a Cell<'a>> {
     let wanted = cell.workload;
     let is_counterpart = |other: &&&Cell<'_>| {
@@ -55,11 +53,11 @@ fn direct_counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>) -> Option<&'
 struct Gain {
     log2_size: f64,
     logarithms: Vec<f64>,
-    /// Above or below zero beyond doubt.
+    /// Significantly above or below zero.
     decided: Option<Ordering>,
 }
 
-/// The size at which gain becomes loss or loss gain; none where neither does, or it happens more than once.
+/// The break-even size; none if gain and loss do not change exactly once.
 fn turn(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Estimate> {
     let gains = series.cells.iter().filter_map(|cell| {
         let pairs = cell.paired_with(direct_counterpart(evidence, cell)?);
@@ -87,7 +85,7 @@ fn turn(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Estimate> {
     Some(estimate(Quantity::RequestSizeBytes, size, interval.map(|interval| interval.with(size)), fewest))
 }
 
-/// The size at which a line through the points crosses zero first; the last size where it does not.
+/// The size of the first zero crossing; the last size without one.
 fn crossing(log2_sizes: &[f64], logarithms: &[f64]) -> f64 {
     let points: Vec<(f64, f64)> = log2_sizes.iter().copied().zip(logarithms.iter().copied()).collect();
     let crosses = |pair: &&[(f64, f64)]| (pair[0].1 > 0.0) != (pair[1].1 > 0.0);

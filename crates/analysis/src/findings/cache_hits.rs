@@ -1,11 +1,9 @@
-//! Reads that were to be of the storage and came from a cache.
+//! Reads that were meant for the storage and came from a cache.
 //!
-//! Three signs, the surest first. The device moved less than half of the bytes that were read, by its own counters, in
-//! every repetition: they have read-ahead and other programs in them, so what came from a cache is more than that
-//! rather than less. Where nobody counted: half of the span or more was in the file cache when the measurement began. Or
-//! a rate beyond what the device was advertised with by more than 5 %, its whole interval: then the cache may be the
-//! drive's own or a hypervisor's, which no counter here sees. Reads of a cache that was filled on purpose, of holes and of
-//! nothing are left out.
+//! Three signs, the surest first: in every repetition the device delivered less than half of the bytes read (its counters include
+//! read-ahead and other programs, so the share is a lower bound); without counters, half of the span was in the page cache before;
+//! or the rate is more than 5 % above the advertised peak, which points to a cache of the drive or a hypervisor. Reads of a warmed
+//! cache, of holes and of nothing are left out.
 
 use super::load::{Loaded, by_load, extent, place};
 use crate::cells::Cell;
@@ -23,14 +21,14 @@ use halfpower_model::{
 const HALF: f64 = 0.5;
 const BEYOND_PEAK: f64 = 1.05;
 
-/// What shows that a cache answered.
+/// Evidence that a cache answered.
 #[derive(Clone, Copy)]
 enum Sign {
-    /// The share of the bytes that did not come from the device, at least.
+    /// Lower bound of the share of bytes not from the device.
     Counted(Estimate),
-    /// The share of the span that was in the file cache before.
+    /// Share of the span in the page cache before.
     CachedBefore(Estimate),
-    /// The rate over the peak advertised.
+    /// The rate over the advertised peak.
     BeyondPeak(Estimate, f64),
 }
 
@@ -92,7 +90,7 @@ fn sign(cell: &Cell<'_>, advertised_bytes_per_s: Option<f64>) -> Option<Sign> {
     over.low.is_some_and(|low| low > BEYOND_PEAK).then_some(Sign::BeyondPeak(over, peak))
 }
 
-/// How the cache came by it, as far as that is known.
+/// Why the cache had it, if known.
 fn cause(cell: &Cell<'_>) -> Option<String> {
     let before: Vec<f64> = cell.repetitions.iter().filter_map(|observed| observed.sample.cached_share_before).collect();
     let before = mean(&before).filter(|share| *share > 0.01);
@@ -120,7 +118,7 @@ impl Sign {
         }
     }
 
-    /// Counts before what was there before, that before a rate.
+    /// Counters first, then prior cache contents, then a rate.
     fn weight(&self) -> f64 {
         match self {
             Sign::Counted(share) => 2.0 + share.value,

@@ -1,11 +1,9 @@
-//! A request size, or up to three side by side, that is slower than the sizes on both sides: what a curve that grows or
-//! levels off does not do.
+//! A request size, or up to three adjacent ones, slower than the sizes on both sides.
 //!
-//! Each size of it against each of the two neighbours, paired by block (geometric mean, t interval of the logarithms): all
-//! must lie below by more than 5 %, the interval wholly. The chance of a false one is thus no more than that of the
-//! weakest of these comparisons (Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24,
-//! 1982). Every place of every series of a run is looked at, so the chances are adjusted for that by Benjamini and
-//! Hochberg's rule, and of the dips named at most one in twenty is none. What makes it is not looked for.
+//! Each is compared with both neighbours, paired by block (geometric mean, t interval of the logarithms), and must be more than 5 %
+//! slower with its whole interval. The p-value is that of the weakest comparison (Berger, "Multiparameter hypothesis testing
+//! and acceptance sampling", Technometrics 24, 1982), adjusted over all places of a run (Benjamini and Hochberg). The cause is
+//! not examined.
 
 use crate::evidence::Evidence;
 use crate::series::Series;
@@ -14,20 +12,20 @@ use crate::wording::{memory_note, reach, requests, sentence};
 use halfpower_model::{Finding, FindingCode};
 use std::ops::RangeInclusive;
 
-/// What a neighbour must be faster by.
+/// Minimum lead of the neighbours.
 const MARGIN: f64 = 0.05;
-/// Sizes of one dip, at most.
+/// Most sizes of one dip.
 const WIDTH_MAX: usize = 3;
-/// The share of false ones among the dips named.
+/// False discovery rate.
 const FALSE_SHARE: f64 = 0.05;
 
-/// Sizes of a series with one on either side of them.
+/// Adjacent sizes with one on either side.
 struct Place<'s, 'a> {
     series: &'s Series<'a>,
     inner: RangeInclusive<usize>,
-    /// The slowest of them against the smaller and the larger neighbour.
+    /// The slowest against the smaller and the larger neighbour.
     deepest: Deepest,
-    /// The chance that it is no dip.
+    /// The p-value.
     p_value: f64,
 }
 
@@ -40,7 +38,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     let places: Vec<Place<'_, '_>> = evidence.by_size.iter().flat_map(places).collect();
     let adjusted = adjusted_p_values(&places.iter().map(|place| place.p_value).collect::<Vec<_>>());
     let mut named: Vec<&Place<'_, '_>> = Vec::new();
-    // The widest first, so that a part of one is not named beside it.
+    // The widest first, so that none is named within another.
     for width in (1..=WIDTH_MAX).rev() {
         let fitting = places.iter().zip(&adjusted).filter(|(place, p_value)| {
             place.width() == width && **p_value <= FALSE_SHARE && !named.iter().any(|other| other.overlaps(place))
@@ -48,11 +46,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
         let fitting: Vec<_> = fitting.map(|(place, _)| place).collect();
         named.extend(fitting);
     }
-    // In the order of the series, the smallest sizes first.
+    // Back in the order of the series.
     places.iter().filter(|place| named.iter().any(|other| std::ptr::eq(*other, *place))).map(finding).collect()
 }
 
-/// Every place of a series that can be a dip.
+/// Every possible place of a dip in a series.
 fn places<'s, 'a>(series: &'s Series<'a>) -> Vec<Place<'s, 'a>> {
     let widths = 1..=WIDTH_MAX;
     let inner = widths

@@ -1,14 +1,10 @@
-//! Rates that changed over time: within a sample, by its intervals, and over a run, by its blocks.
+//! Throughput that changed over time: within a sample, and over the blocks of a run.
 //!
-//! *Within a sample*: its full intervals, twelve at least, are cut where their level changes for longer than they wander by
-//! themselves (`lasting_changes`). A change of more than a tenth between the first stretch and the last is told as it was
-//! seen, where it stands in four repetitions of five: a fall that stays, one in several steps, a rise, a level that went and
-//! came back.
-//! *Over the run*: every block's rates over the mean of their cell, and of these the mean: one figure a block, so that a cell
-//! that is fast or slow by nature does not count. From ten blocks on they are cut by E-divisive; from five on a line whose
-//! slope is told from zero, and that comes to more than a tenth, is told where no five blocks are steady (SNIA PTS).
-//! It cannot tell who changed: the device, its host, or another program. So what may be the cause is told as that, and where the
-//! device's counters show that it moved bytes for others, how many. Sources: see `statistics`.
+//! *Within a sample*: at least twelve full intervals are cut at lasting level changes (`lasting_changes`). A change of more than 10 %
+//! between the first and last level is reported if four repetitions of five show it.
+//! *Over the run*: one figure per block, the mean of its rates relative to their cells. From ten blocks on E-divisive cuts them; from
+//! five on, a significant slope of more than 10 % is reported if no five blocks are steady (SNIA PTS).
+//! The cause may be the device, the host or another program, so only possible causes are given. Sources: see `statistics`.
 
 use crate::cells::Cell;
 use crate::device::share_for_others;
@@ -21,7 +17,7 @@ use halfpower_model::sample::Warning;
 use halfpower_model::{BytesPerSecond, Estimate, Finding, FindingCode, Quantity, Reach, Sample};
 use std::collections::BTreeMap;
 
-/// Of all repetitions, those that must show it.
+/// Share of the repetitions that must show it.
 const AGREEING: f64 = 0.8;
 const BLOCKS_MIN: usize = 5;
 const BLOCKS_DIVISIVE: usize = 10;
@@ -31,7 +27,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     within.chain(over_blocks(evidence)).collect()
 }
 
-/// Says so of a sample whose rate changes and that is in no finding, since nobody told its workload: a log's.
+/// The warning for a sample without a described workload, such as a log's, which no finding covers.
 pub(crate) fn warning(sample: &Sample) -> Option<Warning> {
     let (quantity, rates) = rates_of(sample).filter(|_| !sample.workload.is_described())?;
     let levels = Levels::of_rates(&rates)?;
@@ -56,7 +52,7 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
     let mut courses: Vec<(Trend, Vec<&Levels>)> = Vec::new();
     for (sample, levels) in &each {
         let Some(trend) = levels.trend() else { continue };
-        // A rise that settles is a warm-up, and the sample's warnings say so.
+        // A rise that settles is a warm-up and has a warning.
         if trend == Trend::Rose && warm_up_of(sample).is_some() {
             continue;
         }
@@ -111,7 +107,7 @@ fn within(cell: &Cell<'_>) -> Option<Finding> {
     })
 }
 
-/// What looks the same in the figures.
+/// Causes with the same signature.
 fn possible_causes(trend: Trend) -> &'static str {
     match trend {
         Trend::Fell => "exhausted burst credit, thermal throttling, or another program that started",
@@ -121,7 +117,7 @@ fn possible_causes(trend: Trend) -> &'static str {
     }
 }
 
-/// What the device moved for others meanwhile, where it was enough to matter: another program is then more than a guess.
+/// Other programs' share of the device's bytes, if it matters.
 fn for_others(cell: &Cell<'_>) -> String {
     let shares: Vec<f64> = cell.repetitions.iter().filter_map(|observed| share_for_others(observed.sample)).collect();
     let share = mean(&shares).filter(|share| *share > MARGIN);
@@ -130,7 +126,7 @@ fn for_others(cell: &Cell<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// The run's blocks, each with the mean of its rates over those of their cells.
+/// The run's blocks, each with its mean relative rate.
 fn over_blocks(evidence: &Evidence<'_>) -> Option<Finding> {
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     let whole = evidence.cells.iter().map(|cell| cell.repetitions.len()).max()?;
@@ -177,7 +173,7 @@ fn step(rates: &[f64]) -> Option<(Estimate, String)> {
     })
 }
 
-/// A line that rises or falls.
+/// A significant slope.
 fn slope(rates: &[f64]) -> Option<(Estimate, String)> {
     if steady_state(rates).is_some() {
         return None;

@@ -1,9 +1,8 @@
-//! What it costs to write where a file holds nothing yet: beyond its end, into blocks that are reserved, into holes, each
-//! against writing into a file that holds data; without that one, against blocks that are reserved.
+//! Cost of writes beyond the end of a file, into preallocated blocks or holes, against writes into existing data; without
+//! that reference, against preallocated blocks.
 //!
-//! By request size; the ratio is of throughputs measured in the same blocks (geometric mean, t interval of the
-//! logarithms). Nothing else may differ, the flush in the timing least of all: without one the file system may put off
-//! what extending costs, and the figures say that they are of memory.
+//! By request size, paired by block (geometric mean, t interval of the logarithms). Everything else must match, flushes
+//! included: without them the file system may defer the cost.
 
 use super::paired::{compare, finding};
 use crate::cells::Cell;
@@ -40,7 +39,7 @@ fn counterpart<'a>(evidence: &Evidence<'a>, cell: &Cell<'_>, state: FileState) -
     let is_counterpart = |other: &&&Cell<'_>| {
         other.workload.file_state == state && are_comparable(other.workload, cell.workload, &[Axis::FileState])
     };
-    // Reserved blocks are the reference of what extends a file alone.
+    // Preallocated blocks are the reference for growing files only.
     let state_of_cell = cell.workload.file_state;
     let is_wanted = state_of_cell != state && state_of_cell != FileState::Written;
     evidence.cells.iter().copied().filter(|_| is_wanted).find(|other| is_counterpart(&other))

@@ -1,9 +1,7 @@
-//! What it costs to have writes on the medium, by request size: a flush in the timing, flushes between the writes, writes
-//! that are done only when they are stored (O_DSYNC), each against the same writes without.
+//! Cost of durability by request size: a timed final flush, flushes between writes, or O_DSYNC, against the same without.
 //!
-//! Without any of them a buffered write ends in memory, and a direct one where the drive has a cache ends there: for those
-//! this is what the drive's write cache is worth. The ratio is of throughputs measured in the same blocks (geometric mean,
-//! t interval of the logarithms).
+//! Without any of them a buffered write ends in memory and a direct one in the drive's write cache, so this is also what that
+//! cache is worth. Paired by block (geometric mean, t interval of the logarithms).
 
 use super::paired::{compare, finding};
 use crate::cells::Cell;
@@ -35,7 +33,7 @@ fn cost(evidence: &Evidence<'_>, series: &Series<'_>) -> Option<Finding> {
     finding(FindingCode::FlushCost, series, &comparisons, &what, "")
 }
 
-/// The same requests without what stores them.
+/// The same requests without durability.
 fn unsafely(workload: &Workload) -> Workload {
     let buffering = match workload.buffering {
         Buffering::Through => Buffering::Buffered,
@@ -47,7 +45,7 @@ fn unsafely(workload: &Workload) -> Workload {
     Workload { buffering, rw_flags, durability: Durability::None, ..workload.clone() }
 }
 
-/// What stores them: `with the final flush timed`, `with write-through`.
+/// `with the final flush timed`, `with write-through`.
 fn safety(workload: &Workload) -> String {
     let through =
         matches!(workload.buffering, Buffering::Through | Buffering::None) || workload.rw_flags.has(RwFlag::Dsync);

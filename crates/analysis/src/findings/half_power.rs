@@ -1,11 +1,9 @@
-//! The request size that reaches half of the reference: RAP ≥ PAP / 2.
+//! The half-power size: the request size that reaches half of the reference (RAP ≥ PAP / 2).
 //!
-//! The reference is the peak advertised performance where it was given, else the peak measured for that operation on
-//! direct sequential requests, alike but for size, depth, workers and the use of caches. Between two measured sizes the crossing is interpolated over log2 of the size, along
-//! which the rate of requests with a fixed and a marginal time is nearly straight where it is half. A size outside those
-//! measured is never stated. The interval is a bootstrap over repetitions, those of the peak's cell included (which cell
-//! that is stays fixed); it cannot reach below the smallest size measured, and there is none where it would reach
-//! beyond the largest. Beside it stands what a [fitted line](crate::models::ServiceTime) makes of the same sizes.
+//! The reference is the advertised peak if given, else the measured peak of comparable direct sequential requests. The
+//! crossing is interpolated over log2 of the size, where a fixed plus marginal time is nearly straight at half. Sizes outside the
+//! measured range are never stated. The interval is a bootstrap over repetitions, those of the peak included; it is missing if
+//! it extends beyond the largest size. A [fitted line](crate::models::ServiceTime) stands beside it.
 //! Source: Riedel, van Ingen and Gray, "A performance study of sequential I/O on Windows NT 4" (1997); Hockney,
 //! "(r∞, n½, s½) measurements on the 2-CPU CRAY X-MP", Parallel Computing 2 (1985).
 
@@ -27,12 +25,12 @@ enum Reference<'a> {
     Measured(&'a Cell<'a>),
 }
 
-/// Where a curve first comes up to a height.
+/// Where a curve first reaches a height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Crossing {
-    /// At the smallest size or below it.
+    /// At the smallest size or below.
     AtSmallest,
-    /// At this size, interpolated; the index is that of the smallest measured size there.
+    /// Interpolated; the index of the smallest measured size that reaches it.
     Between { bytes: f64, index: usize },
     /// Above the largest size, if at all.
     Never,
@@ -47,7 +45,7 @@ pub(super) fn find(evidence: &Evidence<'_>, models: &Models) -> Vec<Finding> {
         .collect()
 }
 
-/// None where no request like those moved anything.
+/// None if no comparable request moved anything.
 fn reference<'a>(evidence: &Evidence<'a>, workload: &Workload) -> Option<Reference<'a>> {
     if let Some(rate) = evidence.advertised_bytes_per_s {
         return Some(Reference::Advertised(rate));
@@ -82,7 +80,7 @@ impl Reference<'_> {
     }
 }
 
-/// The first crossing going up through `height` of the line between the points (size, rate), sizes ascending.
+/// The first upward crossing of `height`, sizes ascending.
 fn first_crossing(sizes: &[f64], rates: &[f64], height: f64) -> Crossing {
     match rates.iter().position(|rate| *rate >= height) {
         None => Crossing::Never,
@@ -149,16 +147,16 @@ fn half_power(series: &Series<'_>, reference: Reference<'_>, models: &Models) ->
     }
 }
 
-/// The crossing with its interval, where it has one.
+/// The crossing with its interval.
 fn estimate(series: &Series<'_>, bytes: f64, interval: Option<Interval>) -> Estimate {
     let fewest = series.cells.iter().map(|cell| cell.repetitions.len()).min().unwrap_or(0);
     statistics::estimate(Quantity::RequestSizeBytes, bytes, interval.map(|interval| interval.with(bytes)), fewest)
 }
 
-/// The interval of the crossing; its end is infinite where it lies beyond the largest size.
+/// The interval; infinite beyond the largest size.
 fn interval(series: &Series<'_>, reference: Reference<'_>, sizes: &[f64]) -> Option<Interval> {
     let mut cells: Vec<&Cell<'_>> = series.cells.clone();
-    // The peak is drawn anew with the rest; where its cell is one of the series, it is drawn once.
+    // The peak is resampled with the rest, once if its cell is in the series.
     let peak = match reference {
         Reference::Advertised(_) => None,
         Reference::Measured(peak) => {

@@ -1,9 +1,8 @@
-//! The depth where the rate stops growing: the smallest with 95 % of the best over all depths of a series.
+//! The queue depth at which the rate stops rising: the smallest with 95 % of the maximum.
 //!
-//! Where that is the deepest measured, the last step still gained over 5 % and the knee lies beyond: none is stated. Where the
-//! interval holds a smaller depth as well, that it still grows is uncertain, and the claim says so.
-//! The interval is a bootstrap over repetitions, and its ends are depths that were measured. Beside it
-//! stands what a [law of queues](crate::models::Concurrency) makes of the same depths.
+//! If that is the deepest queue measured, the knee lies beyond and is not stated. If the interval includes a smaller depth, that is
+//! said. The interval is a bootstrap over repetitions with measured depths as ends. A
+//! [queueing model](crate::models::Concurrency) stands beside it.
 
 use crate::cells::Cell;
 use crate::evidence::Evidence;
@@ -19,20 +18,20 @@ const DEPTHS_MIN: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knee<'a> {
     pub(super) cell: &'a Cell<'a>,
-    /// The rate there: bytes of sequential requests, requests of random ones.
+    /// The rate there: bytes if sequential, else requests.
     pub(super) rate: Estimate,
-    /// The best rate over all depths.
+    /// The maximum over all depths.
     pub(super) best: f64,
-    /// Whether the deepest measured is the first to get there.
+    /// Whether only the deepest queue reaches it.
     pub(super) still_growing: bool,
 }
 
-/// That the rate still grows with the deepest, as far as the scatter supports it.
+/// Whether the rate still rises, as far as the scatter shows.
 pub(super) fn growth(depth: Estimate) -> &'static str {
     if stops_before(depth).is_some() { "still rising, uncertain" } else { "still rising" }
 }
 
-/// A smaller depth at which it may stop growing, by the interval.
+/// A smaller depth at which it may level off.
 fn stops_before(depth: Estimate) -> Option<f64> {
     depth.low.filter(|low| *low < depth.value)
 }
@@ -41,7 +40,7 @@ pub(super) fn find(evidence: &Evidence<'_>, models: &Models) -> Vec<Finding> {
     evidence.by_depth.iter().filter_map(|series| Some(finding(series, knee(series)?, models))).collect()
 }
 
-/// The knee of a series; none with too few depths or where nothing moved.
+/// None with too few depths, or if nothing moved.
 pub(super) fn knee<'a>(series: &Series<'a>) -> Option<Knee<'a>> {
     let means: Vec<f64> = series.cells.iter().map(|cell| cell.mean_requests_per_s()).collect();
     let highest = means.iter().copied().fold(0.0, f64::max);
@@ -94,7 +93,7 @@ fn finding(series: &Series<'_>, knee: Knee<'_>, models: &Models) -> Finding {
     }
 }
 
-/// The depth with the interval of what the repetitions scatter.
+/// The depth with its interval.
 pub(super) fn depth_estimate(series: &Series<'_>, depth: u32) -> Estimate {
     let repetitions: Vec<Vec<f64>> = series.cells.iter().map(|cell| cell.requests_per_s().to_vec()).collect();
     let depth_of = |index: usize| f64::from(series.cells[index].workload.depth);

@@ -1,4 +1,4 @@
-//! Cells that are alike but for the load: request size, depth and workers.
+//! Cells that differ in request size, depth and workers only.
 
 use crate::cells::Cell;
 use crate::comparable::{Axis, distinctions, groups};
@@ -6,17 +6,17 @@ use crate::series::rank;
 use crate::wording::{caching, depth, requests};
 use halfpower_model::Workload;
 
-/// Such cells.
+/// A group of such cells.
 #[derive(Debug)]
 pub(super) struct Loaded<'a> {
     pub(super) cells: Vec<&'a Cell<'a>>,
-    /// What they have in common: `random read, direct`.
+    /// Name of the group: `random read, direct`.
     pub(super) subject: String,
-    /// The end of it that tells them from others of the same words; empty where there are none.
+    /// Suffix that distinguishes it from groups of the same name.
     pub(super) distinction: String,
 }
 
-/// All groups of so many cells or more: reads before writes, sequential before random, direct before buffered.
+/// All groups of at least `cells_min` cells: reads first, then sequential, direct.
 pub(super) fn by_load<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, cells_min: usize) -> Vec<Loaded<'a>> {
     let mut groups = groups(cells, Axis::LOAD);
     groups.retain(|group| group.len() >= cells_min);
@@ -37,12 +37,12 @@ impl Loaded<'_> {
     }
 }
 
-/// `4 KiB, QD8`: a cell's place in its group.
+/// `4 KiB, QD8`.
 pub(super) fn place(workload: &Workload) -> String {
     format!("{}, {}", workload.request_size, depth(workload))
 }
 
-/// Of how many sizes and depths something holds, to be put behind the one that was named; empty of one alone.
+/// At how many other sizes and depths the claim holds, as a suffix.
 pub(super) fn extent(shown: usize, looked_at: usize) -> String {
     match (shown, looked_at) {
         (_, 0 | 1) => String::new(),

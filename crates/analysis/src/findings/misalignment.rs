@@ -1,10 +1,8 @@
-//! Requests of whole blocks that begin between boundaries: what they cost against those that begin on them, where both
-//! were measured; and, of writes, the blocks that the device read because of it.
+//! Cost of whole-block requests that are not aligned, against aligned ones, and of writes the blocks read because of it.
 //!
-//! The cost is of throughputs in the same blocks (geometric mean, t interval of the logarithms), named where it is more
-//! than 2 % beyond doubt, over all that were looked at by Benjamini and Hochberg's rule. For the proof by counts see
-//! [`super::read_before_write`]; one sample is enough for it. The block is a page of 4 KiB, or the device's where that is
-//! larger: a drive that has blocks of 4 KiB inside and says 512 is told so only by the cost.
+//! The ratio is paired by block (geometric mean, t interval of the logarithms) and named if it is significantly beyond 2 %, adjusted over
+//! all (Benjamini and Hochberg). For the evidence by counters, for which one sample is enough, see [`super::read_before_write`]. The
+//! block is 4 KiB, or the device's if larger; a drive with hidden 4 KiB blocks shows only by its cost.
 
 use super::load::{Loaded, by_load, extent, place};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
@@ -15,10 +13,10 @@ use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::wording::{ratio_to, reach, sentence};
 use halfpower_model::{Finding, FindingCode, Workload};
 
-/// Requests that lie across blocks.
+/// A misaligned cell.
 struct Shifted<'a> {
     cell: &'a Cell<'a>,
-    /// Those on boundaries, with the comparison.
+    /// The aligned one and the comparison.
     aligned: Option<(&'a Cell<'a>, Contrast)>,
     proof: Option<Proof>,
 }
@@ -47,8 +45,7 @@ fn shifted<'a>(evidence: &Evidence<'a>, cell: &'a Cell<'a>) -> Shifted<'a> {
     Shifted { cell, aligned: compared, proof: proof(cell) }
 }
 
-/// Of those that cost something or made the device read, the one that does so most; of none, that it costs nothing, where
-/// that was compared.
+/// The most expensive misaligned cell; if none is, that it costs nothing.
 fn finding(group: &Loaded<'_>, judged: &[(&Shifted<'_>, Option<Verdict>)]) -> Option<Finding> {
     let ratio = |shifted: &Shifted<'_>| shifted.aligned.map(|(_, contrast)| contrast.ratio.value);
     let shows = |(shifted, verdict): &&(&Shifted<'_>, Option<Verdict>)| {

@@ -1,6 +1,4 @@
-//! What the measured cells amount to, one file for each kind of finding.
-//!
-//! A finding is made where the cells carry it and left out where they do not; none is ever filled in.
+//! Findings, one file for each kind. A finding without enough evidence is left out.
 
 mod asymmetry;
 mod bottleneck;

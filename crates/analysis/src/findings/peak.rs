@@ -1,8 +1,6 @@
-//! The highest figures measured over sizes, depths and workers, all else alike: throughput of sequential requests, rate
-//! of random ones.
+//! The highest throughput, or IOPS of random requests, over sizes, depths and workers.
 //!
-//! A peak is the highest of several means, and so a little too high where many cells are close; a cell that has nothing
-//! beside it is no peak.
+//! The maximum of several means is biased slightly upwards. A single cell has no peak.
 
 use super::load::{Loaded, by_load};
 use crate::comparable::{Axis, bare};
@@ -45,8 +43,7 @@ fn peak(evidence: &Evidence<'_>, Loaded { cells: group, subject, distinction }: 
     })
 }
 
-/// The peak to tell first: the first there is, and where others are of the same requests to the machine with other settings, the
-/// highest of them.
+/// The first peak, or the highest of the same requests under other machine settings.
 pub fn first_peak<'a>(findings: &'a [Finding], cells: &[CellSummary]) -> Option<&'a Finding> {
     let on_any_machine = |finding: &Finding| {
         let cell = cells.iter().find(|cell| finding.samples.iter().any(|sample| cell.samples.contains(sample)))?;

@@ -1,11 +1,8 @@
-//! What accesses and capacity cost, from a price that somebody gave.
+//! Price per access and per capacity, from a given price.
 //!
-//! KAPS, kilobyte accesses a second, are random requests of up to 8 KiB, the largest of those that were measured, of direct
-//! ones where there are any: one deep, as the studies price them, and at the depth that gives the most. MAPS, megabyte
-//! accesses, are requests of 1 MiB (or 10^6 bytes) at the depth that gives the most, random ones where they were measured,
-//! else sequential, which is said. A price is of all targets together, and so are the figures that it is divided by. Only
-//! what reached the storage counts.
-//! The capacity is the one given or, of block devices, theirs; a file says nothing of what it lies on.
+//! KAPS (kilobyte accesses per second) are the largest random requests up to 8 KiB, direct if measured: at QD1, as the studies price them,
+//! and at the best depth. MAPS (megabyte accesses) are 1 MiB or 10^6 bytes at the best depth, random if measured, else sequential.
+//! Price and figures are of all targets together, and of the storage only. The capacity is given, or that of block devices.
 //! Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000), tables 9 and 10.
 
 use crate::cells::Cell;
@@ -47,7 +44,7 @@ fn finding(cells: &[&Cell<'_>], operation: Operation, offer: &Offer) -> Option<F
     let kilobytes = of_size(cells, &KILOBYTES, Pattern::Random);
     let megabytes = [Pattern::Random, Pattern::Sequential].map(|pattern| of_size(cells, &MEGABYTES, pattern));
     let megabytes = megabytes.into_iter().find(|cells| !cells.is_empty()).unwrap_or_default();
-    // Imported samples do not tell how many targets there were.
+    // The number of targets is unknown for imported samples.
     let alone = |cell: &&Cell<'_>| cell.outstanding() == u64::from(cell.workload.targets.max(1));
     let one_deep = kilobytes.iter().copied().find(alone);
     let most = highest(&kilobytes, Cell::mean_requests_per_s);
@@ -89,7 +86,7 @@ fn finding(cells: &[&Cell<'_>], operation: Operation, offer: &Offer) -> Option<F
     })
 }
 
-/// Those of the largest size in the range: direct ones where there are any.
+/// Cells of the largest size in the range, direct if any.
 fn of_size<'a>(cells: &[&'a Cell<'a>], sizes: &RangeInclusive<u64>, pattern: Pattern) -> Vec<&'a Cell<'a>> {
     let fits = |cell: &&Cell<'_>| cell.workload.pattern == pattern && sizes.contains(&cell.workload.request_size.0);
     let mut fitting: Vec<&Cell<'_>> = cells.iter().copied().filter(fits).collect();
@@ -101,7 +98,7 @@ fn of_size<'a>(cells: &[&'a Cell<'a>], sizes: &RangeInclusive<u64>, pattern: Pat
     fitting
 }
 
-/// None where nothing moved.
+/// None if nothing moved.
 fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> {
     let rate = cell.rate(Quantity::RequestsPerSecond).filter(|rate| rate.value > 0.0)?;
     let at = |rate: f64| offer.price.amount / rate;
@@ -123,7 +120,7 @@ fn access(cell: &Cell<'_>, quantity: Quantity, offer: &Offer) -> Option<Priced> 
     Some(Priced { words: format!("{words} ({kind}, {depth})"), estimate, samples: cell.samples() })
 }
 
-/// What all targets hold together; none where nobody said and not all of them are devices.
+/// Capacity of all targets; none if not given and not all are block devices.
 fn capacity(cell: &Cell<'_>, offer: &Offer) -> Option<Bytes> {
     let of_devices = || {
         let environment = &cell.repetitions.first()?.sample.environment;

@@ -1,15 +1,12 @@
-//! Fixed and marginal processor cost: µs a request = fixed + marginal × KiB, over the request sizes of a series.
+//! Fixed and marginal CPU cost: µs per request = fixed + marginal × KiB, over a series of request sizes.
 //!
-//! The points are the cells' means of the lower bound (user and system time of the workers), each weighing by its
-//! relative error, 1/y², of those cells whose few requests were not begun in the warm-up to a tenth or more, if there are enough; and, where cells were measured with a soaker beside them, of the upper bound that it gives. A
-//! cost of c µs a request of s bytes saturates one processor at s/c bytes a µs, and n of them at n times that. The intervals come from the scatter about the line, so that a cost that does not grow in a
-//! straight line is told by them; cells of one repetition have none.
+//! The points are cell means of the lower bound (user and system time of the workers), weighted by 1/y². Cells in which the warm-up
+//! began a tenth of the requests are skipped if enough remain. A soaker adds an upper bound. A cost of c µs for s bytes saturates
+//! one CPU at s/c bytes per µs. Intervals come from the scatter about the line, so a non-linear cost widens them.
 //!
-//! Buffered requests may cost something for each unit that the file cache works in, begun or full, beside the call and the
-//! copy: the study's third term, its lazy writer's, for every 64 KiB. Spread evenly over the bytes, as the study writes it,
-//! no request size tells it from the copy; counted in whole units, smaller requests do. Units from 4 to 512 KiB are tried, and
-//! the best is told of where it is [worth it](crate::statistics::Fit::is_worth) and all three parts are above zero. Source: Chung, Gray, Worthington and Horst,
-//! "Windows 2000 disk IO performance" (2000), which gives these two figures for each way to do I/O.
+//! Buffered requests may also cost something per unit of the page cache that they touch (the study's lazy-writer term per 64 KiB). Units
+//! from 4 to 512 KiB are tried, and the best is reported if it is [worth it](crate::statistics::Fit::is_worth) and all parts
+//! are positive. Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance" (2000).
 
 use crate::cells::Cell;
 use crate::cost::{CostBound, CostByUnit, CostFit, CostPoint};
@@ -22,15 +19,15 @@ use halfpower_model::units::significant;
 use halfpower_model::{Bytes, BytesPerSecond, Estimate, Finding, FindingCode, Pattern, Quantity};
 
 const SIZES_MIN: usize = 3;
-/// What a file cache may work in.
+/// Possible units of a page cache.
 const UNITS_KIB: [u32; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
 
-/// A fit with the samples behind it.
+/// A fit with its samples.
 #[derive(Clone, Debug)]
 pub(crate) struct Cost {
     /// Of the lower bound.
     pub(crate) fit: CostFit,
-    /// Of the upper one.
+    /// Of the upper bound.
     pub(crate) upper: Option<CostFit>,
     processors: u32,
     samples: Vec<i64>,
@@ -41,7 +38,7 @@ pub(crate) fn processor_costs(evidence: &Evidence<'_>) -> Vec<Cost> {
     let is_sequential = |series: &&Series<'_>| series.workload().pattern == Pattern::Sequential;
     let soaked = || evidence.soaked_by_size.iter().filter(is_sequential);
     let plain = || evidence.by_size.iter().filter(is_sequential);
-    // What was measured with a soaker only has its lower bound from there as well.
+    // Series measured only with a soaker take both bounds from it.
     let alone = soaked().filter(|soaked| !plain().any(|plain| is_twin(soaked, plain)));
     let costs = plain().chain(alone).filter_map(|series| {
         let (fit, mut samples) = fit(series, CostBound::Lower)?;
@@ -56,7 +53,7 @@ pub(crate) fn processor_costs(evidence: &Evidence<'_>) -> Vec<Cost> {
     costs.collect()
 }
 
-/// The fit of the upper bound, under the name of the series without a soaker.
+/// The upper bound, named like the series without a soaker.
 fn fit_of_upper(soaked: &Series<'_>, subject: &str) -> Option<(CostFit, Vec<i64>)> {
     let (fit, samples) = fit(soaked, CostBound::Upper)?;
     Some((CostFit { subject: subject.to_owned(), ..fit }, samples))
@@ -68,7 +65,7 @@ fn fit(series: &Series<'_>, bound: CostBound) -> Option<(CostFit, Vec<i64>)> {
     let mut cells = Vec::new();
     let mut samples = Vec::new();
     let mut repetitions = usize::MAX;
-    // Of a request that was begun in the warm-up the first part of its cost is missing.
+    // A request begun in the warm-up lacks the first part of its cost.
     let is_whole = |cell: &&Cell<'_>| cell.repetitions.iter().all(|one| begun_before(one.sample).is_none());
     let whole = series.cells.iter().copied().filter(is_whole).collect::<Vec<_>>();
     for cell in if whole.len() < SIZES_MIN { &series.cells } else { &whole } {
@@ -105,7 +102,7 @@ fn fit(series: &Series<'_>, bound: CostBound) -> Option<(CostFit, Vec<i64>)> {
     Some((fit, samples))
 }
 
-/// The third part, where it is worth it.
+/// The third part, if it is worth it.
 fn by_unit(points: &[Point], estimate: &dyn Fn(Quantity, f64, Option<Interval>) -> Estimate) -> Option<CostByUnit> {
     let fit = |unit_kib: Option<u32>| {
         let equation = |point: &Point| {
@@ -137,7 +134,7 @@ fn cost_point(cell: &Cell<'_>, point: &Point, line: &Line) -> CostPoint {
         us_per_request: point.y,
         residual_us: point.y - (line.intercept + line.slope * point.x),
         one_processor: BytesPerSecond(one),
-        // Imported samples do not tell how many there were.
+        // Unknown for imported samples.
         all_processors: (processors > 0).then(|| BytesPerSecond(one * f64::from(processors))),
     }
 }
@@ -171,7 +168,7 @@ fn finding(cost: &Cost) -> Finding {
     }
 }
 
-/// What a fit says, with its R²; `bound` says which of the two it is.
+/// A fit in words with its R²; `bound` names the bound.
 fn parts(fit: &CostFit, bound: &str) -> String {
     let parts = match (is_told_from_zero(fit.fixed), is_told_from_zero(fit.marginal)) {
         (true, true) => format!("{bound} {} plus {}", fit.fixed, fit.marginal),
@@ -189,8 +186,7 @@ fn parts(fit: &CostFit, bound: &str) -> String {
     format!("{parts} (R² {:.2}){}", fit.r_squared, in_three.unwrap_or_default())
 }
 
-/// The throughput that the largest requests saturate the processors at: the lower bound of the cost gives the most it can
-/// be, the upper one the least.
+/// Throughput at which the largest requests saturate the CPUs; the lower cost bound gives the maximum.
 fn saturation(cost: &Cost) -> Option<String> {
     let lower = cost.fit.points.last()?;
     let upper = cost.upper.as_ref().and_then(|upper| upper.points.last());
@@ -210,7 +206,7 @@ fn saturation(cost: &Cost) -> Option<String> {
     Some(format!("{} requests would saturate one CPU at {one}{all}", lower.request_size))
 }
 
-/// `11.3 µs + 5.06 ns per KiB`; a part that is not told from zero has its upper end, `< 6.21 µs`.
+/// `11.3 µs + 5.06 ns per KiB`; a part that may be zero shows its upper end, `< 6.21 µs`.
 fn brief(fit: &CostFit) -> String {
     let fixed = |us: f64| format!("{} µs", significant(us));
     let marginal = |us: f64| Quantity::MicrosecondsPerKib.format(us);
@@ -226,7 +222,7 @@ fn brief(fit: &CostFit) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" + ")
 }
 
-/// A cost is above zero with its whole interval, where it has one.
+/// Whether the whole interval is above zero.
 fn is_told_from_zero(estimate: Estimate) -> bool {
     estimate.low.unwrap_or(estimate.value) > 0.0
 }

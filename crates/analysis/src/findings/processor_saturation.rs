@@ -1,11 +1,9 @@
-//! A processor that is full, or nearly: the rate at which each worker would have used the whole of the one it runs on.
+//! A CPU that is saturated or nearly: the rate at which each worker would use one CPU core fully.
 //!
-//! A worker is one thread, so that it can use one processor. What a request costs it (the lower bound, user and system
-//! time) says how many it could do; at nine tenths of that it is full, from half of it on that is said. Looked at is the
-//! best of all cells that are alike but for size, depth and workers. Left out are workers that poll, which use a processor
-//! whatever they do, and the program alone. It is the most that is possible, since what else the processor does for the
-//! requests is not in the lower bound. Source: Chung, Gray, Worthington and Horst, "Windows 2000 disk IO performance"
-//! (2000), which tells how many requests a second would saturate a processor.
+//! A worker is one thread on one core. Its cost per request (lower bound) implies a maximum rate. From 90 % use on the core is
+//! saturated; from 50 % on it is reported. Judged is the best cell over sizes, depths and workers. Polling workers and the
+//! generator alone are left out. Other CPU work makes the real limit lower. Source: Chung, Gray, Worthington and Horst, "Windows 2000
+//! disk IO performance" (2000).
 
 use super::bottleneck::{Paces, Plateau};
 use crate::attribution::Owner;
@@ -13,10 +11,10 @@ use crate::statistics::{mean, mean_estimate};
 use crate::wording::{memory_note, reach, sentence};
 use halfpower_model::{Finding, FindingCode, Quantity, Sample};
 
-/// From this share of a worker's time on its processor is full, and from that one on it is worth a word.
+/// Saturated from this share of a worker's time on, and reported from that one on.
 const FULL: f64 = 0.9;
 const NEAR: f64 = 0.5;
-/// A worker that is said to have used more than its time was measured wrongly.
+/// Use beyond a worker's time is a measurement error.
 const MOST: f64 = 1.05;
 
 pub(super) fn find(plateaus: &[Plateau<'_>], paces: &Paces) -> Vec<Finding> {
@@ -37,7 +35,7 @@ fn finding(plateau: &Plateau<'_>, paces: &Paces) -> Option<Finding> {
     }
     let workers = f64::from(cell.workload.workers);
     let full_at: Vec<f64> = costs.iter().map(|cost_s| workers / cost_s).collect();
-    // Of each repetition by itself: where the rate scatters, mean cost times mean rate is no share that anybody saw.
+    // Per repetition: with scatter, mean cost × mean rate is no share that occurred.
     let used = |sample: &Sample| (sample.cpu.lower.user_s + sample.cpu.lower.system_s) / (sample.elapsed_s * workers);
     let shares: Vec<f64> = cell.repetitions.iter().map(|observed| used(observed.sample)).collect();
     let share = mean(&shares)?;

@@ -1,12 +1,9 @@
-//! Whether the device read while only writes were asked for, block by block: the sign of a block that is read before a
-//! part of it is written.
+//! Evidence of read-modify-write: device reads while only writes were requested.
 //!
-//! The counters are of the device, so other programs' reads are in them. What such a program does looks different: it
-//! reads much at once, or more often than the writes could make the system read. So reads count only where in every
-//! repetition each is of four blocks at most, there are no more than two and a half for each write (one for either end of
-//! it and what goes with them), and there is one for every fourth write or a quarter of the bytes written. A program that
-//! reads single blocks at such a rate all the while would be taken for it; a parity array or a drive that does the same
-//! below the counters is not seen.
+//! The counters include other programs, which read larger pieces or more often. So every repetition must show reads of at most four
+//! blocks each, at most 2.5 per write (both ends and metadata), and at least one per four writes or a quarter of the bytes
+//! written. A program that reads single blocks at such a rate would be mistaken for it; read-modify-write below the counters, in a
+//! parity array or a drive, is not seen.
 
 use crate::cells::Cell;
 use crate::device::{BLOCKS_EACH_MAX, DeviceReads, PER_REQUEST_MAX, mean_ratio};
@@ -17,34 +14,34 @@ use halfpower_model::{Bytes, Estimate, Operation, Quantity};
 
 const SHARE_MIN: f64 = 0.25;
 
-/// How requests lie on the blocks of the system.
+/// Alignment of requests to blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// They begin and end on boundaries.
+    /// Whole aligned blocks.
     Whole,
-    /// They are no whole blocks.
+    /// Partial blocks.
     Parts,
-    /// They are of whole blocks and begin between boundaries.
+    /// Whole blocks, misaligned.
     Across,
 }
 
-/// What the device read for writes.
+/// Device reads of writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proof {
-    /// Its bytes for each byte written.
+    /// Bytes read per byte written.
     pub(super) per_byte: Estimate,
-    /// Its requests for each request.
+    /// Reads per write.
     pub(super) per_request: Estimate,
-    /// Bytes of each of its requests.
+    /// Bytes per read.
     bytes_each: f64,
 }
 
-/// The block that a cell's requests are held against: a page, or the device's block where that is larger.
+/// A page, or a larger block of the device.
 pub(super) fn block(cell: &Cell<'_>) -> Bytes {
     crate::device::block(cell.repetitions.iter().map(|observed| observed.sample))
 }
 
-/// How a cell's requests lie on its blocks.
+/// Alignment of a cell's requests.
 pub(super) fn fit(cell: &Cell<'_>) -> Fit {
     let block = block(cell).0;
     let is_whole = |bytes: Bytes| bytes.0.is_multiple_of(block);
@@ -56,7 +53,7 @@ pub(super) fn fit(cell: &Cell<'_>) -> Fit {
     }
 }
 
-/// The proof that a cell's writes made the device read; none where there is none.
+/// The evidence in a cell of writes, if there is any.
 pub(super) fn proof(cell: &Cell<'_>) -> Option<Proof> {
     let reads = DeviceReads::of_cell(cell);
     let each_max = BLOCKS_EACH_MAX * block(cell).0 as f64;
@@ -75,7 +72,7 @@ pub(super) fn proof(cell: &Cell<'_>) -> Option<Proof> {
 }
 
 impl Proof {
-    /// `the device reads 7.1 times [7 to 7.2] the bytes that are written, 0.88 reads of 4 KiB for each write`.
+    /// `the device reads 7.1 times [7 to 7.2] the bytes written, 0.88 reads of 4 KiB per write`.
     pub(super) fn words(&self) -> String {
         let count = significant(self.per_request.value);
         let each = Quantity::RequestSizeBytes.format(self.bytes_each);

@@ -1,8 +1,8 @@
-//! How to do I/O here, in words.
+//! How to do I/O here.
 //!
-//! Sequential: of the cells that are alike but for size, depth, workers and the use of caches, and that come up to 90 % of the best, the one with the fewest requests outstanding, then with
-//! the smallest requests; deep queues cost latency and large requests memory. Random: the depth at the knee. Only cells
-//! that were measured are recommended, and never one whose figures are of memory rather than of the storage.
+//! Sequential: of comparable cells with 90 % of the maximum, the one with the fewest outstanding, then the smallest requests, since deep
+//! queues cost latency and large requests memory. Random: the depth at the knee. Only measured cells that reach the storage are
+//! recommended.
 
 use super::knee::{Knee, depth_estimate, growth, knee};
 use crate::cells::Cell;
@@ -14,10 +14,10 @@ use crate::wording::{caching, depth, kind, reach, reaches_storage, requests, sen
 use halfpower_model::{Finding, FindingCode, Operation, Pattern, Quantity, Workload};
 use std::cmp::Reverse;
 
-/// A choice among fewer is none.
+/// Fewer cells offer no choice.
 const CELLS_MIN: usize = 3;
 const SHARE_OF_BEST: f64 = 0.9;
-/// Of a claim that repetitions would have to support.
+/// For a claim that needs repetitions.
 const TOO_FEW: &str = ", with too few repetitions for a confidence interval";
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -33,7 +33,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-/// One for each group of cells that are alike.
+/// One for each group of comparable cells.
 fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Vec<Finding> {
     let is_candidate = |cell: &&Cell<'_>| {
         let workload = cell.workload;
@@ -43,7 +43,7 @@ fn sequential(evidence: &Evidence<'_>, operation: Operation) -> Vec<Finding> {
     groups.retain(|group| group.len() >= CELLS_MIN);
     let subject = format!("sequential {operation}");
     let named: Vec<_> = groups.iter().map(|group| (subject.clone(), group[0].workload)).collect();
-    // A warm-up parts cells that cannot be held against one another, and is no part of the advice.
+    // An excluded warm-up separates cells but is not part of the advice.
     let distinctions = distinctions(&named, &[Axis::WAYS, &[Axis::Warmup]].concat());
     let advice = |(group, distinction): (&Vec<&Cell<'_>>, &String)| {
         let has_namesake = distinctions.iter().filter(|other| *other == distinction).count() > 1;
@@ -58,7 +58,7 @@ fn words(workload: &Workload) -> String {
     format!("{} requests, {}, {}", workload.request_size, depth(workload), caching(workload))
 }
 
-/// ` of buffered reads`: what the most is the most of, where others of the same words are advised on apart.
+/// ` of buffered reads`: what the maximum refers to, if there are several.
 fn most_of(group: &[&Cell<'_>]) -> String {
     let workload = group[0].workload;
     let caching = caching(workload);
@@ -69,7 +69,7 @@ fn most_of(group: &[&Cell<'_>]) -> String {
     }
 }
 
-/// `distinction` tells the candidates from others of the same words, `most_of` what they are the most of.
+/// `distinction` separates the candidates from others of the same name; `most_of` is what the maximum refers to.
 fn smallest_of_the_good(
     candidates: &[&Cell<'_>],
     subject: String,
@@ -111,7 +111,7 @@ fn smallest_of_the_good(
     })
 }
 
-/// Whether the share of the highest is known well enough to choose by it: to half the width that makes a cell good.
+/// Whether the share of the maximum is precise enough to choose by.
 fn doubt_of_share(choice: &Cell<'_>, highest: &Cell<'_>) -> &'static str {
     if [choice, highest].iter().any(|cell| cell.bytes_per_s().len() < 2) {
         return TOO_FEW;
@@ -130,7 +130,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     let (least, beyond) = if still_growing {
         ("at least ", format!(", {}{doubt}; try a deeper queue", growth(depth_known)))
     } else if depth_known.repetitions < 2 {
-        // A bound would need an interval.
+        // A bound needs an interval.
         ("", format!("; deeper queues added {:.0} %{doubt}", (100.0 * (best / rate.value - 1.0)).ceil()))
     } else {
         (
@@ -152,8 +152,7 @@ fn random_depth(series: &Series<'_>) -> Option<Finding> {
     })
 }
 
-/// By how many percent deeper ones may be faster at the most: the highest upper end of their ratios to this one; none without
-/// an interval.
+/// Upper bound in percent of what deeper queues add; none without intervals.
 fn most_beyond(series: &Series<'_>, cell: &Cell<'_>) -> Option<f64> {
     let deeper = series.cells.iter().filter(|other| other.workload.depth > cell.workload.depth);
     let highs = deeper.map(|deeper| ratio_of_means(deeper.requests_per_s(), cell.requests_per_s())?.high);

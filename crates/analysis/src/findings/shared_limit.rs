@@ -1,8 +1,7 @@
-//! Whether targets hold one another back: what they deliver together against the sum of what each delivers alone.
+//! Whether targets share a limit: their throughput together against the sum of each alone.
 //!
-//! Paired by block, as every ratio of throughputs: in each block the sum of the targets alone against all of them together
-//! (geometric mean, t interval of the logarithms). Sources: Riedel, van Ingen and Gray (1997), who added disks to a bus
-//! until the sum stopped growing.
+//! Paired by block (geometric mean, t interval of the logarithms). Source: Riedel, van Ingen and Gray (1997), who added disks to
+//! a bus until the sum stopped growing.
 
 use crate::cells::Cell;
 use crate::comparable::{Axis, groups};
@@ -12,35 +11,35 @@ use crate::statistics::{mean_estimate, paired_ratio};
 use crate::wording::{reach, requests, sentence};
 use halfpower_model::{Among, BytesPerSecond, Estimate, Finding, FindingCode, Quantity};
 
-/// Together they reach at least this share of the sum where they share nothing that matters.
+/// Share of the sum from which on they share no limit.
 const FREE: f64 = 0.95;
 
-/// Several targets at one workload: each alone, and all of them together.
+/// Several targets with one workload, alone and together.
 #[derive(Debug)]
 pub(crate) struct Together<'a> {
     /// All of them.
     pub(crate) cell: &'a Cell<'a>,
-    /// Each alone, in their order.
+    /// Each alone.
     alone: Vec<&'a Cell<'a>>,
-    /// What they deliver together, over the blocks that have all of it.
+    /// Throughput together, over complete blocks.
     pub(crate) total: Estimate,
-    /// The sum of what each delivers alone.
+    /// Sum of each alone.
     pub(crate) sum: Estimate,
     share: Estimate,
 }
 
-/// What that says of them.
+/// The verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holding {
-    /// Something they share holds them back.
+    /// A shared resource limits them.
     Held,
-    /// They do not hold one another back.
+    /// They share no limit.
     Free,
-    /// The intervals are too wide to tell.
+    /// The intervals are too wide.
     Undecided,
 }
 
-/// Every workload whose targets were measured each alone and together.
+/// Every workload measured with each target alone and together.
 pub(crate) fn all_together<'a>(evidence: &Evidence<'a>) -> Vec<Together<'a>> {
     groups(evidence.cells.iter().copied(), &[Axis::Targets]).iter().filter_map(|group| together(group)).collect()
 }
@@ -49,7 +48,7 @@ pub(super) fn find(evidence: &Evidence<'_>, models: &Models) -> Vec<Finding> {
     all_together(evidence).iter().map(|together| finding(together, models)).collect()
 }
 
-/// The largest number of targets measured together, where each of them was measured alone.
+/// The most targets measured together, if each was measured alone.
 fn together<'a>(group: &[&'a Cell<'a>]) -> Option<Together<'a>> {
     let cell = *group.iter().filter(|cell| cell.workload.targets > 1).max_by_key(|cell| cell.workload.targets)?;
     let of = |among: Among| group.iter().copied().find(|cell| cell.workload.among == among);
@@ -72,7 +71,7 @@ fn together<'a>(group: &[&'a Cell<'a>]) -> Option<Together<'a>> {
 }
 
 impl Together<'_> {
-    /// Whether they hold one another back.
+    /// Whether they share a limit.
     pub(crate) fn holding(&self) -> Holding {
         match (self.share.low, self.share.high) {
             (_, Some(high)) if high < FREE => Holding::Held,
@@ -81,12 +80,12 @@ impl Together<'_> {
         }
     }
 
-    /// What they deliver together, of the sum.
+    /// Together, as a share of the sum.
     pub(crate) fn share(&self) -> f64 {
         self.share.value
     }
 
-    /// The store's numbers of all samples behind it.
+    /// Store numbers of all samples used.
     pub(crate) fn samples(&self) -> Vec<i64> {
         self.alone.iter().flat_map(|cell| cell.samples()).chain(self.cell.samples()).collect()
     }

@@ -1,9 +1,8 @@
-//! Writes of less than a block, which make the system read the block before it writes: the amplification by the device's
-//! own count, and what it costs in requests a second against writes of whole blocks, where those were measured too.
+//! Read-modify-write of writes smaller than a block: amplification by the device's counters, and IOPS against whole blocks.
 //!
-//! For what counts as proof see [`super::read_before_write`]. The cost is paired by block (geometric mean, t interval of
-//! the logarithms). The most amplified of each kind is named. Source: the studies' writes smaller than a sector, and the
-//! small writes of Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988.
+//! For the evidence see [`super::read_before_write`]. The cost is paired by block (geometric mean, t interval of the logarithms). The
+//! most amplified cell of each kind is named. Source: Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive
+//! disks", SIGMOD 1988.
 
 use super::load::{Loaded, by_load, extent, place};
 use super::read_before_write::{Fit, Proof, block, fit, proof};
@@ -51,7 +50,7 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
     })
 }
 
-/// The smallest whole blocks of a group that are written as deep and by as many.
+/// The smallest whole-block cell with the same depth and workers.
 fn whole_counterpart<'a>(group: &Loaded<'a>, small: &Cell<'_>) -> Option<&'a Cell<'a>> {
     let is_counterpart = |cell: &&&Cell<'_>| {
         fit(cell) == Fit::Whole
@@ -60,7 +59,7 @@ fn whole_counterpart<'a>(group: &Loaded<'a>, small: &Cell<'_>) -> Option<&'a Cel
     group.cells.iter().filter(is_counterpart).copied().min_by_key(|cell| cell.workload.request_size)
 }
 
-/// Requests a second of one over those of the other, in the same blocks.
+/// Ratio of IOPS in the same blocks.
 fn requests_against(small: &Cell<'_>, whole: &Cell<'_>) -> Option<Estimate> {
     let each = |bytes_per_s: f64, cell: &Cell<'_>| bytes_per_s / cell.workload.request_size.0 as f64;
     let pairs = small.paired_with(whole);

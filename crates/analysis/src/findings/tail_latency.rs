@@ -1,16 +1,12 @@
-//! Slow requests out of proportion to the others: more of them than chance without memory makes.
+//! Tail latency beyond what chance explains.
 //!
-//! Where every moment of waiting is as likely to be the last as any other (an exponential distribution), one request in
-//! 2^k takes longer than k times the median, whatever the median is: one in 1024 ten times as long. A queue served in
-//! order, of whatever depth, has fewer, since a sum of waits varies less than one; one served in random order comes up to
-//! it (a geometric number of exponential waits is exponential). So a deep queue does not make a long tail by itself, and
-//! what has more slow requests has something else: a pause, two kinds of requests, a service that prefers newcomers.
+//! With memoryless (exponential) latencies one request in 2^k exceeds k medians: one in 1024 exceeds ten. A FIFO queue of any depth has
+//! fewer, a random-order queue as many, so a deep queue alone does not cause a longer tail; pauses, two kinds of requests or
+//! unfair scheduling do.
 //!
-//! Each repetition has its share of requests beyond ten times its own median (seven times where there are too few requests
-//! for ten), so that a repetition that was slower as a whole is no tail, and the mean share has t's interval. It is named
-//! where the whole interval lies above twice what chance makes. With memoryless latencies that comes about in at most 1 % of
-//! the cells (the test below draws them). The percentiles beside it are of all repetitions merged. Direct requests of one operation and size alone: what the file cache answers
-//! and what the device does are two kinds of requests from the start.
+//! Each repetition gives its share of requests beyond ten of its own medians (seven with fewer requests); the mean share has a t
+//! interval. It is named if the whole interval is above twice the expected share, which memoryless latencies exceed in at most 1 % of
+//! the cells (tested below). Percentiles are of all repetitions merged. Only direct requests of one operation and size are judged.
 //! Source: Feller, "An Introduction to Probability Theory and Its Applications", volume 2 (1971), chapter I.3, for the lack
 //! of memory and for geometric sums.
 
@@ -23,22 +19,22 @@ use halfpower_model::histogram::bucket_low;
 use halfpower_model::units::significant;
 use halfpower_model::{Estimate, Finding, FindingCode, Histogram, Nanoseconds, Operation, Quantity, Reach, Sample};
 
-/// Multiples of the median, the further one where there are requests enough, each with the percentile that is shown for it.
+/// Multiples of the median, the higher one if there are enough requests, with the percentile shown.
 const MULTIPLES: [(u32, f64, &str); 2] = [(10, 0.999, "p99.9"), (7, 0.99, "p99")];
-/// How many requests chance must put beyond the multiple, for it to be looked at.
+/// Requests expected beyond the multiple, at least.
 const EXPECTED_MIN: f64 = 10.0;
-/// Requests of a repetition, for it to have a median to go by.
+/// Requests of a repetition for a usable median.
 const OF_EACH_MIN: u64 = 100;
-/// How many times as many as chance makes are out of proportion.
+/// Named from this multiple of the expected share on.
 const TIMES_CHANCE: f64 = 2.0;
 
 /// The tail of a cell.
 struct Tail<'a> {
     cell: &'a Cell<'a>,
     multiple: u32,
-    /// Share of requests beyond that many medians.
+    /// Share of requests beyond the multiple.
     beyond: Estimate,
-    /// The share that chance puts there.
+    /// Expected share.
     chance: f64,
     median_ns: u64,
     percentile: &'static str,
@@ -101,7 +97,7 @@ fn finding(group: &Loaded<'_>) -> Option<Finding> {
 }
 
 impl<'a> Tail<'a> {
-    /// None without histograms, or with too few requests.
+    /// None without histograms or with too few requests.
     fn of(cell: &'a Cell<'a>) -> Option<Tail<'a>> {
         let told = cell.repetitions.iter().filter_map(|observed| histogram(observed.sample));
         let histograms: Vec<&Histogram> = told.filter(|histogram| histogram.count() >= OF_EACH_MIN).collect();
@@ -129,7 +125,7 @@ impl<'a> Tail<'a> {
     }
 }
 
-/// The service times of a sample's one operation.
+/// Service times of a sample's one operation.
 fn histogram(sample: &Sample) -> Option<&Histogram> {
     match sample.workload.operation {
         Operation::Read => sample.latency_histogram.read.as_ref(),
@@ -137,7 +133,7 @@ fn histogram(sample: &Sample) -> Option<&Histogram> {
     }
 }
 
-/// The share of values surely above so many of their medians; none where the median is no time.
+/// Share of values surely beyond the multiple; none with a zero median.
 fn share_beyond(histogram: &Histogram, multiple: u32) -> Option<f64> {
     let limit = histogram.quantile(0.5).filter(|median| *median > 0)?.saturating_mul(u64::from(multiple));
     let beyond: u64 = histogram.bins().filter(|(bucket, _)| bucket_low(*bucket) > limit).map(|(_, count)| count).sum();

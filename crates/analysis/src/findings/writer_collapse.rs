@@ -1,12 +1,9 @@
-//! Several writers that deliver less together than one alone, all else alike; each may have a file of its own.
+//! Concurrent writers that deliver less together than one alone; each may have its own file.
 //!
-//! Of both rates: the sum of what the writers see, and what the parent sees, all bytes until the last one is done, which
-//! one writer that lags behind takes down. Paired by block (geometric mean, t interval of the logarithms), less by more than
-//! 2 % beyond doubt, over all that were looked at by Benjamini and Hochberg's rule. One sample on a side, as imported ones
-//! often are, has no interval: then only less than 1/1.5 counts, the rule of comparisons of two runs, and the sentence
-//! says so. Where as many direct writers, or as many through the file cache, do not collapse, that is said: it rules out
-//! what both pass. Source: Knoblauch, "Performance problems when writing large files on CCISS hardware", linux-kernel,
-//! January 2008, by iozone's figures.
+//! Judged are the sum that the writers see and the rate that the parent sees until the last one finishes. Paired by block (geometric mean, t
+//! interval of the logarithms), significantly below by more than 2 %, adjusted over all (Benjamini and Hochberg). Single samples
+//! have no interval, so only a factor of 1.5 counts. If as many direct, or buffered, writers do not collapse, that rules out what
+//! both share. Source: Knoblauch, "Performance problems when writing large files on CCISS hardware", linux-kernel, January 2008.
 
 use crate::cells::Cell;
 use crate::comparable::{Axis, are_comparable, distinctions, groups};
@@ -16,7 +13,7 @@ use crate::statistics::{Contrast, Margin, Verdict, verdicts};
 use crate::wording::{caching, memory_note, reach, requests, sentence};
 use halfpower_model::{BytesPerSecond, Finding, FindingCode, Operation, Sample};
 
-/// What a single sample on a side must differ by.
+/// Minimum factor for single samples.
 const SINGLE_FACTOR: f64 = 1.5;
 
 /// Several writers against one.
@@ -24,11 +21,11 @@ struct Writers<'a> {
     cell: &'a Cell<'a>,
     alone: &'a Cell<'a>,
     sum: Judged,
-    /// None where nobody tells what the parent sees, or it sees the same.
+    /// None if unknown or equal.
     parent: Option<Judged>,
 }
 
-/// A rate of several over that of one.
+/// A ratio of several over one.
 #[derive(Clone, Copy)]
 struct Judged {
     contrast: Contrast,
@@ -63,7 +60,7 @@ fn subject(cell: &Cell<'_>) -> String {
     )
 }
 
-/// Every cell of several writers with the one of one, the fewest first.
+/// Every multi-writer cell with its single-writer cell.
 fn against_one<'a>(group: &[&'a Cell<'a>]) -> Vec<Writers<'a>> {
     let Some(alone) = group.iter().copied().find(|cell| cell.workload.workers == 1) else { return Vec::new() };
     let several = group.iter().copied().filter(|cell| cell.workload.workers > 1);
@@ -86,13 +83,13 @@ fn writers<'a>(cell: &'a Cell<'a>, alone: &'a Cell<'a>) -> Option<Writers<'a>> {
     Some(Writers { cell, alone, sum: judged(sum_bytes_per_s)?, parent: judged(parent_bytes_per_s) })
 }
 
-/// What the writers see together.
+/// Sum over the writers.
 fn sum_bytes_per_s(sample: &Sample) -> Option<f64> {
     let parallel = sample.parallel.filter(|_| sample.tells("parallel.sum_bytes_per_s"));
     Some(parallel.map_or(sample.total.bytes_per_s, |parallel| parallel.sum_bytes_per_s).0)
 }
 
-/// What the parent sees; of one writer that nobody else waits for, its own rate.
+/// The rate that the parent sees; with one writer, its own.
 fn parent_bytes_per_s(sample: &Sample) -> Option<f64> {
     match sample.parallel {
         Some(parallel) => sample.tells("parallel.parent_bytes_per_s").then_some(parallel.parent_bytes_per_s.0),
@@ -100,7 +97,7 @@ fn parent_bytes_per_s(sample: &Sample) -> Option<f64> {
     }
 }
 
-/// Says of every rate whether it collapsed.
+/// Marks which rates collapsed.
 fn judge(all: &mut [Vec<Writers<'_>>]) {
     let rates = |all: &[Vec<Writers<'_>>]| -> Vec<Contrast> {
         all.iter()
@@ -135,7 +132,7 @@ impl Writers<'_> {
     /// `2 reach 17 % of it (9.46 MB/s; as the parent sees it 17 %, 9.46 MB/s)`.
     fn words(&self) -> String {
         let rate = |judged: &Judged| BytesPerSecond(judged.bytes_per_s).to_string();
-        // Said where it is not the same.
+        // Only if it differs.
         let differs = |parent: &Judged| {
             parent.collapsed != self.sum.collapsed
                 || (parent.contrast.ratio.value / self.sum.contrast.ratio.value - 1.0).abs() > 0.02
@@ -196,7 +193,7 @@ fn finding(all: &[Vec<Writers<'_>>], writers: &[Writers<'_>], subject: &str) -> 
     })
 }
 
-/// The same writers with the file cache used otherwise, where they do not collapse.
+/// The same writers with the other buffering, if they do not collapse.
 fn ruled_out(all: &[Vec<Writers<'_>>], worst: &Writers<'_>) -> Option<String> {
     let axes = [Axis::Targets, Axis::Caches, Axis::Durability];
     let is_direct = worst.cell.workload.buffering.is_direct();
